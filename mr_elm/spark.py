@@ -39,8 +39,7 @@ from mr_elm.engines.spark.data_frames import (
     select_columns,
     stage_rows,
 )
-from mr_elm.engines.spark.engine import is_local_master
-from mr_elm.engines.spark.session import STAGING, find_context, pack_code
+from mr_elm.engines.spark.session import STAGING, runs_here, send_code, send_file
 from mr_elm.errors import write_value
 from mr_elm.machines.option_fields import flag_of, option_fields, value_type
 from mr_elm.methods import METHODS
@@ -86,7 +85,7 @@ class SparkModel:
         if taken := [name for name in added if name in df.columns]:
             raise ValueError(f'df: expected no column {taken[0]!r}, which transform adds: drop it or rename it')
         schema = ', '.join(f'{name} {kind}' for name, kind in added.items())
-        predict = functions.pandas_udf(self.make_predict(sizes), schema)
+        predict = functions.pandas_udf(self.make_predict(df.sparkSession, sizes), schema)
         found = predict(functions.struct(*(read_column(df, name).alias(name) for name in names)))
         return df.withColumns({name: found[name] for name in added})
 
@@ -96,15 +95,18 @@ class SparkModel:
         kind = {'O': 'string', 'i': 'bigint', 'f': 'double'}[find_labels(self.trained).dtype.kind]
         return {PREDICTION: kind, **({PROBABILITY: 'array<double>'} if has_probabilities(self.trained) else {})}
 
-    def make_predict(self, sizes: Mapping[str, int]) -> Callable:
+    def make_predict(self, session: Any, sizes: Mapping[str, int]) -> Callable:
         """Return the function of batches that workers run; Spark sends them the model once. sizes : of the arrays."""
-        context, pandas = find_context(), import_module('pandas')
-        if not is_local_master(()):
-            context.addPyFile(pack_code())
-        shared = context.broadcast(self.data)
+        pandas = import_module('pandas')
+        if not runs_here(session):
+            send_code(session)
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+            path = os.path.join(folder, 'model.npz')
+            self.save(path)
+            name = send_file(session, path)
 
         def predict(batches: Any) -> Any:
-            yield from predict_batches(shared.value, sizes, batches)
+            yield from predict_batches(import_module('pyspark').SparkFiles.get(name), sizes, batches)
         kind = Iterator[pandas.DataFrame]  # type: ignore[name-defined]
         predict.__annotations__ = {'batches': kind, 'return': kind}  # by which Spark knows what the function takes
         return predict
@@ -130,7 +132,7 @@ def load(path: str | os.PathLike) -> SparkModel:
 
 
 def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None = None, encode: str = 'refuse',
-          cache: bool = False, missing_labels: Sequence[str] | None = None, **options: Any) -> SparkModel:
+          missing_labels: Sequence[str] | None = None, **options: Any) -> SparkModel:
     """Train a model on the rows of a DataFrame.
 
     df : DataFrame. All columns but label and weight are features: numbers, text, vectors, arrays of numbers.
@@ -138,7 +140,6 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
     label, weight : names of columns; without a weight every row counts once.
     encode : refuse, or auto: text becomes categories, and values may be missing.
     missing_labels : texts that stand for a missing label, as with --missing-labels; null and NaN always do.
-    cache : whether the parsed rows stay in the memory of the executors between passes.
     options : those of `mr-elm train METHOD`, with _ for -, such as hidden=200 or task='regression'; and bad_rows:
         stop, or skip the rows that cannot be used.
 
@@ -156,7 +157,7 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
     demand = partial(demand_labels, label=label, missing=rows.missing_texts, skips=settings.bad_rows == 'skip')
     root = df.sparkSession.conf.get(STAGING, ROOT)
     with (stage_rows(table, root, demand) as folder, tempfile.TemporaryDirectory(prefix='mr_elm-') as local,
-          make_engine('spark', ('-D', f'{STAGING}={root}', *(['--cache'] if cache else []))) as engine):
+          make_engine('spark', ('-D', f'{STAGING}={root}'), frames=df.sparkSession) as engine):
         header, arrays, _ = import_named(METHODS[method].driver)(plan_inputs([folder], rows), settings, engine)
         path = os.path.join(local, 'model.npz')
         make_model(header, arrays).save(path)

@@ -24,7 +24,6 @@ from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions, add_stage_arguments
-from mr_elm.rows.parsed_rows import open_kept
 from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.splits import CHUNK, SplitReader, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
@@ -61,7 +60,6 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
     ENCODED = False
     ADDER: type[MRJob] | None = None
     ADDS = False
-    kept: Iterable[bytes] | None = None  # records of the rows, see `parsed_rows`, where the engine has kept them
 
     def __init__(self, args: list[str] | None = None) -> None:
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
@@ -210,9 +208,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
     def splits(self) -> Iterator[tuple[int, int, Any, Iterable[Any]]]:
         """Yield (file number, length, reader, what it reads) for each split of the task."""
         source = SplitReader(self.plan, self.encoding, self.options.bad_rows == 'stop', self.options.block_rows)
-        if self.kept is not None:
-            yield from open_kept(self.kept, source.plan['files'], self.add_bytes)
-        elif self.options.planned_splits:
+        if self.options.planned_splits:
             for line in self.stdin:
                 for number, start, length in json.loads(line):
                     yield number, length, *source.open(number, start, length, self.add_bytes)

@@ -145,7 +145,7 @@ def compare_with_local(bench: Bench) -> list[Claim]:
 
 
 def compare_with_spark(bench: Bench) -> list[Claim]:
-    """Compare trainings by many passes on Spark, which keeps the rows in memory, with the same on the cluster."""
+    """Compare trainings by many passes on Spark with the same on the cluster."""
     if not has_spark():
         return []
     n, n_kernel = bench.pick((20_000, 2_000), (200_000, 60_000))
@@ -163,10 +163,10 @@ def race_spark(bench: Bench, size: str, rows: Path, *words: object) -> Claim:
     store_of(folder).put(str(rows), f'{folder}/{rows.name}')
     model = '--model', bench.folder / 'model.npz', '--overwrite'
     spark, hadoop = measure_in_turn([
-        lambda: run_mr_elm('train', *words, rows, *model, '-r', 'spark', '--master', MASTER, '--cache'),
+        lambda: run_mr_elm('train', *words, rows, *model, '-r', 'spark', '--master', MASTER),
         lambda: run_mr_elm('train', *words, folder, *model, '-r', 'hadoop', '--bundle', cluster.bundle,
                            *cluster.two_maps(folder))], 1)
-    return judge_ratio(f'train {" ".join(map(str, words))} on {size}: the cluster against {MASTER} with rows in memory',
+    return judge_ratio(f'train {" ".join(map(str, words))} on {size}: the cluster against {MASTER}',
                        spark, hadoop, at_least(3.0))
 
 

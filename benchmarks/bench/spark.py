@@ -2,7 +2,6 @@
 
 All are timed by wall clock. Where no whole command is timed, Spark has been started before, as in a notebook.
 """
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple
@@ -21,7 +20,7 @@ from benchmarks.timing import judge_ratio, measure_in_turn, read_stage_seconds
 from benchmarks.verdict import Claim, at_most
 from mr_elm.drivers.kelm_stages import make_product
 from mr_elm.engines import make_engine
-from mr_elm.engines.spark.session import demand_java, import_pyspark, open_context
+from mr_elm.engines.spark.session import demand_java, import_pyspark
 from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.blocks import BLOCK_ROWS
@@ -41,18 +40,16 @@ ROOT = Path(__file__).parents[2]
 
 
 class Session:
-    """Keep Spark, an engine of it with rows in memory, an engine of this machine, and two bare processes.
+    """Keep Spark, an engine of it, an engine of this machine, and two bare processes.
 
     folder : for files.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder, self.stack = Path(folder), ExitStack()
-        properties = {'spark.driver.memory': '4g', 'spark.executorEnv.PYTHONPATH': str(ROOT)}
-        self.context = open_context(MASTER, properties, sys.executable)
-        self.stack.callback(self.context.stop)
-        self.engines = [self.stack.enter_context(make_engine(name, words)) for name, words in (
-            ('spark', ('--cache',)), ('local', HERE))]
+        words = '--master', MASTER, '-D', 'spark.driver.memory=4g', '-D', f'spark.executorEnv.PYTHONPATH={ROOT}'
+        self.engines = [self.stack.enter_context(make_engine(*options)) for options in (
+            ('spark', words), ('local', HERE))]
         self.pool = self.stack.enter_context(get_context('spawn').Pool(CORES))
 
     def close(self) -> None:
@@ -120,7 +117,7 @@ def compare_commands(bench: Bench) -> list[Claim]:
 
 
 def compare_passes(bench: Bench) -> list[Claim]:
-    """Time ten passes with rows in memory against -r local, and against their arithmetic in bare processes."""
+    """Time ten passes against -r local, and against their arithmetic in bare processes."""
     if not has_spark():
         return []
     session, n = bench.shared(Session), bench.pick(20_000, 200_000)
@@ -130,7 +127,7 @@ def compare_passes(bench: Bench) -> list[Claim]:
     passes = [partial(run_passes, open_rows(path, engine), words) for engine in session.engines]
     bare = partial(run_bare_passes, session.pool, session.arrays(path), V)
     spark, local, arithmetic = measure_warm([*passes, bare], 2)
-    name = f'{PASSES} passes over {n:,} x {D} packed rows, kept in memory by {MASTER}, against'
+    name = f'{PASSES} passes over {n:,} x {D} packed rows by {MASTER}, against'
     return [judge_ratio(f'{name} their arithmetic', spark, arithmetic, at_most(1.3)),
             judge_ratio(f'{name} -r local', spark, local, at_most(1.15))]
 
@@ -185,7 +182,7 @@ def expand_bare(X: Floats) -> Floats:
 
 
 def compare_products(bench: Bench) -> list[Claim]:
-    """Time passes of conjugate gradients on the kernel matrix, with rows in memory, against -r local."""
+    """Time passes of conjugate gradients on the kernel matrix against -r local."""
     if not has_spark():
         return []
     session, n = bench.shared(Session), bench.pick(2_000, 10_000, 60_000)
@@ -195,7 +192,7 @@ def compare_products(bench: Bench) -> list[Claim]:
         data = [stack.enter_context(gather_rows(path, engine)) for engine in session.engines]
         actions = [partial(run_products, make_product(each), V) for each in data]
         spark, local = measure_warm(actions, 2)
-    return [judge_ratio(f'{PASSES} passes of mr-kelm --solver cg over {n:,} x {X.shape[1]} rows of csv, kept in memory '
+    return [judge_ratio(f'{PASSES} passes of mr-kelm --solver cg over {n:,} x {X.shape[1]} rows of csv '
                         f'by {MASTER}, against -r local', spark, local, at_most(1.15))]
 
 
@@ -218,7 +215,7 @@ def compare_scripts(bench: Bench) -> list[Claim]:
         packed = bench.shared(Files).packed(n)
         path, rows = (session.table(packed),) * 2 if script is sum_by_arrow else (packed, session.arrays(packed))
         data = DataSet(plan_inputs([str(path)], RowOptions()), session.engines[0])
-        actions = [partial(run_gram, data, session.options()), partial(script, session.context, rows)]
+        actions = [partial(run_gram, data, session.options()), partial(script, session.engines[0].session, rows)]
         ours, theirs = measure_warm(actions, 2)
         claims.append(judge_ratio(f"E'E of {n:,} x {D} {kind} by {MASTER}, against {name}", ours, theirs,
                                   at_most(1.0)))
@@ -230,9 +227,9 @@ def run_gram(data: DataSet, words: list[str]) -> None:
     list(data.run(MRGram, words, 'Gram'))
 
 
-def sum_by_arrow(context: Any, path: Path) -> Floats:
+def sum_by_arrow(session: Any, path: Path) -> Floats:
     """Sum up E'E by numpy in the record batches of a DataFrame."""
-    frame = import_module('pyspark.sql').SparkSession(context).read.parquet(str(path))
+    frame = session.read.parquet(str(path))
     return sum((np.frombuffer(row.sums) for row in frame.mapInArrow(sum_batches, 'sums binary').collect()),
                np.zeros((L + 1)**2)).reshape(L + 1, L + 1)
 
@@ -247,9 +244,9 @@ def sum_batches(batches: Iterable[Any]) -> Iterator[Any]:
     yield arrow.RecordBatch.from_pydict({'sums': arrow.array([total.tobytes()], arrow.binary())})
 
 
-def sum_by_hand(context: Any, paths: list[str]) -> Floats:
+def sum_by_hand(session: Any, paths: list[str]) -> Floats:
     """Sum up E'E by numpy in partitions, which read arrays."""
-    sums = context.parallelize(paths, len(paths)).mapPartitions(sum_partition)
+    sums = session.sparkContext.parallelize(paths, len(paths)).mapPartitions(sum_partition)
     return sums.treeAggregate(np.zeros((L + 1, L + 1)), np.add, np.add)
 
 
@@ -258,10 +255,11 @@ def sum_partition(paths: Iterable[str]) -> Iterator[Floats]:
     yield sum((E.T @ E for path in paths for E in map(expand_bare, cut(np.load(path)))), np.zeros((L + 1, L + 1)))
 
 
-def sum_by_mllib(context: Any, paths: list[str]) -> Any:
+def sum_by_mllib(session: Any, paths: list[str]) -> Any:
     """Compute E'E of expanded rows by MLlib."""
     matrix = import_module('pyspark.mllib.linalg.distributed').RowMatrix
-    return matrix(context.parallelize(paths, len(paths)).mapPartitions(expand_rows)).computeGramianMatrix()
+    rows = session.sparkContext.parallelize(paths, len(paths)).mapPartitions(expand_rows)
+    return matrix(rows).computeGramianMatrix()
 
 
 def expand_rows(paths: Iterable[str]) -> Iterator[Any]:

@@ -79,15 +79,15 @@ ABOUT = {
     'threads/predict': 'This part compares predictions with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
     'spark/commands': 'This part compares a whole training on Spark, on two cores, with `-r local` on as many. The '
     'first row includes the start of Java.',
-    'spark/passes': 'This part compares ten passes of `mr_pass` over the same rows. Spark has been started and keeps '
-    'the rows in memory (`--cache`). The arithmetic is that of a short script in two processes which hold the rows as '
+    'spark/passes': 'This part compares ten passes of `mr_pass` over the same rows. Spark has been started. The '
+    'arithmetic is that of a short script in two processes which hold the rows as '
     'arrays.',
-    'spark/products': 'This part compares ten passes of `mr_product`, with Spark started and the rows in memory.',
+    'spark/products': 'This part compares ten passes of `mr_product`, with Spark started.',
     'spark/scripts': 'This part compares the Gram job, on packed rows, with what a user of Spark would write by hand. '
     'One script reads the same Parquet file as mr_elm does; the others read the rows as arrays of numpy.',
     'hadoop/bare': 'This part compares a training on Hadoop with the same map and reduce tasks in a Streaming job that '
     'is submitted by hand.',
     'hadoop/local': 'This part compares a training on Hadoop with the time of an empty job plus 1.5 times the time of '
     '`-r local` on two cores.',
-    'hadoop/spark': 'This part compares trainings of many passes on Spark on two cores, with the rows in memory, with '
-    'the same trainings on Hadoop.'}
+    'hadoop/spark': 'This part compares trainings of many passes on Spark on two cores with the '
+    'same trainings on Hadoop.'}

@@ -90,11 +90,10 @@ class Parser(argparse.ArgumentParser):
             make_engine(args.runner, tuple(passed)).prepare(args.inputs)
 
     def take_spark_options(self, runner: str, master: str | None = None, partitions_of_rows: int | None = None,
-                           cache: bool = False, **_: object) -> list[str]:
+                           **_: object) -> list[str]:
         """Return the options of Spark alone. Exits with 2 where something else is to run."""
         given = {'--master': master, '--partitions-of-rows': partitions_of_rows}
         words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-        words += ['--cache'] if cache else []
         if words and runner not in ('spark', SERVERLESS):
             self.error(f'{words[0]}: expected -r spark, found -r {runner}')
         return words
@@ -241,11 +240,10 @@ def add_runner_options(parser: Parser) -> None:
                        help='inline (this process), local (all cores), hadoop, spark, emr or emr-serverless '
                        '(default: %(default)s)')
     group.add_argument('--master', metavar='URL', help=AdvancedHelp(
-        'spark: where it runs, such as local[*], yarn or spark://HOST:PORT (default: what spark-submit says)'))
+        'spark: where it runs, such as local[*], yarn, spark://HOST:PORT, or sc://HOST for a server of Spark Connect '
+        '(default: what spark-submit says)'))
     group.add_argument('--partitions-of-rows', type=positive, metavar='N', help=AdvancedHelp(
         'spark: the number of map tasks (default: one for each core, on a cluster also one for each 128 MB)'))
-    group.add_argument('--cache', action='store_true', help=AdvancedHelp(
-        'spark: keep the rows in the memory of the executors between the passes of a command'))
     python = group.add_mutually_exclusive_group()
     python.add_argument('--python', metavar='PATH', help=AdvancedHelp(
         'hadoop, emr, spark: the Python of the nodes; it needs numpy, scipy and numba'))

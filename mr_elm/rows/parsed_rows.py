@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
-from itertools import groupby
 from typing import Any
 
 from mr_elm.errors import DataFormatError
@@ -145,17 +144,6 @@ def read_record(source: Any) -> Record:
     """Read an Arrow IPC stream from a file that stands at its beginning, or from bytes."""
     with import_module('pyarrow').ipc.open_stream(source) as reader:
         return read_facts(reader.schema.metadata), reader.read_all()
-
-
-def open_kept(records: Iterable[bytes], files: list[dict], count: Callable[[int], object]) -> Iterator[tuple]:
-    """Yield (file number, length, reader, what it reads) for each split whose records these are.
-
-    files : those of the plan. count : as in `KeptRows`.
-    """
-    whole = map(read_record, records)
-    for (number, start, length), some in groupby(whole, lambda record: record[0]['split']):
-        file = files[number]
-        yield number, length, KeptRows(RowOptions.from_json(file['format']), file['path'], start, count), some
 
 
 def count_chunks(chunks: Iterable[bytes], count: Callable[[int], object]) -> Iterator[bytes]:

@@ -113,7 +113,7 @@ def test_rows_on_hdfs_give_the_bits_of_one_process(cluster, yarn, environ, packe
 
 
 def test_an_executor_killed_in_the_middle_of_a_task_changes_nothing(cluster, train, packed, inline, tmp_path, model_of):
-    with train(packed, '--hidden', 600, '--nu', 10, '--cache') as process:
+    with train(packed, '--hidden', 600, '--nu', 10) as process:
         cluster.until(lambda: busy_workers(cluster), PATIENCE)
         killed = next(iter(of_cluster(cluster, EXECUTOR)))
         os.kill(killed, signal.SIGKILL)

@@ -56,7 +56,7 @@ def test_labels_that_are_no_classes_are_named_by_their_column(elm, write, tmp_pa
     ['--n-features', '0'], ['--max-features', '-3'],
     ['--delimiter', ''], ['--delimiter', 'ab'], ['--bad-rows', 'x'], ['-r', 'x'], ['--num-cores'], ['-D'], ['-o', 'x'],
     ['--mapper'], ['--reducer'], ['--combiner'], ['--step-num', '0'], ['--step-num=0'], ['--steps'], ['--spark'],
-    ['--plan', 'x'], ['--planned-splits'], ['--no-such-option'], ['--cache'],
+    ['--plan', 'x'], ['--planned-splits'], ['--no-such-option'],
     ['--class-weight', 'balanced', '--task', 'regression'], ['-z']], ids=' '.join)
 def test_options_that_are_not_for_users_or_out_of_range_are_wrong_usage(elm, rows, tmp_path, options):
     done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', *options)

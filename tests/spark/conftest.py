@@ -6,25 +6,30 @@ import numpy as np
 import pytest
 from reference.commands import elm, succeed
 
-from mr_elm.engines.spark.session import demand_java, import_pyspark, open_context
+from mr_elm.engines.spark.session import OURS, PYTHON, demand_java, import_pyspark, open_session
 
 TESTS = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope='session')
-def context():
+def session():
     """Start Spark with two tasks at a time, whose workers find the stages of the tests."""
     try:
         import_pyspark(), demand_java()
     except ValueError as error:
         pytest.skip(str(error))
-    context = open_context('local[2]', {'spark.executorEnv.PYTHONPATH': str(TESTS)}, sys.executable)
-    yield context
-    context.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('PYTHONPATH', str(TESTS))
+        session = open_session('local[2]', {})
+    OURS.discard(session)  # a command of mr-elm joins it and leaves it
+    session.conf.set(PYTHON, sys.executable)
+    session.conf.set('spark.sql.shuffle.partitions', 1)
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope='session')
-def spark(context):
+def spark(session):
     """Run the command line in this session, where its rows are cut into n partitions; it must succeed."""
     return lambda n, *words: succeed(elm(*words, '-r', 'spark', '--partitions-of-rows', n))
 

@@ -6,7 +6,7 @@ FILE = digests.read_file()
 
 
 @pytest.mark.parametrize('name', ['pesvm landmarks', 'sphere-svm'])
-def test_a_training_on_spark_makes_the_model_that_is_stored(name, context, tmp_path):
+def test_a_training_on_spark_makes_the_model_that_is_stored(name, session, tmp_path):
     stored, reason = digests.find_digests(FILE['digests'], digests.describe_machine())
     if stored is None:
         pytest.skip(reason)

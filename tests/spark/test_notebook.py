@@ -3,7 +3,6 @@ import numpy as np
 import pandas
 import pytest
 from pyspark.ml.functions import array_to_vector
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from mr_elm import spark as notebook
@@ -11,14 +10,6 @@ from mr_elm.cli import main
 from mr_elm.engines.spark.batches import predict_batches
 
 CALIBRATED = {'hidden': 9, 'probabilities': True}
-
-
-@pytest.fixture(scope='module')
-def session(context):
-    """Give the session of all tests; few partitions, so that they are quick."""
-    session = SparkSession(context)
-    session.conf.set('spark.sql.shuffle.partitions', 1)
-    return session
 
 
 @pytest.fixture(scope='module')
@@ -58,7 +49,7 @@ def collect(df, name='prediction'):
 def test_model_and_predictions_are_those_of_the_command(session, spark, here, table, tmp_path, method, options, words):
     df = session.read.parquet(str(table))
     df = df if 'encode' in options else df.drop('city')
-    model = notebook.train(df, method, cache=method == 'elm', **options)
+    model = notebook.train(df, method, **options)
     model.save(tmp_path / 'notebook.npz')
     spark(2, 'train', method, table, '--label-column', 'y', *words, '--model', tmp_path / 'command.npz', '-q')
     assert arrays_of(tmp_path / 'notebook.npz') == arrays_of(tmp_path / 'command.npz')
@@ -145,13 +136,14 @@ def test_wrong_trainings_are_refused(df, change, options, expected):
         notebook.train(change(df), **options)
 
 
-def test_a_list_is_no_data_frame(context):
+def test_a_list_is_no_data_frame(session):
     with pytest.raises(TypeError, match='expected a DataFrame of pyspark, found list'):
         notebook.train([])
 
 
-def test_wrong_rows_to_predict_are_refused(session, df):
+def test_wrong_rows_to_predict_are_refused(session, df, tmp_path):
     model = notebook.train(df.select('y', F.array('a', 'b').alias('v'), 'c'), hidden=9)
+    model.save(tmp_path / 'm.npz')
     good = session.createDataFrame([([1.0, 2.0], 3.0)], 'v array<double>, c double')
     for wrong, expected in [(good.drop('c'), "named 'c'"), (good.withColumn('v', F.lit(1.0)), "in column 'v'"),
                             (good.withColumn('prediction', F.lit(1)), "no column 'prediction'")]:
@@ -160,7 +152,7 @@ def test_wrong_rows_to_predict_are_refused(session, df):
     for v, c, expected in [([1.0], 3.0, "size 2 in column 'v', found one of size 1"),
                            ([1.0, 2.0], np.nan, "finite numbers in column 'c'"), (None, 3.0, r"in column 'v\[0\]'")]:
         with pytest.raises(ValueError, match=expected):
-            list(predict_batches(model.data, {'v': 2}, [pandas.DataFrame({'v': [v], 'c': [c]})]))
+            list(predict_batches(str(tmp_path / 'm.npz'), {'v': 2}, [pandas.DataFrame({'v': [v], 'c': [c]})]))
 
 
 def test_a_model_without_names_is_refused(model_of, here, folder, tmp_path):

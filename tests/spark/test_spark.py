@@ -1,9 +1,9 @@
 """Spark gives what one process gives, and says what went wrong."""
+import contextlib
 import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -19,14 +19,13 @@ from benchmarks.scaling.runs import read_runs
 from mr_elm.engines import make_engine
 from mr_elm.engines.mrjob_engine import TaskError
 from mr_elm.engines.progress import Reporter
-from mr_elm.engines.spark import job, progress
-from mr_elm.engines.spark.session import choose_settings
+from mr_elm.engines.spark import engine, job
+from mr_elm.engines.spark.session import add_attempts, choose_settings
+from mr_elm.engines.spark.task import StageTask
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.streaming.mr_stats import MRStats
 
-MANY_PASSES = 'passes', 'conjugate gradients'
 LISTENING, LOOPBACK = '0A', '0100007F'  # as the kernel writes them
 TRAININGS = {
     'pesvm': ['pesvm', '--hidden', '12', '--nu', '10', '--probabilities'],
@@ -51,7 +50,7 @@ def test_a_model_has_the_bits_of_one_process(spark, here, folder, tmp_path, name
     options = TRAININGS[name]
     train = ['train', options[0], folder / 'packed', *options[1:], '-q', '--model']
     here(*train, tmp_path / 'inline.npz')
-    spark(n, *train, tmp_path / 'spark.npz', *(['--cache'] if n > 1 and name in MANY_PASSES else []))
+    spark(n, *train, tmp_path / 'spark.npz')
     demand_same_arrays(tmp_path / 'inline.npz', tmp_path / 'spark.npz')
 
 
@@ -109,27 +108,25 @@ def bad(tmp_path):
     return tmp_path / 'bad.csv'
 
 
-@pytest.mark.parametrize('words', [[], ['--cache']])
-def test_a_bad_row_is_named(context, bad, tmp_path, words):
+def test_a_bad_row_is_named(session, bad, tmp_path):
     done = elm('train', 'pesvm', bad, '--hidden', 4, '--model', tmp_path / 'm.npz', '-q', '-r', 'spark',
-               '--partitions-of-rows', 3, *words)
+               '--partitions-of-rows', 3)
     assert done.status == 1 and 'bad.csv, line 50: ' in done.err and done.err.count('\n') == 1
 
 
-@pytest.mark.parametrize('words', [[], ['--cache']])
-def test_bad_rows_are_skipped_and_counted(spark, bad, tmp_path, model_of, words):
-    spark(3, 'train', 'pesvm', bad, '--bad-rows', 'skip', '--hidden', 4, '--model', tmp_path / 'm.npz', '-q', *words)
+def test_bad_rows_are_skipped_and_counted(spark, bad, tmp_path, model_of):
+    spark(3, 'train', 'pesvm', bad, '--bad-rows', 'skip', '--hidden', 4, '--model', tmp_path / 'm.npz', '-q')
     header, _ = model_of(tmp_path / 'm.npz')
     assert (header['n_rows_used'], header['n_rows_rejected']) == (98, 1)
     assert 'bad.csv\t50\t' in (tmp_path / 'm.npz.rejected').read_text()
 
 
 @pytest.fixture
-def run(context, folder):
+def run(session, folder):
     """Run a stage over the packed rows in two partitions: its pairs."""
     def pairs(stage, *words, reporter=None):
-        engine = make_engine('spark', ('--partitions-of-rows', '2'), reporter)
-        data = DataSet(plan_inputs([str(folder / 'packed')], RowOptions()), engine)
+        runner = make_engine('spark', ('--partitions-of-rows', '2'), reporter)
+        data = DataSet(plan_inputs([str(folder / 'packed')], RowOptions()), runner)
         return list(data.run(stage, [*map(str, words)], 'counting'))
     return pairs
 
@@ -141,53 +138,27 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
     assert said.getvalue().startswith('counting: ')
 
 
-@pytest.fixture
-def read_again(context, folder, monkeypatch):
-    """Run passes over rows that are kept in memory, in two partitions: (engine, function that runs one)."""
-    monkeypatch.setattr('mr_elm.engines.spark.engine.demand_unchanged', lambda plan: None)
-    with make_engine('spark', ('--partitions-of-rows', '2', '--cache')) as engine:
-        shutil.copytree(folder / 'packed', folder / 'kept')
-        data = DataSet(engine.keep_parsed(plan_inputs([str(folder / 'kept')], RowOptions())), engine)
-        yield engine, lambda stage, *words: sorted(data.run(stage, [*map(str, words)], 'pass'), key=str)
-        shutil.rmtree(folder / 'kept')
-
-
-def test_rows_in_memory_are_read_once(read_again, run, folder):
-    _, read = read_again
-    first = read(MRStats)
-    assert str(first) == str(sorted(run(MRStats), key=str))
-    (folder / 'kept' / 'part-00000').write_bytes(b'')
-    assert str(read(MRStats)) == str(first)
-
-
-def test_rows_that_are_lost_from_memory_are_read_again(read_again, tmp_path):
-    engine, read = read_again
-    first = read(MRStats)
-    kept, = engine.cache.kept.values()
-    level = kept.getStorageLevel()
-    kept.unpersist(blocking=True).persist(level)
-    assert sum(value['rows'] for _, value in read(MRKilled, '--mark', tmp_path / 'mark')) == 300
-    assert (tmp_path / 'mark').exists()
-    assert str(read(MRStats)) == str(first)
-
-
-def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(context, monkeypatch):
-    monkeypatch.setattr(progress, 'PAUSE', 0.05)
-    said = io.StringIO()
-    with progress.follow_tasks(context, Reporter(stream=said), 'Gram'):
-        context.parallelize(range(4), 4).foreach(lambda _: time.sleep(0.4))
-    assert re.fullmatch(r'(Gram: [0-3] of 4 tasks have ended\n)+', said.getvalue())
+def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, 'PAUSE', 0.05)
+    said, folder = io.StringIO(), str(tmp_path / 'reports')
+    task = StageTask('', '', (), {}, [[]] * 4, folder)
+    with engine.ClusterSpark(reporter=Reporter(stream=said)).follow(folder, 4, 'Gram'):
+        for number in range(4):
+            assert list(task.report('mapper', number, [b'a line'])) == [b'a line']
+            time.sleep(0.4)
+    assert re.fullmatch(r'(Gram: [1-3] of 4 tasks have ended\n){3}', said.getvalue())
+    assert not (tmp_path / 'reports').exists()
 
 
 @pytest.mark.parametrize('words, cause, task', [
     ([], 'no map', r'task mapper [01] on \S+, split file 0 from byte \d+'),
-    (['--reduce'], 'no reduce', r'task reducer 0 on \S+ executor driver')])
+    (['--reduce'], 'no reduce', r'task reducer 0 on \S+')])
 def test_a_task_that_fails_is_explained(run, words, cause, task):
     with pytest.raises(TaskError, match=rf"^MRWrong: KeyError: '{cause}' \({task}\)$"):
         run(MRWrong, *words)
 
 
-def test_the_page_on_spark_runs(context, here, tmp_path, monkeypatch):
+def test_the_page_on_spark_runs(session, here, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     for tag, body in blocks_of(read_page('docs/spark.md')):
@@ -200,18 +171,25 @@ def test_the_page_on_spark_runs(context, here, tmp_path, monkeypatch):
     assert len(Path('labels.txt').read_text().splitlines()) == 5000
 
 
-def test_another_master_than_that_of_the_session_is_refused(context):
+def test_another_master_than_that_of_the_session_is_refused(session):
     with pytest.raises(ValueError, match='expected the master of the session'):
         make_engine('spark', ('--master', 'yarn')).prepare([])
 
 
-def test_no_port_is_open_to_other_machines(context):
-    java = Path(f'/proc/{context._gateway.proc.pid}')
+def is_java_of_this_process(folder):
+    """Tell whether a folder of /proc is that of the Java that this process has started."""
+    with contextlib.suppress(OSError):
+        name, _, rest = (folder / 'stat').read_text().partition(')')
+        return name.endswith('(java') and int(rest.split()[1]) == os.getpid()
+
+
+def test_no_port_is_open_to_other_machines(session):
+    java, = (folder for folder in Path('/proc').glob('[0-9]*') if is_java_of_this_process(folder))
     sockets = {os.readlink(link) for link in (java / 'fd').iterdir()}
     lines = [line.split() for name in ('tcp', 'tcp6') for line in (java / 'net' / name).read_text().splitlines()[1:]]
     heard = [line[1].partition(':')[0] for line in lines if line[3] == LISTENING and f'socket:[{line[9]}]' in sockets]
     assert heard and all(address.endswith(LOOPBACK) for address in heard)
-    assert context.uiWebUrl is None
+    assert session.conf.get('spark.ui.enabled') == 'false'
 
 
 @pytest.mark.parametrize('arguments, expected', [
@@ -220,7 +198,7 @@ def test_no_port_is_open_to_other_machines(context):
     (('--master', 'local', '--num-cores', '2'), 'does not take this option'),
 ])
 def test_wrong_options_are_refused(monkeypatch, arguments, expected):
-    monkeypatch.setattr('mr_elm.engines.spark.session.find_context', lambda: None)
+    monkeypatch.setattr(engine, 'find_session', lambda: None)
     with pytest.raises(ValueError, match=expected):
         make_engine('spark', arguments).prepare([])
 
@@ -233,8 +211,7 @@ def test_without_pyspark_the_extra_is_named(monkeypatch, folder, tmp_path):
 
 def test_without_java_one_sentence_says_so(monkeypatch, folder, tmp_path):
     monkeypatch.setenv('JAVA_HOME', '/nowhere')
-    monkeypatch.setattr('mr_elm.engines.spark.session.find_context', lambda: None)
-    monkeypatch.setattr('mr_elm.engines.spark.engine.find_context', lambda: None)
+    monkeypatch.setattr(engine, 'find_session', lambda: None)
     done = elm('train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', 'local')
     assert done.status == 1 and 'expected Java' in done.err and done.err.count('\n') == 1
 
@@ -242,11 +219,11 @@ def test_without_java_one_sentence_says_so(monkeypatch, folder, tmp_path):
 def test_tasks_get_one_blas_thread_and_another_try():
     settings = choose_settings('local[3]', {'spark.ui.enabled': 'true'})
     assert settings['spark.executorEnv.OPENBLAS_NUM_THREADS'] == '1'
-    assert settings['spark.master'] == 'local[3,4]' and settings['spark.ui.enabled'] == 'true'
+    assert add_attempts('local[3]') == 'local[3,4]' and settings['spark.ui.enabled'] == 'true'
     assert 'spark.driver.host' not in choose_settings('yarn', {})
 
 
-def test_speedup_is_measured_on_cores_of_spark(context, tmp_path):
+def test_speedup_is_measured_on_cores_of_spark(session, tmp_path):
     words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '5000', '--hidden', '5', '--repeats', '1', '-q')
     subprocess.run([sys.executable, '-m', 'benchmarks.scaling', *words, '-o', tmp_path], check=True,
                    cwd=Path(__file__).parents[2])

@@ -1,9 +1,7 @@
 """Predict the rows of data frames of pandas, batch by batch."""
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
@@ -24,25 +22,16 @@ PREDICTION, PROBABILITY = 'prediction', 'probability'  # columns with what a mod
 ITEM = re.compile(r'(.*)\[(\d+)\]', re.DOTALL)  # the name of a feature that is an item of an array
 
 
-def predict_batches(data: bytes, sizes: Mapping[str, int], batches: Iterable[Any]) -> Iterator[Any]:
+def predict_batches(path: str, sizes: Mapping[str, int], batches: Iterable[Any]) -> Iterator[Any]:
     """Yield a data frame with the predictions of each batch.
 
-    data : the bytes of a model file. sizes : of the columns that hold arrays, see `measure_arrays`.
+    path : of a model file. sizes : of the columns that hold arrays, see `measure_arrays`.
     batches : data frames of pandas with the columns of the model. Raises ValueError when rows do not fit the model.
     """
-    model, pandas = read_bytes(data), import_module('pandas')
+    model, pandas = read_model(path), import_module('pandas')
     with one_thread():
         for batch in batches:
             yield pandas.DataFrame(predict_rows(model, read_features(model, batch, sizes)))
-
-
-def read_bytes(data: bytes) -> Model:
-    """Read a model from the bytes of its file."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        path = os.path.join(folder, 'model.npz')
-        with open(path, 'wb') as stream:
-            stream.write(data)
-        return read_model(path)
 
 
 def predict_rows(model: Model, X: Rows) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from mr_elm.engines.spark.engine import is_local_master
-from mr_elm.engines.spark.session import find_context
+from mr_elm.engines.spark.session import runs_here
 from mr_elm.passes.work import new_staging
 from mr_elm.rows.frames import demand_distinct
 from mr_elm.rows.selection import SHOWN
@@ -22,8 +21,6 @@ def demand_session(df: Any) -> None:
     """Raise TypeError or ValueError when there is no DataFrame of a session in this process."""
     if not hasattr(df, 'sparkSession'):
         raise TypeError(f'df: expected a DataFrame of pyspark, found {type(df).__name__}')
-    if find_context() is None:
-        raise ValueError('df: expected a DataFrame of a Spark session in this process, found one of Spark Connect')
     demand_distinct(df.columns)
 
 
@@ -98,7 +95,7 @@ def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[st
 
     root : the folder of a cluster. demand : checks the DataFrame that was written.
     """
-    if is_local_master(()):
+    if runs_here(df.sparkSession):
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as parent:
             folder = os.path.join(parent, 'rows')
             demand(write_rows(df, f'file://{folder}'))

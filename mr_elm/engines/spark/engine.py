@@ -1,6 +1,7 @@
 """Run stages on Spark: in one session for all jobs of a command, so that a job costs tenths of a second to start.
 
-mrjob has a harness for Spark, but it starts Java once a job, and gives tasks lines of text instead of planned splits.
+Jobs are DataFrames, which classic sessions and those of Spark Connect run alike. mrjob has a harness for Spark, but it
+starts Java once a job, and gives tasks lines of text instead of planned splits.
 """
 from __future__ import annotations
 
@@ -8,33 +9,38 @@ import json
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from mr_elm.engines.base import Engine
 from mr_elm.engines.bundle import UNPACKED
 from mr_elm.engines.copies import LocalCopies
 from mr_elm.engines.mrjob_engine import TaskError, pairs_of
+from mr_elm.engines.progress import Reporter
 from mr_elm.engines.remote import Remote
-from mr_elm.engines.spark.cache import ParseTask, RowCache
-from mr_elm.engines.spark.failures import explain_failure
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
-from mr_elm.engines.spark.progress import follow_tasks
 from mr_elm.engines.spark.session import (
     LOCAL,
+    OURS,
+    PYTHON,
+    SERVER,
     STAGING,
     add_attempts,
+    close_session,
     count_cores,
-    find_context,
     find_master,
+    find_session,
     import_pyspark,
-    open_context,
-    pack_code,
+    open_session,
+    runs_here,
+    send_code,
 )
+from mr_elm.engines.spark.task import list_reports
 from mr_elm.engines.trace import account, trace_job
 from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
@@ -42,24 +48,38 @@ from mr_elm.passes.work import ROOT, Work, new_staging
 from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
+from mr_elm.rows.storage import store_of
 
-OPTIONS = ('--master', '--partitions-of-rows', '--cache', '-D', '--jobconf')
+OPTIONS = ('--master', '--partitions-of-rows', '-D', '--jobconf')
+MANY_ROWS = 1 << 16  # more than any cluster has cores
+PAUSE = 5.0  # seconds between two looks at how many tasks have ended
 
 
+@dataclass(frozen=True)
 class Spark(Engine):
-    """Run jobs on Spark. Makes itself a LocalSpark or a ClusterSpark, as the master says."""
+    """Run jobs on Spark. Makes itself a LocalSpark or a ClusterSpark, as the master says.
+
+    frames : SparkSession whose DataFrames hold the rows, or None: the session of this process, or a new one.
+    """
 
     name = 'spark'
     adds_in_steps = True
 
-    def __new__(cls, arguments: tuple[str, ...] = (), *_: Any, **known: Any) -> Spark:
-        """Choose the class by the master."""
-        kind = cls if cls is not Spark else LocalSpark if is_local_master(arguments) else ClusterSpark
-        return super().__new__(kind)
+    frames: Any = None
+
+    def __new__(cls, arguments: tuple[str, ...] = (), *_: Any, frames: Any = None, **known: Any) -> Spark:
+        """Choose the class by the place of the tasks; a server of Spark Connect must be asked for it."""
+        if cls is not Spark:
+            return super().__new__(cls)
+        session, master = frames or find_session(), find_master(None, dict(pairs_of(arguments)).get('--master'))
+        if session is None and master.startswith(SERVER):
+            session = open_session(master, read_properties(arguments))
+        is_here = runs_here(session) if session else LOCAL.fullmatch(master or 'local')
+        return super().__new__(LocalSpark if is_here else ClusterSpark)
 
     def __enter__(self) -> Any:
         """Start Spark, before anything is recorded of the run."""
-        _ = self.context
+        _ = self.session
         super().__enter__()
         return self
 
@@ -68,60 +88,45 @@ class Spark(Engine):
         try:
             super().__exit__(kind, error, trace)
         finally:
-            if self.context is self.found_context:
-                self.cache.clear()
-            else:
-                self.context.stop()
+            close_session(self.session)
 
     @cached_property
-    def found_context(self) -> Any:
-        """Return the SparkContext that was there before, or None."""
-        return find_context()
-
-    @cached_property
-    def context(self) -> Any:
-        """Return the SparkContext that runs the jobs."""
-        if self.found_context is not None:
-            return self.found_context
-        return open_context(self.master, self.properties, self.python_of_workers())
-
-    @cached_property
-    def cache(self) -> RowCache:
-        """Return what keeps rows in the memory of the executors."""
-        return RowCache(self.context)
+    def session(self) -> Any:
+        """Return the SparkSession that runs the jobs."""
+        session = self.found_session or open_session(self.master, self.properties)
+        python = self.python_of_workers()
+        if python is not None and 'PYSPARK_PYTHON' not in os.environ and session.conf.get(PYTHON, None) is None:
+            session.conf.set(PYTHON, python)
+        return session
 
     @property
-    def caches(self) -> bool:
-        """Tell whether rows are kept in memory between passes."""
-        return self.option('--cache') is not None
+    def found_session(self) -> Any:
+        """Return the SparkSession that is there, or None."""
+        return self.frames or find_session()
 
     @cached_property
     def master(self) -> str:
         """Return where Spark runs; '' where nobody says."""
-        return find_master(self.option('--master'))
+        return find_master(self.found_session, self.option('--master'))
 
     @cached_property
     def properties(self) -> dict[str, str]:
         """Return the properties of Spark that the user has set."""
-        return dict(value.split('=', 1) for flag, value in self.given() if flag in ('-D', '--jobconf'))
-
-    def given(self) -> list[tuple[str, str]]:
-        """Return the options of the engine: (option, value)."""
-        return [(flag, value) for flag, value in pairs_of(self.arguments) if flag in OPTIONS]
+        return read_properties(self.arguments)
 
     def option(self, name: str) -> str | None:
         """Return the last value given for an option, or None."""
-        return dict(self.given()).get(name)
+        return dict(pairs_of(self.arguments)).get(name)
 
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when there is no pyspark or no master, or an option is none of Spark's."""
         import_pyspark()
         demand_options(self.arguments, self.name)
-        named = self.option('--master')
-        if not self.master:
-            raise ValueError('-r spark: expected --master, such as local[*] or yarn; no session and no spark-submit '
-                             'says where Spark runs')
-        if named is not None and find_context() is not None and add_attempts(named) != add_attempts(self.master):
+        session, named = self.found_session, self.option('--master')
+        if session is None and not self.master:
+            raise ValueError('-r spark: expected --master, such as local[*], yarn or sc://HOST; no session and no '
+                             'spark-submit says where Spark runs')
+        if named and session and session not in OURS and add_attempts(named) != add_attempts(self.master):
             raise ValueError(f'--master {named}: expected the master of the session, {self.master}')
         super().prepare(inputs)
 
@@ -139,24 +144,6 @@ class Spark(Engine):
         wanted = self.option('--partitions-of-rows')
         return None if wanted is None else int(wanted)
 
-    def keep_parsed(self, plan: InputPlan) -> InputPlan:
-        """Return the plan for a data set of more than one pass: with --cache, with a name for its rows in memory."""
-        if not self.caches:
-            return super().keep_parsed(plan)
-        return replace(plan, parsed=sha256(json.dumps(plan.to_record()).encode()).hexdigest())
-
-    def find_kept(self, plan: InputPlan, options: Any, splits: list[list[list[int]]]) -> Any:
-        """Return the RDD of the rows of splits, which are parsed when they are needed first; None without --cache.
-
-        options : those of the stage.
-        """
-        if plan.parsed is None or not self.caches:
-            return None
-        encoding = plan.encoding if options.encoding else None
-        task = ParseTask(json.dumps(plan.to_json()), json.dumps(encoding and encoding.to_json()),
-                         options.bad_rows == 'stop', options.block_rows)
-        return self.cache.find(plan.parsed, task, [json.dumps(split) for split in splits])
-
     def write(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> str:
         """Run a job that writes to a folder, `output` unless the arguments name another one; returns which.
 
@@ -167,36 +154,38 @@ class Spark(Engine):
             argv = ['--no-conf', '--planned-splits', '--plan',
                     write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
             made = job_class(args=argv)
-            splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
-            job = SparkJob(self.context, made, argv, splits, self.find_kept(plan, made.options, splits))
             target = made.options.output_dir or output
-            with (self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(stage),
-                  trace_job(self, job, stage, plan.size)):
-                self.run(job, target, folder)
+            splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
+            reports = '' if self.reporter.quiet and self.trace is None else self.reports_of(target, folder)
+            job = SparkJob(self.session, made, argv, splits, reports)
+            with (self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage),
+                  trace_job(self, reports, stage, plan.size)):
+                try:
+                    job.write(target, self.uri_of(target))
+                except Exception as error:
+                    cause = job.explain(f'{type(error).__name__}: {error}')
+                    raise TaskError(f'{job_class.__name__}: {cause}') from error
         return target
 
-    def run(self, job: SparkJob, output: str, folder: str) -> None:
-        """Run a job; when it fails, say why. folder : where tasks on this machine tell how far they are."""
-        from py4j.protocol import Py4JError
-        try:
-            job.write(self.uri_of(output), folder if isinstance(self, LocalSpark) else None)
-        except Py4JError as error:
-            text = explain_failure(str(error), job.splits)
-            raise TaskError(f'{type(job.stage).__name__}: {text}') from error
+    def reports_of(self, output: str, folder: str) -> str:
+        """Return where tasks report to. folder : of this machine, for the time of the job."""
+        return folder
 
-    def follow(self, stage: str) -> AbstractContextManager:
-        """Tell the user how far a stage is, beside what its tasks count."""
+    def follow(self, reports: str, n_tasks: int, stage: str) -> AbstractContextManager:
+        """Tell the user how far a stage is, beside what its tasks count. reports : where they report to, or ''."""
         return nullcontext()
 
     def uri_of(self, folder: str) -> str:
         """Return how Spark names a folder."""
         return folder
 
-    def task_times(self, running: SparkJob) -> dict[str, object]:
-        """Put together what the tasks said of themselves."""
+    def task_times(self, running: str) -> dict[str, object]:
+        """Put together what the tasks said of themselves. running : the folder of their reports."""
         times: dict[str, list] = {'mapper': [], 'reducer': []}
         sizes = {'mapper': 0, 'reducer': 0}
-        for kind, begin, end, size in running.times:
+        for path in list_reports(running):
+            with store_of(path).open(path) as stream:
+                kind, begin, end, size = json.load(stream)
             times[kind].append((begin, end))
             sizes[kind] += size
         reduced = bool(times['reducer'])
@@ -213,7 +202,7 @@ class LocalSpark(Spark, LocalCopies):
 
     def uri_of(self, folder: str) -> str:
         """Return the URI of a folder of this machine, whatever file system Spark is configured for."""
-        return f'file://{os.path.abspath(folder)}'
+        return Path(folder).absolute().as_uri()
 
     @contextmanager
     def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
@@ -244,12 +233,12 @@ class ClusterSpark(Spark, Remote):
         return Work(new_staging(self.properties.get(STAGING, ROOT)), self.reporter, None, self.output, self.resume)
 
     @cached_property
-    def context(self) -> Any:
-        """Return the SparkContext, whose workers are given the code."""
-        context = super().context
+    def session(self) -> Any:
+        """Return the SparkSession, whose workers are given the code."""
+        session = super().session
         if self.bundle is None:
-            context.addPyFile(pack_code())
-        return context
+            send_code(session)
+        return session
 
     @cached_property
     def properties(self) -> dict[str, str]:
@@ -268,18 +257,54 @@ class ClusterSpark(Spark, Remote):
         """Run a job that writes to a folder of the cluster."""
         self.write(job_class, plan, arguments, folder, stage)
 
-    def follow(self, stage: str) -> AbstractContextManager:
-        """Tell the user how many tasks have ended."""
-        return follow_tasks(self.context, self.reporter, stage)
+    def reports_of(self, output: str, folder: str) -> str:
+        """Return where tasks report to: a folder that they and the driver reach."""
+        return f'{output}.reports'
 
-    @property
+    @contextmanager
+    def follow(self, reports: str, n_tasks: int, stage: str) -> Iterator[None]:
+        """Tell the user now and then how many map tasks have ended, as they report it themselves.
+
+        Spark tells this in one way for sessions of Connect, and in another one, by its SparkContext, for others.
+        """
+        if not reports:
+            yield
+            return
+        store, done = store_of(reports), threading.Event()
+        store.make_folder(reports)
+        thread = threading.Thread(target=tell, args=(reports, n_tasks, self.reporter, stage, done), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            store.remove(reports)
+
+    @cached_property
     def n_maps(self) -> int:
-        """Return how many map tasks to plan at least: one a core that the cluster gives."""
-        return self.wanted_maps or self.context.defaultParallelism
+        """Return how many map tasks to plan at least: one a core that the cluster gives, as Spark cuts a range."""
+        numbers = self.session.range(MANY_ROWS).selectExpr('spark_partition_id() as number')
+        return self.wanted_maps or numbers.distinct().count()
 
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one for each of Hadoop's usual splits, and for each core."""
         return max(super().maps_over(n_bytes), self.n_maps)
+
+
+def tell(reports: str, n_tasks: int, reporter: Reporter, stage: str, done: threading.Event) -> None:
+    """Print a line when the number of map tasks that have ended has changed, until the job is done."""
+    before = 0
+    while not done.wait(PAUSE):
+        ended = len(list_reports(reports, 'mapper'))
+        if before < ended < n_tasks:
+            reporter.say(f'{stage}: {ended} of {n_tasks} tasks have ended')
+        before = ended
+
+
+def read_properties(arguments: tuple[str, ...]) -> dict[str, str]:
+    """Return the properties of Spark among the options of the engine."""
+    return dict(value.split('=', 1) for flag, value in pairs_of(arguments) if flag in ('-D', '--jobconf'))
 
 
 def demand_options(arguments: tuple[str, ...], runner: str) -> None:
@@ -289,9 +314,3 @@ def demand_options(arguments: tuple[str, ...], runner: str) -> None:
             raise ValueError(f'{flag}: -r {runner} does not take this option of mrjob')
         if flag in ('-D', '--jobconf') and not (value.startswith('spark.') and '=' in value):
             raise ValueError(f'{flag} {value}: -r {runner} expects a property spark.NAME=VALUE')
-
-
-def is_local_master(arguments: tuple[str, ...]) -> bool:
-    """Tell whether options of the engine, or what is around, name a master on this machine, or none."""
-    named = dict(pairs_of(arguments)).get('--master')
-    return LOCAL.fullmatch(find_master(named) or 'local') is not None

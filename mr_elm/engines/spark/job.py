@@ -1,107 +1,146 @@
-"""Run a stage on Spark as one job: a map over planned splits, a tree of sums, a shuffle and reduce."""
+"""Run a stage on Spark as one job of DataFrames: a map over planned splits, a tree of sums, a shuffle and reduce."""
 from __future__ import annotations
 
 import inspect
-import json
+import io
 import os
+import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from mr_elm.engines.mrjob_private import file_options, split_words
-from mr_elm.engines.spark.task import (
-    JoinLists,
-    StageTask,
-    choose_partition,
-    key_lines,
-    map_kept,
-    map_lines,
-    reduce_lines,
-)
+from mr_elm.engines.spark.session import send_file
+from mr_elm.engines.spark.task import ROWS, StageTask, name_task, reduce_lines
+from mr_elm.engines.task_logs import describe_failure, find_java_cause
+from mr_elm.rows.storage import store_of
 from mr_elm.sums.gram import merge_pairs
 
 FAN_IN = 16  # tasks whose sums one task adds up
 ALL = sys.maxsize  # tasks in one group
 REDUCERS = 'mapreduce.job.reduces'  # how drivers say how many reduce tasks share the keys
+SMALL = 1 << 20  # bytes of a file that travels with the tasks; larger ones are sent once, as artifacts
+# Lines are up to 16 MB long, and an Arrow array holds 2 GB
+LINES_PER_BATCH = 'spark.sql.execution.arrow.maxRecordsPerBatch', '64'
+RAISED = re.compile(r'StageError: (mapper|reducer) (\d+) on (.+?): (.*)')  # what the task says
+LOST = re.compile(r'Lost task (\d+)\.\d+ in stage [\d.]+ \(TID \d+\) \((\S+) executor (\w+)\)')  # what Spark says
+WORKER_DIED = 'Python worker exited unexpectedly'
+EXECUTOR_LOST = re.compile(r'ExecutorLostFailure \(.*')
 
 
 class SparkJob:
     """Run a stage over splits.
 
-    context : SparkContext. stage : the stage, made with all its options. argv : these options.
-    splits : those of each map task, as [file number, start, length]. kept : RDD of their records, see `RowCache`, or
-        None.
+    session : SparkSession, of either kind. stage : the stage, made with all its options. argv : these options.
+    splits, reports : see `StageTask`.
     """
 
-    def __init__(self, context: Any, stage: Any, argv: list[str], splits: list[list[list[int]]],
-                 kept: Any = None) -> None:
-        self.context, self.stage, self.argv, self.splits, self.kept = context, stage, argv, splits, kept
-        self.times: list[tuple[str, float, float, int]] = []
+    def __init__(self, session: Any, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str) -> None:
+        self.session, self.stage, self.splits = session, stage, splits
+        words, files = self.separate_files(argv)
+        self.task = StageTask(module_of(type(stage)), type(stage).__name__, words, files, splits, reports)
+        self.n_reducers = int((stage.options.jobconf or {}).get(REDUCERS, 1))
 
-    def write(self, output: str, folder: str | None) -> None:
-        """Run the job. output : URI of a new folder. folder : see `StageTask`."""
-        with self.prepare_task(folder) as task:
-            lines = self.map(task)
-            if not self.stage.MAP_ONLY:
-                lines = self.reduce(lines, task)
-            lines.saveAsTextFile(output)
-            self.times = task.times.value
-
-    def map(self, task: StageTask) -> Any:
-        """Return the lines that the map tasks write."""
-        if self.kept is not None:
-            return self.kept.mapPartitionsWithIndex(partial(map_kept, task))
-        texts = [json.dumps(split) for split in self.splits]
-        return self.context.parallelize(texts, len(texts)).mapPartitionsWithIndex(partial(map_lines, task))
-
-    @contextmanager
-    def prepare_task(self, folder: str | None) -> Iterator[StageTask]:
-        """Give what the tasks run; the files of the stage are sent to each worker once."""
-        words, files = self.separate_files()
-        times = self.context.accumulator([], JoinLists())
-        sent = self.context.broadcast(files)
-        try:
-            yield StageTask(module_of(type(self.stage)), type(self.stage).__name__, words, sent, times, folder)
-        finally:
-            sent.destroy()
-
-    def separate_files(self) -> tuple[tuple[str, ...], dict[str, bytes]]:
-        """Return the options of the tasks, with names in the place of files, and the contents of these files."""
+    def separate_files(self, argv: list[str]) -> tuple[tuple[str, ...], dict[str, bytes | None]]:
+        """Return the options of the tasks, with names in the place of files, and these files, see `StageTask`."""
         words: list[str] = []
-        files: dict[str, bytes] = {}
-        for dest, texts, is_own in split_words(self.stage, self.argv):
+        files: dict[str, bytes | None] = {}
+        for dest, texts, is_own in split_words(self.stage, argv):
             if is_own and dest in file_options(self.stage):
-                name = f'mr_elm-{len(files)}-{os.path.basename(texts[1])}'
-                files[name] = Path(texts[1]).read_bytes()
+                content = Path(texts[1]).read_bytes()
+                if len(content) > SMALL:
+                    name = send_file(self.session, texts[1])
+                    files[name] = None
+                else:
+                    name = f'mr_elm-{len(files)}-{os.path.basename(texts[1])}'
+                    files[name] = content
                 words += [texts[0], name]
             elif is_own:
                 words += texts
         return tuple(words), files
 
-    def reduce(self, lines: Any, task: StageTask) -> Any:
-        """Return the lines that the reducers write. Where the stage adds up sums, they are merged by a tree."""
-        n_reducers = int((self.stage.options.jobconf or {}).get(REDUCERS, 1))
-        groups, tasks_per_group = len(self.splits), FAN_IN
-        while is_sum(type(self.stage)) and groups > FAN_IN:
-            groups = -(-groups // FAN_IN)
-            lines = shuffle(lines, task, tasks_per_group, groups * n_reducers, n_reducers)
-            tasks_per_group = FAN_IN * n_reducers
-        return shuffle(lines, task, ALL, n_reducers, n_reducers)
+    def write(self, output: str, uri: str) -> None:
+        """Run the job. output : a new folder. uri : how Spark names it."""
+        with self.use_short_batches():
+            rows, n_groups = self.map_and_add()
+            if self.stage.MERGE and self.n_reducers == 1 and n_groups <= FAN_IN:
+                self.reduce_here(rows.toArrow(), output)  # a shuffle would take longer
+                return
+            if not self.stage.MAP_ONLY:
+                rows = self.shuffle(rows, self.n_reducers, ALL)
+            rows.selectExpr(r"cast(concat(key, X'09', value) as string)").write.text(uri)
 
+    @contextmanager
+    def use_short_batches(self) -> Iterator[None]:
+        """Let Spark hand few lines at a time to Python."""
+        name, value = LINES_PER_BATCH
+        before = self.session.conf.get(name)
+        self.session.conf.set(name, value)
+        try:
+            yield
+        finally:
+            self.session.conf.set(name, before)
 
-def shuffle(lines: Any, task: StageTask, tasks_per_group: int, n_partitions: int, n_reducers: int) -> Any:
-    """Send the lines of each group of tasks to the reducers of the group, sorted by key, and reduce them."""
-    keyed = lines.mapPartitionsWithIndex(partial(key_lines, tasks_per_group))
-    order = keyed.repartitionAndSortWithinPartitions(n_partitions, partial(choose_partition, n_reducers))
-    return order.mapPartitionsWithIndex(partial(reduce_lines, task))
+    def map_and_add(self) -> tuple[Any, int]:
+        """Return the lines of the map tasks, and how many groups of tasks they come from.
 
+        Where the stage only adds up exact pairs, which may be done in steps, a tree of tasks adds up FAN_IN each.
+        """
+        n_groups = len(self.splits)
+        adds = set(self.stage.MERGE.values()) == {merge_pairs}
+        tasks_per_group = FAN_IN if adds and n_groups > FAN_IN else ALL
+        rows = self.session.range(0, n_groups, 1, n_groups).mapInArrow(
+            partial(self.task.map_splits, tasks_per_group), ROWS)
+        while tasks_per_group != ALL:
+            n_groups = -(-n_groups // FAN_IN)
+            tasks_per_group = FAN_IN if n_groups > FAN_IN else ALL
+            rows = self.shuffle(rows, n_groups * self.n_reducers, tasks_per_group)
+        return rows, n_groups
 
-def is_sum(job_class: Any) -> bool:
-    """Tell whether a stage only adds up exact pairs, which may be done in steps."""
-    return set(job_class.MERGE.values()) == {merge_pairs}
+    def shuffle(self, rows: Any, n_tasks: int, tasks_per_group: int) -> Any:
+        """Return the lines of reduce tasks, each of which reads whole keys of whole groups, sorted.
+
+        Spark sorts on disk where a group has more lines than memory; a table of `applyInArrow` has to fit.
+        """
+        ordered = rows.repartition(n_tasks, 'group', 'key').sortWithinPartitions('group', 'key')
+        return ordered.mapInArrow(partial(self.task.reduce_groups, tasks_per_group), ROWS)
+
+    def reduce_here(self, table: Any, output: str) -> None:
+        """Reduce lines in this process, and write the result to the folder."""
+        rows = sorted(zip(table['key'].to_pylist(), table['value'].to_pylist(), strict=True), key=itemgetter(0))
+        self.stage.sandbox(stdin=(b'%b\t%b\n' % row for row in rows), stderr=io.BytesIO())
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, name_task('reducer 0'):
+            path = os.path.join(folder, 'part-00000')
+            with open(path, 'wb') as stream:
+                stream.writelines(line + b'\n' for line in reduce_lines(self.stage))
+            store_of(output).make_folder(output)
+            store_of(output).put(path, f'{output}/part-00000')
+
+    def explain(self, log: str) -> str:
+        """Return the cause of a failure, the task, the split and the executor. log : the exception of Spark."""
+        raised, lost = RAISED.findall(log), LOST.search(log)
+        if raised:
+            kind, number, place, cause = raised[-1]
+            split = None
+            if kind == 'mapper':
+                split = ', '.join(f'file {file} from byte {start}' for file, start, _ in self.splits[int(number)])
+            return describe_failure(cause, f'{kind} {number}', place, split, None)
+        executor = EXECUTOR_LOST.search(log)
+        if WORKER_DIED in log:
+            cause = 'the process of the task was killed, perhaps because memory ran out'
+        elif executor:
+            cause = executor.group()
+        else:
+            cause = find_java_cause(log) or log.strip().split('\n')[0]
+        if not lost:
+            return cause
+        number, host, name = lost.groups()
+        return describe_failure(cause, number, f'{host}, executor {name}', None, None)
 
 
 def module_of(job_class: Any) -> str:

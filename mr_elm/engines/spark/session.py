@@ -1,4 +1,4 @@
-"""Start Spark, or join the session that is there already."""
+"""Start Spark, join a server of Spark Connect, or find the session that is there already."""
 from __future__ import annotations
 
 import atexit
@@ -6,53 +6,86 @@ import logging
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any
+from weakref import WeakSet
 
 from mr_elm.engines.mrjob_engine import KERNELS, THREADS
-from mr_elm.engines.shipping import zip_code
-from mr_elm.engines.spark.class_archive import share_classes
+from mr_elm.engines.shipping import source_digest, zip_code
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
+SERVER = 'sc://'  # begins the address of a server of Spark Connect
+SERVER_PORT = '15002'
 STAGING = 'spark.mr_elm.staging'  # property: the folder of a cluster where a run keeps its files
+PYTHON = 'spark.sql.execution.pyspark.python'  # property: the Python of the workers
 ATTEMPTS = 4  # of a task, as on a cluster
 OF_SPARK_SUBMIT = 'PYSPARK_GATEWAY_PORT'  # set where spark-submit has started this process
-JAVA_OPTIONS = 'spark.driver.extraJavaOptions'
+PATIENCE = 5.0  # seconds to wait for a master; Spark alone tries for minutes
 ON_THIS_MACHINE = {
     'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1',
     # Java only moves bytes here: its second compiler takes more processor time than it saves
-    JAVA_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'}
+    'spark.driver.extraJavaOptions': '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'}
+OURS: WeakSet = WeakSet()  # the sessions that nobody else uses
 
 
 def import_pyspark() -> Any:
-    """Return the module pyspark. Raises ValueError where it is not installed."""
+    """Return the module pyspark.sql. Raises ValueError where it is not installed."""
     try:
-        return import_module('pyspark')
+        import_module('pyspark')
+        return import_module('pyspark.sql')
     except ModuleNotFoundError:
         raise ValueError("-r spark: expected pyspark, it is not installed: pip install 'mr_elm[spark]'") from None
 
 
-def find_context() -> Any:
-    """Return the SparkContext of this process, or None."""
-    pyspark = sys.modules.get('pyspark')
-    return pyspark and pyspark.SparkContext._active_spark_context
+def find_session() -> Any:
+    """Return the SparkSession of this process, or None; spark-submit has started one."""
+    sql = sys.modules.get('pyspark') and sys.modules.get('pyspark.sql')
+    session = sql and sql.SparkSession.getActiveSession()
+    if session is None and OF_SPARK_SUBMIT in os.environ:
+        builder = import_pyspark().SparkSession.builder
+        for name, value in choose_settings('', {}).items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+    return session
 
 
-def find_master(named: str | None) -> str:
-    """Return the master: the one that is named, or that of the session or the spark-submit around; '' for none."""
-    context = find_context()
-    if context is not None:
-        return context.master
-    if named is None and OF_SPARK_SUBMIT in os.environ:
-        pyspark = import_pyspark()
-        pyspark.SparkContext._ensure_initialized()
-        return pyspark.SparkConf().get('spark.master')
-    return named or ''
+def is_remote(session: Any) -> bool:
+    """Tell whether a session is one of Spark Connect."""
+    return 'connect' in type(session).__module__
+
+
+def find_master(session: Any, named: str | None) -> str:
+    """Return the master: that of a session, or the one that is named, or that of SPARK_REMOTE; '' for none."""
+    if session is None:
+        return named or os.environ.get('SPARK_REMOTE', '')
+    try:
+        return session.conf.get('spark.master')
+    except import_module('pyspark.errors').PySparkException:  # some services do not tell
+        return ''
+
+
+@cache
+def runs_here(session: Any) -> bool:
+    """Tell whether the tasks of a session run on this machine, and see its files."""
+    if not LOCAL.fullmatch(find_master(session, None)):
+        return False
+    if not is_remote(session):
+        return True
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:  # an address on this machine may be a tunnel
+        path = Path(folder, 'mark')
+        path.write_text('mark')
+        try:
+            return len(session.read.text(path.as_uri()).collect()) == 1
+        except import_module('pyspark.errors').PySparkException:
+            return False
 
 
 def add_attempts(master: str) -> str:
@@ -65,60 +98,95 @@ def count_cores(master: str) -> int:
     """Return how many tasks a local master runs together."""
     found = LOCAL.fullmatch(master)
     cores = found and found.group(1)
-    return int(cores) if cores and cores != '*' else (os.cpu_count() or 1 if cores else 1)
+    if cores == '*':
+        return os.cpu_count() or 1
+    return int(cores or 1)
 
 
-def choose_settings(master: str, given: dict[str, str], java_option: str = '') -> dict[str, str]:
+def choose_settings(master: str, given: dict[str, str]) -> dict[str, str]:
     """Return the properties of a new session; given : those of the user, which come first.
 
-    java_option : one more for Java on this machine. One BLAS thread a task, and no port that another machine could
-    reach unless the master is on one.
+    One BLAS thread a task, and no port that another machine could reach unless the master is on one.
     """
-    here = {**ON_THIS_MACHINE, JAVA_OPTIONS: f'{ON_THIS_MACHINE[JAVA_OPTIONS]} {java_option}'.rstrip()}
     values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
     return {
         'spark.app.name': 'mr_elm', 'spark.ui.enabled': 'false', 'spark.ui.showConsoleProgress': 'false',
-        'spark.driver.maxResultSize': '0', **(here if LOCAL.fullmatch(master) else {}),
-        **{f'spark.executorEnv.{name}': value for name, value in values.items()}, **given,
-        'spark.master': add_attempts(master)}
+        'spark.driver.maxResultSize': '0', **(ON_THIS_MACHINE if LOCAL.fullmatch(master) else {}),
+        **{f'spark.executorEnv.{name}': value for name, value in values.items()}, **given}
 
 
-def open_context(master: str, given: dict[str, str], python: str | None) -> Any:
-    """Start Spark: its SparkContext. What Java writes is shown by --verbose only.
+def open_session(master: str, given: dict[str, str]) -> Any:
+    """Start Spark, or join a server: the SparkSession. What Java writes is shown by --verbose only.
 
-    given : properties. python : the Python of the workers, None for `python3`.
-    Raises ValueError where there is no Java, RuntimeError where Spark does not start.
+    given : properties. Raises ValueError where there is no Java, OSError where no master answers, RuntimeError where
+    Spark does not start.
     """
-    pyspark = import_pyspark()
-    java = demand_java()
-    option = share_classes(java, pyspark.__version__, pyspark.__file__) if java and LOCAL.fullmatch(master) else ''
-    conf = pyspark.SparkConf(loadDefaults=False).setAll(choose_settings(master, given, option).items())
-    with tempfile.TemporaryFile() as log, set_python(python):
+    builder = import_pyspark().SparkSession.builder
+    demand_answer(master)
+    if master.startswith(SERVER):
+        builder = builder.remote(master)
+    else:
+        demand_java()
+        builder, given = builder.master(add_attempts(master)), choose_settings(master, given)
+    for name, value in given.items():
+        builder = builder.config(name, value)
+    with tempfile.TemporaryFile() as log, send_output(log):
         try:
-            return pyspark.SparkContext(conf=conf, gateway=find_gateway(pyspark, conf, log))
+            session = builder.getOrCreate()
         except Exception as error:
             raise RuntimeError(f'Spark did not start: {read_reason(log) or error}') from error
+    OURS.add(session)
+    return session
 
 
-def find_gateway(pyspark: Any, conf: Any, log: IO[bytes]) -> Any:
-    """Return the connection to Java, which is started unless spark-submit or an earlier session has done so."""
-    if OF_SPARK_SUBMIT in os.environ or pyspark.SparkContext._gateway:
-        return None
-    verbose = logging.getLogger().isEnabledFor(logging.INFO)
-    target = sys.stderr.fileno() if verbose else log
-    return import_module('pyspark.java_gateway').launch_gateway(conf, {'stdout': target, 'stderr': target})
+def close_session(session: Any) -> None:
+    """End a session, unless it was there before."""
+    if session in OURS:
+        OURS.discard(session)
+        session.stop()
 
 
-def demand_java() -> str | None:
-    """Return the path of Java, None where one runs already. Raises ValueError where there is none."""
-    if OF_SPARK_SUBMIT in os.environ:
-        return None
+def demand_answer(master: str) -> None:
+    """Raise OSError where no process listens at the address of a master."""
+    kind, _, rest = master.partition('://')
+    if kind not in ('spark', 'sc'):
+        return
+    reason: Exception | None = None
+    for address in rest.partition('/')[0].split(','):
+        host, _, port = address.rpartition(':') if ':' in address else (address, '', SERVER_PORT)
+        try:
+            with socket.create_connection((host.strip('[]'), int(port)), PATIENCE):
+                return
+        except (OSError, ValueError) as error:
+            reason = error
+    raise OSError(f'--master {master}: expected {"a server" if kind == "sc" else "a master"} of Spark there, none '
+                  f'answers ({reason})')
+
+
+@contextmanager
+def send_output(log: IO[bytes]) -> Iterator[None]:
+    """Let a process that starts inside write to a file, unless the user wants to see what it writes."""
+    if logging.getLogger().isEnabledFor(logging.INFO):
+        yield
+        return
+    sys.stdout.flush(), sys.stderr.flush()
+    kept = {number: os.dup(number) for number in (1, 2)}
+    try:
+        for number in kept:
+            os.dup2(log.fileno(), number)
+        yield
+    finally:
+        for number, copy in kept.items():
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+def demand_java() -> None:
+    """Raise ValueError where there is no Java."""
     home = os.environ.get('JAVA_HOME')
-    found = shutil.which(os.path.join(home, 'bin', 'java') if home else 'java')
-    if found is None:
+    if shutil.which(os.path.join(home, 'bin', 'java') if home else 'java') is None:
         where = f'JAVA_HOME is {home}' if home else 'on PATH'
         raise ValueError(f'-r spark: expected Java 17 or newer, found none ({where})')
-    return os.path.realpath(found)
 
 
 def read_reason(log: IO[bytes]) -> str:
@@ -130,23 +198,30 @@ def read_reason(log: IO[bytes]) -> str:
 
 
 @cache
-def pack_code() -> str:
-    """Return an archive of the code, for executors. It stays until this process ends: each executor fetches it as it
-    starts.
+def artifact_folder() -> str:
+    """Return a folder for files that sessions send to workers. It stays until this process ends: executors that start
+    later fetch them from there.
     """
     folder = tempfile.mkdtemp(prefix='mr_elm-')
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return zip_code(os.path.join(folder, 'mr_elm_code.zip'))
+    return folder
 
 
-@contextmanager
-def set_python(python: str | None) -> Iterator[None]:
-    """Name the Python of the workers while a session starts, unless the user has done so."""
-    before = os.environ.get('PYSPARK_PYTHON')
-    if python is not None and before is None:
-        os.environ['PYSPARK_PYTHON'] = python
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop('PYSPARK_PYTHON', None)
+def send_file(session: Any, path: str) -> str:
+    """Send a file to all workers, once; returns its name there, which tells its content: none can be replaced."""
+    with open(path, 'rb') as stream:
+        digest = sha256(stream.read()).hexdigest()[:16]
+    name = f'mr_elm-{digest}-{os.path.basename(path)}'
+    copy = os.path.join(artifact_folder(), name)
+    if not os.path.exists(copy):
+        shutil.copyfile(path, copy)
+    session.addArtifacts(copy, file=True)
+    return name
+
+
+def send_code(session: Any) -> None:
+    """Send this program to all workers, once."""
+    path = os.path.join(artifact_folder(), f'mr_elm-{source_digest()}.zip')
+    if not os.path.exists(path):
+        zip_code(path)
+    session.addArtifacts(path, pyfile=True)

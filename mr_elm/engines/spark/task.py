@@ -1,4 +1,6 @@
 """Run one task of a stage in a worker of Spark: the lines that it reads and writes are those of Hadoop Streaming."""
+from __future__ import annotations
+
 import io
 import json
 import os
@@ -6,134 +8,156 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from mr_elm.engines.partition import hash_key
+from mr_elm.rows.storage import is_local, store_of
 
 LARGE = 1 << 28  # bytes of a task, from which on it pays to load numba, by which rows are read and summed up faster
-Line = tuple[tuple[int, bytes], bytes]  # (group, key), and the rest of a line; all groups meet in the last step
-
-
-@dataclass(frozen=True)
-class StageTask:
-    """Say what the tasks of a job run. It is sent to all workers, and holds no rows.
-
-    module, name : of the class of the stage. words : its options; files stand there by their names in `files`.
-    files : Broadcast of a dictionary, name -> bytes.
-    times : Accumulator of (kind, begin, end, bytes written) of each task.
-    folder : where the tasks write how far they are, on a disk that the driver sees; or None.
-    """
-
-    module: str
-    name: str
-    words: tuple[str, ...]
-    files: Any
-    times: Any
-    folder: str | None
-
-    @contextmanager
-    def open(self, kind: str, number: int, lines: Any) -> Iterator[Any]:
-        """Give the stage, with its files written to a folder. kind : mapper or reducer. lines : standard input."""
-        files = self.files.value
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, self.open_log(kind, number) as log:
-            for name, content in files.items():
-                with open(os.path.join(folder, name), 'wb') as stream:
-                    stream.write(content)
-            words = [os.path.join(folder, word) if word in files else word for word in self.words]
-            stage = getattr(import_module(self.module), self.name)(args=words)
-            stage.sandbox(stdin=lines, stdout=io.BytesIO(), stderr=log)
-            with name_task(kind, number):
-                yield stage
-
-    def open_log(self, kind: str, number: int) -> Any:
-        """Open the file to which a task writes its counters, as Streaming's standard error."""
-        if self.folder is None:
-            return open(os.devnull, 'wb')
-        path = os.path.join(self.folder, kind, f'{number:05d}')
-        os.makedirs(path, exist_ok=True)
-        return open(os.path.join(path, 'stderr'), 'wb')
-
-    def measure(self, kind: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Pass on what a task writes, and add its times and bytes to the account."""
-        begin, size = time.time(), 0
-        for line in lines:
-            size += len(line) + 1
-            yield line
-        self.times.add([(kind, begin, time.time(), size)])
+BATCH_BYTES = 1 << 23  # of lines that travel together: one Arrow array of bytes holds 2 GB at most
+ROWS = 'group int, key binary, value binary'  # lines between the tasks, cut behind their keys
+ENDED = 'ended-'  # begins the name of the report of a task that has ended
 
 
 class StageError(Exception):
     """Say which task failed, where and why: Spark does not always tell."""
 
 
-class JoinLists:
-    """Join lists: an AccumulatorParam of pyspark."""
+@dataclass(frozen=True)
+class StageTask:
+    """Say what the tasks of a job run. It is sent to all workers, and holds no rows.
 
-    def zero(self, value: list) -> list:
-        """Return the empty list."""
-        return []
+    module, name : of the class of the stage. words : its options; files stand there by their names.
+    files : name -> content of small files, None for one that is an artifact of the session.
+    splits : those of each map task, as [file number, start, length].
+    reports : folder where tasks report their end and, where it is on this machine, how far they are; '' for none.
+    """
 
-    def addInPlace(self, value1: list, value2: list) -> list:
-        """Return both lists as one."""
-        return value1 + value2
+    module: str
+    name: str
+    words: tuple[str, ...]
+    files: dict[str, bytes | None]
+    splits: list[list[list[int]]]
+    reports: str
+
+    def map_splits(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
+        """Run the map tasks whose numbers come in: their lines, marked by the group that adds them up."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                if sum(length for _, _, length in self.splits[number]) >= LARGE:
+                    import_module('mr_elm.compiled')
+                text = io.BytesIO(json.dumps(self.splits[number]).encode())
+                with self.open('mapper', number, number, text) as stage:
+                    yield from make_batches(number // tasks_per_group, self.map(stage, number))
+
+    def map(self, stage: Any, number: int) -> Iterator[bytes]:
+        """Yield the lines of a map task."""
+        _, write = stage.pick_protocols(0, 'mapper')
+        return self.report('mapper', number, (write(*pair) for pair in stage.map_pairs(())))
+
+    def reduce_groups(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
+        """Run a reduce task over the sorted lines of some groups: its lines, marked by the next group."""
+        context = import_module('pyspark').TaskContext.get()
+        number, name = context.partitionId(), f'{context.stageId()}-{context.partitionId()}'
+        for group, rows in groupby(read_batches(batches), itemgetter(0)):
+            lines = (b'%b\t%b\n' % row[1:] for row in rows)
+            with self.open('reducer', number, name, lines) as stage:
+                reduced = self.report('reducer', f'{name}-{group}', reduce_lines(stage))
+                yield from make_batches(group // tasks_per_group, reduced)
+
+    @contextmanager
+    def open(self, kind: str, number: int, name: object, lines: Any) -> Iterator[Any]:
+        """Give the stage, with its files in a folder. kind : mapper or reducer. lines : its standard input."""
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, self.open_log(kind, name) as log:
+            paths = {file: place_file(folder, file, content) for file, content in self.files.items()}
+            words = [paths.get(word, word) for word in self.words]
+            stage = getattr(import_module(self.module), self.name)(args=words)
+            stage.sandbox(stdin=lines, stdout=io.BytesIO(), stderr=log)
+            with name_task(f'{kind} {number}'):
+                yield stage
+
+    def open_log(self, kind: str, name: object) -> Any:
+        """Open the file to which a task writes its counters, as Streaming's standard error."""
+        if not self.reports or not is_local(self.reports):
+            return open(os.devnull, 'wb')
+        folder = os.path.join(self.reports, kind, str(name))
+        os.makedirs(folder, exist_ok=True)
+        return open(os.path.join(folder, 'stderr'), 'wb')
+
+    def report(self, kind: str, name: object, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass on what a task writes, and report at the end when it ran and how many bytes that was."""
+        begin, size = time.time(), 0
+        for line in lines:
+            size += len(line)
+            yield line
+        if not self.reports:
+            return
+        # who cannot report has done its work all the same
+        with suppress(OSError), tempfile.NamedTemporaryFile('w', prefix='mr_elm-') as file:
+            json.dump([kind, begin, time.time(), size], file)
+            file.flush()
+            store_of(self.reports).put(file.name, f'{self.reports}/{ENDED}{kind}-{name}')
+
+
+def place_file(folder: str, name: str, content: bytes | None) -> str:
+    """Return the path of a file of a stage, which is written to a folder unless Spark has brought it."""
+    if content is None:
+        return import_module('pyspark').SparkFiles.get(name)
+    path = os.path.join(folder, name)
+    with open(path, 'wb') as stream:
+        stream.write(content)
+    return path
 
 
 @contextmanager
-def name_task(kind: str, number: int) -> Iterator[None]:
+def name_task(task: str) -> Iterator[None]:
     """Turn what is raised inside into a StageError."""
     try:
         yield
     except Exception as error:
-        raise StageError(f'{kind} {number} on {describe_place()}: {type(error).__name__}: {error}') from error
+        container = os.environ.get('CONTAINER_ID')  # of YARN
+        place = socket.gethostname() + (f', executor {container}' if container else '')
+        raise StageError(f'{task} on {place}: {type(error).__name__}: {error}') from error
 
 
-def describe_place() -> str:
-    """Name this machine, and the executor where the cluster tells it."""
-    executor = os.environ.get('CONTAINER_ID') or os.environ.get('SPARK_EXECUTOR_ID')
-    return socket.gethostname() + (f', executor {executor}' if executor else '')
+def reduce_lines(stage: Any) -> Iterator[bytes]:
+    """Yield the lines of a stage that reduces its standard input, sorted lines."""
+    read, write = stage.pick_protocols(0, 'reducer')
+    return (write(*pair) for pair in stage.reduce_pairs(map(read, stage.reduced)))
 
 
-def map_lines(task: StageTask, number: int, splits: Iterable[str]) -> Iterator[bytes]:
-    """Run a map task over planned splits: the lines that it writes."""
-    lines = list(splits)
-    if sum(length for line in lines for _, _, length in json.loads(line)) >= LARGE:
-        import_module('mr_elm.compiled')
-    return run_map(task, number, '\n'.join(lines).encode(), None)
-
-
-def map_kept(task: StageTask, number: int, records: Iterable[bytes]) -> Iterator[bytes]:
-    """Run a map task over rows that were parsed before: the lines that it writes."""
-    return run_map(task, number, b'', records)
-
-
-def run_map(task: StageTask, number: int, text: bytes, records: Iterable[bytes] | None) -> Iterator[bytes]:
-    """Run a map task: the lines that it writes. text : its standard input. records : its rows if they are kept."""
-    with task.open('mapper', number, io.BytesIO(text)) as stage:
-        stage.kept = records
-        _, write = stage.pick_protocols(0, 'mapper')
-        yield from task.measure('mapper', (write(*pair) for pair in stage.map_pairs(())))
-
-
-def reduce_lines(task: StageTask, number: int, lines: Iterable[Line]) -> Iterator[bytes]:
-    """Run a reduce task over sorted lines: the lines that it writes."""
-    whole = (b'%b\t%b\n' % (key, rest) for (_, key), rest in lines)
-    with task.open('reducer', number, whole) as stage:
-        read, write = stage.pick_protocols(0, 'reducer')
-        pairs = stage.reduce_pairs(map(read, stage.reduced))
-        yield from task.measure('reducer', (write(*pair) for pair in pairs))
-
-
-def key_lines(tasks_per_group: int, number: int, lines: Iterable[bytes]) -> Iterator[Line]:
-    """Cut each line behind its key. number : of the task that wrote it."""
+def make_batches(group: int, lines: Iterable[bytes]) -> Iterator[Any]:
+    """Yield lines as record batches with the columns of ROWS."""
+    keys, values, size = [], [], 0
     for line in lines:
-        key, _, rest = line.partition(b'\t')
-        yield (number // tasks_per_group, key), rest
+        key, _, value = line.partition(b'\t')
+        keys.append(key)
+        values.append(value)
+        size += len(line)
+        if size >= BATCH_BYTES:
+            yield make_batch(group, keys, values)
+            keys, values, size = [], [], 0
+    yield make_batch(group, keys, values)
 
 
-def choose_partition(n_reducers: int, place: tuple[int, bytes]) -> int:
-    """Return the reduce task of a key: that of Hadoop, in each group. place : (group, key)."""
-    group, key = place
-    return group * n_reducers + hash_key(key.decode()) % n_reducers
+def make_batch(group: int, keys: list[bytes], values: list[bytes]) -> Any:
+    """Return a record batch of some lines."""
+    arrow = import_module('pyarrow')
+    groups = arrow.array([group] * len(keys), arrow.int32())
+    return arrow.record_batch([groups, arrow.array(keys, arrow.binary()), arrow.array(values, arrow.binary())],
+                              ['group', 'key', 'value'])
+
+
+def read_batches(batches: Iterable[Any]) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield (group, key, value) of the lines in record batches."""
+    for batch in batches:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def list_reports(folder: str, kind: str = '') -> list[str]:
+    """List the paths of the reports of the tasks that have ended."""
+    return [entry.path for entry in store_of(folder).entries(folder) if entry.name.startswith(ENDED + kind)]
