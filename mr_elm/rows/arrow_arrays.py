@@ -28,12 +28,18 @@ def to_array(values: np.ndarray) -> Any:
     return arrow.Array.from_buffers(arrow.from_numpy_dtype(values.dtype), len(values), [None, arrow.py_buffer(values)])
 
 
-def from_array(array: Any) -> np.ndarray:
-    """Return an array of numbers as numpy holds them, without a copy; what stands for a missing one is undefined."""
+def from_array(array: Any, missing: float | None = None) -> np.ndarray:
+    """Return an array of numbers as numpy holds them, without a copy where no value is missing.
+
+    missing : what stands for a missing one; it is undefined by default.
+    """
     dtype = np.dtype(array.type.to_pandas_dtype())
     if not len(array):
         return np.empty(0, dtype)
-    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+    values = np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+    if missing is None or not array.null_count:
+        return values
+    return np.where(from_flags(array.is_valid()), values, dtype.type(missing))
 
 
 def from_flags(array: Any) -> np.ndarray:

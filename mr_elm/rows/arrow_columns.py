@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
-from mr_elm.rows.arrow_arrays import refuse_damage
+from mr_elm.rows.arrow_arrays import from_array, from_flags, refuse_damage
 from mr_elm.rows.arrow_schema import CATEGORY, EMPTY_FOLDER, LISTS, NUMBER, ArrowSchema, Field, is_number
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, Values
@@ -81,7 +82,7 @@ class BatchMaker:
         arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
         targets = self.read_targets(arrays)
         names, codes = self.encode_labels(arrays) if targets is None else ((), None)
-        weights = to_numbers(arrays[self.form.weight_name]).astype(float) if self.form.weight_name else None
+        weights = to_numbers(arrays[self.form.weight_name]) if self.form.weight_name else None
         make = self.make_table if self.form.table else self.make_matrix
         return Batch(Block(make(arrays, batch.num_rows), names, codes, weights, targets), partial(show_row, batch))
 
@@ -91,7 +92,7 @@ class BatchMaker:
         columns = self.targets or ((self.label,) if self.label and self.form.numeric_labels else ())
         if not columns or any(self.kinds[column] != NUMBER for column in columns):
             return None
-        T = np.column_stack([to_numbers(arrays[column]).astype(float) for column in columns])
+        T = np.column_stack([to_numbers(arrays[column]) for column in columns])
         return T[:, 0] if len(columns) == 1 else T
 
     def encode_labels(self, arrays: Mapping[str, Any]) -> tuple[tuple[str, ...], np.ndarray | None]:
@@ -131,7 +132,7 @@ class BatchMaker:
                 names, codes = self.encode_text(arrays, column)
                 columns.append(CodedColumn(codes, names))
             else:
-                columns.append(NumberColumn(to_numbers(arrays[column]).astype(float)))
+                columns.append(NumberColumn(to_numbers(arrays[column])))
         return Table(tuple(columns), n_rows)
 
 
@@ -157,18 +158,18 @@ def storage_of_array(array: Any) -> Any:
     return getattr(array, 'storage', array)
 
 
-def to_numbers(array: Any) -> Any:
-    """Return a column of numbers as an array of numpy, NaN for missing values."""
+def to_numbers(array: Any) -> Floats:
+    """Return a column of numbers: (n,) float64, NaN for missing values."""
     types = import_module('pyarrow').types
     if array.null_count == 0 and (types.is_integer(array.type) or types.is_floating(array.type)):
-        return array.to_numpy(zero_copy_only=False)
-    return array.cast('float64', safe=False).to_numpy(zero_copy_only=False)
+        return from_array(array).astype(float, copy=False)
+    return from_array(array.cast('float64', safe=False), math.nan)
 
 
 def to_matrix(array: Any) -> Floats:
     """Return lists of one size as a matrix, a row of NaN for a list that is missing."""
     X = np.full((len(array), array.type.list_size), np.nan)
-    X[array.is_valid().to_numpy(zero_copy_only=False)] = to_numbers(array.flatten()).reshape(-1, X.shape[1])
+    X[from_flags(array.is_valid())] = to_numbers(array.flatten()).reshape(-1, X.shape[1])
     return X
 
 
@@ -177,7 +178,7 @@ def encode_values(array: Any) -> tuple[tuple[str, ...], np.ndarray]:
     if hasattr(array, 'dictionary_decode'):
         array = array.dictionary_decode()
     encoded = array.dictionary_encode()
-    values, codes = encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values, codes = encoded.dictionary.to_pylist(), from_array(encoded.indices, -1)
     names = tuple(map(write_label, values))
     if gaps := [code for code, value in enumerate(values) if value != value]:
         codes = np.where(np.isin(codes, gaps), -1, codes).astype(np.int32)

@@ -200,7 +200,7 @@ def read_floats(columns: Any, position: int, form: RowOptions) -> Floats:
     if position in form.styles_by_column:
         return read_styled(values, position, form)
     if import_module('pyarrow').types.is_floating(values.type):
-        return from_array(values.fill_null(math.nan))
+        return from_array(values, math.nan)
     return read_texts(values, form.decimal)
 
 

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 from mr_elm.store import is_stream, replace_file
 
 COPY = 4 << 20
+AHEAD = 16 << 20  # bytes of a file elsewhere that a task asks for at a time: a request takes as long as 4 MB
 DENIED = 'ACCESS_DENIED', 'FORBIDDEN', 'AccessControlException'
 REFUSED = re.compile(r"host='([^']*)', port=(\d+).*(\[Errno \d+\][^'\")]*)")  # in what requests says
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
@@ -72,7 +73,7 @@ class LocalStore:
             return [Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns))
                     for item in found]
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, ahead: int = COPY) -> BinaryIO:
         """Open a file for reading bytes."""
         return open(path, 'rb')
 
@@ -162,13 +163,13 @@ class RemoteStore:
         key, folder = self.key(folder).rstrip('/'), folder.rstrip('/')
         return [make_entry(folder + info['name'].rstrip('/')[len(key):], info) for info in listing]
 
-    def open(self, path: str) -> BinaryIO:
-        """Open a file for reading bytes, from any position."""
+    def open(self, path: str, ahead: int = COPY) -> BinaryIO:
+        """Open a file for reading bytes, from any position. ahead : bytes that are asked for at a time."""
         entry = self.find(path)
         if entry is None:
             raise FileNotFoundError(f'{path}: expected a file, found none')
         if hasattr(self.system, 'cat_file'):
-            return io.BufferedReader(Ranges(partial(self.read_range, path), entry.size), COPY)
+            return io.BufferedReader(Ranges(partial(self.read_range, path), entry.size), ahead)
         with translate_errors(path), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             local = os.path.join(folder, 'file')  # the hadoop command reads whole files
             self.system.get_file(self.key(path), local)
@@ -365,7 +366,7 @@ def open_ranges(path: str) -> Iterator[Any]:
     if is_local(path):
         yield path
         return
-    with store_of(path).open(path) as stream:
+    with store_of(path).open(path, AHEAD) as stream:
         yield stream
 
 

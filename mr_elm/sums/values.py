@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
+from mr_elm.rows.arrow_arrays import from_array, to_texts
 from mr_elm.rows.columns import MISSING, Values
 from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.rows.options import MAX_CATEGORIES
@@ -52,7 +53,7 @@ class ColumnValues:
     def of(cls, values: Values, weights: Floats | None = None) -> ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
         counts = values.count()
-        texts = {text: n for text, n in counts.items() if text != MISSING and values.read(text) is None}
+        texts = {text: counts[text] for text in find_texts(values, counts)}
         numbers = read_numbers(values, counts) if texts else values.numbers()
         return cls._of_texts(counts, texts, weigh(numbers, weights))
 
@@ -78,7 +79,10 @@ class ColumnValues:
 
     def merge(self, other: ColumnValues) -> ColumnValues:
         """Return the counts of both sets of rows together."""
-        counts = None if self.counts is None or other.counts is None else self.counts + other.counts
+        counts = None
+        if self.counts is not None and other.counts is not None:
+            counts = self.counts.copy()
+            counts.update(other.counts)
         weight = self.weight + other.weight
         mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
         if not math.isfinite(mean):  # the difference overflowed
@@ -110,6 +114,17 @@ def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]
         return float(len(found)), float(found.mean()) if len(found) else 0.0
     total = float(weights[present].sum())
     return total, float((weights[present] * found).sum() / total) if total else 0.0
+
+
+def find_texts(values: Values, counts: Iterable[str]) -> list[str]:
+    """Return the distinct values that are no numbers, and not missing."""
+    present = [text for text in counts if text != MISSING]
+    try:
+        if np.isfinite(from_array(to_texts(present).cast('float64'))).all():
+            return []  # thousands of different numbers are read at once
+    except ValueError:
+        pass  # there is text, or a number of another decimal point
+    return [text for text in present if values.read(text) is None]
 
 
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:

@@ -1,10 +1,13 @@
 """Parquet and Arrow files: what a column may hold, which rows are refused, and where a file can be cut."""
 import datetime
 import json
+import subprocess
+import sys
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,10 +19,11 @@ from mr_elm.rows.arrow_files import find_cuts, read_parts
 from mr_elm.rows.columns import Table
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Column, Encoding
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.sniff import find_binary_kind
-from mr_elm.rows.storage import Ranges
+from mr_elm.rows.storage import Ranges, RemoteStore, open_ranges
 
 PART = 7  # rows of a row group or record batch
 
@@ -278,6 +282,33 @@ def test_files_that_are_elsewhere_are_read_by_ranges(write):
     kind, form = open_parts(path)[0], open_parts(path)[1].choose_format(RowOptions(), ())
     batches = [batch for _, batch in read_parts(source, kind.open(source, path), form, (0, len(data)), 64)]
     assert np.array_equal(matrix([batch.block for batch in batches]), X)
+
+
+def test_a_file_that_is_elsewhere_takes_few_requests(monkeypatch):
+    system, asked = fsspec.filesystem('memory'), []
+    system.pipe_file('/elsewhere', bytes(9 << 20))
+    store = RemoteStore(system)
+    monkeypatch.setattr('mr_elm.rows.storage.store_of', lambda path: store)
+    monkeypatch.setattr(store, 'read_range', lambda path, *place: asked.append(place) or RemoteStore.read_range(
+        store, path, *place))
+    with open_ranges('hdfs:///elsewhere') as source:
+        assert all(source.read(1 << 16) for _ in range(9 << 4))
+    assert asked == [(0, 9 << 20)]
+
+
+def test_tasks_do_without_pandas_which_takes_longer_to_load_than_they_may_last(write):
+    path = write({'y': ['a', None, 'b'], 'n': [1, None, 3], 't': [True, False, None], 'c': ['u', None, 'u'],
+                  'x': [1.5, None, 2.5], 'l': pa.array([[1.0, 2], None, [3.0, 4]], pa.list_(pa.float64(), 2))})
+    script = """
+import json, sys
+from mr_elm.rows.splits import SplitReader
+reader, batches = SplitReader(json.loads(sys.argv[1]), None, False, 4096).open(0, 0, 1 << 30, lambda n: None)
+[block] = reader.blocks(batches)
+print(len(block), 'pandas' in sys.modules)
+"""
+    plan = json.dumps(plan_inputs([path], RowOptions(encode='auto')).to_json())
+    done = subprocess.run([sys.executable, '-c', script, plan], capture_output=True, text=True, check=True)
+    assert done.stdout == '2 False\n'
 
 
 @pytest.mark.parametrize('n_answers', [0, 1])
