@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,6 +12,7 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 
+ABSURD = re.compile(r'size \d{13}')  # of memory that pyarrow could not get: a terabyte and more, for some rows
 
 def to_texts(texts: Any) -> Any:
     """Return a sequence of texts as a pyarrow.StringArray; one is left as it is."""
@@ -53,10 +55,12 @@ def refuse_damage(place: str) -> Iterator[None]:
     """Turn what pyarrow and numpy raise for damaged bytes into a DataFormatError that names a place."""
     try:
         yield
-    except (DataFormatError, MemoryError):
+    except DataFormatError:
         raise
     except Exception as error:  # what pyarrow, numpy and zipfile raise for damaged bytes is in no list of theirs
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise  # the file cannot be read, whatever it is
+        if isinstance(error, MemoryError) and not ABSURD.search(str(error)):
+            raise
         reason = ' '.join(str(error).split())[:120]
         raise DataFormatError(f'{place}: the file is cut short or damaged ({reason})') from None

@@ -46,17 +46,23 @@ def to_batch(block: Block, **facts: Any) -> Any:
 
 
 def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
-    """Return the block of a record batch that `to_batch` has made, of float64; its arrays are those of the batch."""
+    """Return the block of a record batch that `to_batch` has made, of float64; its arrays are those of the batch.
+
+    Raises an exception of pyarrow, numpy or Python where damaged bytes are no block.
+    """
+    batch.validate(full=True)
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     X: Any
     if 'index' in columns:
         ends = from_array(columns['index'].offsets)
         value, index = (from_array(columns[name].flatten()) for name in ('value', 'index'))
         shape = len(batch), facts['columns']
+        demand_positions(index, 0, shape[1])
         X = sp.csr_matrix((value.astype(float, copy=False), index, ends - ends[0]), shape=shape)
     elif 'number_columns' in facts:
         numbers, ones = (from_lists(columns[name]) if name in columns else np.empty((len(batch), 0), kind)
                          for name, kind in (('numbers', float), ('ones', np.int32)))
+        demand_positions(ones, -1, facts['columns'])
         X = EncodedRows(numbers.astype(float, copy=False), tuple(facts['number_columns']), ones, facts['columns'])
     else:
         X = from_lists(columns['x']).astype(float, copy=False)
@@ -67,6 +73,12 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
     if label is not None and hasattr(label.type, 'list_size'):
         return Block(X, weights=weights, targets=from_lists(label))
     return Block(X, weights=weights, targets=None if label is None else from_array(label))
+
+
+def demand_positions(positions: np.ndarray, least: int, width: int) -> None:
+    """Raise ValueError where a position is none of a row: compiled code would read or write there."""
+    if positions.size and not least <= positions.min() <= positions.max() < width:
+        raise ValueError(f'expected positions below {width}')
 
 
 def to_lists(values: np.ndarray) -> Any:

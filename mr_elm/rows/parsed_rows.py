@@ -72,15 +72,17 @@ class KeptRows:
     def blocks(self, records: Iterable[Any]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError when the split could not be read, or its end is missing."""
         for facts, table in records:
-            self.count(facts['bytes'])
-            if 'counts' in facts:
-                self._close(facts)
-                return
-            [batch] = table.to_batches()
-            block, lines = from_batch(batch, facts), facts['lines']
-            self.row_lines = range(lines, lines + len(block)) if isinstance(lines, int) else lines
-            self.counts.used += len(block)
-            yield replace(block, X=widen(block.X, self.form.n_features or 0))
+            with refuse_damage(f'{self.counts.file}, its rows as they were kept'):
+                self.count(facts['bytes'])
+                if 'counts' in facts:
+                    self._close(facts)
+                    return
+                [batch] = table.to_batches()
+                block, lines = from_batch(batch, facts), facts['lines']
+                self.row_lines = range(lines, lines + len(block)) if isinstance(lines, int) else lines
+                self.counts.used += len(block)
+                block = replace(block, X=widen(block.X, self.form.n_features or 0))
+            yield block
         raise DataFormatError(f'{self.counts.file}: expected the end of the parsed rows, they were changed')
 
     def _close(self, end: dict) -> None:

@@ -9,6 +9,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block, RowCounts
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import RowOptions
+from mr_elm.rows.text import quote
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 
 BLOCK = 'block'
@@ -50,7 +51,10 @@ class WireReader:
             raise DataFormatError(f'{self._position()}: {error}') from None
         kind, place = split_key(key)
         if isinstance(value, dict):
-            self.packing.append({'kind': kind, 'place': [int(c) for c in place], **value})
+            try:
+                self.packing.append({'kind': kind, 'place': [int(c) for c in place], **value})
+            except ValueError:
+                raise DataFormatError(f'{self._position()}: expected a place in numbers, found {quote(key)}') from None
             return
         if kind != BLOCK or len(value) != 1 or value[0].ndim != 2:
             raise DataFormatError(f'{self._position()}: expected a block of rows, found {kind} of {len(value)} arrays')

@@ -64,3 +64,19 @@ def test_other_programs_read_lists_labels_and_weights():
     frame = pa.Table.from_batches([to_batch(Block(DENSE, **LABELS['classes'], weights=np.ones(3)))]).to_pandas()
     assert np.array_equal(np.stack(frame['x']), DENSE, equal_nan=True)
     assert frame['label'].tolist() == ['a b', 'città', 'a b'] and frame['weight'].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize('X', [
+    sp.csr_matrix(([1.0], [5], [0, 1]), shape=(1, 3)), sp.csr_matrix(([1.0], [-1], [0, 1]), shape=(1, 3)),
+    EncodedRows(np.ones((1, 1)), (0,), np.array([[3]], np.int32), 3)])
+def test_positions_outside_a_row_are_refused(X):
+    with pytest.raises(ValueError, match='positions below 3'):
+        back(to_batch(Block(X)))
+
+
+def test_a_batch_whose_lists_end_outside_their_items_is_refused():
+    batch = to_batch(Block(sp.csr_matrix(np.eye(3))))
+    ends = np.array([0, 1 << 20, 2, 3], np.int32)
+    wrong = pa.Array.from_buffers(batch['value'].type, 3, [None, pa.py_buffer(ends)], children=[batch['value'].values])
+    with pytest.raises(ValueError):
+        back(batch.set_column(1, batch.schema.field('value'), wrong))
