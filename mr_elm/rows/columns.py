@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,28 +19,6 @@ from mr_elm.typing import Floats
 MISSING_TEXTS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
 MISSING = ''  # how a missing value is called among categories
-
-
-class Values(Protocol):
-    """Hold the values of one column for some rows."""
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-
-    def take(self, rows: slice | np.ndarray) -> Values:
-        """Return the values of some rows."""
-
-    def numbers(self) -> Floats:
-        """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
-
-    def read(self, text: str) -> float | None:
-        """Return the number that one value, as text, stands for, None for text."""
-
-    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
-        """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
-
-    def count(self) -> Counter[str]:
-        """Count each value as text, MISSING for a missing one."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +158,9 @@ class CodedColumn:
         """Count each value, MISSING for a missing one."""
         counts = np.bincount(self.index + 1, minlength=len(self.names) + 1).tolist()
         return merge_missing(Counter({text: n for text, n in zip([MISSING, *self.names], counts, strict=True) if n}))
+
+
+Values = TextColumn | NumberColumn | CodedColumn  # of one column for some rows
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ BLANKS = ' \t'  # what may stand around a field
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
 SPACES = re.compile(f'[{SPACE}]+')
 BLANK_LINE = re.compile(rb'(?m)^[ \t\v\f\r\x1c-\x1f]*\n')
-MANY_COLUMNS = 5000  # pyarrow takes a microsecond a column and block; numpy is faster with more (2026-11)
 
 
 def split_white(line: str, limit: int = -1) -> list[str]:
@@ -125,8 +124,6 @@ def parse_text(text: bytes, form: RowOptions) -> Block:
     text = separate_plainly(text, form.delimiter)
     if text.startswith(codecs.BOM_UTF8):
         text = codecs.BOM_UTF8 + text  # pyarrow drops one
-    if (form.n_columns or 0) > MANY_COLUMNS and not form.table:
-        return parse_wide(text, form)
     columns = read_columns(text, form)
     if columns.num_rows != np.count_nonzero(ends):
         raise ValueError('pyarrow took several lines for one, or left a line out')
@@ -210,35 +207,6 @@ def read_styled(texts: Any, position: int, form: RowOptions) -> Floats:
         return Style(*form.styles_by_column[position]).read(texts, form.decimal)
     except RowError as error:
         raise RowError(error.reason, f'{name_column(position, form)} {error.detail}') from None
-
-
-def parse_wide(text: bytes, form: RowOptions) -> Block:
-    """Turn whole lines of very many numbers into a Block, by numpy."""
-    rows = [split_fields(line, form.delimiter) for line in text.decode('latin-1').split('\n')[:-1]]
-    if any(len(row) != form.n_columns for row in rows):
-        raise ValueError('rows of another width')
-    X = np.loadtxt([' '.join([read_plainly(row[j], form) for j in form.feature_positions]) for row in rows],
-                   comments=None, ndmin=2)
-    if not np.isfinite(X).all():
-        raise ValueError('numbers that are not finite')
-    weights = None
-    if form.weight_column is not None:
-        texts = [row[form.weight_column] for row in rows]
-        weights = check_weights(np.array([read_number(text, form.decimal) for text in texts], dtype=float))
-    if form.ignore_label or not form.label_columns:
-        return Block(X, weights=weights)
-    labels = [[row[j] for row in rows] for j in form.label_columns]
-    if form.numeric_labels:
-        return target_rows(X, [np.array([read_plainly(text, form) for text in texts], dtype=float) for texts in labels],
-                           weights, form)
-    return label_rows(X, [text.encode('latin-1').decode('utf-8') for text in labels[0]], weights, form)
-
-
-def read_plainly(text: str, form: RowOptions) -> str:
-    """Return a number with a plain decimal point. Raises ValueError when it is none."""
-    if read_number(text, form.decimal) is None:
-        raise ValueError(f'{text!r} is not a number')
-    return text.replace(form.decimal, '.')
 
 
 def label_rows(X: Any, texts: Any, weights: Floats | None, form: RowOptions) -> Block:

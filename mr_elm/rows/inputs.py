@@ -17,7 +17,7 @@ from mr_elm.rows.options import MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, is_pack, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN
 from mr_elm.rows.sniff import find_binary_kind, sniff, take_first_lines
-from mr_elm.rows.splits import DAMAGE, find_charset, find_opener, hadoop_cuts, read_stream
+from mr_elm.rows.splits import DAMAGE, decompress, find_charset, hadoop_cuts, is_compressed, read_stream
 from mr_elm.rows.storage import Entry, is_local, open_ranges, store_of
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire_rows import write_block
@@ -295,10 +295,9 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
 
 def read_first(stream: Any, path: str, name: str) -> bytes:
     """Return the first bytes of an open file, decompressed; none where they are damaged. name : of the file."""
-    opener = find_opener(name)
-    if opener is None:
+    if not is_compressed(name):
         return stream.peek(MUCH)[:MUCH]
-    with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, opener(packed, 'rb') as plain:
+    with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, decompress(packed, name) as plain:
         return plain.read(MUCH)
     return b''
 

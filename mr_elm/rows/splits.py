@@ -7,7 +7,7 @@ that are compressed, or not UTF-8 with plain line ends, are one split.
 from __future__ import annotations
 
 import bz2
-import gzip
+import codecs
 import io
 import os
 import re
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
 CHUNK = 1 << 20  # bytes of text that are read at a time: they stay in the cache of the processor
 RAW = 1 << 16  # bytes of compressed data read at a time
-DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
+DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile)  # what zipfile raises
+CODECS = {'.gz': 'gzip', '.zst': 'zstd'}  # endings of the names of files -> what pyarrow calls them
+COMPRESSED = ('.gz', '.zst', '.bz2', '.zip')
 MARKS = {b'\xff\xfe\0\0': 'utf-32', b'\0\0\xfe\xff': 'utf-32', b'\xff\xfe': 'utf-16', b'\xfe\xff': 'utf-16'}
 HADOOP_READS = ('.gz', '.bz2')  # endings of the names of compressed files that Hadoop knows
 Count = Callable[[int], object]  # called with so many bytes when they are read
@@ -90,52 +92,44 @@ def plain_path(uri: str) -> str:
     return f'{host}{unquote(path)}' if scheme.startswith('s3') else uri
 
 
-class Bz2Members(io.RawIOBase):
-    """Decompress a bz2 file to its last member; bz2.open takes a damaged later member for junk and leaves it out."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
-        self.member = bz2.BZ2Decompressor()
-        self.begun = False
-
-    def readable(self) -> bool:
-        """Say that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill some of the buffer; 0 at the end of the file. Raises EOFError when a member is cut."""
-        data = b''
-        while not data:
-            raw = b''
-            if self.member.eof or self.member.needs_input:
-                raw = self.member.unused_data or self.stream.read(RAW)
-                if not raw:
-                    return self._end()
-                self.begun = True
-            if self.member.eof:
-                self.member = bz2.BZ2Decompressor()
-            data = self.member.decompress(raw, len(buffer))
-        buffer[:len(data)] = data
-        return len(data)
-
-    def _end(self) -> int:
-        if self.begun and not self.member.eof:
-            raise EOFError('it ends within a member')
-        return 0
+def decompress(stream: BinaryIO, name: str) -> BinaryIO:
+    """Decompress an open file, to its last member, as its name says."""
+    ending, arrow = find_ending(name), import_module('pyarrow')
+    if ending == '.zip':
+        return open_zip(stream)
+    if ending == '.bz2':
+        return transform(stream, Bz2Members().expand)
+    return cast(BinaryIO, io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'),
+                                                                        CODECS[ending]), RAW))
 
 
-def open_bz2(stream: BinaryIO, mode: str) -> io.BufferedReader:
-    """Decompress an open bz2 file."""
-    return io.BufferedReader(Bz2Members(stream), RAW)
-
-
-def open_zstd(stream: BinaryIO, mode: str) -> io.BufferedReader:
-    """Decompress an open zstandard file."""
+def transform(stream: BinaryIO, change: Callable[[bytes], bytes]) -> BinaryIO:
+    """Read a stream whose pieces are changed one by one, the empty one behind the end too."""
     arrow = import_module('pyarrow')
-    return io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'), 'zstd'), RAW)
+    changed = arrow.TransformInputStream(arrow.PythonFile(stream, 'r'), lambda data: change(bytes(data)))
+    return cast(BinaryIO, io.BufferedReader(changed, RAW))
 
 
-def open_zip(stream: BinaryIO, mode: str) -> BinaryIO:
+class Bz2Members:
+    """Decompress bz2 to its last member: bz2.open leaves a damaged later one out, pyarrow stops at two empty ones."""
+
+    def __init__(self) -> None:
+        self.member: bz2.BZ2Decompressor | None = None
+
+    def expand(self, data: bytes) -> bytes:
+        """Decompress the next piece. Raises EOFError at the end where a member is cut."""
+        if not data and self.member and not self.member.eof:
+            raise EOFError('it ends within a member')
+        pieces = []
+        while data:
+            if self.member is None or self.member.eof:
+                self.member = bz2.BZ2Decompressor()
+            pieces.append(self.member.decompress(data))
+            data = self.member.unused_data
+        return b''.join(pieces)
+
+
+def open_zip(stream: BinaryIO) -> BinaryIO:
     """Decompress the only file of an open zip archive. Raises zipfile.BadZipFile when it holds several."""
     archive = zipfile.ZipFile(stream)
     members = [member for member in archive.infolist() if not member.is_dir() and not member.filename.startswith('__')]
@@ -145,17 +139,20 @@ def open_zip(stream: BinaryIO, mode: str) -> BinaryIO:
     return cast(BinaryIO, archive.open(members[0]))
 
 
-OPENERS: dict[str, Callable] = {'.gz': gzip.open, '.bz2': open_bz2, '.zst': open_zstd, '.zip': open_zip}
+def transcode(stream: BinaryIO, charset: str) -> BinaryIO:
+    """Read text in another encoding as UTF-8 with line feeds. Raises UnicodeError at bytes that are no text."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(charset)(), translate=True)
+    return transform(stream, lambda data: decoder.decode(data, final=not data).encode())
 
 
-def find_opener(path: str) -> Callable | None:
-    """Return what decompresses a file of this name, None for plain files."""
-    return next((opener for ending, opener in OPENERS.items() if str(path).lower().endswith(ending)), None)
+def find_ending(path: str) -> str:
+    """Return the ending of the name of a compressed file, '' for plain files."""
+    return next((ending for ending in COMPRESSED if str(path).lower().endswith(ending)), '')
 
 
 def is_compressed(path: str) -> bool:
     """Tell whether the name of a file says that it is compressed."""
-    return find_opener(path) is not None
+    return find_ending(path) != ''
 
 
 def hadoop_cuts(path: str, charset: str | None) -> bool:
@@ -174,25 +171,6 @@ def find_charset(first_bytes: bytes) -> str | None:
     return 'utf-8' if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes else None
 
 
-class Transcoder(io.RawIOBase):
-    """Read a stream of text in another encoding as UTF-8 with line feeds."""
-
-    def __init__(self, stream: Any, charset: str) -> None:
-        self.text = io.TextIOWrapper(stream, charset, newline=None)
-        self.rest = b''
-
-    def readable(self) -> bool:
-        """Say that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill some of the buffer; 0 at the end of the file. Raises UnicodeError at bytes that are no text."""
-        self.rest = self.rest or self.text.read(RAW).encode()
-        piece, self.rest = self.rest[:len(buffer)], self.rest[len(buffer):]
-        buffer[:len(piece)] = piece
-        return len(piece)
-
-
 def read_split(path: str, start: int = 0, length: int | None = None, name: str | None = None) -> Iterator[bytes]:
     """Yield the lines of one split of UTF-8 as chunks of bytes, each ending with a whole line.
 
@@ -209,13 +187,12 @@ def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None 
 
     charset : the encoding of the text, None for UTF-8 with line feeds.
     """
-    opener = find_opener(name)
-    if opener is None and charset is None:
+    if not is_compressed(name) and charset is None:
         yield from read_plain_split(stream, start, length)
         return
     try:
-        with opener(stream, 'rb') if opener else nullcontext(stream) as plain:
-            yield from read_whole_lines(io.BufferedReader(Transcoder(plain, charset), RAW) if charset else plain)
+        with decompress(stream, name) if is_compressed(name) else nullcontext(stream) as plain:
+            yield from read_whole_lines(transcode(plain, charset) if charset else plain)
     except UnicodeError as error:
         raise DataFormatError(f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how '
                               'the file is written') from None
