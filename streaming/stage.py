@@ -192,8 +192,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         for row in reader.rejected:
             key = make_key('rejected', number, reader.counts.start, row.ordinal)
             self.records.append((key, {'reason': row.reason, 'detail': row.detail, 'line': row.line}))
-        if reader.rejected:
-            reader.rejected.clear()
+        reader.rejected.clear()
 
     def record_error(self, error: BaseException, number: int, start: int) -> None:
         """Send what made a split unreadable to the driver."""
@@ -202,7 +201,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
     def record_counts(self, reader: Any, number: int, length: int) -> None:
         """Send the account of a split, of so many bytes of its file, to the driver."""
         counts = {**reader.counts.to_json(), 'length': length, 'blas': describe_blas(),
-                  'packing': getattr(reader, 'packing', [])}
+                  'packing': reader.packing}
         self.records.append((make_key('counts', number, reader.counts.start), counts))
 
     def splits(self) -> Iterator[tuple[int, int, Any, Iterable[Any]]]:

@@ -16,7 +16,7 @@ from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_columns import Batch, BatchMaker
 from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject, take_rows
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, read_or_reject, take_rows
 from mr_elm.rows.columns import Table
 from mr_elm.rows.csv_rows import check_label
 from mr_elm.rows.encoding import Encoding, encode_table
@@ -171,15 +171,8 @@ def read_parts(source: Source, parts: Parts, form: RowOptions, split: tuple[int,
         done = end
 
 
-class BatchReader:
-    """Turn the batches of one split into blocks; the same interface as `LineReader`, where lines are rows."""
-
-    def __init__(self, form: RowOptions, file: str = '', start: int = 0, stop: bool = True,
-                 encoding: Encoding | None = None, **_: object) -> None:
-        self.form, self.stop, self.encoding = form, stop, encoding
-        self.counts = RowCounts(file, start)
-        self.rejected: list[RejectedRow] = []
-        self.row_lines: Sequence[int] = ()
+class BatchReader(RowReader):
+    """Turn the batches of one split into blocks; its rows are counted as lines."""
 
     def blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
         """Yield the rows of each batch that can be used."""
@@ -202,9 +195,7 @@ class BatchReader:
         self.counts.lines += len(batch.block)
         self.counts.records += len(batch.block)
         for row in sorted(errors)[:1 if self.stop else None]:
-            error = errors[row]
-            self.rejected.append(RejectedRow(first + row, error.reason, error.detail, batch.show(row)))
-            self.counts.rejected[error.reason] += 1
+            self.reject(first + row, errors[row], batch.show(row))
         return block
 
 

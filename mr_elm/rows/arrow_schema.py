@@ -132,24 +132,20 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOpt
     """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
     names = tuple(schema.fields)
     idle = tuple(j for j, name in enumerate(names) if schema.fields[name].column in schema.index_columns)
-    chosen = select_columns(Header(schema.name, len(names), names, idle), name_columns(schema, options))
-    label, weight = (None if j is None else names[j] for j in (chosen.label, chosen.weight))
-    if not chosen.features:
+    form = options.decide(kind, folders=tuple(schema.folders.items()), **select_columns(
+        Header(schema.name, len(names), names, idle), name_columns(schema, options)))
+    if not form.width:
         raise DataFormatError(f'{schema.name}: expected a label and at least one feature, its columns are '
                               f'{", ".join(schema.columns)}')
-    for column in dict.fromkeys(schema.fields[name].column for name in chosen.names or ()):
+    for column in dict.fromkeys(schema.fields[name].column for name in form.names or ()):
         schema.demand_feature(column, options.table)
     if not options.ignore_label:
-        for position in chosen.labels:
-            kinds = ('target', NUMBER) if chosen.targets else ('label', NUMBER, CATEGORY)
+        for position in form.label_columns:
+            kinds = ('target', NUMBER) if form.targets else ('label', NUMBER, CATEGORY)
             schema.demand_kind(names[position], *kinds)
-    schema.demand_kind(weight, 'weight', NUMBER)
-    check_width(schema.name, len(chosen.features), options)
-    return options.decide(
-        kind, n_columns=len(names), label_column=chosen.label, weight_column=chosen.weight, labelled=label is not None,
-        targets=chosen.targets, names=chosen.names, positions=chosen.features, label_name=label, weight_name=weight,
-        target_names=tuple(names[j] for j in chosen.targets) or None, dropped=chosen.dropped,
-        encode='auto' if options.table else 'refuse', folders=tuple(schema.folders.items()))
+    schema.demand_kind(form.weight_name, 'weight', NUMBER)
+    check_width(schema.name, form.width, options)
+    return form
 
 
 def name_columns(schema: ArrowSchema, options: RowOptions) -> RowOptions:

@@ -10,6 +10,7 @@ from mr_elm import sparse as sp
 from mr_elm.errors import RowError, one_line
 from mr_elm.rows.columns import Table, stack_tables
 from mr_elm.rows.encoded_rows import EncodedRows, stack_encoded
+from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
@@ -142,3 +143,34 @@ class RejectedRow:
     reason: str
     detail: str
     line: str
+
+
+class RowReader:
+    """Read one split as blocks, with every row accounted for; `blocks` turns the pieces of the split into blocks.
+
+    form : how the rows are written. file, start : of the split. block_rows : how many rows of text are read together.
+    encoding : Encoding of rows that are tables, or None to leave them as they are.
+    counts : RowCounts of what was read so far. packing : the records of the stage that has written the rows.
+    rejected : list of RejectedRow since the last block; the caller may empty it.
+    row_lines : the line of each row of the last block, counted from 0 in the split.
+    With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
+    """
+
+    def __init__(self, form: RowOptions, file: str = '', start: int = 0, stop: bool = True,
+                 block_rows: int = BLOCK_ROWS, encoding: Any = None) -> None:
+        self.form, self.stop, self.block_rows, self.encoding = form, stop, block_rows, encoding
+        self.counts = RowCounts(file, start)
+        self.rejected: list[RejectedRow] = []
+        self.packing: list[dict] = []
+        self.row_lines: Sequence[int] = ()
+
+    def use(self, n_rows: int) -> None:
+        """Account for rows that are all used."""
+        self.row_lines = range(self.counts.lines, self.counts.lines + n_rows)
+        self.counts.lines += n_rows
+        self.counts.used += n_rows
+
+    def reject(self, ordinal: int, error: RowError, line: str) -> None:
+        """Account for a row that cannot be used."""
+        self.rejected.append(RejectedRow(ordinal, error.reason, error.detail, line))
+        self.counts.rejected[error.reason] += 1

@@ -46,19 +46,13 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
                               f'found {len(names)}: {hint}')
     below = [row for row in rows[header:] if len(row) == n_columns]
     idle = find_idle(names, below)
-    chosen = select_columns(Header(path, n_columns, names, idle), options)
-    used = {*chosen.labels, chosen.weight, *chosen.features}
-    form = options.decide(
-        'csv', delimiter=delimiter, header=header, n_columns=n_columns, label_column=chosen.label,
-        weight_column=chosen.weight, labelled=chosen.label is not None, names=chosen.names,
-        label_name=names[chosen.label] if names and chosen.label is not None else None,
-        weight_name=names[chosen.weight] if names and chosen.weight is not None else None,
-        dropped=chosen.dropped, targets=chosen.targets, decimal=decimal,
-        encode='auto' if options.table else 'refuse',
-        idle=tuple(j for j in idle if j not in used),
-        target_names=tuple(names[j] for j in chosen.targets) if names and chosen.targets else None)
-    if chosen.features != form.feature_positions:
-        form = replace(form, positions=chosen.features)
+    form = options.decide('csv', delimiter=delimiter, decimal=decimal, header=header,
+                          **select_columns(Header(path, n_columns, names, idle), options))
+    usual = replace(form, positions=None)
+    if usual.feature_positions == form.positions:
+        form = usual
+    used = {*form.label_columns, form.weight_column, *form.feature_positions}
+    form = replace(form, idle=tuple(j for j in idle if j not in used))
     if form.width < 1:
         raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
     check_width(path, form.width, options, width_hint(form, expected_width(options)))

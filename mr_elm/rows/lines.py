@@ -1,11 +1,12 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, RejectedRow, RowCounts, read_or_reject
+from mr_elm.rows.blocks import Block, RowReader, read_or_reject
 from mr_elm.rows.encoding import Encoding, encode_table
 from mr_elm.rows.kinds import Kind, find_kind
 from mr_elm.rows.options import RowOptions
@@ -15,26 +16,14 @@ MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
 BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
 
 
-class LineReader:
-    """Read the lines of one split as blocks.
+class LineReader(RowReader):
+    """Read the lines of one split."""
 
-    encoding : Encoding of rows that are tables, or None to leave them as they are.
-    counts : RowCounts of what was read so far.
-    rejected : list of RejectedRow since the last block; the caller may empty it.
-    row_lines : the line of each row of the last block, counted from 0 in the split.
-    With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
-    """
-
-    def __init__(self, form: RowOptions, file: str = '', start: int = 0, stop: bool = True,
-                 block_rows: int = BLOCK_ROWS, encoding: Encoding | None = None) -> None:
-        numbers = encoding.find_numbers(form) if encoding is not None and form.table else ()
-        self.form = replace(form, numbers=numbers)
-        self.kind = find_kind(form.kind)
-        self.stop = stop
-        self.block_rows, self.encoding = block_rows, encoding
-        self.counts = RowCounts(file, start)
-        self.rejected: list[RejectedRow] = []
-        self.row_lines: Sequence[int] = ()
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.kind = find_kind(self.form.kind)
+        if self.encoding is not None and self.form.table:
+            self.form = replace(self.form, numbers=self.encoding.find_numbers(self.form))
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
@@ -79,8 +68,7 @@ class LineReader:
         kept = lines if len(rows) == len(lines) else [lines[i] for i in rows]
         block, errors = parse_or_reject(kept, self.kind, self.form, self.encoding)
         for k, error in errors:
-            self.rejected.append(RejectedRow(first + rows[k], error.reason, error.detail, lines[rows[k]]))
-            self.counts.rejected[error.reason] += 1
+            self.reject(first + rows[k], error, lines[rows[k]])
         if self.stop and errors:
             del self.rejected[1:]
         self.row_lines = range(first, first + len(lines))

@@ -18,7 +18,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
 from mr_elm.rows.arrow_files import PARQUET, ParquetParts, Source, number_labels
-from mr_elm.rows.blocks import Block, RowCounts, take_rows
+from mr_elm.rows.blocks import Block, RowReader, take_rows
 from mr_elm.rows.encoded_rows import EncodedRows
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import find_usable
@@ -128,23 +128,14 @@ def fit_labels(block: Block, form: RowOptions, place: str) -> Block:
     return numbered
 
 
-class PackReader:
-    """Account for the blocks of one split of a pack; the same interface as `LineReader`, where lines are rows."""
-
-    rejected = ()
-
-    def __init__(self, form: RowOptions, file: str = '', start: int = 0, **_: object) -> None:
-        self.form = form
-        self.counts = RowCounts(file, start)
-        self.row_lines = range(0)
+class PackReader(RowReader):
+    """Account for the blocks of one split of a pack; its rows are counted as lines."""
 
     def blocks(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Pass the blocks on."""
         for block in blocks:
-            self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
             self.counts.records += len(block)
-            self.counts.lines += len(block)
-            self.counts.used += len(block)
+            self.use(len(block))
             yield block
 
 

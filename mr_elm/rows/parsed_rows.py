@@ -15,7 +15,7 @@ from typing import Any
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch, write_facts
-from mr_elm.rows.blocks import Block, RejectedRow, RowCounts, widen
+from mr_elm.rows.blocks import Block, RejectedRow, RowReader, widen
 from mr_elm.rows.options import RowOptions
 from mr_elm.store import replace_file
 
@@ -45,7 +45,7 @@ class RowKeeper:
         """Return the last record. error : what made the split unreadable, if anything."""
         self._note_rejected()
         facts = {**self._place(), 'counts': self.reader.counts.to_json(), 'rejected': list(self.rejected.values()),
-                 'packing': getattr(self.reader, 'packing', []), 'error': error}
+                 'packing': self.reader.packing, 'error': error}
         return write_record(import_module('pyarrow').schema([], write_facts(facts)))
 
     def _note_rejected(self) -> None:
@@ -56,18 +56,12 @@ class RowKeeper:
         return {'split': self.split, 'bytes': n_bytes}
 
 
-class KeptRows:
-    """Read the records of a split; the same interface as the reader that has read it first.
-
-    form : RowOptions. count : called with the bytes of the input that each record stands for.
-    """
+class KeptRows(RowReader):
+    """Read the records of a split. count : called with the bytes of the input that each record stands for."""
 
     def __init__(self, form: RowOptions, file: str, start: int, count: Callable[[int], object]) -> None:
-        self.form, self.count = form, count
-        self.counts = RowCounts(file, start)
-        self.rejected: list[RejectedRow] = []
-        self.packing: list[dict] = []
-        self.row_lines: Sequence[int] = ()
+        super().__init__(form, file, start)
+        self.count = count
 
     def blocks(self, records: Iterable[Any]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError when the split could not be read, or its end is missing."""

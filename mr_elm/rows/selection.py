@@ -1,38 +1,13 @@
 """Find the columns of a file that are features, label and weight: by name, or by position where there are none."""
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import find_repeated
 
 SHOWN = 50  # names in a message
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Say where label, weight and features of a file stand.
-
-    labels : positions of the label, or of all targets. weight : position, or None.
-    features : positions, in the order of the features.
-    names : of the features, or None. dropped : names of the other columns, or positions where they have no names.
-    """
-
-    labels: tuple[int, ...]
-    weight: int | None
-    features: tuple[int, ...]
-    names: tuple[str, ...] | None
-    dropped: tuple[str | int, ...]
-
-    @property
-    def label(self) -> int | None:
-        """Return the position of the label, or of the first target; None where rows have none."""
-        return self.labels[0] if self.labels else None
-
-    @property
-    def targets(self) -> tuple[int, ...]:
-        """Return the positions of several targets; none where rows have one label."""
-        return self.labels if len(self.labels) > 1 else ()
 
 
 @dataclass(frozen=True)
@@ -81,23 +56,34 @@ class Header:
         return self.names is not None and self.names[position] != '' and self.names.count(self.names[position]) == 1
 
 
-def select_columns(header: Header, options: RowOptions) -> Selection:
-    """Find label, weight and features of a file. Raises DataFormatError when columns are missing, or not known."""
+def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
+    """Find label, weight and features of a file: what `RowOptions` say of them once it is decided.
+
+    Raises DataFormatError when columns are missing, or not known.
+    """
     labels = find_labels(header, options)
     weight = find_special(header, options.weight_column, options.weight_name, options.ignore_label)
     if weight in labels:
         raise DataFormatError(f'{header.path}: expected label and weight in two columns, column {weight} is given for '
                               'both')
+    names = header.names
     named = {header.locate(column) for column in options.columns or ()}
-    named |= {j for j in header.idle if header.names is not None and header.names[j] in (options.names or ())}
+    named |= {j for j in header.idle if names is not None and names[j] in (options.names or ())}
     free = [j for j in range(header.n_columns) if j not in (*labels, weight) and (j not in header.idle or j in named)]
     features = choose_features(header, free, options)
-    if options.names is not None and header.names is not None:
-        features = order_features(header, features, options.names)
-    names = None if header.names is None else tuple(header.names[j] for j in features)
-    demand_distinct(header, names)
+    decided: dict[str, Any] = {
+        'n_columns': header.n_columns, 'label_column': labels[0] if labels else None, 'weight_column': weight,
+        'labelled': len(labels) > 0, 'targets': labels if len(labels) > 1 else (),
+        'encode': 'auto' if options.table else 'refuse'}
+    if names is not None:
+        if options.names is not None:
+            features = order_features(header, features, options.names)
+        decided |= {'names': tuple(names[j] for j in features), 'label_name': names[labels[0]] if labels else None,
+                    'weight_name': None if weight is None else names[weight],
+                    'target_names': tuple(names[j] for j in decided['targets']) or None}
+        demand_distinct(header, decided['names'])
     chosen = set(features)
-    return Selection(labels, weight, tuple(features), names, tuple(header.call(j) for j in free if j not in chosen))
+    return decided | {'positions': tuple(features), 'dropped': tuple(header.call(j) for j in free if j not in chosen)}
 
 
 def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:

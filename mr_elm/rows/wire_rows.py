@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.blocks import Block, RowCounts
+from mr_elm.rows.blocks import Block, RowReader
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote
@@ -21,20 +21,11 @@ def write_block(X: np.ndarray, *place: int | str) -> bytes:
     return WireProtocol().write(make_key(BLOCK, *place), [X])
 
 
-class WireReader:
-    """Read the lines of one split; the same interface as `LineReader`, where lines are rows.
+class WireReader(RowReader):
+    """Read the lines of one split, each a block; their rows are counted as lines.
 
     The coordinates of a block are the label of its rows, with a space between.
-    packing : the records about the input of the stage that wrote the lines: kind, place and fields.
     """
-
-    rejected = ()
-
-    def __init__(self, form: RowOptions, file: str = '', start: int = 0, **_: object) -> None:
-        self.form = form
-        self.counts = RowCounts(file, start)
-        self.packing: list[dict] = []
-        self.row_lines = range(0)
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError with the position of a line that is damaged or holds none."""
@@ -59,9 +50,7 @@ class WireReader:
         if kind != BLOCK or len(value) != 1 or value[0].ndim != 2:
             raise DataFormatError(f'{self._position()}: expected a block of rows, found {kind} of {len(value)} arrays')
         n = len(value[0])
-        self.row_lines = range(self.counts.lines, self.counts.lines + n)
-        self.counts.lines += n
-        self.counts.used += n
+        self.use(n)
         yield Block(value[0], (' '.join(place),), np.zeros(n, np.int32)) if place else Block(value[0])
 
     def _position(self) -> str:
