@@ -19,7 +19,7 @@ from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, read_or_reject, take_rows
 from mr_elm.rows.columns import Table
 from mr_elm.rows.csv_rows import check_label
-from mr_elm.rows.encoding import Encoding, encode_table
+from mr_elm.rows.encoding import encode_table
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import check_target, find_usable, read_numbers
 from mr_elm.rows.options import RowOptions
@@ -188,7 +188,11 @@ class BatchReader(RowReader):
         first, errors = self.counts.lines, find_errors(batch.block, self.form)
         rows = np.delete(np.arange(len(batch.block)), sorted(errors))
         good = number_labels(drop_rows(batch.block, rows) if errors else batch.block, self.form)
-        block, late = encode_or_reject(good, self.encoding)
+
+        def encode(rows: Sequence[int]) -> Block:
+            return encode_table(good if len(rows) == len(good) else take_rows(good, rows), self.encoding)
+
+        block, late = read_or_reject(len(good), encode, RowError, lambda _, error: cast(RowError, error))
         errors |= {int(rows[row]): error for row, error in late}
         n = len(batch.block)
         self.row_lines = [first + row for row in range(n) if row not in errors] if errors else range(first, first + n)
@@ -197,15 +201,6 @@ class BatchReader(RowReader):
         for row in sorted(errors)[:1 if self.stop else None]:
             self.reject(first + row, errors[row], batch.show(row))
         return block
-
-
-def encode_or_reject(block: Block, encoding: Encoding | None) -> tuple[Block | None, list[tuple[int, RowError]]]:
-    """Encode rows that are a table: (Block or None, list of (position, RowError)); see `read_or_reject`."""
-    def encode(rows: range) -> Block:
-        some = block if len(rows) == len(block) else take_rows(block, slice(rows.start, rows.stop))
-        return encode_table(some, encoding)
-
-    return read_or_reject(range(len(block)), encode, RowError, lambda _, error: cast(RowError, error))
 
 
 def drop_rows(block: Block, rows: np.ndarray) -> Block:

@@ -1,6 +1,6 @@
 """Hold rows together: the unit in which everything is read, mapped and summed."""
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError, one_line
-from mr_elm.rows.columns import Table, stack_tables
 from mr_elm.rows.encoded_rows import EncodedRows, stack_encoded
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats, Rows
@@ -53,7 +52,7 @@ def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     return tuple(table), np.fromiter(map(table.__getitem__, labels), np.int32, len(labels))
 
 
-def take_rows(block: Block, rows: slice | np.ndarray) -> Block:
+def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:
     """Return some rows of a block."""
     codes, weights, targets = (None if values is None else values[rows]
                                for values in (block.codes, block.weights, block.targets))
@@ -76,28 +75,42 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
     return joint
 
 
-def read_or_reject(rows: range, read: Callable[[range], Block], refused: type[Exception] | tuple,
-                   explain: Callable[[int, Exception], RowError]) -> tuple[Block | None, list[tuple[int, RowError]]]:
-    """Read rows together; where that fails halve them until the bad ones stand alone.
+Explain = Callable[[int, Exception], RowError]
 
-    read : returns the Block of some rows, or raises one of `refused`. explain : (row, what was raised) -> RowError.
-    Returns (Block or None, list of (row, RowError)).
+
+def read_or_reject(n_rows: int, read: Callable[[Sequence[int]], Block], refused: type[Exception] | tuple,
+                   explain: Explain) -> tuple[Block | None, list[tuple[int, RowError]]]:
+    """Read rows together; where that fails find the bad ones, and read the others together.
+
+    read : returns the Block of the rows at some positions, or raises one of `refused`.
+    explain : (position, what was raised) -> RowError.
+    Returns (Block or None, list of (position, RowError)).
     """
     try:
-        return read(rows), []
+        return read(range(n_rows)), []
+    except refused:
+        errors = list(find_bad_rows(range(n_rows), read, refused, explain))
+    bad = {row for row, _ in errors}
+    good = [row for row in range(n_rows) if row not in bad]
+    return read(good) if good else None, errors
+
+
+def find_bad_rows(rows: range, read: Callable[[Sequence[int]], Block], refused: type[Exception] | tuple,
+                  explain: Explain) -> Iterator[tuple[int, RowError]]:
+    """Yield (position, RowError) of the bad ones among some rows: halve these until the bad ones stand alone."""
+    try:
+        read(rows)
     except refused as error:
         if len(rows) == 1:
-            return None, [(rows[0], explain(rows[0], error))]
-    middle = len(rows) // 2
-    (left, left_errors), (right, right_errors) = (
-        read_or_reject(part, read, refused, explain) for part in (rows[:middle], rows[middle:]))
-    return concatenate([left, right]), left_errors + right_errors
+            yield rows[0], explain(rows[0], error)
+            return
+        middle = len(rows) // 2
+        for half in (rows[:middle], rows[middle:]):
+            yield from find_bad_rows(half, read, refused, explain)
 
 
 def stack(parts: Sequence[Rows]) -> Rows:
     """Put matrices on top of each other; sparse ones are widened to the widest."""
-    if isinstance(parts[0], Table):
-        return stack_tables(parts)
     if isinstance(parts[0], EncodedRows):
         return stack_encoded(parts)
     if not sp.issparse(parts[0]):

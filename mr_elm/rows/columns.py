@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -208,22 +208,3 @@ def write_number(value: float) -> str:
     if math.isnan(value):
         return MISSING
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(float(value))
-
-
-def stack_tables(tables: Sequence[Table]) -> Table:
-    """Put tables of the same columns on top of each other."""
-    columns = zip(*(table.columns for table in tables), strict=True)
-    return Table(tuple(map(stack_values, columns)), sum(table.n_rows for table in tables))
-
-
-def stack_values(parts: Sequence[Any]) -> Values:
-    """Put values of one column on top of each other; they are all of the same kind."""
-    if isinstance(parts[0], NumberColumn):
-        return NumberColumn(np.concatenate([part.values for part in parts]))
-    if isinstance(parts[0], TextColumn):
-        texts = import_module('pyarrow').concat_arrays([to_texts(part.texts) for part in parts])
-        return TextColumn(texts, parts[0].decimal)
-    names: dict[str, int] = {}
-    index = [np.array([names.setdefault(text, len(names)) for text in part.names] + [-1], np.int32)
-             [np.maximum(part.index, -1)] for part in parts]
-    return CodedColumn(np.concatenate(index), tuple(names))

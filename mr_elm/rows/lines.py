@@ -148,8 +148,8 @@ def split_lines(text: bytes) -> list[str]:
 def parse_or_reject(lines: list[str], kind: Kind, form: RowOptions,
                     encoding: Encoding | None = None) -> tuple[Block | None, list[tuple[int, RowError]]]:
     """Parse lines: (Block or None, list of (position, RowError)); see `read_or_reject`."""
-    def parse(rows: range) -> Block:
-        some = lines if len(rows) == len(lines) else lines[rows.start:rows.stop]
+    def parse(rows: Sequence[int]) -> Block:
+        some = lines if len(rows) == len(lines) else [lines[row] for row in rows]
         if '\0' in ''.join(some):
             raise ValueError('binary data')
         return encode_table(kind.parse(some, form), encoding)
@@ -157,5 +157,5 @@ def parse_or_reject(lines: list[str], kind: Kind, form: RowOptions,
     def explain(row: int, error: Exception) -> RowError:
         return error if form.table and isinstance(error, RowError) else kind.diagnose(lines[row], form)
 
-    return read_or_reject(range(len(lines)), parse, (ValueError, IndexError), explain)
+    return read_or_reject(len(lines), parse, (ValueError, IndexError), explain)
 
