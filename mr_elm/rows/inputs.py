@@ -75,9 +75,14 @@ class InputPlan:
     n_tasks: int | None = None
 
     @property
+    def form(self) -> RowOptions:
+        """Return how the first file is read."""
+        return self.files[0].format
+
+    @property
     def kind(self) -> str:
         """Return the name of the kind of the rows, such as csv."""
-        return self.files[0].format.kind
+        return self.form.kind
 
     @property
     def in_parts(self) -> bool:
@@ -98,18 +103,17 @@ class InputPlan:
     @property
     def input_facts(self) -> dict:
         """Return what a reader of similar rows must know: how the rows are written."""
-        return self.files[0].format.to_json()
+        return self.form.to_json()
 
     @property
     def needs_encoding(self) -> bool:
         """Tell whether rows are tables whose encoding is yet to be chosen."""
-        return self.files[0].format.table and self.encoding is None
+        return self.form.table and self.encoding is None
 
     @property
     def column_names(self) -> list[str]:
         """Name the columns that are features; x0, x1 and so on where they have no names."""
-        form = self.files[0].format
-        return list(form.names or (f'x{j}' for j in range(form.width)))
+        return list(self.form.names or (f'x{j}' for j in range(self.form.width)))
 
     @property
     def n_features(self) -> int | None:
@@ -118,8 +122,7 @@ class InputPlan:
             return self.manifest['n_features']
         if self.encoding is not None:
             return self.encoding.width
-        form = self.files[0].format
-        return form.n_features if find_kind(self.kind).sparse else form.width
+        return self.form.n_features if find_kind(self.kind).sparse else self.form.width
 
     def to_json(self) -> dict:
         """Return what tasks need to know."""
@@ -150,8 +153,7 @@ class InputPlan:
 
 def describe_inputs(plan: InputPlan) -> str:
     """Say in one line how the files of a data set are read; '' where that had not to be decided."""
-    form = plan.files[0].format
-    said = find_kind(form.kind).describe(form)
+    said = find_kind(plan.kind).describe(plan.form)
     others = f' and {len(plan.files) - 1:,} more' if len(plan.files) > 1 else ''
     return said and f'{os.path.basename(plan.files[0].path)}{others}: {said}'
 

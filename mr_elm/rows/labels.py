@@ -85,14 +85,6 @@ def explain_missing(text: str) -> str:
     return f'is {quote(text)}, a missing one (see --missing-labels)' if text.strip() else 'is empty'
 
 
-def read_targets(columns: Sequence[Sequence[str]], form: RowOptions) -> Floats:
-    """Read the texts of targets as numbers: (n,), or (n, K) of K > 1 columns. Raises RowError where one is none."""
-    T = np.column_stack([read_numbers(texts) for texts in columns])
-    for row, k in np.argwhere(~find_usable(T, form)):
-        check_target(columns[k][row], k, form)
-    return T[:, 0] if len(columns) == 1 else T
-
-
 def read_numbers(texts: Sequence[str]) -> Floats:
     """Read texts as numbers, NaN where one is none: (n,)."""
     try:

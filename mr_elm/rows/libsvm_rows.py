@@ -6,9 +6,9 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block, encode_labels
-from mr_elm.rows.csv_rows import decode_label, split_white
+from mr_elm.rows.csv_rows import decode_label, split_white, target_rows
 from mr_elm.rows.kinds import Kind, name_pattern
-from mr_elm.rows.labels import read_targets
+from mr_elm.rows.labels import read_numbers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
@@ -37,7 +37,7 @@ def parse(lines: list[str], form: RowOptions) -> Block:
     if labels is None or form.ignore_label:
         return Block(X)
     if form.numeric_labels:
-        return Block(X, targets=read_targets([labels], form))
+        return target_rows(X, [read_numbers(labels)], None, form)
     names, codes = encode_labels(labels)
     return Block(X, tuple(decode_label(name, form) for name in names), codes)
 
