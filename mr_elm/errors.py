@@ -29,6 +29,10 @@ class AccountingError(RuntimeError):
     """Say that rows or tiles were lost or counted twice between two stages."""
 
 
+class TaskError(RuntimeError):
+    """Say that a task of a job failed, and why."""
+
+
 class ConvergenceWarning(UserWarning):
     """Warn that an iteration ended before its tolerance was met."""
 

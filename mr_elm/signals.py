@@ -1,8 +1,11 @@
 """Let SIGTERM, which schedulers and `timeout` send, end a command as an interrupt does, and what it started with it."""
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from mr_elm.processes import list_children
 
 
 class Terminated(KeyboardInterrupt):
@@ -11,13 +14,22 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Raise Terminated where SIGTERM finds the command that runs inside; only a main thread receives signals."""
+    """Raise Terminated where SIGTERM finds the command that runs inside; only a main thread receives signals.
+
+    A process that this one has forked meanwhile, as mrjob's local runner does, ends at once with those it has started.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    owner = os.getpid()
+
     def terminate(number: int, frame: object) -> None:
-        raise Terminated
+        if os.getpid() == owner:
+            raise Terminated
+        for child in list_children(os.getpid()):
+            os.kill(child, signal.SIGTERM)
+        os._exit(128 + signal.SIGTERM)
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:

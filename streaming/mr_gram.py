@@ -77,6 +77,12 @@ class MRGram(MRRows):
         combiner = {'combiner': self.reducer} if self.options.combine else {}
         return [MRStep(mapper=self.mapper, reducer=self.reducer, **combiner)]
 
+    @property
+    def task_bytes(self) -> int:
+        """Return the bytes of the sums of a task: E'E in two parts, and the product of a block."""
+        m = load_layer(self.options.layer).n_hidden + 1
+        return 3 * 8 * m * m
+
     def map_begin(self) -> None:
         """Load the layer and make room for one block and its Gram."""
         self.layer = load_layer(self.options.layer)

@@ -1,5 +1,4 @@
 """Add up the sums that map tasks have written: the second job of a tree of sums."""
-import json
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -62,12 +61,11 @@ class MRSum(MRRows):
 
     def read_chunks(self) -> Iterator[bytes]:
         """Yield chunks of whole lines: of the planned files, or of standard input."""
-        if self.options.planned_splits:
-            for line in self.stdin:
-                yield from chain.from_iterable(self.read_file(self.plan['files'][number], length)
-                                               for number, _, length in json.loads(line))
-        else:
+        if self.planned is None:
             yield from read_whole_lines(self.stdin)
+        else:
+            yield from chain.from_iterable(self.read_file(self.plan['files'][number], length)
+                                           for number, _, length in self.planned)
 
     def read_file(self, file: dict[str, Any], length: int) -> Iterator[bytes]:
         """Yield the chunks of a whole file. Raises DataFormatError when it has another length than planned."""

@@ -7,21 +7,23 @@ INTERVAL = 0.5  # seconds between two reports
 
 
 class ReducedInput:
-    """Pass on the lines of a reduce task, and report now and then how many bytes are reduced.
+    """Pass on the lines, or pairs, of a reduce task, and report now and then how many bytes are reduced.
 
-    lines : standard input of the task, sorted by key. report : called with the bytes reduced since its last call.
-    The lines of a key are reduced when the reducer asks for more lines than the first one of the next key.
+    lines : the input of the task, sorted by key. report : called with the bytes reduced since its last call.
+    measure : returns the bytes of a line. The lines of a key are reduced when the reducer asks for more lines than the
+    first one of the next key.
     """
 
-    def __init__(self, lines: Iterable[bytes], report: Callable[[int], None]) -> None:
-        self.lines, self.report = lines, report
+    def __init__(self, lines: Iterable[Any], report: Callable[[int], None],
+                 measure: Callable[[Any], int] = len) -> None:
+        self.lines, self.report, self.measure = lines, report, measure
         self.begin = self.end = 0  # of the newest line
         self.previous = self.newest = 0  # where the lines of the newest key begin, and those of the key before it
         self.reported, self.spoken = 0, time.monotonic()
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[Any]:
         for line in self.lines:
-            self.begin, self.end = self.end, self.end + len(line)
+            self.begin, self.end = self.end, self.end + self.measure(line)
             yield line
 
     def follow(self, pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

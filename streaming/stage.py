@@ -1,4 +1,5 @@
 """Read rows in a map task: the base of every job whose input is a data set."""
+import argparse
 import json
 import os
 import sys
@@ -16,7 +17,6 @@ from mrjob.step import MRStep
 
 from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
-from mr_elm.engines.mrjob_private import DefinedOnce, ProofArguments
 from mr_elm.errors import DataFormatError
 from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import BLOCK_ROWS, Block
@@ -25,7 +25,7 @@ from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions, add_stage_arguments
 from mr_elm.rows.sniff import sniff, take_first_lines
-from mr_elm.rows.splits import CHUNK, SplitReader, find_file, read_whole_lines
+from mr_elm.rows.splits import CHUNK, SplitReader, count_chunks, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.streaming.pulse import report_alive
 from mr_elm.streaming.reduced_input import ReducedInput
@@ -35,9 +35,10 @@ Pair = tuple[str, Any]  # key and value
 Place = list[int]  # of a row: file number, split start, ordinal
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 TASKS = {'--mapper', '--combiner', '--reducer'}
+STANDARD_INPUT = 'standard input'  # the name of the file whose rows a user pipes
 
 
-class MRRows(ProofArguments, DefinedOnce, MRJob):
+class MRRows(MRJob):
     """Map blocks of rows; reduce by merging the values of a key: the base of every stage.
 
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
@@ -60,18 +61,54 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
     ENCODED = False
     ADDER: type[MRJob] | None = None
     ADDS = False
+    trouble: str | None = None  # why the input cannot be used
+    listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
 
     def __init__(self, args: list[str] | None = None) -> None:
+        self.own_options: dict[str, argparse.Action] = {}
+        self.file_options: set[str] = set()
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
+
+    def add_passthru_arg(self, *names: Any, **settings: Any) -> None:
+        """Add an option of the stage."""
+        super().add_passthru_arg(*names, **settings)
+        self.note_option(names)
+
+    def add_file_arg(self, *names: Any, **settings: Any) -> None:
+        """Add an option of the stage whose value is a file for its tasks."""
+        super().add_file_arg(*names, **settings)
+        self.file_options.add(self.note_option(names))
+
+    def split_words(self, argv: Sequence[str]) -> list[tuple[str, list[str], bool]]:
+        """Separate the options on a command line that was parsed before: [(destination, words, is it of the stage)]."""
+        found: list[tuple[str, list[str], bool]] = []
+        own = self.own_options
+
+        class Note(argparse.Action):
+            def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+                found.append((self.dest, [*filter(None, [option_string]), *values], self.dest in own))
+
+        parser = argparse.ArgumentParser(add_help=False)
+        for action in self.arg_parser._actions:
+            parser.add_argument(*action.option_strings, action=Note, dest=action.dest,
+                                nargs=1 if action.nargs is None else action.nargs)
+        parser.parse_known_args(argv)
+        return found
+
+    def note_option(self, names: Sequence[str]) -> str:
+        """Note an option that was just added as one of the stage; returns its destination."""
+        action = self.arg_parser._option_string_actions[names[0]]
+        self.own_options[action.dest] = action
+        return action.dest
 
     @classmethod
     def run(cls) -> None:
         """Run a task when mrjob or Hadoop asks for one, else the whole job, as a user does by hand."""
-        if TASKS & set(sys.argv[1:]):
+        if TASKS & set(sys.argv[1:]) and any(name.startswith('mapreduce_') for name in os.environ):
             super().run()
             return
-        from mr_elm.engines.by_hand import main  # drivers need it, tasks do not
-        sys.exit(main(cls, sys.argv[1:]))
+        from mr_elm.engines import by_hand  # drivers need it, tasks do not
+        sys.exit((by_hand.run_piped if TASKS & set(sys.argv[1:]) else by_hand.main)(cls, sys.argv[1:]))
 
     def configure_args(self) -> None:
         """Add the options that tell a task how to read its split."""
@@ -102,12 +139,25 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         raise NotImplementedError
 
     def map_pairs(self, pairs: object, step_num: int = 0) -> Iterator[Pair]:
-        """Read this task's splits block by block."""
+        """Map what standard input holds: rows, or with --planned-splits lines that name splits."""
+        planned = None
+        if self.options.planned_splits:
+            planned = [split for line in self.stdin for split in json.loads(line)]
+        yield from self.map_splits(planned)
+        while self.stdin.read(CHUNK):
+            pass  # Hadoop takes a task that leaves input unread for a failed one
+
+    def map_splits(self, planned: list[list[int]] | None) -> Iterator[Pair]:
+        """Read the splits of a task block by block.
+
+        planned : [file number, start, length] of each split, or None: standard input holds the rows of one.
+        """
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter('ignore')  # inline, mrjob's stderr takes bytes only
             self.demand_options()
             self.records: list[Pair] = []
             self.ahead = b''
+            self.planned = planned
             self.encoding = read_encoding(self.options.column_encoding)
             self.plan = self.look() if self.options.plan is None else read_json(self.options.plan)
             self.map_begin()
@@ -119,7 +169,6 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
                 self.record_error(error, 0, 0)
             yield from self.drain()
             yield from self.map_end() or ()
-            self.finish_input()
 
     def demand_options(self) -> None:
         """Exit with status 2 when a required option is missing."""
@@ -130,7 +179,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
     def look(self) -> dict[str, Any]:
         """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
         self.ahead = next(read_whole_lines(self.stdin), b'')
-        path = os.environ.get('mapreduce_map_input_file', '')
+        path = os.environ.get('mapreduce_map_input_file', STANDARD_INPUT)
         options = RowOptions.of_arguments(self.options, labelled=not self.options.no_label,
                               numeric_labels=self.options.task == 'regression', encoding=self.encoding,
                               encode='auto' if self.TABLE else 'refuse')
@@ -138,10 +187,24 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
         form = sniff(lines, path, options, blank_bytes) if lines else RowOptions('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
 
-    def finish_input(self) -> None:
-        """Read what is left: Hadoop takes a task that leaves input unread for a failed one."""
-        while self.stdin.read(CHUNK):
-            pass
+    def increment_counter(self, group: str, counter: str, amount: int = 1) -> None:
+        """Tell the listener, or Hadoop, that so much more is done."""
+        if self.listener is None:
+            super().increment_counter(group, counter, amount)
+        else:
+            self.listener.count(counter, amount)
+
+    def set_status(self, msg: str) -> None:
+        """Tell the listener, or Hadoop, what the task does."""
+        if self.listener is None:
+            super().set_status(msg)
+        else:
+            self.listener.set_status(msg)
+
+    @property
+    def task_bytes(self) -> int:
+        """Return about how many bytes a map task needs for its sums, where these may be large."""
+        return 0
 
     @property
     def numeric(self) -> bool:
@@ -171,7 +234,7 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
                 yield from self.read_split(reader, chunks, number)
             except DataFormatError as error:
                 self.record_error(error, number, reader.counts.start)
-            self.record_counts(reader, number, length)
+            self.record_counts(reader, number, self.piped_bytes if length is None else length)
 
     def add_bytes(self, n: int) -> None:
         """Report that so many bytes were read."""
@@ -190,12 +253,19 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
     def record_rejected(self, reader: Any, number: int) -> None:
         """Send rows that could not be used to the driver."""
         for row in reader.rejected:
+            if self.options.bad_rows == 'stop':
+                self.note_trouble(f'line {row.ordinal + 1}: {row.reason}' + (f' ({row.detail})' if row.detail else ''))
             key = make_key('rejected', number, reader.counts.start, row.ordinal)
             self.records.append((key, {'reason': row.reason, 'detail': row.detail, 'line': row.line}))
         reader.rejected.clear()
 
+    def note_trouble(self, text: str) -> None:
+        """Keep the first reason for which the input cannot be used: a task that is piped by hand has no driver."""
+        self.trouble = self.trouble or text
+
     def record_error(self, error: BaseException, number: int, start: int) -> None:
         """Send what made a split unreadable to the driver."""
+        self.note_trouble(str(error))
         self.records.append((make_key('error', number, start), {'message': str(error)}))
 
     def record_counts(self, reader: Any, number: int, length: int) -> None:
@@ -204,26 +274,44 @@ class MRRows(ProofArguments, DefinedOnce, MRJob):
                   'packing': reader.packing}
         self.records.append((make_key('counts', number, reader.counts.start), counts))
 
-    def splits(self) -> Iterator[tuple[int, int, Any, Iterable[Any]]]:
+    def splits(self) -> Iterator[tuple[int, int | None, Any, Iterable[Any]]]:
         """Yield (file number, length, reader, what it reads) for each split of the task."""
         source = SplitReader(self.plan, self.encoding, self.options.bad_rows == 'stop', self.options.block_rows)
-        if self.options.planned_splits:
-            for line in self.stdin:
-                for number, start, length in json.loads(line):
-                    yield number, length, *source.open(number, start, length, self.add_bytes)
+        if self.planned is not None:
+            for number, start, length in self.planned:
+                yield number, length, *source.open(number, start, length, self.add_bytes)
         else:
-            start, length = (int(os.environ[f'mapreduce_map_input_{name}']) for name in ('start', 'length'))
-            number = find_file(self.plan['files'], os.environ['mapreduce_map_input_file'])
-            if find_kind(kind := self.plan['files'][number]['format']['kind']).magic:
-                raise DataFormatError(f'standard input: expected splits of {kind} rows that are planned '
-                                      '(--planned-splits), found the rows themselves')
-            chunks = chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
-            yield number, length, source.make_reader(number, start), chunks
+            yield self.open_standard_input(source)
+
+    def open_standard_input(self, source: SplitReader) -> tuple[int, int | None, Any, Iterable[bytes]]:
+        """Return what `splits` yields for rows on standard input: a split of Hadoop, or all that a user pipes."""
+        start, length, path = (os.environ.get(f'mapreduce_map_input_{name}') for name in ('start', 'length', 'file'))
+        files = self.plan['files']
+        if path is None and len(files) > 1:
+            raise DataFormatError(f'standard input: expected the rows of one file, the plan names {len(files)}')
+        number = 0 if path is None else find_file(files, path)
+        if find_kind(kind := files[number]['format']['kind']).magic:
+            raise DataFormatError(f'standard input: expected splits of {kind} rows that are planned '
+                                  '(--planned-splits), found the rows themselves')
+        chunks = chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
+        self.piped_bytes = 0
+        reader = source.make_reader(number, int(start or 0))
+        if length is None:
+            return number, None, reader, count_chunks(chunks, self.count_piped)
+        return number, int(length), reader, chunks
+
+    def count_piped(self, n: int) -> None:
+        """Count bytes of standard input where nobody says how many there are."""
+        self.piped_bytes += n
 
     @cached_property
     def reduced(self) -> ReducedInput:
         """Return the input of a reduce task, which counts the bytes that are reduced."""
-        return ReducedInput(self.stdin, partial(self.increment_counter, 'mr_elm', 'reduced'))
+        return self.reduced_input(self.stdin)
+
+    def reduced_input(self, lines: Iterable[Any], measure: Callable[[Any], int] = len) -> ReducedInput:
+        """Return an input that reports how much of it is reduced. measure : returns the bytes of a line."""
+        return ReducedInput(lines, partial(self.increment_counter, 'mr_elm', 'reduced'), measure)
 
     def reduce_pairs(self, pairs: Iterable[Pair], step_num: int = 0) -> Iterator[Pair]:
         """Reduce, and report how far."""

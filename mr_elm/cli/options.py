@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from textwrap import fill
 from typing import Any
 
+from mrjob.job import MRJob
+
 from mr_elm.cli import Elsewhere, suggest
 from mr_elm.cli.examples import examples_of, usage_of
-from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, make_engine
+from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, SMALL, make_engine
 from mr_elm.engines.base import Engine
-from mr_elm.engines.mrjob_private import runner_option_arity, step_options
 from mr_elm.engines.progress import LogLines, Reporter
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.options import (
@@ -74,9 +75,14 @@ class Parser(argparse.ArgumentParser):
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
         args = self.parse_intermixed_args(own)
-        if STANDARD in getattr(args, 'inputs', ()):
+        reads_standard = STANDARD in getattr(args, 'inputs', ())
+        if getattr(args, 'runner', '') is None:
+            args.runner, args.small = 'inline' if reads_standard else DEFAULT_ENGINE, SMALL
+        if reads_standard:
             self.check_standard_input(args)
         if self.runs_jobs:
+            if getattr(args, 'jobs', None) and args.runner != 'local':
+                self.error(f'--jobs: expected -r local, found -r {args.runner}')
             passed += self.take_spark_options(**vars(args))
             self.check_runner(args, passed)
         return args, tuple(passed)
@@ -109,7 +115,7 @@ class Parser(argparse.ArgumentParser):
 
     def separate(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
         """Separate our tokens from mrjob's."""
-        theirs, own, passed = runner_option_arity(), [], []
+        theirs, own, passed = count_values(), [], []
         tokens = iter(argv)
         for token in tokens:
             name = token.partition('=')[0]
@@ -161,11 +167,18 @@ class HelpAll(argparse.Action):
 
 HELP = ('help', 'help_all')  # where argparse keeps what asks for help
 RUNNER_OPTIONS = """
-Any other runner option of mrjob may follow, such as --num-cores 4 or
+Any other runner option of mrjob may follow, such as
 -D mapreduce.job.maps=8.
 """
-REFUSED = {'-o': f', the output folder of a job is {OUTPUT_DIR}', '--spark': '', '--steps': '',
-           **dict.fromkeys(step_options(), '')}
+REFUSED = {'-o': f', the output folder of a job is {OUTPUT_DIR}', **dict.fromkeys(
+    ('--mapper', '--combiner', '--reducer', '--step-num', '--steps', '--spark', '--cat-output', '--no-cat-output',
+     '--no-output', '--deprecated'), '')}
+
+
+def count_values() -> dict[str, int]:
+    """Map each option of mrjob to the number of values it takes."""
+    return {name: 1 if action.nargs is None else int(action.nargs)
+            for name, action in MRJob(args=[]).arg_parser._option_string_actions.items()}
 
 
 def add_input_options(parser: Parser, encodes: bool = False, reads_standard: bool = False) -> None:
@@ -236,9 +249,13 @@ def add_label_options(parser: Parser) -> None:
 def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
-    group.add_argument('-r', '--runner', choices=(*ENGINES, SERVERLESS), default=DEFAULT_ENGINE, metavar='NAME',
-                       help='inline (this process), local (all cores), hadoop, spark, emr or emr-serverless '
-                       '(default: %(default)s)')
+    group.add_argument('-r', '--runner', choices=(*ENGINES, SERVERLESS), metavar='NAME',
+                       help=f'local (all cores from {SMALL / 1e6:.0f} MB on), inline (one), hadoop, spark, emr or '
+                       f'emr-serverless (default: {DEFAULT_ENGINE})')
+    group.set_defaults(small=0)
+    group.add_argument('--jobs', type=positive, metavar='N', help=AdvancedHelp(
+        'local: the number of processes (default: MR_ELM_JOBS, or one for each core; fewer if --memory holds the sums '
+        'of fewer)'))
     group.add_argument('--master', metavar='URL', help=AdvancedHelp(
         'spark: where it runs, such as local[*], yarn, spark://HOST:PORT, or sc://HOST for a server of Spark Connect '
         '(default: what spark-submit says)'))
@@ -305,6 +322,8 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
         output = None
     reporter = Reporter(args.quiet)
     LogLines(reporter).listen()
+    known = {} if args.runner != 'local' else {
+        'jobs': args.jobs, 'small': args.small, 'memory': getattr(args, 'memory', None)}
     return make_engine(args.runner, passed, reporter, python=args.python, bundle=args.bundle, output=output,
                        resume=output is not None and args.resume, trace=args.trace,
-                       fan_in=getattr(args, 'fan_in', None))
+                       fan_in=getattr(args, 'fan_in', None), **known)

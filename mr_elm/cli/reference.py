@@ -18,7 +18,7 @@ the options that it names. `mr-elm COMMAND --help-all` prints the same in a term
 most people need.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
-OTHERS = 'Other runner options of mrjob may be given too, such as `--num-cores 4` or `-D mapreduce.job.maps=8`.'
+OTHERS = 'Other runner options of mrjob may be given too, such as `-D mapreduce.job.maps=8`.'
 
 
 UNTITLED = ('positional arguments', 'options')

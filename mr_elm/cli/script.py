@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mr_elm.cli.steps import demand_other_names, name_of
-from mr_elm.engines import DEFAULT_ENGINE
 from mr_elm.machines.kernel import settle
 from mr_elm.machines.options import PASSES, DualOptions, KELMOptions, PESVMOptions
 from mr_elm.machines.passes import choose_solver
@@ -68,7 +67,8 @@ class Script:
         self.words = [word for word in words if word != '--script']
         self.args = args
         self.prefix, self.known = name_of(args), known
-        self.where = ['-r', args.runner] if args.runner != DEFAULT_ENGINE else []
+        self.where = [] if args.small or args.runner == 'inline' else ['-r', args.runner]
+        self.where += ['--num-cores', str(args.jobs)] if args.jobs and self.where else []
         self.where += ['-q'] if args.quiet else []
         self.where += [*passed, *(['--task-python-bin', args.python] if args.python else [])]
         self.encodes = False

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 # name -> class, imported when it is used: only who runs on EMR waits for boto3
 ENGINES = {
-    'inline': 'mr_elm.engines.embedded:Inline',
-    'local': 'mr_elm.engines.embedded:Local',
+    'inline': 'mr_elm.engines.here:Inline',
+    'local': 'mr_elm.engines.here:Local',
     'hadoop': 'mr_elm.engines.hadoop.engine:Hadoop',
     'emr': 'mr_elm.engines.emr.engine:EMR',
     'spark': 'mr_elm.engines.spark.engine:Spark',
 }
 
-DEFAULT_ENGINE = 'inline'
+DEFAULT_ENGINE = 'local'  # of a command
+SMALL = 5_000_000  # bytes of rows, below which starting processes takes longer than the tasks
 SERVERLESS = 'emr-serverless'  # runs a whole command, whose engine there is Spark
 
 
@@ -31,7 +32,7 @@ def find_engine(name: str) -> type[Engine]:
     return getattr(import_module(module), kind)
 
 
-def make_engine(name: str = DEFAULT_ENGINE, arguments: Iterable[str] = (), reporter: Reporter | None = None,
+def make_engine(name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None,
                 **known: Any) -> Engine:
     """Make the engine of a name.
 

@@ -62,8 +62,33 @@ class Engine:
         raise NotImplementedError
 
     def stage_output(self, job_class: type) -> str | None:
-        """Return the folder where the user wants the output of a stage, or None."""
-        return None
+        """Return a folder of its own for each stage below the --output-dir that the user named, else None."""
+        folder = self.option('--output-dir')
+        if folder is None:
+            return None
+        path = os.path.join(folder, job_class.__name__)
+        if os.path.exists(path):
+            raise FileExistsError(f'{path}: expected a new folder, it exists')
+        return path
+
+    def option(self, name: str) -> str | None:
+        """Return the last value given for an option of the engine, or None."""
+        values = [value for flag, value in pairs_of(self.arguments) if flag == name]
+        return values[-1] if values else None
+
+    def value_of(self, key: str) -> str | None:
+        """Return the last value given for a jobconf key, or None."""
+        values = [value.partition('=')[2] for flag, value in pairs_of(self.arguments)
+                  if flag in ('-D', '--jobconf') and value.partition('=')[0] == key]
+        return values[-1] if values else None
+
+    @property
+    def wanted_maps(self) -> int | None:
+        """Return the value of mapreduce.job.maps, or None where it is not set. Raises ValueError."""
+        wanted = self.value_of('mapreduce.job.maps')
+        if wanted is not None and not wanted.isdigit():
+            raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {wanted!r}')
+        return None if wanted is None else int(wanted)
 
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when tasks cannot be given these inputs, or options of the engine contradict each other."""
@@ -94,8 +119,8 @@ class Engine:
 
     @property
     def n_maps(self) -> int:
-        """Return how many map tasks to plan."""
-        return os.cpu_count() or 1
+        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a core."""
+        return self.wanted_maps or os.cpu_count() or 1
 
     @property
     def n_threads(self) -> int:
@@ -103,8 +128,8 @@ class Engine:
         return min(self.n_maps, os.cpu_count() or 1)
 
     def maps_over(self, n_bytes: int) -> int:
-        """Return how many map tasks there are for so many bytes: one for each of Hadoop's usual splits."""
-        return max(-(-n_bytes // SPLIT_BYTES), 1)
+        """Return how many map tasks there are: one for each of Hadoop's usual splits, or more where wanted."""
+        return max(-(-n_bytes // SPLIT_BYTES), self.wanted_maps or 1)
 
     def reducers(self, n: int) -> list[str]:
         """Return the arguments that ask for n reduce tasks; none where one will do or there is no choice."""
@@ -133,3 +158,10 @@ class Engine:
     def task_times(self, running: Any) -> dict[str, object]:
         """Return what is known of the tasks of a job that has ended, see `trace.account`."""
         return {}
+
+
+def pairs_of(arguments: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield (option, value) for neighbours on a command line, and for --option=value."""
+    for flag, value in zip(arguments, [*arguments[1:], ''], strict=False):
+        name, equals, rest = flag.partition('=')
+        yield (name, rest) if equals and name.startswith('--') else (flag, value)

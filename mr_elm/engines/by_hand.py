@@ -2,6 +2,8 @@
 
     python -m mr_elm.streaming.mr_gram --layer LAYER.npz [options] INPUT... [-r inline|local|hadoop|emr] > OUTPUT
 
+On this machine, mrjob's own runners run it; a task alone may stand in a pipe, see `run_piped`.
+
 Options of mrjob may stand anywhere. The exit status is 0 when the stage is done, 1 when it failed or a row or an input
 could not be used, 2 for wrong usage, 130 after an interrupt, 143 after SIGTERM; an error is one sentence on standard
 error.
@@ -14,10 +16,11 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from mr_elm.engines import DEFAULT_ENGINE, make_engine
+from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
-from mr_elm.engines.mrjob_private import own_actions, prints_output, split_words
+from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.progress import Reporter
+from mr_elm.engines.tasks import DEAF
 from mr_elm.errors import describe_error
 from mr_elm.passes.data_set import DataSet, Pass
 from mr_elm.passes.sum_tree import SumTree, WrittenSums, plan_sums
@@ -52,6 +55,31 @@ def main(job_class: Any, argv: list[str]) -> int:
     return 0
 
 
+def run_piped(job_class: Any, argv: list[str]) -> int:
+    """Run a mapper or a reducer that a user pipes rows or lines through, without Hadoop; returns the exit status.
+
+    `cat rows.csv | python -m mr_elm.streaming.mr_stats --mapper | sort | python -m mr_elm.streaming.mr_stats --reducer`
+    """
+    try:
+        job = job_class(args=argv)
+        if job.options.run_mapper:
+            job.demand_options()
+    except ValueError as error:
+        print(f'{program(job_class)}: {error} (--help tells more)', file=sys.stderr)
+        return 2
+    job.listener = DEAF  # Hadoop alone wants to know how far the task is
+    try:
+        job.execute()
+    except BrokenPipeError:
+        return 1
+    except Exception as error:
+        job.trouble = describe_error(error)
+    if job.trouble is not None:
+        print(f'{program(job_class)}: standard input: {job.trouble.removeprefix("standard input: ")}', file=sys.stderr)
+        return 1
+    return 0
+
+
 def parse_job(job_class: Any, argv: list[str]) -> Any:
     """Return the job that a command line describes. Exits with 2 where it describes none."""
     try:
@@ -76,7 +104,7 @@ def run(job: Any, argv: list[str]) -> None:
     if folder and store_of(folder).find(folder):
         raise FileExistsError(f'{folder}: expected a new folder, it exists')
     own, passed = split_options(job, argv)
-    with make_engine(options.runner or DEFAULT_ENGINE, passed, reporter=Reporter(options.quiet)) as engine:
+    with choose_engine(options.runner or 'inline', passed, Reporter(options.quiet)) as engine:
         engine.prepare([*options.args, *filter(None, [folder])])
         data = plan_data(job, engine)
         with give_target(engine, folder) as target:
@@ -86,6 +114,13 @@ def run(job: Any, argv: list[str]) -> None:
             data.reconcile(stage.accounts)
             if folder:
                 engine.deliver(finished, folder)
+
+
+def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
+    """Make the engine that a stage is run by: on this machine, a runner of mrjob as it is."""
+    if runner in ('inline', 'local'):
+        return MRJobRunner(tuple(passed), reporter, runner=runner)
+    return make_engine(runner, passed, reporter=reporter)
 
 
 def plan_data(job: Any, engine: Engine) -> DataSet:
@@ -115,7 +150,8 @@ def copy_lines(lines: Iterable[bytes], job: Any, plan: Any) -> None:
 
     plan : InputPlan of the rows. Raises DataFormatError where a line is of no use, see `demand_usable`.
     """
-    wanted = prints_output(job)
+    options = job.options
+    wanted = not options.output_dir if options.cat_output is None else options.cat_output
     for line in lines:
         job.demand_usable(line, plan)
         if wanted:
@@ -125,7 +161,7 @@ def copy_lines(lines: Iterable[bytes], job: Any, plan: Any) -> None:
 
 def split_options(job: Any, argv: list[str]) -> tuple[list[str], list[str]]:
     """Separate the words of a stage, for its tasks, from mrjob's runner options: (own, passed)."""
-    words = [(mine, texts) for dest, texts, mine in split_words(job, argv) if dest not in OUR_PART]
+    words = [(mine, texts) for dest, texts, mine in job.split_words(argv) if dest not in OUR_PART]
     own, passed = ([text for mine, texts in words if mine is wanted for text in texts] for wanted in (True, False))
     return own, passed
 
@@ -146,7 +182,7 @@ def print_help(job_class: Any) -> None:
         description=inspect.getdoc(job_class), formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False,
         epilog=f'{RECORDS}\n\nAny option of mrjob may follow, such as -r local, -r hadoop, --output-dir DIR or\n'
                '-D mapreduce.job.maps=8; `--help -r RUNNER` lists those of a runner.')
-    for action in own_actions(job):
+    for action in job.own_options.values():
         if action.dest not in ('plan', 'planned_splits'):
             parser._add_action(action)
     parser.print_help()

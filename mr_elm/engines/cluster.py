@@ -1,12 +1,20 @@
-"""Run stages on a cluster: inputs are copied to it once, and what has finished outlives the driver."""
+"""Run stages on a cluster by mrjob: inputs are copied to it once, and what has finished outlives the driver."""
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 from mr_elm.engines.bundle import bundle_arguments
-from mr_elm.engines.mrjob_engine import MRJobEngine, plan_tasks
+from mr_elm.engines.mrjob_private import protect_words
+from mr_elm.engines.mrjob_runner import conf_arguments, plan_tasks, task_environment
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
+from mr_elm.engines.trace import trace_job
+from mr_elm.errors import TaskError
+from mr_elm.json_file import write_json
 from mr_elm.passes.finished import map_input_records
 from mr_elm.rows.hdfs import escape_glob
 from mr_elm.rows.inputs import InputPlan
@@ -14,8 +22,65 @@ from mr_elm.rows.inputs import InputPlan
 WHOLE = 1 << 40  # bytes; Hadoop cuts no file into smaller splits
 
 
-class Cluster(Remote, MRJobEngine):
-    """Run jobs by mrjob on a cluster that may lose nodes, tasks, or this driver. A subclass defines `work`."""
+class Cluster(Remote):
+    """Run jobs on a cluster that may lose nodes, tasks, or this driver, by a runner of mrjob.
+
+    The options of the runner are the engine's arguments. A subclass defines `work`, `make_runner` and `explain`.
+    """
+
+    def make_runner(self, job: Any) -> Any:
+        """Return the runner of mrjob that runs a job."""
+        raise NotImplementedError
+
+    def explain(self, error: Exception, running: Any) -> str | None:
+        """Say in a sentence why a job failed; None when nothing more than the error is known."""
+        raise NotImplementedError
+
+    def follow(self, stage: str) -> AbstractContextManager:
+        """Tell the user how far a stage is, beside what its tasks count."""
+        return nullcontext()
+
+    @contextmanager
+    def start(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str | None,
+              stage: str) -> Iterator[Any]:
+        """Run a job that writes to the folder `output`, or where mrjob likes; the context's value is mrjob's runner.
+
+        Raises TaskError when it fails.
+        """
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+            target = ['--output-dir', output] if output else []
+            job = self.make_job(job_class, plan, [*target, *arguments], folder)
+            with self.make_runner(job) as running:
+                with (self.reporter.stage(stage, plan.size), self.follow(stage),
+                      trace_job(self, running, stage, plan.size)):
+                    self.run(running, job_class)
+                yield running
+
+    def run(self, running: Any, job_class: type) -> None:
+        """Run a job; when it fails, say why. Raises TaskError."""
+        try:
+            running.run()
+        except Exception as error:
+            try:
+                text = self.explain(error, running)
+            except (OSError, ValueError, KeyError) as problem:
+                text = f'{error} (its logs cannot be read: {problem})'
+            if text is None:
+                raise
+            raise TaskError(f'{job_class.__name__}: {text}') from error
+
+    def make_job(self, job_class: Any, plan: InputPlan, arguments: list[str], folder: str) -> Any:
+        """Make the job with its plan and its input written to a folder."""
+        plan = self.copy_inputs(plan)
+        conf = conf_arguments(self.arguments)
+        if conf:  # mrjob would name a folder by the microsecond, which two drivers may share
+            conf += ['--local-tmp-dir', folder]
+        job = job_class(args=[
+            '-r', self.name, *conf, *self.arguments, *task_environment(),
+            '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments,
+            *self.job_arguments(plan, folder)])
+        protect_words(job)
+        return job
 
     def write_output(self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str,
                      stage: str) -> int | None:

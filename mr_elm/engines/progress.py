@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TextIO
 
-COUNTER = re.compile(rb'^reporter:counter:mr_elm,(rows|bytes|reduced),(\d+)$', re.MULTILINE)
-STATUS = re.compile(rb'^reporter:status:(?!computing$)(.*)$', re.MULTILINE)
+COUNTER = re.compile(r'^reporter:counter:mr_elm,(rows|bytes|reduced),(\d+)$', re.MULTILINE)
+STATUS = re.compile(r'^reporter:status:(?!computing$)(.*)$', re.MULTILINE)
 INTERVAL = 0.3
 FIRST, LONGEST = 5.0, 60.0  # seconds between two lines of a log, which become longer with the work
 SHORT = 2.0  # seconds of work that nobody needs to be told of
@@ -43,8 +43,8 @@ class Reporter:
         if not self.quiet and (seconds := estimate()) >= SHORT:
             self.say(f'{work}: about {describe_time(seconds)}')
 
-    def stage(self, name: str, total_bytes: int, folder: str, n_rows: int | None = None) -> Stage:
-        """Return a context that follows a stage whose tasks write their counters below `folder`."""
+    def stage(self, name: str, total_bytes: int, folder: str | None = None, n_rows: int | None = None) -> Stage:
+        """Return a context that follows a stage whose tasks tell it how far they are, or write that below `folder`."""
         return Stage(self, name, total_bytes, folder, n_rows)
 
     def count(self, blocks: Iterable[tuple[Any, Any]], name: str, n_rows: int) -> Iterator[tuple[Any, Any]]:
@@ -122,19 +122,33 @@ class Meter:
         return f'{share:.0%} done, about {describe_time(seconds / share - seconds)} left'
 
 
-class Stage:
+class Listener:
+    """Hear how far a task is, and forget it: the base of those who tell the user."""
+
+    def count(self, name: str, amount: int) -> None:
+        """Take so many more rows, bytes or reduced bytes."""
+
+    def set_status(self, text: str) -> None:
+        """Take what the task does."""
+
+
+class Stage(Listener):
     """Follow the counters of running tasks and close with a line: rows, MB, seconds, MB/s.
 
+    folder : where tasks write their counters, as standard error of Hadoop Streaming, or None: they call `count`.
     n_rows : how many rows the maps use, where that is known before they have read them, else None.
     """
 
-    def __init__(self, reporter: Reporter, name: str, total_bytes: int, folder: str, n_rows: int | None = None) -> None:
+    def __init__(self, reporter: Reporter, name: str, total_bytes: int, folder: str | None = None,
+                 n_rows: int | None = None) -> None:
         self.reporter, self.name, self.total_bytes, self.folder = reporter, name, total_bytes, folder
         self.n_rows = n_rows
         self.done = threading.Event()
         self.tails: dict[str, int] = {}
-        self.seen = {b'rows': 0, b'bytes': 0, b'reduced': 0}
+        self.seen = {'rows': 0, 'bytes': 0, 'reduced': 0}
+        self.lock = threading.Lock()
         self.status = ''
+        self.reduced_bytes: int | None = None
 
     def __enter__(self) -> Stage:
         self.start = time.perf_counter()
@@ -142,6 +156,19 @@ class Stage:
             self.thread = threading.Thread(target=self._follow, daemon=True)
             self.thread.start()
         return self
+
+    def count(self, name: str, amount: int) -> None:
+        """Take so many more rows, bytes, or reduced bytes, from any thread."""
+        with self.lock:
+            self.seen[name] = self.seen.get(name, 0) + amount
+
+    def set_status(self, text: str) -> None:
+        """Take what a task does."""
+        self.status = text
+
+    def begin_reduce(self, n_bytes: int) -> None:
+        """Take that the maps have ended, and how many bytes are to be reduced."""
+        self.reduced_bytes = n_bytes
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self.reporter.quiet:
@@ -152,24 +179,29 @@ class Stage:
             self._poll()
             seconds = time.perf_counter() - self.start
             megabytes = self.total_bytes / 1e6
-            rows = f'{self.seen[b"rows"]:,} rows, ' if self.seen[b'rows'] else ''  # a cluster counts elsewhere
+            rows = f'{self.seen["rows"]:,} rows, ' if self.seen['rows'] else ''  # a cluster counts elsewhere
             self.reporter.say(f'{self.name}: {rows}{megabytes:,.1f} MB in {seconds:.1f} s, '
                               f'{megabytes / seconds:,.1f} MB/s')
 
     def _follow(self) -> None:
-        counter, total = (b'bytes', self.total_bytes) if self.n_rows is None else (b'rows', self.n_rows)
+        counter, total = ('bytes', self.total_bytes) if self.n_rows is None else ('rows', self.n_rows)
         with Meter(self.reporter, f'{self.name}, map', total) as meter:
-            while not self._find('reducer', 'stderr') and not self.done.wait(INTERVAL):
+            while not self._is_reducing() and not self.done.wait(INTERVAL):
                 self._poll()
-                if self.seen[b'bytes']:
-                    meter.show(min(self.seen[counter], total), partial('{:,} rows'.format, self.seen[b'rows']))
-        total = sum(map(os.path.getsize, self._find('reducer', 'input')))
+                if self.seen['bytes']:
+                    meter.show(min(self.seen[counter], total), partial('{:,} rows'.format, self.seen['rows']))
+        total = self.reduced_bytes or sum(map(os.path.getsize, self._find('reducer', 'input')))
         with Meter(self.reporter, f'{self.name}, reduce', total) as meter:
             while not self.done.wait(INTERVAL):
                 self._poll()
-                meter.show(min(self.seen[b'reduced'], total), lambda: self.status or f'{total / 1e6:,.1f} MB')
+                meter.show(min(self.seen['reduced'], total), lambda: self.status or f'{total / 1e6:,.1f} MB')
+
+    def _is_reducing(self) -> bool:
+        return self.reduced_bytes is not None or bool(self._find('reducer', 'stderr'))
 
     def _find(self, kind: str, name: str) -> list[str]:
+        if self.folder is None:
+            return []
         return glob.glob(os.path.join(glob.escape(self.folder), '**', kind, '*', name), recursive=True)
 
     def _poll(self) -> None:
@@ -179,7 +211,8 @@ class Stage:
                 text = stream.read()
             end = text.rfind(b'\n') + 1
             self.tails[path] = self.tails.get(path, 0) + end
-            for name, amount in COUNTER.findall(text[:end]):
-                self.seen[name] += int(amount)
-            for status in STATUS.findall(text[:end]):
-                self.status = status.decode()
+            lines = text[:end].decode()
+            for name, amount in COUNTER.findall(lines):
+                self.count(name, int(amount))
+            for status in STATUS.findall(lines):
+                self.set_status(status)

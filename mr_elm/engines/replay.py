@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mr_elm.engines.base import Engine
-from mr_elm.engines.mrjob_private import file_options
 from mr_elm.errors import AccountingError
 from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
@@ -90,7 +89,7 @@ class Replay(Engine):
     def leave_files(self, job_class: Any, plan: InputPlan, arguments: list[str]) -> None:
         """Write the plan of the next stage, and copy the files that it is given or reads instead of the rows."""
         write_json(f'{self.prefix}.plan.json', plan.to_json())
-        names_of_files = file_options(job_class(args=[]))
+        names_of_files = job_class(args=[]).file_options
         for option, path in zip(arguments, arguments[1:], strict=False):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
                 shutil.copyfile(path, f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}')

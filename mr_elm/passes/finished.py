@@ -3,6 +3,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mrjob.util import to_lines
+
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.storage import COPY, Entry, store_of
@@ -23,9 +25,13 @@ class Finished:
     def pairs(self, accounts: Accounts) -> Iterator[tuple[str, Any]]:
         """Yield the output pairs, except those about the input, which `accounts` takes."""
         accounts.map_input_records = self.map_input_records
-        for key, value in self.job_class(args=['--no-conf']).parse_output(self.chunks()):
+        for key, value in self.all_pairs():
             if not accounts.take(key, value):
                 yield key, value
+
+    def all_pairs(self) -> Iterator[tuple[str, Any]]:
+        """Yield the output pairs."""
+        return map(self.job_class.OUTPUT_PROTOCOL().read, to_lines(self.chunks()))
 
     def lines(self, accounts: Accounts) -> Iterator[bytes]:
         """Yield all lines of the output as they are; `accounts` takes the records about the input among them."""

@@ -17,7 +17,7 @@ from reference.commands import elm, succeed
 
 from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
-from mr_elm.engines.mrjob_engine import MRJobEngine
+from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.shipping import source_digest
 from mr_elm.rows.storage import copy
 
@@ -148,12 +148,12 @@ def test_a_task_that_fails_is_explained(account, rows, inline_model, setup, caus
 def test_a_job_that_hadoop_refuses_is_explained(account, inline_model, rows, monkeypatch):
     """The input vanishes between the driver's look at it and the job."""
     account.files['s3://bucket/vanishing.csv'] = rows.read_bytes()
-    make_job = MRJobEngine.make_job
+    make_job = Cluster.make_job
 
     def later(*arguments):
         account.files.pop('s3://bucket/vanishing.csv', None)
         return make_job(*arguments)
-    monkeypatch.setattr(MRJobEngine, 'make_job', later)
+    monkeypatch.setattr(Cluster, 'make_job', later)
     done = account.elm('evaluate', inline_model, 's3://bucket/vanishing.csv', '-q')
     assert done.status == 1
     assert re.search(r'MREvaluate: Hadoop did not take the job: .*vanishing\.csv matches 0 files', done.err), done.err

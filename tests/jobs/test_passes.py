@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mr_elm.arithmetic import describe_blas
-from mr_elm.engines import make_engine, mrjob_engine
-from mr_elm.engines.embedded import Embedded
+from mr_elm.engines import here, make_engine
+from mr_elm.engines.here import Here
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.passes.data_set import DataSet, whole_descriptions
@@ -75,7 +75,7 @@ def jobs(monkeypatch, rows):
         def before(self, number, action):
             self.n_started, self.number, self.action = 0, number, action
 
-    jobs, run_job = Jobs(), Embedded.run_job
+    jobs, run_job = Jobs(), Here.run_job
 
     def run(engine, job_class, plan, *others):
         if str(rows) in [file.path for file in plan.files]:
@@ -84,7 +84,7 @@ def jobs(monkeypatch, rows):
             jobs.n_started += 1
         return run_job(engine, job_class, plan, *others)
     jobs.before(None, None)
-    monkeypatch.setattr(Embedded, 'run_job', run)
+    monkeypatch.setattr(Here, 'run_job', run)
     return jobs
 
 
@@ -126,13 +126,13 @@ def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, 
 
 def lose_a_split(patch):
     """Let the next job run without the second of its splits."""
-    plan_splits = mrjob_engine.plan_splits
+    plan_splits = here.plan_splits
 
     def lossy(*arguments):
         patch.undo()
         tasks = plan_splits(*arguments)
         return [*tasks[:1], *tasks[2:]]
-    patch.setattr(mrjob_engine, 'plan_splits', lossy)
+    patch.setattr(here, 'plan_splits', lossy)
 
 
 @pytest.mark.parametrize('name', COMMANDS)

@@ -10,6 +10,8 @@ import pytest
 from reference.files import GOOD
 
 from mr_elm.engines import make_engine
+from mr_elm.engines.mrjob_runner import conf_arguments
+from mr_elm.processes import list_children
 
 
 def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):
@@ -50,11 +52,11 @@ def test_a_cluster_starts_a_map_task_for_each_split_or_more():
 
 def test_configuration_files_of_mrjob_are_left_out_unless_named(monkeypatch):
     monkeypatch.delenv('MRJOB_CONF', raising=False)
-    assert make_engine().conf_arguments() == ['--no-conf']
+    assert conf_arguments(()) == ['--no-conf']
     for named in (('-c', 'x.conf'), ('--conf-path', 'x.conf'), ('--conf-path=x.conf',)):
-        assert make_engine('inline', named).conf_arguments() == []
+        assert conf_arguments(named) == []
     monkeypatch.setenv('MRJOB_CONF', 'x.conf')
-    assert make_engine().conf_arguments() == []
+    assert conf_arguments(()) == []
 
 
 @pytest.mark.parametrize('victims', ['one task', 'all children'])
@@ -66,7 +68,7 @@ def test_a_run_whose_processes_are_killed_ends_and_leaves_nothing(write, tmp_pat
     process = subprocess.Popen([Path(sys.executable).with_name('mr-elm'), *words], stderr=subprocess.PIPE, text=True,
                                start_new_session=True, env={**os.environ, 'TMPDIR': str(scratch)})
     try:
-        while not (children := children_of(process.pid)):
+        while not (children := list_children(process.pid)):
             assert process.poll() is None
             time.sleep(0.02)
         for child in children if victims == 'all children' else children[:1]:
@@ -85,7 +87,7 @@ def test_a_stage_run_by_hand_that_is_terminated_leaves_nothing(write, tmp_path):
     process = subprocess.Popen([sys.executable, *words], start_new_session=True,
                                env={**os.environ, 'TMPDIR': str(scratch)})
     try:
-        while not children_of(process.pid):
+        while not list(scratch.glob('**/mapper/*/wd')):
             assert process.poll() is None
             time.sleep(0.02)
         process.terminate()
@@ -96,15 +98,13 @@ def test_a_stage_run_by_hand_that_is_terminated_leaves_nothing(write, tmp_path):
 
 
 def end_group(leader):
-    """Kill what is left of the group of a process that has ended; returns whether anything was."""
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
+    """Kill what is left of the group of a process that has ended 2 s ago; returns whether anything was."""
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        try:
+            os.killpg(leader, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.05)
+    os.killpg(leader, signal.SIGKILL)
     return True
-
-
-def children_of(process):
-    """List the processes that a process has started."""
-    return [int(number) for path in Path(f'/proc/{process}/task').glob('*/children')
-            for number in path.read_text().split()]

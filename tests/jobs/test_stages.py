@@ -7,6 +7,7 @@ import subprocess
 import sys
 import weakref
 from collections import defaultdict
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -15,10 +16,15 @@ import numpy as np
 import pytest
 from reference.by_hand import run_stage
 
+from mr_elm.engines import make_engine
 from mr_elm.engines.by_hand import main
+from mr_elm.engines.here import Here, Reduced
+from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.replay import noun_of
 from mr_elm.passes.finished import Finished
+from mr_elm.rows.accounting import Accounts
 from mr_elm.streaming import mr_stats
+from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.mr_stats import MRStats
 from mr_elm.streaming.stage import MRRows
 
@@ -74,13 +80,19 @@ def kinds_of(paths):
 
 def watch_outputs(monkeypatch):
     """Return a dictionary that gains, as jobs run, the kinds of keys in the output of each stage."""
-    written, parts = defaultdict(set), Finished.parts
+    written, parts, pairs_of_reducers = defaultdict(set), Finished.parts, Reduced.all_pairs
 
     def watch(finished):
         written[noun_of(finished.job_class)] |= kinds_of(parts(finished))
         return parts(finished)
 
+    def watch_pairs(finished):
+        for key, value in pairs_of_reducers(finished):
+            written[noun_of(finished.job_class)].add(key.split(' ')[0])
+            yield key, value
+
     monkeypatch.setattr(Finished, 'parts', watch)
+    monkeypatch.setattr(Reduced, 'all_pairs', watch_pairs)
     return written
 
 
@@ -123,15 +135,42 @@ def test_a_second_job_of_a_class_has_its_own_options_and_goes_with_its_last_refe
         gc.enable()
 
 
-def test_the_help_of_a_stage_names_the_kinds_of_records_that_it_writes(elm, folder, monkeypatch):
+def compare_with_mrjob(monkeypatch):
+    """Demand of the first job of each stage that mrjob's own runner writes the same lines; returns these stages."""
+    compared, run_job = set(), Here.run_job
+
+    @contextmanager
+    def run_both(engine, job_class, plan, arguments, stage):
+        if job_class not in compared and job_class is not MRPack:  # it names its files at random
+            compared.add(job_class)
+            words = [word for option, word in zip(['', *arguments], arguments, strict=False)
+                     if '--output-dir' not in (option, word)]
+            with (run_job(make_engine('inline', (), engine.reporter), job_class, plan, words, stage) as ours,
+                  MRJobRunner(reporter=engine.reporter).run_job(job_class, plan, words, stage) as theirs):
+                assert without_times(ours.lines(Accounts(plan))) == without_times(theirs.lines(Accounts(plan)))
+        with run_job(engine, job_class, plan, arguments, stage) as finished:
+            yield finished
+
+    monkeypatch.setattr(Here, 'run_job', run_both)
+    return compared
+
+
+def without_times(lines):
+    """Return lines without the seconds that a solver took, and without checksums."""
+    changing = re.compile(rb'"(step_)?seconds": [^,}]*|\t[0-9a-f]{8}\t?\n$')
+    return [changing.sub(b'', line) for line in lines]
+
+
+def test_every_stage_writes_what_mrjob_makes_it_write_and_what_its_help_names(elm, folder, monkeypatch):
     np.savetxt('weighted.csv', np.abs(np.loadtxt('rows.csv', delimiter=',')), delimiter=',')
     Path('sets.csv').write_text(''.join(f'{label},{n % 7},{n % 5}\n' for n, label in enumerate(['a;b', 'b', ''] * 9)))
-    written = watch_outputs(monkeypatch)
+    written, compared = watch_outputs(monkeypatch), compare_with_mrjob(monkeypatch)
     for words in [*COMMANDS, ('pack', 'rows.csv', '-o', 'packed again')]:
-        assert elm(*words, '-q').status == 0, words
+        assert elm(*words, '-q', *(['-r', 'inline'] if words[0] != 'layer' else [])).status == 0, words
     written['columns'] = kinds_of(Path('out/MRColumns').glob('part-*'))
     assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {
         noun: documented_kinds(noun) - {'stored'} for noun in STAGES}  # a row that is a landmark ends a command
+    assert {noun_of(kind) for kind in compared} == {*STAGES} - {'pack'}
 
 
 def test_a_stage_without_input_is_wrong_usage():
@@ -199,6 +238,36 @@ def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alon
     lines = text.decode().splitlines()
     assert {name: entry[0] for name, entry in labels.items()} == {
         name: sum(line.split(',')[0] == name for line in lines) for name in labels}
+
+
+@pytest.mark.parametrize('text, status, said', [
+    (None, 0, ''), ('0,1\n1,x\n', 1, 'mr_stats: standard input: line 2: not a number'),
+    ('0,1\n1,2,3\n', 1, 'mr_stats: standard input: line 2: wrong width'),
+    (b'PK\x03\x04', 1, 'mr_stats: standard input: expected rows of text')])
+def test_rows_may_be_piped_through_a_mapper(rows, read_pairs, text, status, said):
+    program = [sys.executable, '-m', 'mr_elm.streaming.mr_stats']
+    given = rows.read_bytes() if text is None else text if isinstance(text, bytes) else text.encode()
+    mapped = subprocess.run([*program, '--mapper'], input=given, capture_output=True, timeout=60)
+    assert mapped.returncode == status and mapped.stderr.decode().startswith(said)
+    assert len(mapped.stderr.splitlines()) == status
+    if status == 0:
+        lines = b''.join(sorted(mapped.stdout.splitlines(keepends=True)))
+        reduced = subprocess.run([*program, '--reducer'], input=lines, capture_output=True, timeout=60)
+        whole = run_stage('stats', rows, '-q').stdout.encode().splitlines()
+        piped = reduced.stdout.splitlines()
+        assert [line for line in piped if line[:6] != b'counts'] == [line for line in whole if line[:6] != b'counts']
+        counts = next(value for kind, _, value in read_pairs(piped) if kind == 'counts')
+        assert counts['length'] == len(given) and counts['used'] == len(given.splitlines())
+
+
+@pytest.mark.parametrize('words, status, said', [
+    (['--mapper'], 2, 'mr_gram: --layer: expected a file, found none'), (['--mapper', '--bad'], 2, 'mr_gram: '),
+    (['--mapper', '--layer', 'none.npz', '--grid', 'none'], 1, 'mr_gram: standard input: none.npz'),
+    (['--reducer'], 1, 'mr_gram: standard input: a damaged line on the wire')])
+def test_a_task_in_a_pipe_that_fails_says_so_in_a_sentence(words, status, said):
+    done = subprocess.run([sys.executable, '-m', 'mr_elm.streaming.mr_gram', *words], input=b'0,1,2\n1,2,3\n',
+                          capture_output=True, timeout=60)
+    assert done.returncode == status and done.stderr.decode().startswith(said) and done.stderr.count(b'\n') == 1
 
 
 def test_the_plan_that_a_step_leaves_tells_tasks_which_of_several_files_they_read(

@@ -3,10 +3,13 @@ import os
 
 import pytest
 
+from mr_elm.engines.by_hand import main
+from mr_elm.streaming.mr_stats import MRStats
+
 
 @pytest.mark.parametrize('how', ['option', 'environment', 'none'])
-def test_a_named_configuration_file_is_read(elm, write, tmp_path, monkeypatch, how):
-    """The file asks mrjob to leave its folders where it says; only then are there any."""
+def test_a_named_configuration_file_is_read(write, tmp_path, monkeypatch, how):
+    """The file asks mrjob, which runs a stage by hand, to leave its folders where it says; only then are there any."""
     monkeypatch.delenv('MRJOB_CONF', raising=False)
     monkeypatch.setenv('HOME', str(tmp_path))
     conf = write('.mrjob.conf' if how == 'none' else 'my.conf',
@@ -16,9 +19,8 @@ def test_a_named_configuration_file_is_read(elm, write, tmp_path, monkeypatch, h
     if how == 'environment':
         monkeypatch.setenv('MRJOB_CONF', str(conf))
     rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
-    done = elm('train', 'pesvm', rows, '--hidden', 3, '--model', tmp_path / 'm.npz', '-q', *options)
-    assert done == (0, '', '')
-    assert len(list((tmp_path / 'left').iterdir())) == (0 if how == 'none' else 2)
+    assert main(MRStats, [str(rows), '-q', *map(str, options)]) == 0
+    assert len(list((tmp_path / 'left').iterdir())) == (0 if how == 'none' else 1)
 
 
 def test_stages_keep_their_outputs_apart_below_the_folder_named(elm, write, tmp_path, model_of):

@@ -9,7 +9,7 @@ def test_a_trace_accounts_for_every_job_and_task(elm, write, csv_of, rng, tmp_pa
     trace = tmp_path / 'trace'
     for number in (1, 2):
         done = elm('train', 'pesvm', rows, '--hidden', 5, '--model', tmp_path / f'{number}.npz', '-q', '--trace', trace,
-                   '-D', f'mapreduce.job.maps={number}')
+                   '-r', 'inline', '-D', f'mapreduce.job.maps={number}')
         assert done.status == 0, done.err
         jobs = [json.loads(line) for line in trace.read_text().splitlines()][-2:]
         assert [job['stage'] for job in jobs] == ['statistics', 'Gram']

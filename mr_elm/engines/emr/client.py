@@ -13,6 +13,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
     TokenRetrievalError,
 )
+from mrjob.emr import EMRJobRunner
 from mrjob.job import MRJob
 
 from mr_elm.engines.mrjob_private import (
@@ -21,7 +22,6 @@ from mr_elm.engines.mrjob_private import (
     active_states,
     default_release,
     endpoint_url,
-    import_lightly,
     options_of,
     runner_arguments,
 )
@@ -32,7 +32,7 @@ KEYS = ('aws_access_key_id', 'aws_secret_access_key', 'aws_session_token')
 CONF = 'hadoop-conf/mrjob-emr.conf'
 
 
-class EMRRunner(GivenFolder, TagsAndRoles, import_lightly('mrjob.emr').EMRJobRunner):  # type: ignore[misc]
+class EMRRunner(GivenFolder, TagsAndRoles, EMRJobRunner):
     """Run jobs like mrjob's own runner, but make no bucket, tag clusters from their start, and know runtime roles."""
 
     def demand_folder(self) -> None:

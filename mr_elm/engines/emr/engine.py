@@ -12,6 +12,7 @@ from mr_elm.engines.emr.client import EMRRunner, Steps, read_options, use_connec
 from mr_elm.engines.emr.failures import explain_emr
 from mr_elm.engines.emr.progress import EMRProgress
 from mr_elm.engines.mrjob_private import options_of, runner_arguments
+from mr_elm.engines.mrjob_runner import conf_arguments
 from mr_elm.passes.work import Work, new_staging
 from mr_elm.rows.inputs import InputPlan
 
@@ -30,7 +31,7 @@ class EMR(Cluster):
     @cached_property
     def options(self) -> dict[str, Any]:
         """Return mrjob's options for EMR."""
-        return read_options((*self.conf_arguments(), *self.arguments))
+        return read_options((*conf_arguments(self.arguments), *self.arguments))
 
     @cached_property
     def work(self) -> Work:

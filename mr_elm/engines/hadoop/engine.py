@@ -13,13 +13,14 @@ from mrjob.fs.base import Filesystem
 from mrjob.fs.composite import CompositeFilesystem
 from mrjob.fs.hadoop import HadoopFilesystem
 from mrjob.fs.local import LocalFilesystem
+from mrjob.hadoop import HadoopJobRunner
 
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.hadoop.failures import explain_step
 from mr_elm.engines.hadoop.history import read_task_times
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import Yarn
-from mr_elm.engines.mrjob_private import import_lightly, last_step, options_of, runner_arguments
+from mr_elm.engines.mrjob_private import last_step, options_of, runner_arguments
 from mr_elm.passes.work import Work, new_staging
 from mr_elm.rows.hdfs import HadoopCommand, find_command, is_local_cluster
 from mr_elm.rows.inputs import InputPlan
@@ -118,7 +119,7 @@ def walk(store: Any, entry: Entry) -> Iterator[Entry]:
         yield from walk(store, child)
 
 
-class HadoopRunner(import_lightly('mrjob.hadoop').HadoopJobRunner):  # type: ignore[misc]
+class HadoopRunner(HadoopJobRunner):
     """Run jobs like mrjob's own runner, but speak to HDFS over HTTP where possible: one JVM a job, not twelve."""
 
     @cached_property

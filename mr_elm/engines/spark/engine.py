@@ -17,10 +17,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mr_elm.engines.base import Engine
+from mr_elm.engines.base import Engine, pairs_of
 from mr_elm.engines.bundle import UNPACKED
 from mr_elm.engines.copies import LocalCopies
-from mr_elm.engines.mrjob_engine import TaskError, pairs_of
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
@@ -42,6 +41,7 @@ from mr_elm.engines.spark.session import (
 )
 from mr_elm.engines.spark.task import list_reports
 from mr_elm.engines.trace import account, trace_job
+from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
 from mr_elm.passes.work import ROOT, Work, new_staging

@@ -14,7 +14,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from mr_elm.engines.mrjob_private import file_options, split_words
 from mr_elm.engines.spark.session import send_file
 from mr_elm.engines.spark.task import ROWS, StageTask, name_task, reduce_lines
 from mr_elm.engines.task_logs import describe_failure, find_java_cause
@@ -50,8 +49,8 @@ class SparkJob:
         """Return the options of the tasks, with names in the place of files, and these files, see `StageTask`."""
         words: list[str] = []
         files: dict[str, bytes | None] = {}
-        for dest, texts, is_own in split_words(self.stage, argv):
-            if is_own and dest in file_options(self.stage):
+        for dest, texts, is_own in self.stage.split_words(argv):
+            if is_own and dest in self.stage.file_options:
                 content = Path(texts[1]).read_bytes()
                 if len(content) > SMALL:
                     name = send_file(self.session, texts[1])

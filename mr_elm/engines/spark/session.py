@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
 
-from mr_elm.engines.mrjob_engine import KERNELS, THREADS
+from mr_elm.engines.pool import KERNELS, THREADS
 from mr_elm.engines.shipping import source_digest, zip_code
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')

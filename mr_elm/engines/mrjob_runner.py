@@ -1,0 +1,94 @@
+"""Run a stage on this machine by mrjob's own runners, as any job of mrjob is run by hand."""
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from mrjob.step import StepFailedException
+
+from mr_elm.engines.base import pairs_of
+from mr_elm.engines.copies import LocalCopies
+from mr_elm.engines.pool import KERNELS, THREADS
+from mr_elm.engines.task_logs import find_cause
+from mr_elm.errors import TaskError
+from mr_elm.json_file import write_json
+from mr_elm.passes.finished import Finished
+from mr_elm.rows.inputs import InputPlan, demand_unchanged
+from mr_elm.rows.splits import plan_splits
+
+# mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions
+logging.getLogger('mrjob').addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True)
+class MRJobRunner(LocalCopies):
+    """Run jobs by the runner of mrjob of a name, inline or local, whose options are the engine's arguments."""
+
+    runner: str = 'inline'
+
+    @contextmanager
+    def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
+        """Run a job; the context's value is its `Finished` output, which vanishes at the end."""
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+            plan = self.copy_inputs(plan)
+            path = write_json(os.path.join(folder, 'plan.json'), plan.to_json())
+            conf = conf_arguments(self.arguments)
+            if conf:  # mrjob would name a folder by the microsecond, which two drivers may share
+                conf += ['--local-tmp-dir', folder]
+            job = job_class(args=['-r', self.runner, *conf, '--no-bootstrap-mrjob', *self.arguments,
+                                  *task_environment(), '--plan', path, *arguments,
+                                  *plan_tasks(plan, plan.n_tasks or self.n_maps, folder)])
+            with job.make_runner() as running, hear_errors() as errors:
+                with self.reporter.stage(stage, plan.size):
+                    try:
+                        running.run()
+                    except StepFailedException as error:
+                        cause = find_cause('\n'.join(errors)) or str(error)
+                        raise TaskError(f'{job_class.__name__}: {cause}') from error
+                demand_unchanged(plan)
+                yield Finished(job_class, running.get_output_dir())
+
+    @property
+    def n_maps(self) -> int:
+        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a process."""
+        n_processes = 1 if self.runner == 'inline' else int(self.option('--num-cores') or os.cpu_count() or 1)
+        return self.wanted_maps or n_processes
+
+
+@contextmanager
+def hear_errors() -> Iterator[list[str]]:
+    """Give a list that gains what mrjob logs of errors."""
+    heard: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger('mrjob').addHandler(handler)
+    try:
+        yield heard
+    finally:
+        logging.getLogger('mrjob').removeHandler(handler)
+
+
+def conf_arguments(arguments: tuple[str, ...]) -> list[str]:
+    """Return the option that leaves mrjob's own configuration files out, unless the user names one."""
+    named = any(flag in ('-c', '--conf-path') for flag, _ in pairs_of(arguments))
+    return [] if named or 'MRJOB_CONF' in os.environ else ['--no-conf']
+
+
+def task_environment() -> list[str]:
+    """Give tasks one BLAS thread, and the kernels that the driver was told to use: both decide the last bits."""
+    values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
+    return [text for name, value in values.items() for text in ('--cmdenv', f'{name}={value}')]
+
+
+def plan_tasks(plan: InputPlan, n_maps: int, folder: str) -> list[str]:
+    """Write the splits of each of at most n_maps tasks to a file of one line, so that there is one map task a file.
+
+    Returns the arguments that give a job these tasks.
+    """
+    return ['--planned-splits', *(write_json(os.path.join(folder, f'task-{number:05d}.json'), task, '\n')
+                                  for number, task in enumerate(plan_splits(plan, n_maps)))]

@@ -1,0 +1,233 @@
+"""Run tasks of stages in processes of our own, each one task after another, and say which task failed, where and why.
+
+A process is asked by lines of JSON on its standard input, and answers by lines of JSON: words and names of files, never
+rows. It needs no `__main__` guard, is in a session of its own, so that Ctrl-C reaches the driver alone, and ends with
+its standard input, so with the driver, whatever ends that. What a task prints goes to standard error.
+"""
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import IO, Any
+
+from mr_elm.engines.progress import Listener
+from mr_elm.engines.tasks import DEAF, import_stage, write_map, write_reduce
+from mr_elm.errors import TaskError
+
+THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
+KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')  # they decide the last bits too
+INTERVAL = 0.2  # seconds between two reports of a task
+WORK: dict[str, Callable] = {'map': write_map, 'reduce': write_reduce}
+
+
+class Worker:
+    """Start a process and hand it tasks, one at a time. folder : for its temporary files; it may be killed."""
+
+    def __init__(self, folder: str) -> None:
+        environment = {**os.environ, **dict.fromkeys(THREADS, '1'), 'TMPDIR': folder,
+                       'PYTHONPATH': os.pathsep.join(map(os.path.abspath, sys.path))}
+        # it starts in an empty folder: `python -m` looks for modules there first
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'mr_elm.engines.pool', os.getcwd()], cwd=folder, env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+
+    def run(self, request: dict[str, Any], listener: Listener) -> dict[str, Any]:
+        """Run a task; returns its answer, see `serve`. Raises TaskError."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps(request).encode() + b'\n')
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended, as what it writes tells
+        for line in self.process.stdout:
+            answer = json.loads(line)
+            for name, amount in answer.get('counts', {}).items():
+                listener.count(name, amount)
+            if 'status' in answer:
+                listener.set_status(answer['status'])
+            if 'error' in answer:
+                raise TaskError(answer['error'])
+            if 'done' in answer:
+                return answer
+        raise TaskError(describe_end(self.process.wait()))
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            with suppress(BrokenPipeError):
+                stream.close()  # type: ignore[union-attr]
+
+
+def describe_end(status: int) -> str:
+    """Say how a process ended that should not have. status : as of `Popen.wait`."""
+    if status >= 0:
+        return f'its process ended with status {status}'
+    hint = ', perhaps because memory ran out' if status == -signal.SIGKILL else ''
+    return f'its process was killed by {signal.Signals(-status).name}{hint}'
+
+
+class Pool:
+    """Keep processes that run tasks from one job to the next. To be closed."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.folder = tempfile.TemporaryDirectory(prefix='mr_elm-')
+        self.idle: list[Worker] = []
+        self.workers: set[Worker] = set()
+        self.ended = False
+
+    def run_all(self, requests: list[dict[str, Any]], n: int, listener: Listener) -> list[dict[str, Any]]:
+        """Run tasks, at most n at once: their answers. The first one that fails ends all others. Raises TaskError."""
+        self.ended = False
+        threads = ThreadPoolExecutor(min(n, len(requests)) or 1)
+        try:
+            futures = [threads.submit(self.run, request, listener) for request in requests]
+            finished = wait(futures, return_when=FIRST_EXCEPTION).done
+            for future in futures:
+                if future in finished:
+                    future.result()
+            return [future.result() for future in futures]
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            self.end()
+            raise
+        finally:
+            threads.shutdown()
+
+    def run(self, request: dict[str, Any], listener: Listener) -> dict[str, Any]:
+        """Run a task in a process that is idle, or in a new one. Raises TaskError, which names the task."""
+        with self.lock:
+            if self.ended:
+                raise TaskError('the tasks were ended')
+            worker = self.idle.pop() if self.idle else Worker(self.folder.name)
+            self.workers.add(worker)
+        try:
+            answer = worker.run(request, listener)
+        except TaskError as error:
+            raise TaskError(f'{error} ({request["task"]})') from None
+        finally:
+            with self.lock:
+                if worker.process.poll() is None:
+                    self.idle.append(worker)
+                else:
+                    self.workers.discard(worker)
+        return answer
+
+    def end(self) -> None:
+        """Kill all processes, whatever they do, and begin no task of the running job."""
+        with self.lock:
+            self.ended = True
+            for worker in self.workers:
+                worker.kill()
+            self.workers.clear()
+            self.idle.clear()
+
+    def close(self) -> None:
+        """End all processes and remove what they have left."""
+        self.end()
+        self.folder.cleanup()
+
+
+class Reports(Listener):
+    """Tell the driver now and then how far a task is. write : takes a dictionary of JSON."""
+
+    def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
+        self.write, self.counts, self.spoken = write, Counter[str](), time.monotonic()
+
+    def count(self, name: str, amount: int) -> None:
+        """Add to a counter."""
+        self.counts[name] += amount
+        if time.monotonic() - self.spoken > INTERVAL:
+            self.write({'counts': self.take()})
+
+    def set_status(self, text: str) -> None:
+        """Tell what the task does."""
+        self.write({'status': text})
+
+    def take(self) -> dict[str, int]:
+        """Return what was counted since the last report."""
+        counts, self.counts, self.spoken = dict(self.counts), Counter(), time.monotonic()
+        return counts
+
+
+class Stages:
+    """Make the stage of a request; the one before is kept, as the tasks of a job have the same."""
+
+    def __init__(self) -> None:
+        self.stage: list[Any] = []
+        self.job: Any = None
+
+    def find(self, stage: list[Any]) -> Any:
+        """Return the stage: [module, name, words]."""
+        if stage != self.stage:
+            module, name, words = stage
+            self.stage, self.job = [], None  # not two at a time
+            self.job = import_stage(module, name)(args=words)
+            self.stage = stage
+        return self.job
+
+
+def perform(request: dict[str, Any], stages: Stages, listener: Listener = DEAF) -> dict[str, Any]:
+    """Run a task.
+
+    request : stage, [module, name, words]; kind, map or reduce; work, the splits or the runs; path of the output.
+    Returns done, what the task has returned; times, when it began and ended; size, the bytes that it wrote.
+    """
+    begin = time.time()
+    done = WORK[request['kind']](stages.find(request['stage']), request['work'], request['path'], listener)
+    return {'done': done, 'times': (begin, time.time()), 'size': os.path.getsize(request['path'])}
+
+
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Run the tasks that are asked for. An answer has counts, since the one before; status; done, or error."""
+    def write(answer: dict[str, Any]) -> None:
+        answers.write(json.dumps(answer).encode() + b'\n')
+        answers.flush()
+
+    stages = Stages()
+    for request in listen(requests):
+        reports = Reports(write)
+        try:
+            answer = perform(request, stages, reports)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                traceback.print_exc()
+            answer = {'error': f'{type(error).__name__}: {error}'}
+        write({**answer, 'counts': reports.take()})
+
+
+def listen(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield requests; when they end, end the process at once, also within a task: the driver is gone."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in requests:
+            lines.put(line)
+        os._exit(1)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield json.loads(lines.get())
+
+
+if __name__ == '__main__':
+    os.chdir(sys.argv[1])
+    standard_output = os.fdopen(os.dup(1), 'wb')
+    os.dup2(2, 1)
+    requests = os.fdopen(os.dup(0), 'rb')
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    serve(requests, standard_output)
