@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -35,6 +36,8 @@ from mr_elm.engines.spark.data_frames import (
     demand_kind,
     demand_labels,
     demand_session,
+    find_root,
+    plan_partitions,
     read_column,
     select_columns,
     stage_rows,
@@ -144,7 +147,9 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
         stop, or skip the rows that cannot be used.
 
     Spark writes the rows as Parquet to a temporary folder: on this machine if its master is local, else in the folder
-    that the property spark.mr_elm.staging names (default: hdfs:///tmp).
+    that the property spark.mr_elm.staging names (default: hdfs:///tmp). Where there is none that this process and the
+    tasks reach, Spark computes the rows of df again for each pass, and tasks read their partition; the rows then make
+    other blocks, so predictions agree to 1e-8 with those of the files.
     Raises ValueError when a column or an option cannot be used, DataFormatError when a row cannot.
     """
     settings = make_options(method, options)
@@ -155,11 +160,18 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
                       numeric_labels=settings.numeric,
                       missing_labels=None if missing_labels is None else tuple(missing_labels))
     demand = partial(demand_labels, label=label, missing=rows.missing_texts, skips=settings.bad_rows == 'skip')
-    root = df.sparkSession.conf.get(STAGING, ROOT)
-    with (stage_rows(table, root, demand) as folder, tempfile.TemporaryDirectory(prefix='mr_elm-') as local,
-          make_engine('spark', ('-D', f'{STAGING}={root}'), frames=df.sparkSession) as engine):
-        header, arrays, _ = import_named(METHODS[method].driver)(plan_inputs([folder], rows), settings, engine)
-        path = os.path.join(local, 'model.npz')
+    session, driver = df.sparkSession, import_named(METHODS[method].driver)
+    root = ROOT if runs_here(session) else find_root(session)
+    with ExitStack() as stack:
+        if root is not None:
+            plan = plan_inputs([stack.enter_context(stage_rows(table, root, demand))], rows)
+            runner = make_engine('spark', ('-D', f'{STAGING}={root}'), frame=df)
+        else:
+            demand(table)
+            plan, partitions = plan_partitions(table, rows)
+            runner = make_engine('spark', frame=table, partitions=partitions)
+        header, arrays, _ = driver(plan, settings, stack.enter_context(runner))
+        path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-')), 'model.npz')
         make_model(header, arrays).save(path)
         return load(path)
 

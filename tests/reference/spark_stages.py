@@ -1,6 +1,7 @@
 """Stages whose tasks fail, for workers of Spark to import."""
 import os
 import signal
+import time
 
 from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows
@@ -34,3 +35,18 @@ class MRWrong(MRRows):
 
     def reducer(self, key, values):
         raise KeyError('no reduce')
+
+
+class MRSlow(MRRows):
+    """Write to the file --mark five times a second, for a minute."""
+
+    def configure_args(self):
+        super().configure_args()
+        self.add_passthru_arg('--mark')
+
+    def map_block(self, block, place):
+        for _ in range(300):
+            with open(self.options.mark, 'a') as stream:
+                stream.write('x')
+            time.sleep(0.2)
+        yield make_key('place', *place), {'rows': len(block)}

@@ -1,6 +1,7 @@
 """A DataFrame gives the model of its Parquet, and gets the predictions of the command."""
 import numpy as np
 import pandas
+import pyarrow as pa
 import pytest
 from pyspark.ml.functions import array_to_vector
 from pyspark.sql import functions as F
@@ -34,6 +35,12 @@ def arrays_of(path):
         return {name: arrays[name].tobytes() for name in arrays.files if name != 'header'}
 
 
+def draw_numbers(batches):
+    """Replace the first feature by other numbers each time."""
+    for batch in batches:
+        yield batch.set_column(1, 'a', pa.array(np.random.default_rng().random(len(batch))))
+
+
 def collect(df, name='prediction'):
     """Return the values of a column."""
     return [row[0] for row in df.select(name).collect()]
@@ -63,6 +70,27 @@ def test_model_and_predictions_are_those_of_the_command(session, spark, here, ta
     assert found.columns == [*df.columns, 'prediction', *(['probability'] if calibrated else [])]
     if calibrated:
         np.testing.assert_allclose(collect(found, 'probability'), expected[:, 1:], rtol=1e-9)
+
+
+@pytest.mark.parametrize('method, options', [('pesvm', {'hidden': 9}), ('mr-kelm', {'sigma': 2}),
+                                             ('pesvm', {'hidden': 9, 'encode': 'auto'})])
+def test_without_a_folder_that_tasks_reach_they_read_partitions(session, table, monkeypatch, method, options):
+    df = session.read.parquet(str(table)).repartition(3, 'a')
+    df = df if 'encode' in options else df.drop('city')
+    expected = notebook.train(df, method, probabilities=True, **options).transform(df).orderBy('a')
+    monkeypatch.setattr(notebook, 'runs_here', lambda session: False)
+    monkeypatch.setattr(notebook, 'find_root', lambda session: None)
+    model = notebook.train(df, method, probabilities=True, **options)
+    assert model.trained.header.n_rows_used == 300
+    np.testing.assert_allclose(collect(model.transform(df).orderBy('a'), 'probability'),
+                               collect(expected, 'probability'), atol=1e-8)
+
+
+def test_rows_that_change_between_passes_are_refused(df, monkeypatch):
+    monkeypatch.setattr(notebook, 'runs_here', lambda session: False)
+    monkeypatch.setattr(notebook, 'find_root', lambda session: None)
+    with pytest.raises(RuntimeError, match=r'df: expected the same rows in each pass, partition 0 changed'):
+        notebook.train(df.mapInArrow(draw_numbers, df.schema), hidden=9)
 
 
 @pytest.mark.parametrize('make', [F.array, lambda *columns: array_to_vector(F.array(*columns))],

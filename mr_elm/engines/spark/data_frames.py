@@ -6,11 +6,15 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from operator import itemgetter
 from typing import Any
 
-from mr_elm.engines.spark.session import runs_here
-from mr_elm.passes.work import new_staging
+from mr_elm.engines.spark.session import STAGING, runs_here
+from mr_elm.engines.spark.task import FACTS, describe_partition, write_batches
+from mr_elm.passes.work import ROOT, new_staging
 from mr_elm.rows.frames import demand_distinct
+from mr_elm.rows.inputs import InputFile, InputPlan, plan_inputs
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN
 from mr_elm.rows.storage import store_of
 
@@ -108,6 +112,29 @@ def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[st
     finally:
         if store_of(folder).find(folder):
             store_of(folder).remove(folder)
+
+
+def find_root(session: Any) -> str | None:
+    """Return the folder of a cluster that its tasks and this process reach, or None where there is none."""
+    root = session.conf.get(STAGING, None)
+    if root is not None:
+        return root
+    try:
+        return ROOT if store_of(ROOT).find(ROOT) else None
+    except (OSError, ValueError):
+        return None
+
+
+def plan_partitions(df: Any, options: RowOptions) -> tuple[InputPlan, dict[int, tuple[int, int]]]:
+    """Make a plan whose files are the partitions of a DataFrame; returns it, and the partitions for `StageTask`."""
+    facts = sorted(df.mapInArrow(describe_partition, FACTS).toArrow().to_pylist(), key=itemgetter('partition'))
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'rows.parquet')
+        write_batches(path, df.limit(1).toArrow().to_batches())
+        form = plan_inputs([path], options).files[0].format
+    files = [InputFile(f'df, partition {each["partition"]}', each['size'], form, uri='df', cuts=(0,)) for each in facts]
+    partitions = {each['partition']: (number, each['digest']) for number, each in enumerate(facts)}
+    return InputPlan(files, max_categories=options.max_categories), partitions
 
 
 def write_rows(df: Any, folder: str) -> Any:

@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,19 +59,26 @@ PAUSE = 5.0  # seconds between two looks at how many tasks have ended
 class Spark(Engine):
     """Run jobs on Spark. Makes itself a LocalSpark or a ClusterSpark, as the master says.
 
-    frames : SparkSession whose DataFrames hold the rows, or None: the session of this process, or a new one.
+    frame : DataFrame whose session runs the jobs, or None: the session of this process, or a new one.
+    partitions : of that DataFrame, see `StageTask`, where tasks take the rows from it: there is no folder that they and
+        this process reach. Else empty.
     """
 
     name = 'spark'
     adds_in_steps = True
 
-    frames: Any = None
+    frame: Any = None
+    partitions: dict[int, tuple[int, int]] = field(default_factory=dict)
 
-    def __new__(cls, arguments: tuple[str, ...] = (), *_: Any, frames: Any = None, **known: Any) -> Spark:
+    def __new__(cls, arguments: tuple[str, ...] = (), *_: Any, frame: Any = None,
+                partitions: dict | None = None, **known: Any) -> Spark:
         """Choose the class by the place of the tasks; a server of Spark Connect must be asked for it."""
         if cls is not Spark:
             return super().__new__(cls)
-        session, master = frames or find_session(), find_master(None, dict(pairs_of(arguments)).get('--master'))
+        if partitions:
+            return super().__new__(FrameSpark)
+        session = find_session() if frame is None else frame.sparkSession
+        master = find_master(None, dict(pairs_of(arguments)).get('--master'))
         if session is None and master.startswith(SERVER):
             session = open_session(master, read_properties(arguments))
         is_here = runs_here(session) if session else LOCAL.fullmatch(master or 'local')
@@ -88,7 +95,8 @@ class Spark(Engine):
         try:
             super().__exit__(kind, error, trace)
         finally:
-            close_session(self.session)
+            if self.frame is None:
+                close_session(self.session)
 
     @cached_property
     def session(self) -> Any:
@@ -102,7 +110,7 @@ class Spark(Engine):
     @property
     def found_session(self) -> Any:
         """Return the SparkSession that is there, or None."""
-        return self.frames or find_session()
+        return find_session() if self.frame is None else self.frame.sparkSession
 
     @cached_property
     def master(self) -> str:
@@ -157,7 +165,7 @@ class Spark(Engine):
             target = made.options.output_dir or output
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
             reports = '' if self.reporter.quiet and self.trace is None else self.reports_of(target, folder)
-            job = SparkJob(self.session, made, argv, splits, reports)
+            job = self.make_job(made, argv, splits, reports)
             with (self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage),
                   trace_job(self, reports, stage, plan.size)):
                 try:
@@ -166,6 +174,10 @@ class Spark(Engine):
                     cause = job.explain(f'{type(error).__name__}: {error}')
                     raise TaskError(f'{job_class.__name__}: {cause}') from error
         return target
+
+    def make_job(self, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str) -> SparkJob:
+        """Return the job of a stage, see `SparkJob`."""
+        return SparkJob(self.session, stage, argv, splits, reports)
 
     def reports_of(self, output: str, folder: str) -> str:
         """Return where tasks report to. folder : of this machine, for the time of the job."""
@@ -196,7 +208,7 @@ class Spark(Engine):
 class LocalSpark(Spark, LocalCopies):
     """Run jobs on Spark on the cores of this machine."""
 
-    def python_of_workers(self) -> str:
+    def python_of_workers(self) -> str | None:
         """Return this Python, unless the user names another one."""
         return self.python or sys.executable
 
@@ -220,6 +232,34 @@ class LocalSpark(Spark, LocalCopies):
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one a core."""
         return self.n_maps
+
+
+class FrameSpark(LocalSpark):
+    """Run jobs over the rows of a DataFrame, and bring their output to this process."""
+
+    @cached_property
+    def session(self) -> Any:
+        """Return the SparkSession, whose workers are given the code."""
+        session = super().session
+        send_code(session)
+        return session
+
+    def python_of_workers(self) -> None:
+        """Leave the workers the Python that they have."""
+
+    def uri_of(self, folder: str) -> str:
+        """Return '': Spark does not reach the folders of this machine."""
+        return ''
+
+    @property
+    def n_maps(self) -> int:
+        """Return how many map tasks there are: one a partition."""
+        return len(self.partitions)
+
+    def make_job(self, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str) -> SparkJob:
+        """Return the job of a stage, each of whose tasks reads a partition."""
+        whole = [[split] for task in splits for split in task]
+        return SparkJob(self.session, stage, argv, whole, '', self.frame, self.partitions)
 
 
 class ClusterSpark(Spark, Remote):

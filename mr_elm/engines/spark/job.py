@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mr_elm.engines.spark.session import send_file
-from mr_elm.engines.spark.task import ROWS, StageTask, name_task, reduce_lines
+from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, reduce_lines
 from mr_elm.engines.task_logs import describe_failure, find_java_cause
 from mr_elm.rows.storage import store_of
 from mr_elm.sums.gram import merge_pairs
@@ -36,13 +36,15 @@ class SparkJob:
     """Run a stage over splits.
 
     session : SparkSession, of either kind. stage : the stage, made with all its options. argv : these options.
-    splits, reports : see `StageTask`.
+    splits, reports, partitions : see `StageTask`. frame : the DataFrame of the rows where tasks read no files, or None.
     """
 
-    def __init__(self, session: Any, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str) -> None:
-        self.session, self.stage, self.splits = session, stage, splits
+    def __init__(self, session: Any, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str,
+                 frame: Any = None, partitions: dict[int, tuple[int, int]] | None = None) -> None:
+        self.session, self.stage, self.splits, self.frame = session, stage, splits, frame
         words, files = self.separate_files(argv)
-        self.task = StageTask(module_of(type(stage)), type(stage).__name__, words, files, splits, reports)
+        self.task = StageTask(module_of(type(stage)), type(stage).__name__, words, files, splits, reports,
+                              partitions or {})
         self.n_reducers = int((stage.options.jobconf or {}).get(REDUCERS, 1))
 
     def separate_files(self, argv: list[str]) -> tuple[tuple[str, ...], dict[str, bytes | None]]:
@@ -52,7 +54,7 @@ class SparkJob:
         for dest, texts, is_own in self.stage.split_words(argv):
             if is_own and dest in self.stage.file_options:
                 content = Path(texts[1]).read_bytes()
-                if len(content) > SMALL:
+                if len(content) > SMALL and dest != 'plan':
                     name = send_file(self.session, texts[1])
                     files[name] = None
                 else:
@@ -64,19 +66,25 @@ class SparkJob:
         return tuple(words), files
 
     def write(self, output: str, uri: str) -> None:
-        """Run the job. output : a new folder. uri : how Spark names it."""
+        """Run the job. output : a new folder. uri : how Spark names it, '' where Spark cannot write there."""
         with self.use_short_batches():
             rows, n_groups = self.map_and_add()
             if self.stage.MERGE and self.n_reducers == 1 and n_groups <= FAN_IN:
-                self.reduce_here(rows.toArrow(), output)  # a shuffle would take longer
+                write_part(output, self.reduce_here(rows.toArrow()))  # a shuffle would take longer
                 return
             if not self.stage.MAP_ONLY:
                 rows = self.shuffle(rows, self.n_reducers, ALL)
-            rows.selectExpr(r"cast(concat(key, X'09', value) as string)").write.text(uri)
+            if uri:
+                rows.selectExpr(r"cast(concat(key, X'09', value) as string)").write.text(uri)
+            else:
+                write_part(output, (b'%b\t%b' % row[1:] for row in read_batches(rows.toArrow().to_batches())))
 
     @contextmanager
     def use_short_batches(self) -> Iterator[None]:
         """Let Spark hand few lines at a time to Python."""
+        if self.frame is not None:
+            yield  # its rows are no lines
+            return
         name, value = LINES_PER_BATCH
         before = self.session.conf.get(name)
         self.session.conf.set(name, value)
@@ -93,8 +101,11 @@ class SparkJob:
         n_groups = len(self.splits)
         adds = set(self.stage.MERGE.values()) == {merge_pairs}
         tasks_per_group = FAN_IN if adds and n_groups > FAN_IN else ALL
-        rows = self.session.range(0, n_groups, 1, n_groups).mapInArrow(
-            partial(self.task.map_splits, tasks_per_group), ROWS)
+        if self.frame is None:
+            numbers = self.session.range(0, n_groups, 1, n_groups)
+            rows = numbers.mapInArrow(partial(self.task.map_splits, tasks_per_group), ROWS)
+        else:
+            rows = self.frame.mapInArrow(partial(self.task.map_rows, tasks_per_group), ROWS)
         while tasks_per_group != ALL:
             n_groups = -(-n_groups // FAN_IN)
             tasks_per_group = FAN_IN if n_groups > FAN_IN else ALL
@@ -109,16 +120,12 @@ class SparkJob:
         ordered = rows.repartition(n_tasks, 'group', 'key').sortWithinPartitions('group', 'key')
         return ordered.mapInArrow(partial(self.task.reduce_groups, tasks_per_group), ROWS)
 
-    def reduce_here(self, table: Any, output: str) -> None:
-        """Reduce lines in this process, and write the result to the folder."""
+    def reduce_here(self, table: Any) -> Iterator[bytes]:
+        """Yield the lines of the reducer of the lines in a table, in this process."""
         rows = sorted(zip(table['key'].to_pylist(), table['value'].to_pylist(), strict=True), key=itemgetter(0))
         self.stage.sandbox(stdin=(b'%b\t%b\n' % row for row in rows), stderr=io.BytesIO())
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, name_task('reducer 0'):
-            path = os.path.join(folder, 'part-00000')
-            with open(path, 'wb') as stream:
-                stream.writelines(line + b'\n' for line in reduce_lines(self.stage))
-            store_of(output).make_folder(output)
-            store_of(output).put(path, f'{output}/part-00000')
+        with name_task('reducer 0'):
+            yield from reduce_lines(self.stage)
 
     def explain(self, log: str) -> str:
         """Return the cause of a failure, the task, the split and the executor. log : the exception of Spark."""
@@ -140,6 +147,16 @@ class SparkJob:
             return cause
         number, host, name = lost.groups()
         return describe_failure(cause, number, f'{host}, executor {name}', None, None)
+
+
+def write_part(output: str, lines: Iterable[bytes]) -> None:
+    """Write lines as the only part of a new folder."""
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'part-00000')
+        with open(path, 'wb') as stream:
+            stream.writelines(line + b'\n' for line in lines)
+        store_of(output).make_folder(output)
+        store_of(output).put(path, f'{output}/part-00000')
 
 
 def module_of(job_class: Any) -> str:

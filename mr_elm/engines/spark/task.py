@@ -7,11 +7,12 @@ import os
 import socket
 import tempfile
 import time
+import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
@@ -20,6 +21,8 @@ from mr_elm.rows.storage import is_local, store_of
 LARGE = 1 << 28  # bytes of a task, from which on it pays to load numba, by which rows are read and summed up faster
 BATCH_BYTES = 1 << 23  # of lines that travel together: one Arrow array of bytes holds 2 GB at most
 ROWS = 'group int, key binary, value binary'  # lines between the tasks, cut behind their keys
+FACTS = 'partition long, size long, digest long'  # of a partition of a DataFrame
+GROUP_ROWS = 1 << 16  # of a file, which a task holds in memory
 ENDED = 'ended-'  # begins the name of the report of a task that has ended
 
 
@@ -35,6 +38,7 @@ class StageTask:
     files : name -> content of small files, None for one that is an artifact of the session.
     splits : those of each map task, as [file number, start, length].
     reports : folder where tasks report their end and, where it is on this machine, how far they are; '' for none.
+    partitions : partition of a DataFrame -> (its map task, digest of its rows), where tasks read no files.
     """
 
     module: str
@@ -43,6 +47,7 @@ class StageTask:
     files: dict[str, bytes | None]
     splits: list[list[list[int]]]
     reports: str
+    partitions: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def map_splits(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
         """Run the map tasks whose numbers come in: their lines, marked by the group that adds them up."""
@@ -53,6 +58,27 @@ class StageTask:
                 text = io.BytesIO(json.dumps(self.splits[number]).encode())
                 with self.open('mapper', number, number, text) as stage:
                     yield from make_batches(number // tasks_per_group, self.map(stage, number))
+
+    def map_rows(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
+        """Run the map task of a partition of a DataFrame, whose rows come in: its lines, as of `map_splits`.
+
+        The rows are written to a file, which the task reads as any other one. Raises StageError when they are not
+        those of the first pass: Spark computes them each time.
+        """
+        partition = import_module('pyspark').TaskContext.get().partitionId()
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+            path = os.path.join(folder, 'rows.parquet')
+            digest = write_batches(path, batches)
+            number, expected = self.partitions.get(partition, (partition, None))
+            if digest != expected:
+                raise StageError(f'mapper {number} on {socket.gethostname()}: ValueError: df: expected the same rows '
+                                 f'in each pass, partition {partition} changed: write df to a table, train on that')
+            if digest is not None:
+                name = self.words[self.words.index('--plan') + 1]
+                plan = json.loads(self.files[name] or b'')
+                plan['files'][number]['uri'] = path
+                task = replace(self, files={**self.files, name: json.dumps(plan).encode()})
+                yield from task.map_splits(tasks_per_group, [import_module('pyarrow').table({'id': [number]})])
 
     def map(self, stage: Any, number: int) -> Iterator[bytes]:
         """Yield the lines of a map task."""
@@ -101,6 +127,37 @@ class StageTask:
             json.dump([kind, begin, time.time(), size], file)
             file.flush()
             store_of(self.reports).put(file.name, f'{self.reports}/{ENDED}{kind}-{name}')
+
+
+def write_batches(path: str, batches: Iterable[Any]) -> int | None:
+    """Write the rows of record batches to a file of Parquet; returns its digest, None where there are none."""
+    arrow, parquet = import_module('pyarrow'), import_module('pyarrow.parquet')
+    waiting: list[Any] = []
+    with ExitStack() as stack:
+        writer = None
+        for batch in chain(batches, [None]):
+            if waiting and (batch is None or sum(map(len, waiting)) >= GROUP_ROWS):
+                table, waiting = arrow.Table.from_batches(waiting), []
+                writer = writer or stack.enter_context(parquet.ParquetWriter(path, table.schema))
+                writer.write_table(table)
+            if batch is not None and len(batch):
+                waiting.append(batch)
+    if writer is None:
+        return None
+    with open(path, 'rb') as stream:
+        return zlib.crc32(stream.read())
+
+
+def describe_partition(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the facts of a partition of a DataFrame, with the columns of FACTS."""
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'rows.parquet')
+        digest = write_batches(path, batches)
+        if digest is not None:
+            partition = import_module('pyspark').TaskContext.get().partitionId()
+            arrow = import_module('pyarrow')
+            yield arrow.record_batch([arrow.array([value]) for value in (partition, os.path.getsize(path), digest)],
+                                     ['partition', 'size', 'digest'])
 
 
 def place_file(folder: str, name: str, content: bytes | None) -> str:

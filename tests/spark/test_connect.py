@@ -1,0 +1,125 @@
+"""A server of Spark Connect gives what one process gives, and says what went wrong."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.commands import elm
+
+TESTS = Path(__file__).parents[1]
+SERVER = 'org.apache.spark.sql.connect.service.SparkConnectServer'
+PATIENCE = 120  # seconds
+
+
+def find_port():
+    """Return a port that nobody listens to."""
+    with socket.socket() as sock:
+        sock.bind(('127.0.0.1', 0))
+        return sock.getsockname()[1]
+
+
+@pytest.fixture(scope='module')
+def server(tmp_path_factory):
+    """Start a server on this machine, whose workers would take another Python; returns its address."""
+    pyspark = pytest.importorskip('pyspark')
+    pytest.importorskip('grpc')
+    if shutil.which('java') is None:
+        pytest.skip('Spark needs Java')
+    port, folder = find_port(), tmp_path_factory.mktemp('server')
+    properties = {'connect.grpc.binding.address': '127.0.0.1', 'connect.grpc.binding.port': port,
+                  'driver.host': '127.0.0.1', 'driver.bindAddress': '127.0.0.1', 'ui.enabled': 'false'}
+    words = [word for name, value in properties.items() for word in ('--conf', f'spark.{name}={value}')]
+    home = Path(pyspark.__file__).parent
+    environment = {**os.environ, 'SPARK_HOME': str(home), 'PYTHONPATH': str(TESTS), 'PYSPARK_PYTHON': '/nowhere/python'}
+    with (folder / 'log').open('w') as log:
+        process = subprocess.Popen([home / 'bin' / 'spark-submit', '--class', SERVER, '--master', 'local[2,4]', *words,
+                                    'spark-internal'], cwd=folder, env=environment, stdout=log, stderr=log,
+                                   start_new_session=True)
+    try:
+        wait_for(port, process)
+        yield f'sc://127.0.0.1:{port}'
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(port, process):
+    """Wait until a process listens at a port."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as sock:
+            if sock.connect_ex(('127.0.0.1', port)) == 0:
+                return
+        time.sleep(0.2)
+    raise TimeoutError('the server does not listen')
+
+
+@pytest.fixture(scope='module')
+def results(server, folder):
+    """Let a client do all that the tests look at: what it found."""
+    rows = ['0,1,2\n', '1,2,1\n', '1,3,0\n'] * 33
+    rows[49] = '1,2\n'
+    (folder / 'bad.csv').write_text(''.join(rows))
+    environment = {**os.environ, 'PYTHONPATH': str(TESTS)}
+    done = subprocess.run([sys.executable, TESTS / 'reference' / 'connect_client.py', server, folder], text=True,
+                          capture_output=True, env=environment, timeout=3 * PATIENCE)
+    assert done.returncode == 0, done.stderr[-9000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_model_has_the_bits_of_one_process(results, here, folder):
+    assert [(status, out, err) for status, out, err in results['trained']] == [(0, '', '')] * 2
+    here('train', 'pesvm', folder / 'packed', '--hidden', 300, '-q', '--model', folder / 'inline.npz')
+    for name in ('1.npz', '7.npz'):
+        with np.load(folder / 'inline.npz') as expected, np.load(folder / name) as found:
+            assert all(expected[key].tobytes() == found[key].tobytes() for key in expected.files if key != 'header')
+
+
+def test_predictions_are_those_of_one_process(results, here, folder):
+    assert results['predicted'][0] == 0
+    here('predict', folder / '7.npz', folder / 'packed', '-o', folder / 'expected', '-q')
+    assert (folder / 'labels').read_text() == (folder / 'expected').read_text()
+
+
+def test_a_bad_row_is_named(results):
+    status, _, err = results['bad']
+    assert status == 1 and 'bad.csv, line 50: ' in err and err.count('\n') == 1
+
+
+def test_a_server_on_this_machine_reads_its_files(results):
+    assert results['place'] == 'LocalSpark'
+
+
+def test_a_killed_worker_changes_nothing(results):
+    assert results['killed'] == 300
+
+
+def test_a_task_that_fails_is_explained(results):
+    in_map, in_reduce = results['wrong']
+    assert in_map.startswith("MRWrong: KeyError: 'no map' (task mapper ") and 'split file 0 from byte' in in_map
+    assert in_reduce.startswith("MRWrong: KeyError: 'no reduce' (task reducer 0 on ")
+
+
+def test_a_data_frame_is_trained_on_and_predicted(results):
+    difference, right = results['frame']
+    assert difference < 1e-8 and right > 0.9
+
+
+def test_an_interrupt_ends_the_tasks(results):
+    assert results['interrupted']
+
+
+@pytest.mark.parametrize('master', ['spark://127.0.0.1:1', 'sc://127.0.0.1:1', 'sc://127.0.0.1'])
+def test_a_master_that_does_not_answer_ends_a_command(folder, tmp_path, master, monkeypatch):
+    monkeypatch.setattr('mr_elm.engines.spark.engine.find_session', lambda: None)
+    begin = time.monotonic()
+    done = elm('train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master)
+    assert done.status == 1 and f'{master}: expected a ' in done.err and done.err.count('\n') == 1
+    assert time.monotonic() - begin < 10
