@@ -15,7 +15,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.written import Written
 from mr_elm.model_base import Model
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.arrow_schema import EMPTY_FOLDER
+from mr_elm.rows.arrow_columns import EMPTY_FOLDER
 from mr_elm.rows.csv_format import readable
 from mr_elm.rows.csv_rows import split_fields
 from mr_elm.rows.inputs import InputFile, InputPlan

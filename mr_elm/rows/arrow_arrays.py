@@ -14,6 +14,7 @@ from mr_elm.errors import DataFormatError
 
 ABSURD = re.compile(r'size \d{13}')  # of memory that pyarrow could not get: a terabyte and more, for some rows
 
+
 def to_texts(texts: Any) -> Any:
     """Return a sequence of texts as a pyarrow.StringArray; one is left as it is."""
     if hasattr(texts, 'dictionary_encode'):

@@ -14,8 +14,7 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows.arrow_arrays import refuse_damage
-from mr_elm.rows.arrow_columns import Batch, BatchMaker
-from mr_elm.rows.arrow_schema import ArrowSchema, choose_format
+from mr_elm.rows.arrow_columns import ArrowSchema, Batch, BatchMaker, choose_format
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, read_or_reject, take_rows
 from mr_elm.rows.columns import Table
 from mr_elm.rows.csv_rows import check_label

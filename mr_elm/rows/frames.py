@@ -122,7 +122,7 @@ def read_arrow(X: Any) -> Frame:
 def read_batch(batch: Any) -> Frame:
     """Read a pyarrow.RecordBatch. Raises ValueError when a column can be neither numbers nor categories."""
     types = import_module('pyarrow').types
-    schema = import_module('mr_elm.rows.arrow_schema').ArrowSchema(batch.schema, 'X')
+    schema = import_module('mr_elm.rows.arrow_columns').ArrowSchema(batch.schema, 'X')
     for column in schema.columns:
         schema.demand_feature(column, True)
     form = RowOptions('arrow', labelled=False, names=tuple(schema.fields), encode='auto')
