@@ -17,10 +17,9 @@ from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_columns import ArrowSchema, Batch, BatchMaker, choose_format
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, read_or_reject, take_rows
 from mr_elm.rows.columns import Table
-from mr_elm.rows.csv_rows import check_label
 from mr_elm.rows.encoding import encode_table
 from mr_elm.rows.kinds import Kind
-from mr_elm.rows.labels import check_target, find_usable, read_numbers
+from mr_elm.rows.labels import check_label, check_target, find_usable, read_numbers
 from mr_elm.rows.options import RowOptions
 
 Source = Any  # path of a file of this machine, or an open file that can seek

@@ -19,23 +19,14 @@ from mr_elm.errors import RowError
 from mr_elm.rows.arrow_arrays import from_array, to_array
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values, read_texts
-from mr_elm.rows.labels import check_target, explain_missing, find_usable, is_missing, split_label
+from mr_elm.rows.labels import check_label, check_target, decode_label, find_usable
 from mr_elm.rows.number_styles import Style
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import find_line_ends, quote, read_number
+from mr_elm.rows.text import find_line_ends, quote, read_number, split_white
 from mr_elm.typing import Floats
 
 BLANKS = ' \t'  # what may stand around a field
-SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
-SPACES = re.compile(f'[{SPACE}]+')
 BLANK_LINE = re.compile(rb'(?m)^[ \t\v\f\r\x1c-\x1f]*\n')
-
-
-def split_white(line: str, limit: int = -1) -> list[str]:
-    """Split at runs of white space, `limit` times at most."""
-    if line.isascii():
-        return line.split(None, limit)
-    return SPACES.split(line.strip(SPACE), max(limit, 0))
 
 
 @cache
@@ -228,28 +219,6 @@ def check_weights(weights: Floats) -> Floats:
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise ValueError('weights that are not positive')
     return weights
-
-
-def decode_label(text: str, form: RowOptions) -> str:
-    """Decode a label and check that it can be one."""
-    try:
-        name = text.encode('latin-1').decode('utf-8')
-    except UnicodeDecodeError:
-        raise RowError('bad label', f'{ascii(text)} is not UTF-8 text: save the file as UTF-8, or say how it is '
-                       'written (--encoding latin-1)') from None
-    return check_label(name, form)
-
-
-def check_label(name: str, form: RowOptions) -> str:
-    """Return a label. Raises RowError when it cannot be one."""
-    if form.numeric_labels:
-        check_target(name, 0, form)
-        return name
-    parts = [name] if form.labels_separator is None else split_label(name, form.labels_separator)
-    for part in parts:
-        if is_missing(part, form):
-            raise RowError('missing label', f'the label {explain_missing(part)}')
-    return name
 
 
 def diagnose(line: str, form: RowOptions) -> RowError:

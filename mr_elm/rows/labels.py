@@ -120,6 +120,28 @@ def describe_target(position: int, form: RowOptions) -> str:
     return repr(known[position]) if position in known else f'in column {position}'
 
 
+def decode_label(text: str, form: RowOptions) -> str:
+    """Decode a label and check that it can be one."""
+    try:
+        name = text.encode('latin-1').decode('utf-8')
+    except UnicodeDecodeError:
+        raise RowError('bad label', f'{ascii(text)} is not UTF-8 text: save the file as UTF-8, or say how it is '
+                       'written (--encoding latin-1)') from None
+    return check_label(name, form)
+
+
+def check_label(name: str, form: RowOptions) -> str:
+    """Return a label. Raises RowError when it cannot be one."""
+    if form.numeric_labels:
+        check_target(name, 0, form)
+        return name
+    parts = [name] if form.labels_separator is None else split_label(name, form.labels_separator)
+    for part in parts:
+        if is_missing(part, form):
+            raise RowError('missing label', f'the label {explain_missing(part)}')
+    return name
+
+
 def split_label(label: str, separator: str) -> list[str]:
     """Return the labels of a set, each once."""
     return list(dict.fromkeys(filter(None, (part.strip() for part in label.split(separator)))))

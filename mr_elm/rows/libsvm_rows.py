@@ -6,11 +6,11 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block, encode_labels
-from mr_elm.rows.csv_rows import decode_label, split_white, target_rows
+from mr_elm.rows.csv_rows import target_rows
 from mr_elm.rows.kinds import Kind, name_pattern
-from mr_elm.rows.labels import read_numbers
+from mr_elm.rows.labels import decode_label, read_numbers
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import quote, read_number
+from mr_elm.rows.text import quote, read_number, split_white
 from mr_elm.typing import Floats
 
 PAIR = re.compile(r'^[+-]?\d+:\S')

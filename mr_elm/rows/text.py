@@ -1,4 +1,5 @@
 """Read and quote pieces of text, the same for all readers of rows."""
+import re
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
@@ -6,6 +7,8 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 LINE_END = ord('\n')
+SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
+SPACES = re.compile(f'[{SPACE}]+')
 
 
 def read_number(text: str, decimal: str = '.') -> float | None:
@@ -43,3 +46,10 @@ def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:
 def find_line_ends(text: bytes) -> np.ndarray:
     """Tell which bytes are line ends: (n,) bool."""
     return np.frombuffer(text, np.uint8) == LINE_END
+
+
+def split_white(line: str, limit: int = -1) -> list[str]:
+    """Split at runs of white space, `limit` times at most."""
+    if line.isascii():
+        return line.split(None, limit)
+    return SPACES.split(line.strip(SPACE), max(limit, 0))
