@@ -16,14 +16,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.bench import auto, dual, hadoop, kelm, passes, pesvm, probabilities, spark, sphere, threads
+from benchmarks.bench import auto, dual, hadoop, kelm, passes, pesvm, probabilities, rows, spark, sphere, threads
 from benchmarks.bench.context import NORMAL, QUICK, SIZES, Bench
 from benchmarks.machine import demand_clean, describe, describe_in_a_line, wait_until_quiet
 from benchmarks.verdict import MISSED, RULES, Claim, count_verdicts, read_claim, tabulate
 from mr_elm.arithmetic import one_thread
 
 TOPICS = {'pesvm': pesvm, 'passes': passes, 'dual': dual, 'sphere': sphere, 'kelm': kelm, 'auto': auto,
-          'probabilities': probabilities, 'threads': threads, 'spark': spark, 'hadoop': hadoop}
+          'probabilities': probabilities, 'rows': rows, 'threads': threads, 'spark': spark, 'hadoop': hadoop}
 ON_A_CLUSTER = ('hadoop',)
 PARTS = {f'{topic}/{name}': part for topic, module in TOPICS.items() for name, part in module.PARTS.items()}
 

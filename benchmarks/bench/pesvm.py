@@ -3,10 +3,6 @@
 Every ratio is that of the least processor seconds of runs in turn; only training on two cores is timed by wall clock.
 """
 import io
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import astuple
 from functools import cache, partial
 from importlib.util import find_spec
@@ -37,9 +33,7 @@ from mr_elm.features.nodes import draw_nodes
 from mr_elm.json_file import write_json
 from mr_elm.model_parts import layer_arrays
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.splits import read_split
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps
@@ -60,19 +54,6 @@ class Files:
         """Return a csv file of n NDC rows."""
         path = self.folder / f'{n}.csv'
         write_rows(generate('ndc', n, D, 1), path)
-        return path
-
-    @cache  # noqa: B019 - lives as long as the program
-    def table(self, n: int) -> Path:
-        """Return a csv file of n rows of a table: a label, 8 numbers, 2 categories of 12 and of 200 values."""
-        rng, path = np.random.default_rng(0), self.folder / f'{n}.table.csv'
-        with open(path, 'w', encoding='utf-8') as stream:
-            stream.write(f'label,{",".join(f"x{j}" for j in range(8))},job,city\n')
-            numbers_of, codes_of = rng.standard_normal((n, 8)), rng.integers(0, [2, 12, 200, 30], (n, 4))
-            for numbers, codes in zip(numbers_of, codes_of, strict=True):
-                texts = [f'{number:.6f}' for number in numbers]
-                texts[1] = texts[1] if codes[3] else ''
-                stream.write(f'{codes[0]},{",".join(texts)},job {codes[1]},city {codes[2]}\n')
         return path
 
     @cache  # noqa: B019 - lives as long as the program
@@ -168,60 +149,6 @@ def compare_commands(bench: Bench) -> list[Claim]:
                     lambda: run_bare_script(path, W), at_most(1.2))]
 
 
-def compare_readers(bench: Bench) -> list[Claim]:
-    """Time the reading of csv into blocks, against other readers of csv."""
-    files, n = bench.shared(Files), choose_rows(bench)
-    path = files.csv(n)
-    form = plan_inputs([str(path)], RowOptions()).files[0].format
-
-    def read() -> None:
-        for _ in LineReader(form).blocks(read_split(str(path))):
-            pass
-
-    return [compare(f'reading {n:,} x {D} rows of a large csv, times faster than {name}', read,
-                    partial(reader, path), FASTER) for name, reader in READERS.items()]
-
-
-def compare_packing(bench: Bench) -> list[Claim]:
-    """Time the packing of a table against other readers of csv, each as a process of its own."""
-    files, n = bench.shared(Files), bench.pick(200_000, 2_000_000)
-    path, folder = files.table(n), files.folder / 'table.packed'
-
-    def pack() -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        run_mr_elm('pack', path, '-o', folder, '--encode', 'auto')
-
-    def read(code: str) -> None:
-        subprocess.run([sys.executable, '-c', code, path], check=True)
-
-    return [compare(f'packing {n:,} rows of a table, seconds divided by those of {name}', pack,
-                    partial(read, code), at_most(1 / 0.7)) for name, code in SCRIPTS.items() if find_spec(name)]
-
-
-SCRIPTS = {'pandas': 'import sys, pandas; pandas.read_csv(sys.argv[1])',
-           'pyarrow': 'import sys, pyarrow.csv as csv; csv.read_csv(sys.argv[1], csv.ReadOptions(use_threads=False))'}
-
-
-def read_by_pandas(path: Path) -> Floats:
-    """Read numbers from csv by the C engine of pandas."""
-    import pandas
-    return pandas.read_csv(path, header=None, engine='c').to_numpy()
-
-
-def read_by_pyarrow(path: Path) -> Floats:
-    """Read numbers from csv by pyarrow, as one array like the others."""
-    import pyarrow.csv
-    options = pyarrow.csv.ReadOptions(use_threads=False, autogenerate_column_names=True)
-    table = pyarrow.csv.read_csv(path, read_options=options)
-    return np.column_stack([column.to_numpy() for column in table.columns])
-
-
-READERS: dict[str, Callable] = {
-    'numpy.loadtxt': partial(np.loadtxt, delimiter=','),
-    **({'pandas': read_by_pandas} if find_spec('pandas') else {}),
-    **({'pyarrow': read_by_pyarrow} if find_spec('pyarrow') else {})}
-
-
 def compare_cores(bench: Bench) -> list[Claim]:
     """Time -r local on two cores against inline."""
     if bench.size == QUICK:
@@ -302,6 +229,5 @@ def check_linear(bench: Bench) -> list[Claim]:
             Claim('the same, from below', growth, at_least(0.9), runs, note)]
 
 
-PARTS = {'map': compare_map, 'end-to-end': compare_commands, 'readers': compare_readers, 'packing': compare_packing,
-         'two-cores': compare_cores, 'peers': compare_peers,
+PARTS = {'map': compare_map, 'end-to-end': compare_commands, 'two-cores': compare_cores, 'peers': compare_peers,
          'many-rows': compare_peers_on_many_rows, 'memory': compare_memory, 'linear': check_linear}

@@ -8,11 +8,6 @@ ABOUT = {
     'size of its sums, 8 (L+1+K)(L+2+K)/2 bytes for L nodes and K classes.',
     'pesvm/end-to-end': f'This part compares a whole run of `mr-elm train pesvm` in one process with {GRAM}, from '
     'arrays in memory ("the bare arithmetic") or from a csv file ("the bare script").',
-    'pesvm/readers': 'This part compares the reading of a csv file into blocks of rows with other readers of csv, each '
-    'on one thread. Compiled code reads the rows, as it does after the first 500 MB of a file.',
-    'pesvm/packing': 'This part compares `mr-elm pack --encode auto` of a table with 8 columns of numbers and 2 of '
-    'text with other readers of csv. `mr-elm pack` reads the text twice, writes the pack and reads it back; the other '
-    'readers only read the text. The seconds include the start of each program.',
     'pesvm/two-cores': 'This part compares a training by `-r local` on two cores with a training in one process.',
     'pesvm/peers': 'This part compares the fit of `ESVMClassifier` with the fit of each peer, at the same number of '
     f'random nodes, {SETS}.',
@@ -75,6 +70,12 @@ ABOUT = {
     'probabilities/svc': 'This part compares the probabilities of `--auto --probabilities` with those of '
     '`CalibratedClassifierCV` of scikit-learn around a tuned SVC, on rows that neither has seen: the log loss, and the '
     'calibration error in 15 bins.',
+    'rows/csv': 'This part compares the reading of a csv file into blocks of rows with `pandas.read_csv`, each on one '
+    'thread. The files have 51 columns and about 100 MB.',
+    'rows/packing': 'This part compares `mr-elm pack` of the same files with a program that calls `pandas.read_csv` '
+    'and `to_parquet`. The seconds include the start of each program. A table with text is read twice, to encode it.',
+    'rows/pack': 'This part compares the reading of a pack with the reading of as many rows as lines of base64, which '
+    'stages write for stages.',
     'threads/fit': 'This part compares fits with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
     'threads/predict': 'This part compares predictions with `n_jobs=2` and with `n_jobs=1`, by wall clock.',
     'spark/commands': 'This part compares a whole training on Spark, on two cores, with `-r local` on as many. The '

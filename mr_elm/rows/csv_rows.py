@@ -77,8 +77,8 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
     """
     if b'"' not in text:
         return text if delimiter else re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
-    if delimiter and quotes_enclose_fields(text, delimiter):
-        return text
+    if delimiter and b'\r' not in text and quotes_enclose_fields(text, delimiter):
+        return text  # a carriage return would be the end of a line for pyarrow, and make up for one in quotes
     lines = [split_fields(line, delimiter) for line in text.decode('latin-1').split('\n')[:-1]]
     return ''.join(join_fields(fields, delimiter or ' ') + '\n' for fields in lines).encode('latin-1')
 
@@ -104,19 +104,16 @@ def parse_text(text: bytes, form: RowOptions) -> Block:
     """
     if b'\0' in text:
         raise ValueError('binary data')
-    ends = find_line_ends(text)
-    # pyarrow takes blank lines for rows of empty fields, which are no numbers
-    if form.n_columns == 1 or (form.delimiter or ',').isspace():
-        blank = BLANK_LINE.search(text) is not None
-    else:
-        blank = form.table and bool((np.diff(np.flatnonzero(ends), prepend=-1) == 1).any())
-    if blank:
-        raise ValueError('blank lines')
+    if holds_blank_lines(text, form):
+        raise ValueError('blank lines')  # pyarrow takes them for rows of empty fields
+    n_rows = None
+    if b'"' in text or b'\r' in text:  # without these, each line is a row for pyarrow too
+        n_rows = np.count_nonzero(find_line_ends(text))
     text = separate_plainly(text, form.delimiter)
     if text.startswith(codecs.BOM_UTF8):
         text = codecs.BOM_UTF8 + text  # pyarrow drops one
     columns = read_columns(text, form)
-    if columns.num_rows != np.count_nonzero(ends):
+    if n_rows is not None and columns.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
     X: Any = make_table(columns, form) if form.table else make_matrix(columns, form)
     weights = None if form.weight_column is None else check_weights(read_floats(columns, form.weight_column, form))
@@ -125,6 +122,17 @@ def parse_text(text: bytes, form: RowOptions) -> Block:
     if form.numeric_labels:
         return target_rows(X, [read_floats(columns, j, form) for j in form.label_columns], weights, form)
     return label_rows(X, columns.column(str(form.label_column)), weights, form)
+
+
+def holds_blank_lines(text: bytes, form: RowOptions) -> bool:
+    """Tell whether whole lines hold blank ones, unless an empty field of theirs is refused as a number or a label."""
+    if form.n_columns == 1 or (form.delimiter or ',').isspace():
+        return BLANK_LINE.search(text) is not None
+    if not form.table or not form.ignore_label and form.label_columns and form.labels_separator is None:
+        return False
+    if b'\r' in text:
+        return BLANK_LINE.search(text) is not None
+    return bool((np.diff(np.flatnonzero(find_line_ends(text)), prepend=-1) == 1).any())
 
 
 def read_columns(text: bytes, form: RowOptions) -> Any:

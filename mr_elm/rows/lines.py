@@ -108,10 +108,10 @@ def group_lines(chunks: Iterable[bytes], block_rows: int, first: bool, header: b
     first : whether the chunks begin where the file does. header : whether the first piece has a line more, so that its
     rows are those of a file without a header. Lines of the pieces end with a plain line end.
     """
-    waiting: list[bytes] = []
+    waiting: list[memoryview] = []
     missing = block_rows + header  # lines until the next piece is whole
     for chunk in chunks:
-        text, start = clean_chunk(chunk, first), 0
+        text, start = memoryview(clean_chunk(chunk, first)), 0  # whose slices are no copies
         first = False
         ends = np.flatnonzero(find_line_ends(text)) + 1
         for end in ends[missing - 1::block_rows].tolist():

@@ -43,7 +43,7 @@ def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:
     return next(((name, count) for name, count in Counter(names).items() if count > 1), None)
 
 
-def find_line_ends(text: bytes) -> np.ndarray:
+def find_line_ends(text: bytes | memoryview) -> np.ndarray:
     """Tell which bytes are line ends: (n,) bool."""
     return np.frombuffer(text, np.uint8) == LINE_END
 

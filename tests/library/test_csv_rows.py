@@ -80,6 +80,16 @@ def test_lines_with_any_other_quotes_are_looked_at_one_by_one(fields):
     assert not csv_rows.quotes_enclose_fields(f'{fields}\n'.encode(), ',')
 
 
+def test_carriage_returns_and_line_ends_in_quotes_do_not_make_up_for_each_other():
+    reader, blocks = read(['1,"a', 'b",2', '3,4,5\r6,7,8', '9,9,9'], n_columns=3, encode='auto')
+    assert labels_of(blocks) == ['9'] and len(reader.rejected) == 3
+
+
+def test_a_line_of_a_carriage_return_is_blank():
+    reader, [block] = read(['a,1,2', '\r\r', 'b,3,4'], n_columns=3, label_column=None, encode='auto')
+    assert (len(block), reader.counts.blank) == (2, 1)
+
+
 def test_a_table_of_a_known_encoding_is_read_as_numbers_at_once_and_as_text_where_that_fails(monkeypatch):
     encoding = Encoding((Column('x', 'number', mean=9.0, missing=True), Column('y', 'category', categories=('1.50',))))
     read_as_text = []
