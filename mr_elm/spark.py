@@ -49,7 +49,6 @@ from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
 from mr_elm.model_base import Model
 from mr_elm.models import make_model, read_model
-from mr_elm.passes.work import ROOT
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import fetch_file, write_file
@@ -160,8 +159,7 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
                       numeric_labels=settings.numeric,
                       missing_labels=None if missing_labels is None else tuple(missing_labels))
     demand = partial(demand_labels, label=label, missing=rows.missing_texts, skips=settings.bad_rows == 'skip')
-    session, driver = df.sparkSession, import_named(METHODS[method].driver)
-    root = ROOT if runs_here(session) else find_root(session)
+    root, driver = find_root(df.sparkSession), import_named(METHODS[method].driver)
     with ExitStack() as stack:
         if root is not None:
             plan = plan_inputs([stack.enter_context(stage_rows(table, root, demand))], rows)

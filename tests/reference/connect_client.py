@@ -14,8 +14,8 @@ import pandas
 
 import mr_elm.spark
 from mr_elm.engines import make_engine
-from mr_elm.engines.mrjob_engine import TaskError
-from mr_elm.engines.spark import job
+from mr_elm.engines.spark import data_frames, job
+from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
@@ -61,8 +61,8 @@ def train_on_frame(session, folder):
     X = np.random.default_rng(0).standard_normal((300, 2))
     df = session.createDataFrame(pandas.DataFrame({'y': (X[:, 0] > 0).astype(int), 'a': X[:, 0], 'b': X[:, 1]}))
     predictions = []
-    for root in (mr_elm.spark.runs_here, lambda session: False):
-        mr_elm.spark.runs_here = root
+    for runs_here in (data_frames.runs_here, lambda session: False):
+        data_frames.runs_here = runs_here
         model = mr_elm.spark.train(df, hidden=20, probabilities=True)
         rows = model.transform(df).select('y', 'prediction', 'probability').collect()
         predictions.append(np.array([row.probability for row in rows]))

@@ -16,6 +16,7 @@ from reference.commands import elm
 TESTS = Path(__file__).parents[1]
 SERVER = 'org.apache.spark.sql.connect.service.SparkConnectServer'
 PATIENCE = 120  # seconds
+PATH = os.pathsep.join(filter(None, [str(TESTS), os.environ.get('PYTHONPATH')]))
 
 
 def find_port():
@@ -37,7 +38,7 @@ def server(tmp_path_factory):
                   'driver.host': '127.0.0.1', 'driver.bindAddress': '127.0.0.1', 'ui.enabled': 'false'}
     words = [word for name, value in properties.items() for word in ('--conf', f'spark.{name}={value}')]
     home = Path(pyspark.__file__).parent
-    environment = {**os.environ, 'SPARK_HOME': str(home), 'PYTHONPATH': str(TESTS), 'PYSPARK_PYTHON': '/nowhere/python'}
+    environment = {**os.environ, 'SPARK_HOME': str(home), 'PYTHONPATH': PATH, 'PYSPARK_PYTHON': '/nowhere/python'}
     with (folder / 'log').open('w') as log:
         process = subprocess.Popen([home / 'bin' / 'spark-submit', '--class', SERVER, '--master', 'local[2,4]', *words,
                                     'spark-internal'], cwd=folder, env=environment, stdout=log, stderr=log,
@@ -67,7 +68,7 @@ def results(server, folder):
     rows = ['0,1,2\n', '1,2,1\n', '1,3,0\n'] * 33
     rows[49] = '1,2\n'
     (folder / 'bad.csv').write_text(''.join(rows))
-    environment = {**os.environ, 'PYTHONPATH': str(TESTS)}
+    environment = {**os.environ, 'PYTHONPATH': PATH}
     done = subprocess.run([sys.executable, TESTS / 'reference' / 'connect_client.py', server, folder], text=True,
                           capture_output=True, env=environment, timeout=3 * PATIENCE)
     assert done.returncode == 0, done.stderr[-9000:]

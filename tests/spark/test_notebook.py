@@ -78,7 +78,6 @@ def test_without_a_folder_that_tasks_reach_they_read_partitions(session, table, 
     df = session.read.parquet(str(table)).repartition(3, 'a')
     df = df if 'encode' in options else df.drop('city')
     expected = notebook.train(df, method, probabilities=True, **options).transform(df).orderBy('a')
-    monkeypatch.setattr(notebook, 'runs_here', lambda session: False)
     monkeypatch.setattr(notebook, 'find_root', lambda session: None)
     model = notebook.train(df, method, probabilities=True, **options)
     assert model.trained.header.n_rows_used == 300
@@ -87,7 +86,6 @@ def test_without_a_folder_that_tasks_reach_they_read_partitions(session, table, 
 
 
 def test_rows_that_change_between_passes_are_refused(df, monkeypatch):
-    monkeypatch.setattr(notebook, 'runs_here', lambda session: False)
     monkeypatch.setattr(notebook, 'find_root', lambda session: None)
     with pytest.raises(RuntimeError, match=r'df: expected the same rows in each pass, partition 0 changed'):
         notebook.train(df.mapInArrow(draw_numbers, df.schema), hidden=9)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from mr_elm.engines.spark.session import STAGING, runs_here
@@ -16,7 +17,7 @@ from mr_elm.rows.frames import demand_distinct
 from mr_elm.rows.inputs import InputFile, InputPlan, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN
-from mr_elm.rows.storage import store_of
+from mr_elm.rows.storage import is_local, store_of
 
 NUMBER, TEXT, ARRAY, VECTOR = 'numbers', 'text', 'arrays of numbers', 'vectors'
 
@@ -97,17 +98,13 @@ def measure_columns(df: Any) -> dict[str, int]:
 def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[str]:
     """Write a DataFrame as Parquet where tasks can read it: its folder, which vanishes at the end.
 
-    root : the folder of a cluster. demand : checks the DataFrame that was written.
+    root : a folder of this machine, or of a cluster. demand : checks the DataFrame that was written.
     """
-    if runs_here(df.sparkSession):
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as parent:
-            folder = os.path.join(parent, 'rows')
-            demand(write_rows(df, f'file://{folder}'))
-            yield folder
-        return
     folder = new_staging(root)
+    uri = Path(folder).as_uri() if is_local(folder) else folder
     try:
-        demand(write_rows(df, folder))
+        df.write.parquet(uri)
+        demand(df.sparkSession.read.parquet(uri))
         yield folder
     finally:
         if store_of(folder).find(folder):
@@ -115,13 +112,13 @@ def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[st
 
 
 def find_root(session: Any) -> str | None:
-    """Return the folder of a cluster that its tasks and this process reach, or None where there is none."""
-    root = session.conf.get(STAGING, None)
-    if root is not None:
-        return root
+    """Return the folder for files that the tasks of a session and this process reach, or None where there is none."""
+    if runs_here(session):
+        return tempfile.gettempdir()
+    root = session.conf.get(STAGING, ROOT)
     try:
-        return ROOT if store_of(ROOT).find(ROOT) else None
-    except (OSError, ValueError):
+        return root if root != ROOT or store_of(ROOT).find(ROOT) else None
+    except (OSError, ValueError):  # no Hadoop is configured here
         return None
 
 
@@ -135,12 +132,6 @@ def plan_partitions(df: Any, options: RowOptions) -> tuple[InputPlan, dict[int, 
     files = [InputFile(f'df, partition {each["partition"]}', each['size'], form, uri='df', cuts=(0,)) for each in facts]
     partitions = {each['partition']: (number, each['digest']) for number, each in enumerate(facts)}
     return InputPlan(files, max_categories=options.max_categories), partitions
-
-
-def write_rows(df: Any, folder: str) -> Any:
-    """Write a DataFrame as Parquet; returns the DataFrame of the files."""
-    df.write.parquet(folder)
-    return df.sparkSession.read.parquet(folder)
 
 
 def demand_labels(df: Any, label: str, missing: Iterable[str], skips: bool) -> None:

@@ -165,7 +165,7 @@ class Spark(Engine):
             target = made.options.output_dir or output
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
             reports = '' if self.reporter.quiet and self.trace is None else self.reports_of(target, folder)
-            job = self.make_job(made, argv, splits, reports)
+            job = SparkJob(self.session, made, argv, splits, reports, self.frame, self.partitions)
             with (self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage),
                   trace_job(self, reports, stage, plan.size)):
                 try:
@@ -174,10 +174,6 @@ class Spark(Engine):
                     cause = job.explain(f'{type(error).__name__}: {error}')
                     raise TaskError(f'{job_class.__name__}: {cause}') from error
         return target
-
-    def make_job(self, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str) -> SparkJob:
-        """Return the job of a stage, see `SparkJob`."""
-        return SparkJob(self.session, stage, argv, splits, reports)
 
     def reports_of(self, output: str, folder: str) -> str:
         """Return where tasks report to. folder : of this machine, for the time of the job."""
@@ -256,10 +252,13 @@ class FrameSpark(LocalSpark):
         """Return how many map tasks there are: one a partition."""
         return len(self.partitions)
 
-    def make_job(self, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str) -> SparkJob:
-        """Return the job of a stage, each of whose tasks reads a partition."""
-        whole = [[split] for task in splits for split in task]
-        return SparkJob(self.session, stage, argv, whole, '', self.frame, self.partitions)
+    def maps_over(self, n_bytes: int) -> int:
+        """Return how many map tasks there are at most, so that each partition has one of its own."""
+        return n_bytes
+
+    def reports_of(self, output: str, folder: str) -> str:
+        """Return '': tasks report nowhere."""
+        return ''
 
 
 class ClusterSpark(Spark, Remote):

@@ -1,7 +1,6 @@
 """Run a stage on Spark as one job of DataFrames: a map over planned splits, a tree of sums, a shuffle and reduce."""
 from __future__ import annotations
 
-import inspect
 import io
 import os
 import re
@@ -17,6 +16,7 @@ from typing import Any
 from mr_elm.engines.spark.session import send_file
 from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, reduce_lines
 from mr_elm.engines.task_logs import describe_failure, find_java_cause
+from mr_elm.engines.tasks import name_stage
 from mr_elm.rows.storage import store_of
 from mr_elm.sums.gram import merge_pairs
 
@@ -36,15 +36,14 @@ class SparkJob:
     """Run a stage over splits.
 
     session : SparkSession, of either kind. stage : the stage, made with all its options. argv : these options.
-    splits, reports, partitions : see `StageTask`. frame : the DataFrame of the rows where tasks read no files, or None.
+    splits, reports, partitions : see `StageTask`. frame : the DataFrame of the partitions.
     """
 
     def __init__(self, session: Any, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str,
-                 frame: Any = None, partitions: dict[int, tuple[int, int]] | None = None) -> None:
+                 frame: Any, partitions: dict[int, tuple[int, int]]) -> None:
         self.session, self.stage, self.splits, self.frame = session, stage, splits, frame
         words, files = self.separate_files(argv)
-        self.task = StageTask(module_of(type(stage)), type(stage).__name__, words, files, splits, reports,
-                              partitions or {})
+        self.task = StageTask(*name_stage(type(stage)), words, files, splits, reports, partitions)
         self.n_reducers = int((stage.options.jobconf or {}).get(REDUCERS, 1))
 
     def separate_files(self, argv: list[str]) -> tuple[tuple[str, ...], dict[str, bytes | None]]:
@@ -82,8 +81,8 @@ class SparkJob:
     @contextmanager
     def use_short_batches(self) -> Iterator[None]:
         """Let Spark hand few lines at a time to Python."""
-        if self.frame is not None:
-            yield  # its rows are no lines
+        if self.task.partitions:
+            yield  # the rows of a DataFrame are short
             return
         name, value = LINES_PER_BATCH
         before = self.session.conf.get(name)
@@ -101,11 +100,11 @@ class SparkJob:
         n_groups = len(self.splits)
         adds = set(self.stage.MERGE.values()) == {merge_pairs}
         tasks_per_group = FAN_IN if adds and n_groups > FAN_IN else ALL
-        if self.frame is None:
-            numbers = self.session.range(0, n_groups, 1, n_groups)
-            rows = numbers.mapInArrow(partial(self.task.map_splits, tasks_per_group), ROWS)
-        else:
+        if self.task.partitions:
             rows = self.frame.mapInArrow(partial(self.task.map_rows, tasks_per_group), ROWS)
+        else:
+            numbers = self.session.range(0, n_groups, 1, n_groups)  # the i-th partition holds i alone
+            rows = numbers.mapInArrow(partial(self.task.map_splits, tasks_per_group), ROWS)
         while tasks_per_group != ALL:
             n_groups = -(-n_groups // FAN_IN)
             tasks_per_group = FAN_IN if n_groups > FAN_IN else ALL
@@ -157,14 +156,3 @@ def write_part(output: str, lines: Iterable[bytes]) -> None:
             stream.writelines(line + b'\n' for line in lines)
         store_of(output).make_folder(output)
         store_of(output).put(path, f'{output}/part-00000')
-
-
-def module_of(job_class: Any) -> str:
-    """Return the name of the module of a stage, also of one that runs as a program."""
-    if job_class.__module__ != '__main__':
-        return job_class.__module__
-    spec = sys.modules['__main__'].__spec__
-    if spec is None:
-        raise ValueError(f'-r spark: expected a stage that workers can import (python -m MODULE), found '
-                         f'{inspect.getfile(job_class)}')
-    return spec.name

@@ -10,7 +10,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -48,13 +48,15 @@ def import_pyspark() -> Any:
 def find_session() -> Any:
     """Return the SparkSession of this process, or None; spark-submit has started one."""
     sql = sys.modules.get('pyspark') and sys.modules.get('pyspark.sql')
-    session = sql and sql.SparkSession.getActiveSession()
-    if session is None and OF_SPARK_SUBMIT in os.environ:
-        builder = import_pyspark().SparkSession.builder
-        for name, value in choose_settings('', {}).items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-    return session
+    if sql:
+        with suppress(import_module('pyspark.errors').PySparkException):  # there is none
+            return sql.SparkSession.active()
+    if OF_SPARK_SUBMIT not in os.environ:
+        return None
+    builder = import_pyspark().SparkSession.builder
+    for name, value in choose_settings('', {}).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def is_remote(session: Any) -> bool:

@@ -16,11 +16,12 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
+from mr_elm.engines.tasks import import_stage
 from mr_elm.rows.storage import is_local, store_of
 
 LARGE = 1 << 28  # bytes of a task, from which on it pays to load numba, by which rows are read and summed up faster
 BATCH_BYTES = 1 << 23  # of lines that travel together: one Arrow array of bytes holds 2 GB at most
-ROWS = 'group int, key binary, value binary'  # lines between the tasks, cut behind their keys
+ROWS = 'group long, key binary, value binary'  # lines between the tasks, cut behind their keys
 FACTS = 'partition long, size long, digest long'  # of a partition of a DataFrame
 GROUP_ROWS = 1 << 16  # of a file, which a task holds in memory
 ENDED = 'ended-'  # begins the name of the report of a task that has ended
@@ -101,7 +102,7 @@ class StageTask:
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, self.open_log(kind, name) as log:
             paths = {file: place_file(folder, file, content) for file, content in self.files.items()}
             words = [paths.get(word, word) for word in self.words]
-            stage = getattr(import_module(self.module), self.name)(args=words)
+            stage = import_stage(self.module, self.name)(args=words)
             stage.sandbox(stdin=lines, stdout=io.BytesIO(), stderr=log)
             with name_task(f'{kind} {number}'):
                 yield stage
@@ -155,9 +156,8 @@ def describe_partition(batches: Iterable[Any]) -> Iterator[Any]:
         digest = write_batches(path, batches)
         if digest is not None:
             partition = import_module('pyspark').TaskContext.get().partitionId()
-            arrow = import_module('pyarrow')
-            yield arrow.record_batch([arrow.array([value]) for value in (partition, os.path.getsize(path), digest)],
-                                     ['partition', 'size', 'digest'])
+            yield import_module('pyarrow').record_batch({
+                'partition': [partition], 'size': [os.path.getsize(path)], 'digest': [digest]})
 
 
 def place_file(folder: str, name: str, content: bytes | None) -> str:
@@ -189,24 +189,16 @@ def reduce_lines(stage: Any) -> Iterator[bytes]:
 
 def make_batches(group: int, lines: Iterable[bytes]) -> Iterator[Any]:
     """Yield lines as record batches with the columns of ROWS."""
-    keys, values, size = [], [], 0
-    for line in lines:
-        key, _, value = line.partition(b'\t')
-        keys.append(key)
-        values.append(value)
-        size += len(line)
-        if size >= BATCH_BYTES:
-            yield make_batch(group, keys, values)
-            keys, values, size = [], [], 0
-    yield make_batch(group, keys, values)
-
-
-def make_batch(group: int, keys: list[bytes], values: list[bytes]) -> Any:
-    """Return a record batch of some lines."""
-    arrow = import_module('pyarrow')
-    groups = arrow.array([group] * len(keys), arrow.int32())
-    return arrow.record_batch([groups, arrow.array(keys, arrow.binary()), arrow.array(values, arrow.binary())],
-                              ['group', 'key', 'value'])
+    rows: list[tuple[bytes, ...]] = []
+    size = 0
+    for line in chain(lines, [None]):
+        if rows and (line is None or size >= BATCH_BYTES):
+            keys, values = zip(*rows, strict=True)
+            yield import_module('pyarrow').record_batch({'group': [group] * len(rows), 'key': keys, 'value': values})
+            rows, size = [], 0
+        if line is not None:
+            rows.append(line.partition(b'\t')[::2])
+            size += len(line)
 
 
 def read_batches(batches: Iterable[Any]) -> Iterator[tuple[int, bytes, bytes]]:
