@@ -234,6 +234,8 @@ def diagnose(line: str, form: RowOptions) -> RowError:
     try:
         if '\0' in line:
             return RowError('binary data', 'the line holds bytes of zero')
+        if '\r' in line.removesuffix('\r'):
+            return RowError('carriage return', 'one stands within the line, and other programs would end it there')
         row = split_fields(line, form.delimiter)
         if len(row) != form.n_columns:
             return RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')

@@ -116,7 +116,8 @@ REASONS = [
     ('"",1,2', 'missing label'), ('nan,1,2', 'missing label'), ('"NA",1,2', 'missing label'),
     ('a,1,\0', 'binary data'), ('a,1_0,2', 'not a number'), ('"a,1,2', 'bad quotes'), ('"a"b,1,2', 'bad quotes'),
     ('a,0x10,2', 'not a number'), ('a,1 2,3', 'not a number'), ('a,"1,2",3', 'not a number'),
-    ('a,1,2\x00\x01', 'binary data'), ('a,1,2d5', 'not a number'),
+    ('a,1,2\x00\x01', 'binary data'), ('a,1,2d5', 'not a number'), ('a,1\r,2', 'carriage return'),
+    ('\ra,1,2', 'carriage return'),
 ]
 
 

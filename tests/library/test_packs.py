@@ -1,4 +1,6 @@
 """Packs: blocks of every kind come back bit for bit, other tools read them, and damage is found."""
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars
@@ -10,8 +12,10 @@ import scipy.sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import MAX_RECORD, PackParts, PackReader, PackWriter, count_record_rows, measure, sum_footer
+from mr_elm.rows.splits import SplitReader
 
 NAMES, CODES, WEIGHTS = ('x', 'ü z', '"\t\\'), np.array([1, 0, 2, 1, 1]), np.array([0.5, 1, 2, 1e300, 1e-300])
 DENSE = np.array([[-0.0, np.pi, 5e-324, 1e308], [1, 2, 3, 4], [0.1, 1e22, -1.5, 7], [0, 0, 0, 0], [9, 8, 7, 6]])
@@ -136,3 +140,24 @@ def test_names_stand_in_the_footer(tmp_path):
     write(tmp_path / 'p', [Block(DENSE)], names=['a', 'b', 'c', 'd'])
     assert b'"names": ["a", "b", "c", "d"]' in pq.read_metadata(tmp_path / 'p').metadata[b'mr_elm']
     assert pq.read_schema(tmp_path / 'p').field('x').type == pa.list_(pa.field('element', pa.float64(), False), 4)
+
+
+@pytest.mark.parametrize('kind', ['pack', 'parquet'])
+def test_what_a_reader_holds_depends_on_the_row_group_not_on_the_file(kind, tmp_path):
+    X, n_groups, path = np.random.default_rng(0).standard_normal((4096, 60)), 16, str(tmp_path / 'p')
+    if kind == 'pack':
+        write(tmp_path / 'p', [Block(X)] * n_groups)
+    else:
+        table = pa.table({f'x{j}': column for j, column in enumerate(X.T)})
+        pq.write_table(pa.concat_tables([table] * n_groups), path, row_group_size=len(X), use_dictionary=False)
+    plan = plan_inputs([path], RowOptions(labelled=False), closed=False)
+    usual, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        reader, chunks = SplitReader(plan.to_json(), None, True, len(X)).open(0, 0, plan.size, lambda n: None)
+        assert sum(map(len, reader.blocks(chunks))) == n_groups * len(X)
+        assert pool.max_memory() + tracemalloc.get_traced_memory()[1] < 6 * X.nbytes
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(usual)

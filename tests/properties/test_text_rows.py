@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from properties.texts import damage, files
 from reference import rows as twin
@@ -103,6 +103,7 @@ def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data
 
 
 @given(files, st.sampled_from([',', ';', '\t']), st.integers(2, 5))
+@example(b'0,0\n\r0,0\n', ',', 2)
 def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
     rows, rejected, _ = read(data, RowOptions('csv', delimiter, '.', n_columns=n_columns))
     lines = [line for line in split_chunk(data, True) if line and not line.isspace()]
@@ -114,6 +115,8 @@ def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
 @settings(max_examples=300)
 @given(files, st.sampled_from([',', ';', '\t']), st.integers(1, 5), st.sampled_from([None, 0, 1]),
        st.sampled_from([None, None, 2]), st.booleans(), st.booleans())
+@example(b'0,0\n\n\r\r\n', ',', 2, None, None, False, True)
+@example(b'1,"a\nb",2\n3,4,5\r6,7,8\n', ',', 3, 0, None, False, True)
 def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, label, weight, header, table):
     label, weight = (None if j is None or j >= n_columns else j for j in (label, weight))
     form = RowOptions('csv', delimiter, '.', n_columns=n_columns, label_column=label, weight_column=weight,

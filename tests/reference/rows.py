@@ -62,7 +62,7 @@ def quoted_field(line, i, delimiter):
 def csv_row(line, delimiter, n_columns):
     """Return (label, list of numbers) of a line with its label first; ValueError when it cannot be used."""
     fields = csv_fields(line, delimiter)
-    if len(fields) != n_columns or '\0' in line:
+    if len(fields) != n_columns or '\0' in line or '\r' in line.removesuffix('\r'):
         raise ValueError(line)
     return label(fields[0]), [number(text) for text in fields[1:]]
 
