@@ -1,5 +1,4 @@
-"""Read the times and the children of processes from /proc."""
-from pathlib import Path
+"""Read the times of processes from /proc."""
 
 
 def read_start_time(pid: int) -> int | None:
@@ -21,8 +20,3 @@ def read_fields(pid: int) -> list[str] | None:
             return stream.read().rpartition(')')[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-
-
-def list_children(pid: int) -> list[int]:
-    """List the processes that a process has started; none where there is no /proc."""
-    return [int(number) for path in Path(f'/proc/{pid}/task').glob('*/children') for number in path.read_text().split()]

@@ -4,8 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from mr_elm.processes import list_children
+from pathlib import Path
 
 
 class Terminated(KeyboardInterrupt):
@@ -27,8 +26,9 @@ def terminable() -> Iterator[None]:
     def terminate(number: int, frame: object) -> None:
         if os.getpid() == owner:
             raise Terminated
-        for child in list_children(os.getpid()):
-            os.kill(child, signal.SIGTERM)
+        for path in Path('/proc/self/task').glob('*/children'):
+            for child in path.read_text().split():
+                os.kill(int(child), signal.SIGTERM)
         os._exit(128 + signal.SIGTERM)
 
     before = signal.signal(signal.SIGTERM, terminate)

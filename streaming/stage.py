@@ -2,6 +2,7 @@
 import argparse
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from mrjob.job import MRJob
 from mrjob.protocol import RawValueProtocol
@@ -34,6 +35,7 @@ from mr_elm.typing import Rows
 Pair = tuple[str, Any]  # key and value
 Place = list[int]  # of a row: file number, split start, ordinal
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
+PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 TASKS = {'--mapper', '--combiner', '--reducer'}
 STANDARD_INPUT = 'standard input'  # the name of the file whose rows a user pipes
 
@@ -94,6 +96,12 @@ class MRRows(MRJob):
                                 nargs=1 if action.nargs is None else action.nargs)
         parser.parse_known_args(argv)
         return found
+
+    @staticmethod
+    def shell_proof(words: Iterable[Any]) -> list[Any]:
+        """Write words for a task without the marks of a shell, and of Hadoop Streaming, which knows no escapes."""
+        return [word if not isinstance(word, str) or PLAIN.fullmatch(word) else f'%{quote(word, safe="")}'
+                for word in words]
 
     def note_option(self, names: Sequence[str]) -> str:
         """Note an option that was just added as one of the stage; returns its destination."""

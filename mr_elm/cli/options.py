@@ -7,10 +7,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from textwrap import fill
 from typing import Any
-
-from mrjob.job import MRJob
 
 from mr_elm.cli import Elsewhere, suggest
 from mr_elm.cli.examples import examples_of, usage_of
@@ -115,7 +114,7 @@ class Parser(argparse.ArgumentParser):
 
     def separate(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
         """Separate our tokens from mrjob's."""
-        theirs, own, passed = count_values(), [], []
+        own, passed = [], []
         tokens = iter(argv)
         for token in tokens:
             name = token.partition('=')[0]
@@ -126,9 +125,9 @@ class Parser(argparse.ArgumentParser):
                 own += self.take_value(token, tokens)
             elif name in REFUSED:
                 self.error(f'{name}: mr-elm does not take this option{REFUSED[name]}')
-            elif name in theirs:
-                passed += [token, *([] if '=' in token else self.take(theirs[name], tokens, name))]
-            elif token[:2] in theirs and len(token) > 2 and not token.startswith('--'):
+            elif name in count_values():
+                passed += [token, *([] if '=' in token else self.take(count_values()[name], tokens, name))]
+            elif token[:2] in count_values() and len(token) > 2 and not token.startswith('--'):
                 passed += [token[:2], token[2:]]
             elif token.startswith('--'):
                 self.error(f'unrecognized arguments: {name}{suggest(name, self._option_string_actions)}')
@@ -175,8 +174,10 @@ REFUSED = {'-o': f', the output folder of a job is {OUTPUT_DIR}', **dict.fromkey
      '--no-output', '--deprecated'), '')}
 
 
+@cache
 def count_values() -> dict[str, int]:
     """Map each option of mrjob to the number of values it takes."""
+    from mrjob.job import MRJob  # its import takes as long as numpy's
     return {name: 1 if action.nargs is None else int(action.nargs)
             for name, action in MRJob(args=[]).arg_parser._option_string_actions.items()}
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from mr_elm.engines.copies import LocalCopies
-from mr_elm.engines.pool import Pool
+from mr_elm.engines.pool import Pool, perform
 from mr_elm.engines.progress import Stage
 from mr_elm.engines.tasks import (
     Pair,
@@ -23,13 +24,11 @@ from mr_elm.engines.tasks import (
     run_map,
     run_reduce,
     sort_pairs,
-    write_map,
 )
-from mr_elm.engines.trace import Times, account, trace_job
+from mr_elm.engines.trace import account, trace_job
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
-from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 
@@ -38,185 +37,106 @@ REDUCES = 2  # reduce tasks for each process: their keys take unequal time
 
 @dataclass(frozen=True)
 class Reduced(Finished):
-    """Give access to pairs that are reduced as they are read: no text stands between reducer and driver."""
+    """Give access to pairs that are reduced as they are read, once: no text stands between reducer and driver."""
 
     read_pairs: Callable[[], Iterator[Pair]] = lambda: iter(())
 
     def all_pairs(self) -> Iterator[Pair]:
-        """Yield the pairs, once."""
+        """Yield the pairs."""
         return self.read_pairs()
-
-    def lines(self, accounts: Accounts) -> Iterator[bytes]:
-        """Yield all lines that the wire would carry; `accounts` takes the records about the input among them."""
-        write = self.job_class.OUTPUT_PROTOCOL().write
-        yield from self.job_class.watch((write(*pair) + b'\n' for pair in self.read_pairs()), accounts.take)
 
 
 @dataclass
 class Job:
-    """Run a job of a stage, and keep account of its tasks.
+    """Run the tasks of a job, and keep account of them.
 
-    stage : made with the options of the job. words : these options. tasks : the splits of each map task.
-    output : the folder for its output. keeps : whether the user wants to have that.
-    progress : hears how far the tasks are.
+    stage : made with the options of the job, `words`. tasks : the splits of each map task.
+    folder, output : where map tasks and reduce tasks write. progress : hears how far the tasks are.
     """
 
     stage: Any
     words: list[str]
     tasks: list[list[list[int]]]
+    folder: str
     output: str
-    keeps: bool
     progress: Stage
-    maps: Times = field(default_factory=list)
-    reduces: Times = field(default_factory=list)
-    shuffled: int = 0
-    written: int = 0
+    times: list[tuple[str, float, float, int]] = field(default_factory=list)  # kind, begin, end, bytes of each task
 
-    @property
-    def name(self) -> str:
-        """Return the name of the stage."""
-        return type(self.stage).__name__
-
-    def part(self, number: int) -> str:
-        """Return the path of a part of the output."""
-        return os.path.join(self.output, f'part-{number:05d}')
-
-    def run_here(self) -> Finished:
-        """Run the tasks in this process: the output, whose pairs are reduced when they are read."""
-        if is_map_only(self.stage):
-            for number, splits in enumerate(self.tasks):
-                with self.task('map', number, splits):
-                    write_map(self.stage, splits, self.part(number), self.progress)
-                self.written += os.path.getsize(self.part(number))
-            return Finished(type(self.stage), self.output)
+    def run_in_memory(self) -> Finished:
+        """Run the tasks in this process; the one reduce task runs while the driver reads its pairs."""
         pairs: list[Pair] = []
         for number, splits in enumerate(self.tasks):
-            with self.task('map', number, splits):
+            with self.name_errors(name_task('map', number, splits)):
+                begin, first = time.time(), len(pairs)
                 pairs += map(carry, run_map(self.stage, splits, self.progress))
-        if self.keeps:
-            _, write = self.stage.pick_protocols(0, 'reducer')
-            with open(self.part(0), 'wb') as stream:
-                stream.writelines(write(*pair) + b'\n' for pair in self.reduce_here(pairs))
-            return Finished(type(self.stage), self.output)
-        return Reduced(type(self.stage), self.output, read_pairs=lambda: self.reduce_here(pairs))
+                self.times.append(('map', begin, time.time(), sum(map(measure_pair, pairs[first:]))))
+        return Reduced(type(self.stage), self.output, read_pairs=lambda: self.reduce(pairs))
 
-    def reduce_here(self, pairs: list[Pair]) -> Iterator[Pair]:
-        """Yield the pairs of the one reduce task."""
-        self.shuffled = sum(map(measure_pair, pairs))
-        self.progress.begin_reduce(self.shuffled)
-        with self.task('reduce', 0):
+    def reduce(self, pairs: list[Pair]) -> Iterator[Pair]:
+        """Yield the pairs of the reduce task."""
+        begin, size = time.time(), 0
+        self.progress.begin_reduce(sum(map(measure_pair, pairs)))
+        with self.name_errors(name_task('reduce', 0)):
             for pair in map(carry, run_reduce(self.stage, sort_pairs(pairs), self.progress)):
-                self.written += measure_pair(pair)
+                size += measure_pair(pair)
                 yield pair
+        self.times.append(('reduce', begin, time.time(), size))
 
-    @contextmanager
-    def task(self, kind: str, number: int, splits: Sequence[list[int]] = ()) -> Iterator[None]:
-        """Keep the times of a task of this process, and name it when it fails. Raises TaskError."""
-        times = self.maps if kind == 'map' else self.reduces
-        begin = time.time()
-        try:
-            yield
-        except GeneratorExit:
-            raise
-        except Exception as error:
-            raise TaskError(f'{self.name}: {type(error).__name__}: {error} ({name_task(kind, number, splits)})'
-                            ) from error
-        finally:
-            times.append((begin, time.time()))
+    def run_in_files(self, pool: Pool | None, n_processes: int) -> Finished:
+        """Run the tasks in a pool, or in this process: they write files."""
+        parts = [os.path.join(self.output, f'part-{number:05d}')
+                 for number in range(max(len(self.tasks), REDUCES * n_processes))]
+        finished = Finished(type(self.stage), self.output)
+        if is_map_only(self.stage):
+            self.run_all(pool, n_processes, 'map', self.tasks, parts)
+            return finished
+        paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
+        answers = self.run_all(pool, n_processes, 'map', self.tasks, paths)
+        self.progress.begin_reduce(sum(map(os.path.getsize, paths)))
+        indexes = [answer['done'] for answer in answers]
+        self.run_all(pool, n_processes, 'reduce', plan_reduces(zip(paths, indexes, strict=True),
+                                                               REDUCES * n_processes), parts)
+        return finished
 
-    def run_in(self, pool: Pool, n_processes: int) -> Finished:
-        """Run the tasks in processes of a pool: the output, in parts."""
-        folder = None if is_map_only(self.stage) else tempfile.TemporaryDirectory(prefix='mr_elm-')
-        try:
-            paths = [self.part(number) if folder is None else os.path.join(folder.name, str(number))
-                     for number in range(len(self.tasks))]
-            answers = self.run_all(pool, n_processes, 'map', self.tasks, paths, self.maps)
-            sizes = [answer['size'] for answer in answers]
-            if folder is None:
-                self.written = sum(sizes)
-                return Finished(type(self.stage), self.output)
-            self.shuffled = sum(sizes)
-            self.progress.begin_reduce(self.shuffled)
-            runs = plan_reduces(zip(paths, (answer['done'] for answer in answers), strict=True),
-                                REDUCES * n_processes)
-            parts = [self.part(number) for number in range(len(runs))]
-            answers = self.run_all(pool, n_processes, 'reduce', runs, parts, self.reduces)
-            self.written = sum(answer['size'] for answer in answers)
-            return Finished(type(self.stage), self.output)
-        finally:
-            if folder is not None:
-                folder.cleanup()
-
-    def run_all(self, pool: Pool, n_processes: int, kind: str, work: list, paths: list[str],
-                times: Times) -> list[dict[str, Any]]:
-        """Run all map tasks, or all reduce tasks, and keep their times; returns the answers."""
+    def run_all(self, pool: Pool | None, n_processes: int, kind: str, work: list,
+                paths: list[str]) -> list[dict[str, Any]]:
+        """Run all map tasks, or all reduce tasks: their answers, see `pool.perform`. None : in this process."""
         stage = [*name_stage(type(self.stage)), self.words]
         requests = [{'task': name_task(kind, number, part if kind == 'map' else ()), 'stage': stage, 'kind': kind,
-                     'work': part, 'path': path}
-                    for number, (part, path) in enumerate(zip(work, paths, strict=True))]
-        try:
-            answers = pool.run_all(requests, n_processes, self.progress)
-        except TaskError as error:
-            raise TaskError(f'{self.name}: {error}') from None
-        times += [tuple(answer['times']) for answer in answers]
+                     'work': part, 'path': path} for number, (part, path) in enumerate(zip(work, paths, strict=False))]
+        if pool is None:
+            answers = list(map(self.perform, requests))
+        else:
+            with self.name_errors():
+                answers = pool.run_all(requests, n_processes, self.progress)
+        self.times += [(kind, *answer['times']) for answer in answers]
         return answers
 
+    def perform(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run a task in this process."""
+        with self.name_errors(request['task']):
+            return perform(self.stage, request, self.progress)
 
-def name_task(kind: str, number: int, splits: Sequence[list[int]] = ()) -> str:
+    @contextmanager
+    def name_errors(self, task: str = '') -> Iterator[None]:
+        """Name the stage, and a task of this process, in what is raised inside. Raises TaskError."""
+        name = type(self.stage).__name__
+        try:
+            yield
+        except TaskError as error:
+            raise TaskError(f'{name}: {error}') from None
+        except Exception as error:
+            raise TaskError(f'{name}: {type(error).__name__}: {error} ({task})') from error
+
+
+def name_task(kind: str, number: int, splits: Iterable[list[int]] = ()) -> str:
     """Name a task and its splits, for people."""
     places = ', '.join(f'file {file} from byte {start}' for file, start, _ in splits)
     return f'{kind} task {number}' + (f', split {places}' if places else '')
 
 
 @dataclass(frozen=True)
-class Here(LocalCopies):
-    """Run jobs on this machine."""
-
-    name = 'inline'
-
-    @contextmanager
-    def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
-        """Run a job; the context's value is its `Finished` output, which vanishes at the end."""
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-            plan_path = write_json(os.path.join(folder, 'plan.json'), self.copy_inputs(plan).to_json())
-            words = ['--no-conf', '--plan', plan_path, *arguments]
-            job_stage = job_class(args=words)
-            n_processes = self.count_processes(plan, job_stage)
-            kept = job_stage.options.output_dir or self.stage_output(job_class)
-            output = kept or os.path.join(folder, 'output')
-            os.makedirs(output)
-            tasks = plan_splits(plan, plan.n_tasks or self.wanted_maps or n_processes)
-            with self.reporter.stage(stage, plan.size, None, plan.n_rows) as progress:
-                job = Job(job_stage, words, tasks, output, kept is not None, progress)
-                with trace_job(self, job, stage, plan.size):
-                    finished = self.run_tasks(job, n_processes)
-                    demand_unchanged(plan)
-                    yield finished
-
-    def count_processes(self, plan: InputPlan, stage: Any) -> int:
-        """Return in how many processes the tasks of a job run; 1 is this one."""
-        return 1
-
-    def run_tasks(self, job: Job, n_processes: int) -> Finished:
-        """Run the tasks of a job."""
-        return job.run_here()
-
-    def task_times(self, running: Job) -> dict[str, object]:
-        """Put together what is known of the tasks of a job."""
-        return account(running.maps, running.reduces, running.shuffled, running.written)
-
-
-class Inline(Here):
-    """Run tasks one after another in this process."""
-
-    @property
-    def n_maps(self) -> int:
-        """Return how many map tasks to plan: one, unless mapreduce.job.maps is set."""
-        return self.wanted_maps or 1
-
-
-@dataclass(frozen=True)
-class Local(Here):
+class Local(LocalCopies):
     """Run tasks in processes on the cores of this machine.
 
     jobs : how many processes at most, or None: MR_ELM_JOBS, or all cores.
@@ -228,11 +148,50 @@ class Local(Here):
 
     jobs: int | None = None
     memory: float | None = None
-    small: int = 0
+    small: float = 0
+
+    @contextmanager
+    def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
+        """Run a job; the context's value is its `Finished` output, which vanishes at the end."""
+        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+            words = ['--no-conf', '--plan', write_json(os.path.join(folder, 'plan.json'),
+                                                       self.copy_inputs(plan).to_json()), *arguments]
+            job_stage = job_class(args=words)
+            kept = job_stage.options.output_dir or self.stage_output(job_class)
+            output = kept or os.path.join(folder, 'output')
+            os.makedirs(output)
+            n_processes = self.count_processes(plan, job_stage)
+            tasks = plan_splits(plan, plan.n_tasks or self.wanted_maps or n_processes)
+            with self.reporter.stage(stage, plan.size, None, plan.n_rows) as progress:
+                job = Job(job_stage, words, tasks, folder, output, progress)
+                with trace_job(self, job, stage, plan.size):
+                    if n_processes > 1 or not self.small:
+                        finished = job.run_in_files(self.pool, n_processes)
+                    elif kept or is_map_only(job_stage):
+                        finished = job.run_in_files(None, 1)
+                    else:
+                        finished = job.run_in_memory()
+                    demand_unchanged(plan)
+                    yield finished
+
+    def task_times(self, running: Job) -> dict[str, object]:
+        """Put together what is known of the tasks of a job."""
+        maps, reduces = ([times[1:] for times in running.times if times[0] == kind] for kind in ('map', 'reduce'))
+        mapped, reduced = sum(times[2] for times in maps), sum(times[2] for times in reduces)
+        return account([times[:2] for times in maps], [times[:2] for times in reduces], mapped if reduces else 0,
+                       reduced if reduces else mapped)
+
+    def count_processes(self, plan: InputPlan, stage: Any) -> int:
+        """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""
+        if plan.size < self.small:
+            return 1
+        n_bytes = stage.task_bytes
+        fitting = int(self.memory * 1e6 // n_bytes) if self.memory and n_bytes else self.n_processes
+        return max(1, min(fitting, self.n_processes))
 
     @property
     def n_processes(self) -> int:
-        """Return how many processes there may be. Raises ValueError when MR_ELM_JOBS is no number."""
+        """Return how many processes there may be. Raises ValueError when the user's number is none."""
         if self.jobs is not None:
             return self.jobs
         for name, text in ('--num-cores', self.option('--num-cores')), ('MR_ELM_JOBS', os.environ.get('MR_ELM_JOBS')):
@@ -242,14 +201,14 @@ class Local(Here):
                 return int(text)
         return os.cpu_count() or 1
 
-    def prepare(self, inputs: Iterable[str]) -> None:
-        """Raise ValueError where the number of processes is none."""
-        _ = self.n_processes
-
     @property
     def n_maps(self) -> int:
         """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a process."""
         return self.wanted_maps or self.n_processes
+
+    def prepare(self, inputs: Iterable[str]) -> None:
+        """Raise ValueError where the number of processes is none."""
+        _ = self.n_processes
 
     @cached_property
     def pool(self) -> Pool:
@@ -262,16 +221,16 @@ class Local(Here):
             self.pool.close()
         super().__exit__(kind, error, trace)
 
-    def count_processes(self, plan: InputPlan, stage: Any) -> int:
-        """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""
-        if plan.size < self.small:
-            return 1
-        n_bytes = stage.task_bytes
-        fitting = int(self.memory * 1e6 // n_bytes) if self.memory and n_bytes else self.n_processes
-        return max(1, min(fitting, self.n_processes))
 
-    def run_tasks(self, job: Job, n_processes: int) -> Finished:
-        """Run the tasks of a job in the pool, or here where the rows are few."""
-        if n_processes == 1 and self.small:
-            return job.run_here()
-        return job.run_in(self.pool, n_processes)
+@dataclass(frozen=True)
+class Inline(Local):
+    """Run tasks one after another in this process."""
+
+    name = 'inline'
+
+    small: float = inf
+
+    @property
+    def n_processes(self) -> int:
+        """Return one: this process."""
+        return 1

@@ -1,12 +1,9 @@
 """Use mrjob 0.7.4 on clusters where it offers no public name: all private names stand here, and setup.cfg pins it."""
 from __future__ import annotations
 
-import re
 from typing import Any
-from urllib.parse import quote
 
 RUNTIME_ROLE = 'ExecutionRoleArn'  # as Amazon calls it
-PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 
 
 def protect_words(job: Any) -> None:
@@ -15,15 +12,10 @@ def protect_words(job: Any) -> None:
 
     def protect() -> dict[str, Any]:
         kwargs = collect()
-        kwargs['extra_args'] = [shell_proof(word) if isinstance(word, str) else word for word in kwargs['extra_args']]
+        kwargs['extra_args'] = job.shell_proof(kwargs['extra_args'])
         return kwargs
 
     job._non_option_kwargs = protect
-
-
-def shell_proof(argument: str) -> str:
-    """Write an argument without what Hadoop Streaming, which knows no escapes, or a shell would take for a mark."""
-    return argument if PLAIN.fullmatch(argument) else f'%{quote(argument, safe="")}'
 
 
 class GivenFolder:
@@ -36,8 +28,7 @@ class GivenFolder:
 class TagsAndRoles:
     """Mix into EMRJobRunner: make clusters with their tags, and run steps with a runtime role.
 
-    mrjob adds tags to a cluster that exists, which AmazonEMRServicePolicy_v2 takes too late. It knows no runtime roles:
-    the role is a parameter of clusters, ExecutionRoleArn, that is taken for steps.
+    mrjob adds tags too late for AmazonEMRServicePolicy_v2, and knows no runtime role: it is a parameter of clusters.
     """
 
     def _cluster_kwargs(self: Any, persistent: bool = False) -> dict[str, Any]:

@@ -38,13 +38,13 @@ class MRJobRunner(LocalCopies):
             plan = self.copy_inputs(plan)
             path = write_json(os.path.join(folder, 'plan.json'), plan.to_json())
             conf = conf_arguments(self.arguments)
-            if conf:  # mrjob would name a folder by the microsecond, which two drivers may share
+            if conf:  # its folder has the logs of tasks; a name by the microsecond might be shared by two drivers
                 conf += ['--local-tmp-dir', folder]
             job = job_class(args=['-r', self.runner, *conf, '--no-bootstrap-mrjob', *self.arguments,
                                   *task_environment(), '--plan', path, *arguments,
                                   *plan_tasks(plan, plan.n_tasks or self.n_maps, folder)])
             with job.make_runner() as running, hear_errors() as errors:
-                with self.reporter.stage(stage, plan.size):
+                with self.reporter.stage(stage, plan.size, folder, plan.n_rows):
                     try:
                         running.run()
                     except StepFailedException as error:

@@ -20,10 +20,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import lru_cache
 from typing import IO, Any
 
 from mr_elm.engines.progress import Listener
-from mr_elm.engines.tasks import DEAF, import_stage, write_map, write_reduce
+from mr_elm.engines.tasks import import_stage, write_map, write_reduce
 from mr_elm.errors import TaskError
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
@@ -164,32 +165,21 @@ class Reports(Listener):
         return counts
 
 
-class Stages:
-    """Make the stage of a request; the one before is kept, as the tasks of a job have the same."""
+def perform(stage: Any, request: dict[str, Any], listener: Listener) -> dict[str, Any]:
+    """Run a task of a stage.
 
-    def __init__(self) -> None:
-        self.stage: list[Any] = []
-        self.job: Any = None
-
-    def find(self, stage: list[Any]) -> Any:
-        """Return the stage: [module, name, words]."""
-        if stage != self.stage:
-            module, name, words = stage
-            self.stage, self.job = [], None  # not two at a time
-            self.job = import_stage(module, name)(args=words)
-            self.stage = stage
-        return self.job
-
-
-def perform(request: dict[str, Any], stages: Stages, listener: Listener = DEAF) -> dict[str, Any]:
-    """Run a task.
-
-    request : stage, [module, name, words]; kind, map or reduce; work, the splits or the runs; path of the output.
-    Returns done, what the task has returned; times, when it began and ended; size, the bytes that it wrote.
+    request : kind, map or reduce; work, the splits or the runs; path of the output.
+    Returns done, what the task has returned; times, when it began and ended, and the bytes that it wrote.
     """
     begin = time.time()
-    done = WORK[request['kind']](stages.find(request['stage']), request['work'], request['path'], listener)
-    return {'done': done, 'times': (begin, time.time()), 'size': os.path.getsize(request['path'])}
+    done = WORK[request['kind']](stage, request['work'], request['path'], listener)
+    return {'done': done, 'times': (begin, time.time(), os.path.getsize(request['path']))}
+
+
+@lru_cache(maxsize=1)
+def make_stage(module: str, name: str, *words: str) -> Any:
+    """Make a stage, which all tasks of a job use."""
+    return import_stage(module, name)(args=list(words))
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
@@ -198,11 +188,11 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         answers.write(json.dumps(answer).encode() + b'\n')
         answers.flush()
 
-    stages = Stages()
     for request in listen(requests):
         reports = Reports(write)
         try:
-            answer = perform(request, stages, reports)
+            module, name, words = request['stage']
+            answer = perform(make_stage(module, name, *words), request, reports)
         except BaseException as error:
             if not isinstance(error, Exception):
                 traceback.print_exc()

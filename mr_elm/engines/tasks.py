@@ -152,5 +152,3 @@ def name_stage(job_class: type) -> tuple[str, str]:
 def import_stage(module: str, name: str) -> Callable:
     """Return the class of a stage."""
     return getattr(import_module(module), name)
-
-

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from mr_elm.engines import make_engine
-from mr_elm.engines.mrjob_private import shell_proof
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
@@ -185,6 +184,7 @@ def test_a_job_reads_every_row_once_whatever_the_splits(write, n):
 @pytest.mark.parametrize('word', [
     '', '%', '%41', "it's", '"', 'a b', '$(touch x); `x`', '\\', '\t*?[1]{2}', 'é', '/a.npz'])
 def test_an_argument_has_no_marks_on_its_way_and_is_the_same_at_its_end(word):
-    assert not set(shell_proof(word)) & set(' \t\'"\\$`;&|<>*?[]{}()#!~')
-    assert as_meant(['--mapper', shell_proof(word)]) == ['--mapper', word]
+    [proof] = MRRows.shell_proof([word])
+    assert not set(proof) & set(' \t\'"\\$`;&|<>*?[]{}()#!~')
+    assert as_meant(['--mapper', proof]) == ['--mapper', word]
     assert as_meant([word]) == [word]  # a driver's own

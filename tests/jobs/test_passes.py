@@ -12,7 +12,7 @@ import pytest
 
 from mr_elm.arithmetic import describe_blas
 from mr_elm.engines import here, make_engine
-from mr_elm.engines.here import Here
+from mr_elm.engines.here import Local
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.passes.data_set import DataSet, whole_descriptions
@@ -75,7 +75,7 @@ def jobs(monkeypatch, rows):
         def before(self, number, action):
             self.n_started, self.number, self.action = 0, number, action
 
-    jobs, run_job = Jobs(), Here.run_job
+    jobs, run_job = Jobs(), Local.run_job
 
     def run(engine, job_class, plan, *others):
         if str(rows) in [file.path for file in plan.files]:
@@ -84,7 +84,7 @@ def jobs(monkeypatch, rows):
             jobs.n_started += 1
         return run_job(engine, job_class, plan, *others)
     jobs.before(None, None)
-    monkeypatch.setattr(Here, 'run_job', run)
+    monkeypatch.setattr(Local, 'run_job', run)
     return jobs
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from reference.files import GOOD
+from reference.local_stages import list_children
 
 from mr_elm.engines import make_engine
 from mr_elm.engines.mrjob_runner import conf_arguments
-from mr_elm.processes import list_children
 
 
 def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):

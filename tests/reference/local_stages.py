@@ -2,6 +2,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows
@@ -56,3 +57,9 @@ class MRChatty(MRRows):
     def map_block(self, block, place):
         print('a word of a task')
         yield make_key('place', *place), {'pid': os.getpid(), 'word': self.options.word}
+
+
+def list_children(process):
+    """List the processes that a process has started."""
+    return [int(number) for path in Path(f'/proc/{process}/task').glob('*/children')
+            for number in path.read_text().split()]
