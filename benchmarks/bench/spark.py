@@ -2,6 +2,8 @@
 
 All are timed by wall clock. Where no whole command is timed, Spark has been started before, as in a notebook.
 """
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple
@@ -47,6 +49,7 @@ class Session:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder, self.stack = Path(folder), ExitStack()
+        os.environ.setdefault('PYSPARK_PYTHON', sys.executable)  # for what is written by hand
         words = '--master', MASTER, '-D', 'spark.driver.memory=4g', '-D', f'spark.executorEnv.PYTHONPATH={ROOT}'
         self.engines = [self.stack.enter_context(make_engine(*options)) for options in (
             ('spark', words), ('local', HERE))]
@@ -59,9 +62,11 @@ class Session:
     @cache  # noqa: B019 - lives as long as the program
     def arrays(self, packed: Path) -> list[str]:
         """Write the rows of a packed folder as an array for each core; the paths."""
-        file, = plan_inputs([str(packed)], RowOptions()).files
-        parts = PackParts(file.path, file.path)
-        X = np.concatenate([block.X for _, block in parts.read(range(len(parts.sizes)), file.format, BLOCK_ROWS)])
+        blocks: list[Floats] = []
+        for file in plan_inputs([str(packed)], RowOptions()).files:
+            parts = PackParts(file.path, file.path)
+            blocks += (block.X for _, block in parts.read(range(len(parts.sizes)), file.format, BLOCK_ROWS))
+        X = np.concatenate(blocks)
         paths = [str(self.folder / f'{len(X)}-{number}.npy') for number in range(CORES)]
         for path, part in zip(paths, np.array_split(X, CORES), strict=True):
             np.save(path, part)
