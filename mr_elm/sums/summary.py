@@ -127,7 +127,7 @@ class Summary:
 
     @classmethod
     def of_manifest(cls, manifest: Mapping[str, Any]) -> Summary:
-        """Read the manifest of a pack; see `rows.manifest`."""
+        """Read the manifest of a pack; see `rows.packs`."""
         statistics: dict[str, Any] = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
                                       for name, text in manifest['statistics'].items()}
         encoding = manifest.get('encoding')
