@@ -63,6 +63,9 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
         numbers, ones = (from_lists(columns[name]) if name in columns else np.empty((len(batch), 0), kind)
                          for name, kind in (('numbers', float), ('ones', np.int32)))
         demand_positions(ones, -1, facts['columns'])
+        demand_positions(np.array(facts['number_columns'], int), 0, facts['columns'])
+        if numbers.shape[1] != len(facts['number_columns']):
+            raise ValueError(f'expected {len(facts["number_columns"])} numbers a row, found {numbers.shape[1]}')
         X = EncodedRows(numbers.astype(float, copy=False), tuple(facts['number_columns']), ones, facts['columns'])
     else:
         X = from_lists(columns['x']).astype(float, copy=False)

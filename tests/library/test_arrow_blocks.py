@@ -80,3 +80,10 @@ def test_a_batch_whose_lists_end_outside_their_items_is_refused():
     wrong = pa.Array.from_buffers(batch['value'].type, 3, [None, pa.py_buffer(ends)], children=[batch['value'].values])
     with pytest.raises(ValueError):
         back(batch.set_column(1, batch.schema.field('value'), wrong))
+
+
+@pytest.mark.parametrize('positions', [[], [0, 1], [7], ['a']])
+def test_numbers_of_an_encoded_table_have_a_position_each(positions):
+    batch = to_batch(Block(EncodedRows(np.ones((1, 1)), (0,), np.array([[1]], np.int32), 3)))
+    with pytest.raises(ValueError):
+        from_batch(batch, {'columns': 3, 'number_columns': positions})
