@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from reference.commands import elm, succeed
 
+from benchmarks.scaling.__main__ import main as scaling
 from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
 from mr_elm.engines.cluster import Cluster
@@ -82,8 +83,9 @@ def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed,
     assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
 
 
-def test_the_cost_is_read_from_the_logs(packed, here):
-    found = json.loads(here('cost', '--counters', *packed, '--instances', 2, '--price', 1, '--json'))
+def test_the_cost_is_read_from_the_logs(packed):
+    found = json.loads(succeed(elm('cost', '--counters', *packed, '--instances', 2, '--price', 1, '--json',
+                                   main=scaling)))
     assert (found['jobs'], found['rows']) == (2, 1500) and 0 < found['core_hours'] < 1 and found['dollars'] > 0
 
 
