@@ -95,8 +95,9 @@ def perform(argv: Sequence[str]) -> int | None:
 def suggest(word: str, known: Iterable[str]) -> str:
     """Ask whether the known word that is most like this one was meant; '' where none is like it."""
     from difflib import get_close_matches
-    close = get_close_matches(word, list(known), n=1, cutoff=0.7)
-    return f' (did you mean {close[0]}?)' if close else ''
+    names = {name.lstrip('-'): name for name in known}
+    close = get_close_matches(word.lstrip('-'), list(names), n=1, cutoff=0.75)
+    return f' (did you mean {names[close[0]]}?)' if close else ''
 
 
 def drop_output() -> None:
