@@ -41,6 +41,9 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = usual_width(rows[header:])
     names = tuple(rows[0]) if header else None
+    if names and names[0].lower() == 'sep=':
+        raise DataFormatError(f'{path}: expected names of columns or a row in the first line, found {lines[0]!r}: '
+                              'leave this line out, it only tells Excel the delimiter')
     if names and len(names) != n_columns:
         hint = '--header no reads the first line as a row'
         if len(names) == n_columns - 1:

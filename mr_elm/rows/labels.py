@@ -109,7 +109,10 @@ def check_target(text: str, k: int, form: RowOptions) -> None:
         raise RowError(f'missing {what}', f'{who} {explain_missing(text)}')
     number = read_number(text)
     if number is None:
-        raise RowError(f'{what} is not a number', f'{who} is {quote(text)}, and regression needs a number')
+        hint = ''
+        if not form.targets and form.label_name is not None:
+            hint = f' (the label is column {form.label_name!r}: name another one with --label-column)'
+        raise RowError(f'{what} is not a number', f'{who} is {quote(text)}, and regression needs a number{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'{who} is {quote(text)}')
 

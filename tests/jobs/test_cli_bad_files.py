@@ -30,6 +30,8 @@ BAD = {  # name: (content, what the message holds)
     'pair.libsvm': (SPARSE + '1 1:3 x:2\n', 'line 41: bad index'),
     'no-label.libsvm': (SPARSE + '1:3 2:4\n', 'line 41: missing label'),
     'many.csv': (''.join(f'{i / 7:.4f},{i % 5}\n' for i in range(60)), '--task regression'),
+    'excel.csv': ('sep=;\ny;a;b\n' + '1;2;3\n0;3;4\n' * 20, "found 'sep=;': leave this line out"),
+    'excel-two.csv': ('sep=;\ny;a\n' + '1;2\n0;3\n' * 20, "found 'sep=;': leave this line out"),
     'one-class.csv': ('1,2,3\n1,3,4\n' * 20, "every row has the label '1'"),
     'empty.csv': ('', 'the file is empty'), 'blank.csv': ('\n \n\n', 'the file is empty'),
     'header-only.csv': ('y,a,b\n', 'only a header line'), 'binary.csv': (bytes(range(256)) * 40, 'binary data'),

@@ -389,3 +389,10 @@ def test_an_estimator_warns_of_a_class_of_one_row():
     y = np.where(np.arange(1200) == 700, '?', np.where(X[:, 0] > 0, 'a', 'b'))
     with pytest.warns(UserWarning, match=r"found one row of the class '\?' \(row 700 of y\) among 1,200 rows"):
         ESVMClassifier(n_hidden=5).fit(X, y)
+
+
+def test_a_column_of_words_that_was_taken_for_the_target_is_named(elm, write, tmp_path):
+    path = write('names.csv', 'name,size,price\n' + ''.join(f'house {k},{k},{k * 2.5}\n' for k in range(40)))
+    done = elm('train', 'pesvm', path, '--task', 'regression', '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and "line 2: label is not a number: the label is 'house 0'" in done.err
+    assert "(the label is column 'name': name another one with --label-column)" in done.err
