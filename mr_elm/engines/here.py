@@ -45,6 +45,13 @@ class Reduced(Finished):
         """Yield the pairs."""
         return self.read_pairs()
 
+    def write(self) -> str:
+        """Write the pairs to a file of the folder, and return the folder."""
+        protocol = self.job_class.OUTPUT_PROTOCOL()
+        with open(os.path.join(self.folder, 'part-00000'), 'wb') as stream:
+            stream.writelines(protocol.write(*pair) + b'\n' for pair in self.read_pairs())
+        return self.folder
+
 
 @dataclass
 class Job:

@@ -40,6 +40,10 @@ class Finished:
             with store_of(path).open(path) as stream:
                 yield from self.job_class.watch(stream, accounts.take)
 
+    def write(self) -> str:
+        """Return the folder, where the output stands in files: another job may read them."""
+        return self.folder
+
     def parts(self) -> list[str]:
         """List the paths of the parts, sorted."""
         return [entry.path for entry in self.entries()]

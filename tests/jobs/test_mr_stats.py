@@ -145,7 +145,7 @@ def test_too_many_labels_in_any_one_task_are_one_error(write, n_labels, n_maps, 
 def test_a_data_set_whose_rows_are_all_bad_is_refused(write, n_maps):
     path = write('a.csv', '0,x\n1,y\n0,nan\n' * 9 + '1,inf\n')
     with pytest.raises(DataFormatError, match='expected rows, found none that can be used'):
-        summary_of(path, n_maps, {'header': 'no'}, bad_rows='skip')
+        summary_of(path, n_maps, {'header': False}, bad_rows='skip')
 
 
 def test_sparse_rows_without_any_feature_are_refused(write):
