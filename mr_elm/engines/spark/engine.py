@@ -159,7 +159,7 @@ class Spark(Engine):
         """
         plan = self.copy_inputs(plan)
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-            argv = ['--no-conf', '--planned-splits', '--plan',
+            argv = ['--no-conf', '--plan',
                     write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
             made = job_class(args=argv)
             target = made.options.output_dir or output

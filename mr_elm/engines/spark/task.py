@@ -56,8 +56,7 @@ class StageTask:
             for number in batch.column(0).to_pylist():
                 if sum(length for _, _, length in self.splits[number]) >= LARGE:
                     import_module('mr_elm.compiled')
-                text = io.BytesIO(json.dumps(self.splits[number]).encode())
-                with self.open('mapper', number, number, text) as stage:
+                with self.open('mapper', number, number, io.BytesIO()) as stage:
                     yield from make_batches(number // tasks_per_group, self.map(stage, number))
 
     def map_rows(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
@@ -84,7 +83,7 @@ class StageTask:
     def map(self, stage: Any, number: int) -> Iterator[bytes]:
         """Yield the lines of a map task."""
         _, write = stage.pick_protocols(0, 'mapper')
-        return self.report('mapper', number, (write(*pair) for pair in stage.map_pairs(())))
+        return self.report('mapper', number, (write(*pair) for pair in stage.map_splits(self.splits[number])))
 
     def reduce_groups(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
         """Run a reduce task over the sorted lines of some groups: its lines, marked by the next group."""
