@@ -22,7 +22,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import BLOCK_ROWS, Block
 from mr_elm.rows.encoded_rows import spread
-from mr_elm.rows.encoding import read_encoding
+from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions, add_stage_arguments
 from mr_elm.rows.sniff import sniff, take_first_lines
@@ -188,12 +188,15 @@ class MRRows(MRJob):
         """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
         self.ahead = next(read_whole_lines(self.stdin), b'')
         path = os.environ.get('mapreduce_map_input_file', STANDARD_INPUT)
-        options = RowOptions.of_arguments(self.options, labelled=not self.options.no_label,
-                              numeric_labels=self.options.task == 'regression', encoding=self.encoding,
-                              encode='auto' if self.TABLE else 'refuse')
         lines, blank_bytes = take_first_lines([self.ahead])
-        form = sniff(lines, path, options, blank_bytes) if lines else RowOptions('csv')
+        form = sniff(lines, path, self.row_options(self.encoding), blank_bytes) if lines else RowOptions('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
+
+    def row_options(self, encoding: Encoding | None) -> RowOptions:
+        """Return how rows are written, as the options of the stage say. encoding : what --column-encoding holds."""
+        return RowOptions.of_arguments(
+            self.options, labelled=not self.options.no_label, numeric_labels=self.options.task == 'regression',
+            encode='auto' if self.TABLE else 'refuse', encoding=encoding)
 
     def increment_counter(self, group: str, counter: str, amount: int = 1) -> None:
         """Tell the listener, or Hadoop, that so much more is done."""

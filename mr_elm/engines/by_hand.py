@@ -28,7 +28,6 @@ from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.listing import expand_patterns
-from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import store_of
 from mr_elm.signals import Terminated, terminable
 
@@ -128,8 +127,7 @@ def plan_data(job: Any, engine: Engine) -> DataSet:
     options = job.options
     if job.ADDS:
         return WrittenSums(plan_sums(expand_patterns(options.args), options.fan_in), engine)
-    rows = RowOptions.of_arguments(options, labelled=not options.no_label, numeric_labels=options.task == 'regression',
-                       encode='auto' if job.TABLE else 'refuse', encoding=read_encoding(options.column_encoding))
+    rows = job.row_options(read_encoding(options.column_encoding))
     return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
 
 

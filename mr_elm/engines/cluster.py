@@ -9,7 +9,7 @@ from typing import Any
 
 from mr_elm.engines.bundle import bundle_arguments
 from mr_elm.engines.mrjob_private import protect_words
-from mr_elm.engines.mrjob_runner import conf_arguments, plan_tasks, task_environment
+from mr_elm.engines.mrjob_runner import place_files, plan_tasks, task_environment
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
 from mr_elm.engines.trace import trace_job
@@ -72,11 +72,8 @@ class Cluster(Remote):
     def make_job(self, job_class: Any, plan: InputPlan, arguments: list[str], folder: str) -> Any:
         """Make the job with its plan and its input written to a folder."""
         plan = self.copy_inputs(plan)
-        conf = conf_arguments(self.arguments)
-        if conf:  # mrjob would name a folder by the microsecond, which two drivers may share
-            conf += ['--local-tmp-dir', folder]
         job = job_class(args=[
-            '-r', self.name, *conf, *self.arguments, *task_environment(),
+            '-r', self.name, *place_files(self.arguments, folder), *self.arguments, *task_environment(),
             '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments,
             *self.job_arguments(plan, folder)])
         protect_words(job)

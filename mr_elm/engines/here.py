@@ -19,6 +19,7 @@ from mr_elm.engines.tasks import (
     carry,
     is_map_only,
     measure_pair,
+    name_splits,
     name_stage,
     plan_reduces,
     run_map,
@@ -138,7 +139,7 @@ class Job:
 
 def name_task(kind: str, number: int, splits: Iterable[list[int]] = ()) -> str:
     """Name a task and its splits, for people."""
-    places = ', '.join(f'file {file} from byte {start}' for file, start, _ in splits)
+    places = name_splits(splits)
     return f'{kind} task {number}' + (f', split {places}' if places else '')
 
 
@@ -192,7 +193,7 @@ class Local(LocalCopies):
         """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""
         if plan.size < self.small:
             return 1
-        n_bytes = stage.task_bytes
+        n_bytes = stage.task_bytes if self.memory else 0  # it may read a large file
         fitting = int(self.memory * 1e6 // n_bytes) if self.memory and n_bytes else self.n_processes
         return max(1, min(fitting, self.n_processes))
 

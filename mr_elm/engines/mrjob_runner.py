@@ -13,7 +13,7 @@ from mrjob.step import StepFailedException
 
 from mr_elm.engines.base import pairs_of
 from mr_elm.engines.copies import LocalCopies
-from mr_elm.engines.pool import KERNELS, THREADS
+from mr_elm.engines.pool import task_variables
 from mr_elm.engines.task_logs import find_cause
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
@@ -37,11 +37,8 @@ class MRJobRunner(LocalCopies):
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             plan = self.copy_inputs(plan)
             path = write_json(os.path.join(folder, 'plan.json'), plan.to_json())
-            conf = conf_arguments(self.arguments)
-            if conf:  # its folder has the logs of tasks; a name by the microsecond might be shared by two drivers
-                conf += ['--local-tmp-dir', folder]
-            job = job_class(args=['-r', self.runner, *conf, '--no-bootstrap-mrjob', *self.arguments,
-                                  *task_environment(), '--plan', path, *arguments,
+            job = job_class(args=['-r', self.runner, *place_files(self.arguments, folder), '--no-bootstrap-mrjob',
+                                  *self.arguments, *task_environment(), '--plan', path, *arguments,
                                   *plan_tasks(plan, plan.n_tasks or self.n_maps, folder)])
             with job.make_runner() as running, hear_errors() as errors:
                 with self.reporter.stage(stage, plan.size, folder, plan.n_rows):
@@ -79,10 +76,18 @@ def conf_arguments(arguments: tuple[str, ...]) -> list[str]:
     return [] if named or 'MRJOB_CONF' in os.environ else ['--no-conf']
 
 
+def place_files(arguments: tuple[str, ...], folder: str) -> list[str]:
+    """Return the options of `conf_arguments`, and with them a folder for mrjob's files: the logs of tasks, and others.
+
+    mrjob would name one by the microsecond, which two drivers may share.
+    """
+    conf = conf_arguments(arguments)
+    return [*conf, '--local-tmp-dir', folder] if conf else []
+
+
 def task_environment() -> list[str]:
-    """Give tasks one BLAS thread, and the kernels that the driver was told to use: both decide the last bits."""
-    values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
-    return [text for name, value in values.items() for text in ('--cmdenv', f'{name}={value}')]
+    """Return the options that give tasks their variables, see `task_variables`."""
+    return [text for name, value in task_variables().items() for text in ('--cmdenv', f'{name}={value}')]
 
 
 def plan_tasks(plan: InputPlan, n_maps: int, folder: str) -> list[str]:

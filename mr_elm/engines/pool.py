@@ -33,11 +33,19 @@ INTERVAL = 0.2  # seconds between two reports of a task
 WORK: dict[str, Callable] = {'map': write_map, 'reduce': write_reduce}
 
 
+def task_variables() -> dict[str, str]:
+    """Return variables for the environment of a task: one BLAS thread, and the kernels that this process has.
+
+    Both decide the last bits.
+    """
+    return {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
+
+
 class Worker:
     """Start a process and hand it tasks, one at a time. folder : for its temporary files; it may be killed."""
 
     def __init__(self, folder: str) -> None:
-        environment = {**os.environ, **dict.fromkeys(THREADS, '1'), 'TMPDIR': folder,
+        environment = {**os.environ, **task_variables(), 'TMPDIR': folder,
                        'PYTHONPATH': os.pathsep.join(map(os.path.abspath, sys.path))}
         # it starts in an empty folder: `python -m` looks for modules there first
         self.process = subprocess.Popen(

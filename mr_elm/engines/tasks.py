@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from importlib import import_module
@@ -73,6 +72,11 @@ def measure_pair(pair: Pair) -> int:
     return OBJECT_BYTES if isinstance(value, dict) else int(NUMBER_BYTES * sum(array.size for array in value))
 
 
+def name_splits(splits: Iterable[list[int]]) -> str:
+    """Name the splits of a task, for people."""
+    return ', '.join(f'file {file} from byte {start}' for file, start, _ in splits)
+
+
 def is_map_only(job: Any) -> bool:
     """Tell whether a stage, with its options, has no reduce tasks."""
     return job.steps()[0]['reducer'] is None or (job.options.jobconf or {}).get('mapreduce.job.reduces') == '0'
@@ -141,7 +145,7 @@ def name_stage(job_class: type) -> tuple[str, str]:
     """Return (module, name) by which another process imports the class of a stage. Raises ValueError."""
     module = job_class.__module__
     if module == '__main__':
-        spec = getattr(sys.modules['__main__'], '__spec__', None)
+        spec = getattr(import_module('__main__'), '__spec__', None)
         if spec is None:
             raise ValueError(f'{job_class.__name__}: expected a stage that other processes can import, found one of '
                              'the script itself: move it to a module, or run it with -r inline')

@@ -16,7 +16,7 @@ from typing import Any
 from mr_elm.engines.spark.session import send_file
 from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, reduce_lines
 from mr_elm.engines.task_logs import describe_failure, find_java_cause
-from mr_elm.engines.tasks import name_stage
+from mr_elm.engines.tasks import name_splits, name_stage
 from mr_elm.rows.storage import store_of
 from mr_elm.sums.gram import merge_pairs
 
@@ -131,9 +131,7 @@ class SparkJob:
         raised, lost = RAISED.findall(log), LOST.search(log)
         if raised:
             kind, number, place, cause = raised[-1]
-            split = None
-            if kind == 'mapper':
-                split = ', '.join(f'file {file} from byte {start}' for file, start, _ in self.splits[int(number)])
+            split = name_splits(self.splits[int(number)]) if kind == 'mapper' else None
             return describe_failure(cause, f'{kind} {number}', place, split, None)
         executor = EXECUTOR_LOST.search(log)
         if WORKER_DIED in log:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
 
-from mr_elm.engines.pool import KERNELS, THREADS
+from mr_elm.engines.pool import task_variables
 from mr_elm.engines.shipping import source_digest, zip_code
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
@@ -110,11 +110,10 @@ def choose_settings(master: str, given: dict[str, str]) -> dict[str, str]:
 
     One BLAS thread a task, and no port that another machine could reach unless the master is on one.
     """
-    values = {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
     return {
         'spark.app.name': 'mr_elm', 'spark.ui.enabled': 'false', 'spark.ui.showConsoleProgress': 'false',
         'spark.driver.maxResultSize': '0', **(ON_THIS_MACHINE if LOCAL.fullmatch(master) else {}),
-        **{f'spark.executorEnv.{name}': value for name, value in values.items()}, **given}
+        **{f'spark.executorEnv.{name}': value for name, value in task_variables().items()}, **given}
 
 
 def open_session(master: str, given: dict[str, str]) -> Any:
