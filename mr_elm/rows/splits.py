@@ -256,7 +256,7 @@ class SplitReader:
         reader, folder = self.make_reader(number, start), self.plan.get('parsed')
         if folder is not None:
             path = os.path.join(folder, f'{number}-{start}-{length}')
-            reader = ParsedRows(reader, (number, start, length), path, count)
+            reader = ParsedRows(reader, path, length, count)
         return reader, self.read(number, start, length, count)
 
     def make_reader(self, number: int, start: int) -> Any:

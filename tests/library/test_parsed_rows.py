@@ -18,7 +18,7 @@ TEXTS = {
 
 
 def reader_of(form, path, count=lambda n: None, **options):
-    return ParsedRows(LineReader(form, 'f', stop=False, block_rows=2, **options), (0, 0, 99), str(path), count)
+    return ParsedRows(LineReader(form, 'f', stop=False, block_rows=2, **options), str(path), len(TEXTS['csv'][1]), count)
 
 
 def read(form, path, chunks, **options):

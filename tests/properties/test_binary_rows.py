@@ -103,7 +103,7 @@ def test_damaged_kept_rows_are_refused_or_are_rows(form_and_text, data):
     form, text = form_and_text
 
     def read(path):
-        reader = ParsedRows(LineReader(form, 'f', stop=False, block_rows=2), (0, 0, 99), str(path), lambda n: None)
+        reader = ParsedRows(LineReader(form, 'f', stop=False, block_rows=2), str(path), len(text), lambda n: None)
         return [shown(block) for block in reader.blocks([text])], reader.counts.to_json()
 
     with tempfile.TemporaryDirectory() as folder:
