@@ -3,19 +3,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib import import_module
-from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
-from mr_elm.rows.arrow_arrays import from_array, from_flags, refuse_damage
-from mr_elm.rows.blocks import Block
-from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, Values
+from mr_elm.rows.arrow_arrays import from_array, from_flags, refuse_damage, to_array, to_texts
+from mr_elm.rows.blocks import Block, make_block
+from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
@@ -32,14 +31,6 @@ CURES = {
     'binary': 'cast the column to text',
     'struct': 'make a column of each field',
 }
-
-
-@dataclass(frozen=True)
-class Field:
-    """Name a number of a row: a column, and the item where the column holds lists of one size."""
-
-    column: str
-    item: int = 0
 
 
 class ArrowSchema:
@@ -82,17 +73,17 @@ class ArrowSchema:
         """Name the type of a column for a message."""
         return 'text' if column in self.folders else str(self.schema.field(column).type)
 
-    def split(self, column: str) -> dict[str, Field]:
-        """Map the names of the features of a column to their places: lists give a feature an item."""
+    def split(self, column: str) -> list[str]:
+        """Name the features of a column: lists give a feature for each item."""
         if self.kind(column) != LISTS:
-            return {column: Field(column)}
+            return [column]
         size = storage_of(self.schema.field(column).type).list_size
-        return {f'{column}[{item}]': Field(column, item) for item in range(size)}
+        return [f'{column}[{item}]' for item in range(size)]
 
     @cached_property
-    def fields(self) -> dict[str, Field]:
-        """Map the name of every feature that the file could give to its place."""
-        return dict(chain.from_iterable(self.split(column).items() for column in self.columns))
+    def fields(self) -> dict[str, str]:
+        """Map the name of every feature that the file could give to its column."""
+        return {name: column for column in self.columns for name in self.split(column)}
 
     def demand_feature(self, column: str, table: bool) -> None:
         """Raise DataFormatError when a column cannot be a feature. table : whether it may hold text."""
@@ -138,13 +129,13 @@ def is_number(text: str) -> bool:
 def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOptions:
     """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
     names = tuple(schema.fields)
-    idle = tuple(j for j, name in enumerate(names) if schema.fields[name].column in schema.index_columns)
+    idle = tuple(j for j, name in enumerate(names) if schema.fields[name] in schema.index_columns)
     form = options.decide(kind, folders=tuple(schema.folders.items()), **select_columns(
         Header(schema.name, len(names), names, idle), name_columns(schema, options)))
     if not form.width:
         raise DataFormatError(f'{schema.name}: expected a label and at least one feature, its columns are '
                               f'{", ".join(schema.columns)}')
-    for column in dict.fromkeys(schema.fields[name].column for name in form.names or ()):
+    for column in dict.fromkeys(schema.fields[name] for name in form.names or ()):
         schema.demand_feature(column, options.table)
     if not options.ignore_label:
         for position in form.label_columns:
@@ -204,18 +195,13 @@ class BatchMaker:
 
     def __init__(self, schema: ArrowSchema, form: RowOptions) -> None:
         self.schema, self.form = schema, form
-        self.fields = [schema.fields[name] for name in form.names or ()]
-        self.targets = () if form.ignore_label else form.target_names or ()
-        self.label = None if form.ignore_label or self.targets else form.label_name
         self.kinds = {column: schema.kind(column) for column in schema.columns}
-        self.runs = find_runs(self.fields)
-
-    @property
-    def columns(self) -> list[str]:
-        """List the columns of the file that are needed."""
-        wanted = dict.fromkeys([*(column for _, column, _ in self.runs), self.label, *self.targets,
-                                self.form.weight_name])
-        return [column for column in self.schema.names if column in wanted]
+        self.features = list(dict.fromkeys(schema.fields[name] for name in form.names or ()))
+        self.labels: Sequence[str] = ()
+        if not form.ignore_label and form.label_name:
+            self.labels = form.target_names or (form.label_name,)
+        self.columns = [column for column in schema.names
+                        if column in {*self.features, *self.labels, form.weight_name}]  # of the file, that are needed
 
     def make_all(self, parts: Iterable[tuple[int, Iterable[Any]]], block_rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield (number of a part, Batch of block_rows rows or the last ones) for parts of record batches."""
@@ -240,60 +226,37 @@ class BatchMaker:
         """Convert the columns of a record batch."""
         arrays = {column: storage_of_array(batch.column(column)) for column in self.columns}
         arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
-        targets = self.read_targets(arrays)
-        names, codes = self.encode_labels(arrays) if targets is None else ((), None)
-        weights = to_numbers(arrays[self.form.weight_name]) if self.form.weight_name else None
-        make = self.make_table if self.form.table else self.make_matrix
-        return Batch(Block(make(arrays, batch.num_rows), names, codes, weights, targets), partial(show_row, batch))
+        features: dict[str, Values] = {}
+        for column in self.features:
+            features |= zip(self.schema.split(column), self.read_features(arrays[column], column), strict=True)
+        table = Table(tuple(features[name] for name in self.form.names or ()), batch.num_rows)
+        labels = [self.read_label(arrays[column], column) for column in self.labels]
+        weight = None
+        if self.form.weight_name:
+            weight = NumberColumn(to_numbers(arrays[self.form.weight_name]))
+        return Batch(make_block(table, labels, weight, self.form), partial(show_row, batch))
 
-    def read_targets(self, arrays: Mapping[str, Any]) -> Floats | None:
-        """Return the targets, (n,) or (n, K), NaN for missing ones; None where rows have none, or their label is text.
-        """
-        columns = self.targets or ((self.label,) if self.label and self.form.numeric_labels else ())
-        if not columns or any(self.kinds[column] != NUMBER for column in columns):
-            return None
-        T = np.column_stack([to_numbers(arrays[column]) for column in columns])
-        return T[:, 0] if len(columns) == 1 else T
+    def read_features(self, array: Any, column: str) -> list[Values]:
+        """Return the values of the features of a column."""
+        if self.kinds[column] == LISTS:
+            return [NumberColumn(values) for values in to_matrix(array).T]
+        if self.kinds[column] == CATEGORY:
+            return [self.read_texts(array, column)]
+        return [NumberColumn(to_numbers(array))]
 
-    def encode_labels(self, arrays: Mapping[str, Any]) -> tuple[tuple[str, ...], np.ndarray | None]:
-        """Number the labels of the rows; ((), None) where there are none."""
-        if not self.label:
-            return (), None
-        names, codes = self.encode_text(arrays, self.label)
-        if self.form.labels_separator is None or (codes >= 0).all():
-            return names, codes
-        return (*names, ''), np.where(codes < 0, len(names), codes).astype(np.int32)  # no value is the empty set
+    def read_label(self, array: Any, column: str) -> Values:
+        """Return targets as numbers, NaN for missing ones, and all other labels as text."""
+        if self.form.numeric_labels and self.kinds[column] == NUMBER:
+            return NumberColumn(to_numbers(array))
+        return self.read_texts(array, column)
 
-    def encode_text(self, arrays: Mapping[str, Any], column: str) -> tuple[tuple[str, ...], np.ndarray]:
-        """Number the values of a column, see `encode_values`."""
+    def read_texts(self, array: Any, column: str) -> TextColumn:
+        """Return values as text; see `to_text_column`."""
         try:
-            return encode_values(arrays[column])
+            return to_text_column(array)
         except UnicodeDecodeError as error:
             raise DataFormatError(f'{self.schema.name}: expected text of UTF-8 in column {column!r}, found '
                                   f'{ascii(error.object)[1:60]}: write the file again from text') from None
-
-    def make_matrix(self, arrays: Mapping[str, Any], n_rows: int) -> Floats:
-        """Copy the features into one matrix, column by column, NaN for missing values."""
-        X = np.empty((n_rows, len(self.fields)))
-        for first, column, items in self.runs:
-            if self.kinds[column] == LISTS:
-                X[:, first:first + len(items)] = to_matrix(arrays[column])[:, items]
-            else:
-                X[:, first] = to_numbers(arrays[column])
-        return X
-
-    def make_table(self, arrays: Mapping[str, Any], n_rows: int) -> Table:
-        """Make a table of the features."""
-        columns: list[Values] = []
-        for _, column, items in self.runs:
-            if self.kinds[column] == LISTS:
-                columns += map(NumberColumn, np.ascontiguousarray(to_matrix(arrays[column])[:, items].T))
-            elif self.kinds[column] == CATEGORY:
-                names, codes = self.encode_text(arrays, column)
-                columns.append(CodedColumn(codes, names))
-            else:
-                columns.append(NumberColumn(to_numbers(arrays[column])))
-        return Table(tuple(columns), n_rows)
 
 
 def join_batches(batches: list[Any]) -> Any:
@@ -305,12 +268,6 @@ def join_batches(batches: list[Any]) -> Any:
 def cut_batch(batch: Any, n_rows: int) -> list[Any]:
     """Cut a record batch into pieces of n_rows rows; the last one has fewer, perhaps none."""
     return [batch.slice(start, n_rows) for start in range(0, batch.num_rows - batch.num_rows % n_rows + 1, n_rows)]
-
-
-def find_runs(fields: list[Field]) -> list[tuple[int, str, list[int]]]:
-    """Group neighbours that are items of one column: (position of the first feature, column, items)."""
-    groups = [(column, list(group)) for column, group in groupby(enumerate(fields), lambda pair: pair[1].column)]
-    return [(group[0][0], column, [field.item for _, field in group]) for column, group in groups]
 
 
 def storage_of_array(array: Any) -> Any:
@@ -333,16 +290,16 @@ def to_matrix(array: Any) -> Floats:
     return X
 
 
-def encode_values(array: Any) -> tuple[tuple[str, ...], np.ndarray]:
-    """Number the values of a column by first appearance: (their text, (n,) int32 codes, -1 where none is, or NaN)."""
+def to_text_column(array: Any) -> TextColumn:
+    """Return values of any type as text, '' for a missing one and NaN."""
     if hasattr(array, 'dictionary_decode'):
         array = array.dictionary_decode()
-    encoded = array.dictionary_encode()
-    values, codes = encoded.dictionary.to_pylist(), from_array(encoded.indices, -1)
-    names = tuple(map(write_label, values))
-    if gaps := [code for code, value in enumerate(values) if value != value]:
-        codes = np.where(np.isin(codes, gaps), -1, codes).astype(np.int32)
-    return names, codes
+    coded = array.dictionary_encode()
+    names = ['' if value != value else write_label(value) for value in coded.dictionary.to_pylist()]
+    if coded.null_count and '' not in names:
+        names.append('')
+    codes = from_array(coded.indices, names.index('') if '' in names else None)
+    return TextColumn(import_module('pyarrow').DictionaryArray.from_arrays(to_array(codes), to_texts(names)))
 
 
 def repeat_text(text: str, n_rows: int) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError, one_line
+from mr_elm.rows.columns import Table, TextColumn, Values
 from mr_elm.rows.encoded_rows import EncodedRows, stack_encoded
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats, Rows
@@ -50,6 +51,19 @@ def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     """Number the labels in order of first appearance: (names, codes)."""
     table = {label: code for code, label in enumerate(dict.fromkeys(labels))}
     return tuple(table), np.fromiter(map(table.__getitem__, labels), np.int32, len(labels))
+
+
+def make_block(table: Table, labels: Sequence[Values], weight: Values | None, form: RowOptions) -> Block:
+    """Make a Block of the columns of some rows. labels : one column of text, targets in several of numbers, or none."""
+    X = table if form.table else table.to_matrix()
+    block = Block(X, weights=None if weight is None else weight.numbers())
+    if not labels:
+        return block
+    if isinstance(labels[0], TextColumn):
+        names, codes = labels[0].coded
+        return replace(block, names=names, codes=codes)
+    targets = np.column_stack([label.numbers() for label in labels])
+    return replace(block, targets=targets[:, 0] if len(labels) == 1 else targets)
 
 
 def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:

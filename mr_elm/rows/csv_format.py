@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.columns import MISSING_TEXTS
-from mr_elm.rows.csv_rows import diagnose, parse, parse_text, split_fields
+from mr_elm.rows.csv_rows import diagnose, parse, split_fields
 from mr_elm.rows.kinds import Kind, name_pattern
 from mr_elm.rows.number_styles import Style, find_style, styled_number
 from mr_elm.rows.options import RowOptions
@@ -341,4 +341,4 @@ def rises_evenly(fields: Sequence[str]) -> bool:
 
 
 KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose,
-            parse_text=parse_text, describe=describe)
+            describe=describe)

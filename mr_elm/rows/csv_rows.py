@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.arrow_arrays import from_array, to_array
-from mr_elm.rows.blocks import Block
-from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values, read_texts
-from mr_elm.rows.labels import check_label, check_target, decode_label, find_usable
+from mr_elm.rows.arrow_arrays import from_array
+from mr_elm.rows.blocks import Block, make_block
+from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values
+from mr_elm.rows.labels import check_target, decode_label
 from mr_elm.rows.number_styles import Style
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import find_line_ends, quote, read_number, split_white
+from mr_elm.rows.text import find_line_ends, quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
 BLANKS = ' \t'  # what may stand around a field
@@ -79,7 +79,7 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
         return text if delimiter else re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
     if delimiter and b'\r' not in text and quotes_enclose_fields(text, delimiter):
         return text  # a carriage return would be the end of a line for pyarrow, and make up for one in quotes
-    lines = [split_fields(line, delimiter) for line in text.decode('latin-1').split('\n')[:-1]]
+    lines = [split_fields(line, delimiter) for line in split_lines(text)]
     return ''.join(join_fields(fields, delimiter or ' ') + '\n' for fields in lines).encode('latin-1')
 
 
@@ -92,18 +92,11 @@ def quotes_enclose_fields(text: bytes, delimiter: str) -> bool:
     return len(quotes) % 2 == 0 and bool(np.isin(around, list(f'{delimiter}\n"'.encode())).all())
 
 
-def parse(lines: list[str], form: RowOptions) -> Block:
-    """Turn lines into a Block; see `parse_text`. lines : decoded as Latin-1, without line ends or blank lines."""
-    return parse_text('\n'.join([*lines, '']).encode('latin-1'), form)
-
-
-def parse_text(text: bytes, form: RowOptions) -> Block:
+def parse(text: bytes, form: RowOptions) -> Block:
     """Turn whole lines, rows only, into a Block.
 
-    Raises ValueError when any line cannot be used; `diagnose` says which and why.
+    Raises ValueError where a line has the wrong width, or holds text where a number belongs; `diagnose` says why.
     """
-    if b'\0' in text:
-        raise ValueError('binary data')
     if holds_blank_lines(text, form):
         raise ValueError('blank lines')  # pyarrow takes them for rows of empty fields
     n_rows = None
@@ -112,16 +105,13 @@ def parse_text(text: bytes, form: RowOptions) -> Block:
     text = separate_plainly(text, form.delimiter)
     if text.startswith(codecs.BOM_UTF8):
         text = codecs.BOM_UTF8 + text  # pyarrow drops one
-    columns = read_columns(text, form)
-    if n_rows is not None and columns.num_rows != n_rows:
+    arrays = read_arrays(text, form)
+    if n_rows is not None and arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
-    X: Any = make_table(columns, form) if form.table else make_matrix(columns, form)
-    weights = None if form.weight_column is None else check_weights(read_floats(columns, form.weight_column, form))
-    if form.ignore_label or not form.label_columns:
-        return Block(X, weights=weights)
-    if form.numeric_labels:
-        return target_rows(X, [read_floats(columns, j, form) for j in form.label_columns], weights, form)
-    return label_rows(X, columns.column(str(form.label_column)), weights, form)
+    columns = {int(name): read_column(arrays.column(name), int(name), form) for name in arrays.schema.names}
+    labels = () if form.ignore_label else form.label_columns
+    table = Table(tuple(columns[j] for j in form.feature_positions), arrays.num_rows)
+    return make_block(table, [columns[j] for j in labels], columns.get(form.weight_column), form)
 
 
 def holds_blank_lines(text: bytes, form: RowOptions) -> bool:
@@ -135,69 +125,40 @@ def holds_blank_lines(text: bytes, form: RowOptions) -> bool:
     return bool((np.diff(np.flatnonzero(find_line_ends(text)), prepend=-1) == 1).any())
 
 
-def read_columns(text: bytes, form: RowOptions) -> Any:
+def read_arrays(text: bytes, form: RowOptions) -> Any:
     """Read the columns that rows need as a pyarrow.RecordBatch, each named by its position.
 
-    Columns of plain numbers become float64, those of a table with nulls for missing ones, all else text without blanks
-    around it. Raises pyarrow.ArrowInvalid, a ValueError, where that cannot be.
+    Columns of plain numbers become float64, those of a table with nulls for missing ones, all else text. Raises
+    pyarrow.ArrowInvalid, a ValueError, where that cannot be.
     """
-    arrow, csv, compute = map(import_module, ('pyarrow', 'pyarrow.csv', 'pyarrow.compute'))
-    special = () if form.ignore_label else form.label_columns
-    plain = {*(form.numbers if form.table else form.feature_positions), *(special if form.numeric_labels else ())}
-    plain -= set(form.styles_by_column)
-    wanted = sorted({*form.feature_positions, *special, *([] if form.weight_column is None else [form.weight_column])})
-    names = list(map(str, range(form.n_columns or 0)))
+    arrow, csv = import_module('pyarrow'), import_module('pyarrow.csv')
+    labels = set() if form.ignore_label else {*form.label_columns}
+    weights = {form.weight_column} - {None}
+    numbers = weights | {*(form.numbers if form.table else form.feature_positions)}
+    if form.numeric_labels:
+        numbers |= labels
+    numbers -= {*form.styles_by_column}
+    wanted = sorted({*form.feature_positions, *labels, *weights})
     [columns] = csv.read_csv(
         arrow.BufferReader(text),
-        csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+        csv.ReadOptions(use_threads=False, block_size=len(text) + 1,
+                        column_names=list(map(str, range(form.n_columns or 0)))),
         csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types={str(j): arrow.float64() if j in plain else arrow.string() for j in wanted},
+        csv.ConvertOptions(column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in wanted},
                            include_columns=list(map(str, wanted)), decimal_point=form.decimal,
                            null_values=MISSING_TEXTS if form.numbers else [], strings_can_be_null=False)
     ).combine_chunks().to_batches()
-    has_blanks = len(plain) < len(wanted) and (b' ' in text or b'\t' in text)
-    for k, j in enumerate(wanted):
-        if has_blanks and j not in plain:
-            columns = columns.set_column(k, str(j), compute.ascii_trim(columns.column(k), characters=BLANKS))
     return columns
 
 
-def make_matrix(columns: Any, form: RowOptions) -> Floats:
-    """Return the features as a matrix. Raises ValueError when one is not finite."""
-    for j in set(form.styles_by_column).intersection(form.feature_positions):
-        k = columns.schema.get_field_index(str(j))
-        columns = columns.set_column(k, str(j), to_array(read_floats(columns, j, form)))
-    if not form.width:
-        raise ValueError('no features')
-    X = columns.select(list(map(str, form.feature_positions))).to_tensor().to_numpy()
-    if not np.isfinite(X).all():
-        raise ValueError('numbers that are not finite')
-    return X
-
-
-def make_table(columns: Any, form: RowOptions) -> Table:
-    """Return the features as a Table."""
-    numbers = [j for j in form.numbers if j not in form.styles_by_column]
-    values: dict[int, Values] = {}
-    if numbers:
-        X = columns.select(list(map(str, numbers))).to_tensor(null_to_nan=True, row_major=False).to_numpy()
-        values = {j: NumberColumn(X[:, k]) for k, j in enumerate(numbers)}
-    for j in form.feature_positions:
-        if j in form.styles_by_column:
-            values[j] = NumberColumn(read_floats(columns, j, form))
-        elif j not in values:
-            values[j] = TextColumn(columns.column(str(j)), form.decimal)
-    return Table(tuple(values[j] for j in form.feature_positions), columns.num_rows)
-
-
-def read_floats(columns: Any, position: int, form: RowOptions) -> Floats:
-    """Return the numbers of a column, NaN for missing ones."""
-    values = columns.column(str(position))
+def read_column(array: Any, position: int, form: RowOptions) -> Values:
+    """Return the values of a column: numbers, or text without the blanks around it."""
+    if import_module('pyarrow').types.is_floating(array.type):
+        return NumberColumn(from_array(array, math.nan))
+    texts = import_module('pyarrow.compute').ascii_trim(array, characters=BLANKS)
     if position in form.styles_by_column:
-        return read_styled(values, position, form)
-    if import_module('pyarrow').types.is_floating(values.type):
-        return from_array(values, math.nan)
-    return read_texts(values, form.decimal)
+        return NumberColumn(read_styled(texts, position, form))
+    return TextColumn(texts, form.decimal)
 
 
 def read_styled(texts: Any, position: int, form: RowOptions) -> Floats:
@@ -208,32 +169,9 @@ def read_styled(texts: Any, position: int, form: RowOptions) -> Floats:
         raise RowError(error.reason, f'{name_column(position, form)} {error.detail}') from None
 
 
-def label_rows(X: Any, texts: Any, weights: Floats | None, form: RowOptions) -> Block:
-    """Make the Block of rows of classes. texts : their labels, pyarrow or a list. Raises RowError at a bad label."""
-    coded = TextColumn(texts).coded
-    return Block(X, tuple(check_label(name, form) for name in coded.names), coded.index, weights)
-
-
-def target_rows(X: Any, columns: Sequence[Floats], weights: Floats | None, form: RowOptions) -> Block:
-    """Make the Block of rows of a regression. Raises ValueError at a target that is missing, or not finite."""
-    targets = np.column_stack(columns)
-    if not find_usable(targets, form).all():
-        raise ValueError('targets that cannot be used')
-    return Block(X, weights=weights, targets=targets[:, 0] if len(columns) == 1 else targets)
-
-
-def check_weights(weights: Floats) -> Floats:
-    """Return weights, all positive and finite. Raises ValueError when one is not."""
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise ValueError('weights that are not positive')
-    return weights
-
-
 def diagnose(line: str, form: RowOptions) -> RowError:
     """Say why one line was refused, as a RowError."""
     try:
-        if '\0' in line:
-            return RowError('binary data', 'the line holds bytes of zero')
         if '\r' in line.removesuffix('\r'):
             return RowError('carriage return', 'one stands within the line, and other programs would end it there')
         row = split_fields(line, form.delimiter)

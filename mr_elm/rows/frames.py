@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError, write_value
-from mr_elm.rows.columns import CodedColumn, NumberColumn, Table, TextColumn, Values
+from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import hold_integers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN
@@ -107,9 +107,7 @@ def read_objects(values: Sequence[Any], name: str) -> Values:
         return NumberColumn(np.array([np.nan if value is None else float(value) for value in values], float))
     if others := [value for value in values if isinstance(value, (list, tuple, dict, set, bytes, np.ndarray))]:
         raise ValueError(f'X: expected numbers or text in column {write_value(name)}, found {type(others[0]).__name__}')
-    codes: dict[str, int] = {}
-    index = [-1 if value is None else codes.setdefault(str(value), len(codes)) for value in values]
-    return CodedColumn(np.array(index, np.int32), tuple(codes))
+    return TextColumn(['' if value is None else str(value) for value in values])
 
 
 def read_arrow(X: Any) -> Frame:

@@ -17,10 +17,6 @@ def refuse_text(*given: object) -> Any:
     raise TypeError(f'expected rows of another kind, found {given[-1]}')
 
 
-def leave_text(text: bytes, form: RowOptions) -> None:
-    """Leave all lines to be parsed one by one."""
-
-
 def describe_nothing(form: RowOptions) -> str:
     """Say nothing of files that leave no doubt how they are read."""
     return ''
@@ -33,29 +29,27 @@ class Kind:
     choose_format : (first lines, path, RowOptions) -> RowOptions of a file. Raises DataFormatError.
     recognise : first lines -> whether they are of this kind.
     names : what names of such files match, or None: then the first lines tell, before any name does.
-    parse : (lines, RowOptions) -> Block of their rows. Raises ValueError when any line cannot be used.
+    parse : (whole lines as bytes, RowOptions) -> Block of their rows. Raises ValueError when any line is no row, or
+    cannot be read; numbers and labels that cannot be used are found behind it.
     diagnose : (line, RowOptions) -> RowError that says why a line cannot be used.
     comment : what a line that is no row begins with, or None.
     sparse : whether rows are sparse; their width is that of the widest.
     reader : class that reads splits of other lines than text, such as `WireReader`; None for `LineReader`.
     magic : what files begin with that are no text; then `open` stands for choose_format, recognise and parse.
     open : (path or seekable file, name of the file) -> the file in parts, for a kind with magic.
-    parse_text : (text, RowOptions) -> Block of whole lines, or None where they have to be parsed one by one. It may
-    raise ValueError instead.
     describe : says in words how a file is read, where that had to be decided.
     """
 
     choose_format: Callable[[list[str], str, RowOptions], RowOptions] = refuse_text
     recognise: Callable[[list[str]], bool] = refuse_text
     names: re.Pattern[str] | None = None
-    parse: Callable[[list[str], RowOptions], Block] = refuse_text
+    parse: Callable[[bytes, RowOptions], Block] = refuse_text
     diagnose: Callable[[str, RowOptions], RowError] = refuse_text
     comment: str | None = None
     sparse: bool = False
     reader: type[Any] | None = None
     magic: tuple[bytes, ...] = ()
     open: Callable[[Any, str], Any] = refuse_text
-    parse_text: Callable[[bytes, RowOptions], Block | None] = leave_text
     describe: Callable[[RowOptions], str] = describe_nothing
 
     @property

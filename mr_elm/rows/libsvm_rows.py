@@ -6,11 +6,10 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block, encode_labels
-from mr_elm.rows.csv_rows import target_rows
 from mr_elm.rows.kinds import Kind, name_pattern
 from mr_elm.rows.labels import decode_label, read_numbers
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import quote, read_number, split_white
+from mr_elm.rows.text import quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
 PAIR = re.compile(r'^[+-]?\d+:\S')
@@ -19,32 +18,34 @@ NUMBER_CHARACTERS = b'0123456789.+-eE'
 MAX_DIGITS = 18  # of an index; Python refuses to read thousands
 
 
-def parse(lines: list[str], form: RowOptions) -> Block:
-    """Turn lines `label index:value ...` into a Block with a CSR matrix.
+def parse(text: bytes, form: RowOptions) -> Block:
+    """Turn whole lines `label index:value ...` into a Block with a CSR matrix.
 
-    lines : list of str, decoded as Latin-1, without line ends, blank lines or whole-line comments.
-    Raises ValueError when any line cannot be used; `diagnose` says which and why.
+    Raises ValueError when a line is blank, a comment, or no such row; `diagnose` says why.
     """
-    labels, pairs = separate(lines, form)
-    counts = np.fromiter((text.count(':') for text in pairs), np.int64, len(pairs))
+    labels, pairs = separate(split_lines(text), form)
+    counts = np.fromiter((row.count(':') for row in pairs), np.int64, len(pairs))
     index, value = read_pairs(' '.join(pairs), int(counts.sum()))
     indptr = np.concatenate([[0], np.cumsum(counts)])
     check_indices(index, indptr, form)
     if form.ignore_extra and form.n_features:
         index, value, indptr = drop_extra(index, value, indptr, form.n_features)
     width = form.n_features or (int(index.max()) if len(index) else 0)
-    X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(lines), width))
+    X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(pairs), width))
     if labels is None or form.ignore_label:
         return Block(X)
     if form.numeric_labels:
-        return target_rows(X, [read_numbers(labels)], None, form)
+        return Block(X, targets=read_numbers(labels))
     names, codes = encode_labels(labels)
     return Block(X, tuple(decode_label(name, form) for name in names), codes)
 
 
 def separate(lines: list[str], form: RowOptions) -> tuple[list[str] | None, list[str]]:
     """Separate labels from pairs, leaving comments and query ids out."""
-    lines = [clean(line) for line in lines] if any('#' in line or 'qid' in line for line in lines) else lines
+    if any(not line or line.isspace() or line.lstrip().startswith('#') for line in lines):
+        raise ValueError('lines that are no rows')
+    if any('#' in line or 'qid' in line for line in lines):
+        lines = [clean(line) for line in lines]
     if not form.labelled:
         return None, lines
     parts = [split_white(line, 1) for line in lines]
@@ -91,8 +92,6 @@ def drop_extra(index: Floats, value: Floats, indptr: np.ndarray, n_features: int
 
 def diagnose(line: str, form: RowOptions) -> RowError:
     """Say why one line was refused, as a RowError."""
-    if '\0' in line:
-        return RowError('binary data', 'the line holds bytes of zero')
     tokens = split_white(clean(line))
     try:
         if form.labelled:

@@ -48,6 +48,11 @@ def find_line_ends(text: bytes | memoryview) -> np.ndarray:
     return np.frombuffer(text, np.uint8) == LINE_END
 
 
+def split_lines(text: bytes) -> list[str]:
+    """Decode whole lines with plain line ends byte for byte, and split them."""
+    return text.decode('latin-1').split('\n')[:-1]
+
+
 def split_white(line: str, limit: int = -1) -> list[str]:
     """Split at runs of white space, `limit` times at most."""
     if line.isascii():

@@ -17,7 +17,7 @@ from mr_elm.rows.arrow_arrays import from_array, to_texts
 from mr_elm.rows.columns import MISSING, Values
 from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.rows.options import MAX_CATEGORIES
-from mr_elm.rows.text import quote
+from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
 MAX_VALUES = 10_000  # distinct values of a category
@@ -124,13 +124,13 @@ def find_texts(values: Values, counts: Iterable[str]) -> list[str]:
             return []  # thousands of different numbers are read at once
     except ValueError:
         pass  # there is text, or a number of another decimal point
-    return [text for text in present if values.read(text) is None]
+    return [text for text in present if read_number(text, values.decimal) is None]
 
 
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
     """Return the values that are numbers, NaN for all others, from the distinct ones: (n,)."""
-    table = [math.nan if number is None else number for number in map(values.read, counts)]
-    return np.array(table)[values.codes({text: i for i, text in enumerate(counts)}, 0)]
+    table = [read_number(text, values.decimal) for text in counts]
+    return np.array(table, float)[values.codes({text: i for i, text in enumerate(counts)}, 0)]
 
 
 def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -3,11 +3,12 @@ import json
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
-from mr_elm.rows.columns import MISSING_TEXTS, CodedColumn, NumberColumn, Table, TextColumn
+from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn
 from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding
 
@@ -17,8 +18,7 @@ AGES = ['31', '', '4.5', 'nan', '1e1', '-2', 'null', '31']
 
 def code(texts):
     """Hold text by number, as dictionaries of Parquet do."""
-    names = sorted({text for text in texts if text not in MISSING_TEXTS})
-    return CodedColumn(np.array([names.index(text) if text in names else -1 for text in texts]), tuple(names))
+    return TextColumn(pa.array(['' if text in MISSING_TEXTS else text for text in texts]).dictionary_encode())
 
 
 def as_number(text):

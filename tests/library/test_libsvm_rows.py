@@ -58,7 +58,7 @@ def test_odd_but_good_rows_are_read(line, label, pairs):
 
 def test_good_rows_are_parsed_all_at_once():
     """Each row begins its indices anew; a refusal of all would let every line be parsed alone."""
-    block = parse(['1 5:1 9:2', '2 2:3', '1 2:4 3:5', '2', '1 1:6'], RowOptions('libsvm'))
+    block = parse(b'1 5:1 9:2\n2 2:3\n1 2:4 3:5\n2\n1 1:6\n', RowOptions('libsvm'))
     assert pairs_of(block) == [{5: 1, 9: 2}, {2: 3}, {2: 4, 3: 5}, {}, {1: 6}]
 
 

@@ -122,6 +122,6 @@ def test_a_chunk_splits_at_its_line_ends(data, lines):
 def test_long_lines_are_grouped_by_size_and_none_is_lost(monkeypatch):
     monkeypatch.setattr('mr_elm.rows.lines.MAX_TEXT', 100)
     chunks = [b'%d' % i * 60 + b'\n' for i in range(7)]
-    groups = list(group_lines(chunks, 1000, True))
+    groups = list(group_lines(chunks, 1000))
     assert len(groups) == 4
     assert b''.join(groups) == b''.join(chunks)

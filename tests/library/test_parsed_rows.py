@@ -18,7 +18,8 @@ TEXTS = {
 
 
 def reader_of(form, path, count=lambda n: None, **options):
-    return ParsedRows(LineReader(form, 'f', stop=False, block_rows=2, **options), str(path), len(TEXTS['csv'][1]), count)
+    reader = LineReader(form, 'f', stop=False, block_rows=2, **options)
+    return ParsedRows(reader, str(path), len(TEXTS['csv'][1]), count)
 
 
 def read(form, path, chunks, **options):

@@ -60,16 +60,17 @@ def rows_of(block):
     labels = [None] * len(block) if block.codes is None else [block.names[code] for code in block.codes]
     weights = [None] * len(block) if block.weights is None else block.weights.tolist()
     if isinstance(block.X, Table):
-        return list(zip(labels, weights, *map(values_of, block.X.columns), strict=True))
+        return list(zip(labels, weights, *(values_of(column, len(block)) for column in block.X.columns),
+                        strict=True))
     X = sp.csr_matrix(spread(block.X))
     parts = zip(X.indptr, X.indptr[1:], strict=False)
     features = [tuple(zip(X.indices[a:b].tolist(), map(repr, X.data[a:b].tolist()), strict=True)) for a, b in parts]
     return list(zip(labels, weights, features, strict=True))
 
 
-def values_of(column):
+def values_of(column, n_rows):
     """List the values of a column of a table: the text of each, and its number if it is one."""
-    return [(*value.count(), number_of(value)) for value in (column.take(slice(i, i + 1)) for i in range(len(column)))]
+    return [(*value.count(), number_of(value)) for value in (column.take(slice(i, i + 1)) for i in range(n_rows))]
 
 
 def number_of(value):
