@@ -71,10 +71,11 @@ class TextColumn:
     def count(self) -> Counter[str]:
         """Count each value as text, MISSING for a missing one."""
         names, codes = self.coded
-        counts = Counter[str]()
-        for text, n in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
-            counts[name_of(text)] += n
-        return +counts
+        rows = np.bincount(codes, minlength=len(names)).tolist()
+        counts = Counter({text: n for text, n in zip(names, rows, strict=True) if n})
+        if missing := sum(counts.pop(text, 0) for text in MISSING_TEXTS):
+            counts[MISSING] = missing
+        return counts
 
 
 def read_texts(texts: Any, decimal: str = '.') -> Floats:

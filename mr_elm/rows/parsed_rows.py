@@ -24,7 +24,7 @@ class ParsedRows(RowReader):
     length : bytes of the split. count : called with the bytes that records stand for, as these are read instead.
     """
 
-    def __init__(self, reader: RowReader, path: str, length: int, count: Callable[[int], object]) -> None:
+    def __init__(self, reader: Any, path: str, length: int, count: Callable[[int], object]) -> None:
         super().__init__(reader.form, reader.counts.file, reader.counts.start)
         self.reader, self.path, self.length, self.count = reader, path, length, count
         self.counts, self.rejected = reader.counts, reader.rejected
