@@ -21,7 +21,6 @@ from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.solvers.ridge.esvm import finish, leading_sums
 from mr_elm.solvers.ridge.increment import sums_of
-from mr_elm.store import save_model
 from mr_elm.typing import Floats
 
 N_HIDDEN = 1000
@@ -70,14 +69,14 @@ def write_rows(name: str, data: tuple, folder: str) -> tuple[list[str], tuple]:
 def train(path: str, model_path: str, engine: Engine) -> HiddenNodeModel:
     """Train with N_HIDDEN nodes and save the model."""
     options = PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
-    header, arrays, _ = pesvm.train(plan_inputs([path], RowOptions()), options, engine)
-    save_model(model_path, header, arrays)
-    return HiddenNodeModel(header, arrays)
+    model, _ = pesvm.train(plan_inputs([path], RowOptions()), options, engine)
+    model.save(model_path)
+    return model
 
 
 def cut_model(model: HiddenNodeModel, n_hidden: int) -> HiddenNodeModel:
     """Return the model of the first n_hidden nodes, from the sums that the whole model keeps."""
-    sums = leading_sums(sums_of(model.arrays), n_hidden)
+    sums = leading_sums(sums_of(model.sums or {}), n_hidden)
     solution = finish(sums, model.header.parameters['nu'], model.numeric)
     nodes = {name: model.arrays[name][:n_hidden] for name in ('hidden_weights', 'hidden_biases')}
     return HiddenNodeModel(model.header, {**model.arrays, **nodes, 'output_weights': solution.output_weights})

@@ -32,7 +32,7 @@ class Method:
 
     what : a line for the list of methods. description : a paragraph for the help.
     options : names the dataclass of its options. driver : names its training, a function (plan, options, engine) ->
-    (header, arrays, accounts). estimators : name those of scikit-learn. examples : as in Tuning, of training.
+    (Model, accounts). estimators : name those of scikit-learn. examples : as in Tuning, of training.
     auto : names a training that chooses the options itself, within a budget; '' for none.
     living : whether rows can be added to its models and taken away, so that models of the same nodes merge.
     """

@@ -1,6 +1,8 @@
 """Say what every trained model has, and how its decision values become labels."""
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -12,8 +14,10 @@ from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
 from mr_elm.header import ModelHeader
 from mr_elm.model_checks import check_importance, check_labelling, demand_metric
+from mr_elm.model_sums import name_sums, remove_sums, save_sums, takes_sums
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.labels import label_keys
+from mr_elm.rows.storage import write_file
 from mr_elm.rows.text import read_exact
 from mr_elm.scores.calibration import Labelling
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, machine_count
@@ -30,11 +34,12 @@ PRESENT = 0.5  # decision values are fitted to 1 where a row has a label, and to
 class Model(ABC):
     """Hold what every model has; a kind of model says how many decision values a row has, and what they are.
 
-    arrays : name -> array of the model file.
+    arrays : name -> array of the model file. sums : name -> array of the file of sums beside it, None without these.
     """
 
     header: ModelHeader
     arrays: Mapping[str, np.ndarray]
+    sums: Mapping[str, np.ndarray] | None = None
 
     def __repr__(self) -> str:
         names = ('method', 'task', 'classes', 'n_features', 'n_rows_used')
@@ -122,20 +127,35 @@ class Model(ABC):
         """Return a class number a row, (n,) int; for a regression a number a row; see `decide` for several of them."""
         return self.decide(self.decision_function(X))
 
-    def save(self, path: str | PathLike, name: str | None = None) -> None:
-        """Write the model under exactly this name, whole or not at all. name : what messages call the file.
+    def save(self, path: str | PathLike) -> None:
+        """Write the model under exactly this name, and its sums, if it has some, beside it: see `name_sums`.
 
+        Files that exist are replaced when both new ones are whole. The sums get their name first: what stops between
+        the two leaves sums that do not belong to the model, which whoever reads them is told. A pipe or a device gets
+        the model alone. path : on this machine, HDFS or S3.
         Raises ModelFormatError where the file cannot be read back, as after numbers that are not finite.
         """
         def read_back(written: str) -> None:
             try:
-                header, arrays = load_arrays(written, name or path)
-                type(self)(ModelHeader.from_json(header), arrays).check_whole()
+                header, arrays = load_arrays(written, path)
+                type(self)(ModelHeader.from_json(header), arrays, self.sums).check_whole()
             except UNFIT as error:
-                raise ModelFormatError(f'{name or path}: expected a model that can be read back, it is not written '
+                raise ModelFormatError(f'{path}: expected a model that can be read back, it is not written '
                                        f'({error})') from None
 
-        save_arrays(path, self.header.to_json(), self.arrays, read_back)
+        keeps_sums = self.sums is not None and takes_sums(path)
+        with ExitStack() as stack:
+            local = stack.enter_context(write_file(os.fspath(path)))
+            save_arrays(local, self.header.to_json(), self.arrays, read_back)
+            if self.sums is not None and keeps_sums:
+                save_sums(stack.enter_context(write_file(name_sums(path))), self.sums, local)
+        if not keeps_sums:
+            remove_sums(path)
+
+    def without_sums(self: Kind) -> Kind:
+        """Return the model without its sums, and without what only serves beside them."""
+        arrays = {name: array for name, array in self.arrays.items() if name != 'interval_ratios'}
+        return replace(self, arrays=arrays, sums=None)
 
     def check_whole(self) -> None:
         """Raise what UNFIT names when parts are missing or do not fit, those of labels and probabilities included."""

@@ -68,8 +68,9 @@ def check_labelling(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> No
     """Raise KeyError or ValueError when what turns decision values into probabilities and classes does not fit."""
     if header.calibration is not None or 'calibration' in arrays:
         check_arrays(arrays, {'calibration': (len(header.classes),)})
-    if 'interval_residuals' in arrays:
-        check_arrays(arrays, {'interval_residuals': arrays['interval_residuals'].shape[:1]})
+    for name in ('interval_residuals', 'interval_ratios'):
+        if name in arrays:
+            check_arrays(arrays, {name: arrays[name].shape[:1]})
     threshold = header.threshold
     if threshold is not None:
         demand('calibration' in arrays and len(header.classes) == 2, 'probabilities of two classes for a threshold',

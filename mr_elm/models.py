@@ -27,6 +27,7 @@ from mr_elm.model_checks import (
     check_vectors,
 )
 from mr_elm.model_parts import VECTORS, check_layer, join_arrays, layer_of, take_arrays, vectors_of
+from mr_elm.model_sums import load_sums, name_sums
 from mr_elm.rows.blocks import BLOCK_ROWS, widen
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ONE,
@@ -56,8 +57,8 @@ class HiddenNodeModel(Model):
         check_layer(self.header.parameters, self.arrays, self.n_features)
         n_columns = self.layer.n_hidden + 1
         check_arrays(self.arrays, {'output_weights': (n_columns, self.n_scores)})
-        if 'gram' in self.arrays:
-            check_sums(self.arrays, n_columns, len(self.classes) or self.n_scores)
+        if self.sums is not None:
+            check_sums(self.sums, n_columns, len(self.classes) or self.n_scores)
 
     def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n, K), K = 1 for two classes or a regression.
@@ -109,7 +110,8 @@ def measure_margins(values: Floats) -> Floats:
 class AveragedModel(Model):
     """Predict the mean of the decision values of several machines of hidden nodes that were trained on the same rows.
 
-    Arrays : those of machine k are called `k/NAME`. The parameters in which machines differ stand in header.members.
+    Arrays : those of machine k are called `k/NAME`, also among the sums. The parameters in which machines differ stand
+    in header.members.
     """
 
     @classmethod
@@ -120,12 +122,15 @@ class AveragedModel(Model):
                   if all(name in one and one[name] == value for one in given)}
         own: list[Mapping[str, Any]] = [
             {name: value for name, value in one.items() if name not in shared} for one in given]
-        return cls(replace(first, parameters=shared, members=own), join_arrays([each.arrays for each in members]))
+        sums = [each.sums for each in members if each.sums is not None]
+        return cls(replace(first, parameters=shared, members=own), join_arrays([each.arrays for each in members]),
+                   join_arrays(sums) if len(sums) == len(members) else None)
 
     @cached_property
     def members(self) -> tuple[HiddenNodeModel, ...]:  # type: ignore[override]
         """Return the machines whose decision values are averaged."""
-        return tuple(HiddenNodeModel(self._header_of(own), take_arrays(self.arrays, k))
+        return tuple(HiddenNodeModel(self._header_of(own), take_arrays(self.arrays, k),
+                                     None if self.sums is None else take_arrays(self.sums, k))
                      for k, own in enumerate(self.header.members or ()))
 
     def check(self) -> None:
@@ -255,20 +260,38 @@ def load_layer(path: str | PathLike) -> HiddenLayer:
 METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
 
 
-def read_model(path: str | PathLike, name: str | None = None) -> Model:
-    """Read a trained model, called `name` in messages. Raises ModelFormatError when the file is not one."""
+def read_model(path: str | PathLike, name: str | None = None, sums: bool = False) -> Model:
+    """Read a trained model, called `name` in messages. sums : whether to read its sums too, from the file beside it.
+
+    Raises ModelFormatError when a file is not what it should be, or when there are no sums.
+    """
     header, arrays = load_arrays(path, name)
-    path = name or path
     if header.get('method') not in METHODS:
-        raise ModelFormatError(f'{path}: expected a model of {", ".join(METHODS)}, found {header.get("method")!r}')
-    with refusing(path):
+        raise ModelFormatError(f'{name or path}: expected a model of {", ".join(METHODS)}, found '
+                               f'{header.get("method")!r}')
+    with refusing(name or path):
         model = make_model(ModelHeader.from_json(header), arrays)
         model.check_whole()
+    return add_sums(model, path, name) if sums else model
+
+
+def add_sums(model: Model, path: str | PathLike, name: str | None = None, sums_path: str | None = None) -> Model:
+    """Return a model with its sums.
+
+    path : of the model's file. sums_path : of the file of sums, None for the one beside the model. name : of the model
+    in messages. Raises ModelFormatError when there are no sums, or when they do not belong to the model.
+    """
+    sums_path = sums_path or name_sums(path)
+    sums = load_sums(sums_path, path, name)
+    with refusing(sums_path if name is None else name_sums(name)):
+        model = replace(model, sums=sums)
+        model.check()
     return model
 
 
-def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> Model:
+def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray],
+               sums: Mapping[str, np.ndarray] | None = None) -> Model:
     """Return the model of a header and arrays, of the kind that the header says."""
     if header.members is not None:
-        return AveragedModel(header, arrays)
-    return HiddenNodeModel(header, arrays) if 'map' in header.parameters else KernelModel(header, arrays)
+        return AveragedModel(header, arrays, sums)
+    return HiddenNodeModel(header, arrays, sums) if 'map' in header.parameters else KernelModel(header, arrays)

@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from math import isfinite
@@ -48,21 +48,20 @@ from mr_elm.machines.option_fields import flag_of, option_fields, value_type
 from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
 from mr_elm.model_base import Model
-from mr_elm.models import make_model, read_model
+from mr_elm.models import read_model
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.storage import fetch_file, write_file
+from mr_elm.rows.storage import fetch_file
 
 
 @dataclass(frozen=True)
 class SparkModel:
     """Predict the rows of DataFrames.
 
-    trained : the Model: its header and its arrays. data : the bytes of its file.
+    trained : the Model: its header and its arrays, and after a training its sums.
     """
 
     trained: Model
-    data: bytes
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}({self.trained!r})'
@@ -104,7 +103,7 @@ class SparkModel:
             send_code(session)
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             path = os.path.join(folder, 'model.npz')
-            self.save(path)
+            self.trained.without_sums().save(path)
             name = send_file(session, path)
 
         def predict(batches: Any) -> Any:
@@ -114,9 +113,8 @@ class SparkModel:
         return predict
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the model to a file, whole or not at all; it replaces one that exists. path : here, on HDFS or S3."""
-        with write_file(os.fspath(path)) as local, open(local, 'wb') as stream:
-            stream.write(self.data)
+        """Write the model to a file, and its sums beside it, see `Model.save`. path : here, on HDFS or S3."""
+        self.trained.save(path)
 
 
 def load(path: str | os.PathLike) -> SparkModel:
@@ -124,13 +122,13 @@ def load(path: str | os.PathLike) -> SparkModel:
 
     Raises ModelFormatError when it holds no model, ValueError when the model cannot predict DataFrames.
     """
-    with fetch_file(os.fspath(path), 'model.npz') as local, open(local, 'rb') as stream:
-        model, data = read_model(local, os.fspath(path)), stream.read()
+    with fetch_file(os.fspath(path), 'model.npz') as local:
+        model = read_model(local, os.fspath(path))
     if model.header.target_names or model.multilabel:
         raise ValueError(f'{path}: expected a model of one label, found one of several: use mr-elm predict')
     if not feature_names(model):
         raise ValueError(f'{path}: expected a model of columns with names, the rows of its training had none')
-    return SparkModel(model, data)
+    return SparkModel(model)
 
 
 def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None = None, encode: str = 'refuse',
@@ -168,10 +166,10 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
             demand(table)
             plan, partitions = plan_partitions(table, rows)
             runner = make_engine('spark', frame=table, partitions=partitions)
-        header, arrays, _ = driver(plan, settings, stack.enter_context(runner))
+        model, _ = driver(plan, settings, stack.enter_context(runner))
         path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-')), 'model.npz')
-        make_model(header, arrays).save(path)
-        return load(path)
+        model.without_sums().save(path)
+        return SparkModel(replace(load(path).trained, arrays=model.arrays, sums=model.sums))
 
 
 def make_options(method: str, given: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.machines.evaluation import ScoreCollector
 from mr_elm.machines.press import LeaveOneOutModel, mark_sets
 from mr_elm.model_base import Model
-from mr_elm.models import read_model
+from mr_elm.models import add_sums, read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
 from mr_elm.scores.label_sets import LabelSets
@@ -103,6 +103,7 @@ class MREvaluate(MRRows):
         """Add the model."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
+        self.add_file_arg('--model-sums', help='npz: the sums of the model, for --leave-one-out')
         self.add_passthru_arg('--leave-one-out', action='store_true', default=False,
                               help='the rows are those of the training; predict each by the model of all others')
         self.add_passthru_arg('--threshold', type=float, metavar='P',
@@ -113,6 +114,8 @@ class MREvaluate(MRRows):
     def map_begin(self) -> None:
         """Load the model."""
         self.model = read_model(self.options.model)
+        if self.options.model_sums:
+            self.model = add_sums(self.model, self.options.model, sums_path=self.options.model_sums)
         self.pairs: Counter = Counter()
         self.residuals: dict[tuple, Residuals] = {}
         self.sets: LabelSets | None = None

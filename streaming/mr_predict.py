@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from mrjob.protocol import RawValueProtocol
 
 from mr_elm.machines.written import Writer, Written, add_written_arguments
-from mr_elm.models import read_model
+from mr_elm.models import add_sums, read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
@@ -53,12 +53,17 @@ class MRPredict(MRRows):
         """Add the model and what to write of each row."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
+        self.add_file_arg('--model-sums', help='npz: the sums of the model, for --leverage and --interval')
         add_written_arguments(self.add_passthru_arg)
 
     def map_begin(self) -> None:
         """Load the model."""
         self.model = read_model(self.options.model)
-        self.writer = Writer(self.model, Written.of(self.options))
+        if self.options.model_sums:
+            self.model = add_sums(self.model, self.options.model, sums_path=self.options.model_sums)
+        written = Written.of(self.options)
+        written.demand(self.model)
+        self.writer = Writer(self.model, written)
 
     def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Predict a block."""

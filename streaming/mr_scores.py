@@ -37,14 +37,15 @@ class MRScores(MRRows):
     def configure_args(self) -> None:
         """Add the model and which rows to score."""
         super().configure_args()
-        self.add_file_arg('--model', help='npz: a model with its sums, one that was trained without a fold, or a model '
-                          'for each fold')
+        self.add_file_arg('--model', help='npz: a model, one that was trained without a fold, or a model for each fold')
+        self.add_file_arg('--model-sums', help='npz: the sums of the model, to score a row by the model of all '
+                          'others')
         self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes, folds')
 
     def map_begin(self) -> None:
         """Load the model."""
         self.sample = ScoreSample(**read_json(self.options.sample))
-        self.scorer, self.model = load_scorer(self.options.model)
+        self.scorer, self.model = load_scorer(self.options.model, self.options.model_sums)
 
     def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
         """Score the rows of a block that are in the sample."""

@@ -71,10 +71,15 @@ def here():
 
 @pytest.fixture(scope='session')
 def model_of():
-    """Read a model with numpy alone: (header, arrays)."""
-    def read(path):
+    """Read a model with numpy alone, and the sums beside it, where there are some: (header, arrays)."""
+    def read_archive(path):
         with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+            return {name: archive[name] for name in archive.files}
+
+    def read(path):
+        arrays, sums = read_archive(path), f'{str(path).removesuffix(".npz")}.sums.npz'
+        if os.path.exists(sums):
+            arrays = {**read_archive(sums), **arrays}
         return json.loads(str(arrays.pop('header'))), arrays
     return read
 

@@ -20,7 +20,6 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.tune_pesvm import Search, evaluate_grid
 from mr_elm.engines import make_engine
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import RowOptions
@@ -127,7 +126,7 @@ def compare_updates(bench: Bench) -> list[Claim]:
     models, found = [], []
 
     def train(rows: InputPlan) -> None:
-        models.append(HiddenNodeModel(*pesvm.train(rows, options, engine)[:2]))
+        models.append(pesvm.train(rows, options, engine)[0])
 
     def score(rows: InputPlan) -> None:
         found.append(evaluate_grid(NodeInputs.learn(DataSet(rows, engine), options), GRID))

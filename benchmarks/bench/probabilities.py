@@ -15,7 +15,6 @@ from mr_elm.drivers import auto
 from mr_elm.engines import make_engine
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import AveragedModel, HiddenNodeModel
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.typing import Floats, Labels
 
@@ -45,8 +44,7 @@ class CalibratedAuto(AutoTraining):
 
     def fit(self) -> None:
         """Train, all choices included."""
-        header, arrays, _ = auto.train(self.plan, PESVMOptions(probabilities=True), make_engine())
-        self.model = (HiddenNodeModel if header.members is None else AveragedModel)(header, arrays)
+        self.model, _ = auto.train(self.plan, PESVMOptions(probabilities=True), make_engine())
 
     def probabilities(self) -> Floats:
         """Return the probability of each class of the test rows."""

@@ -72,8 +72,7 @@ def write_plan(X: Floats, y: Labels, folder: str | Path) -> InputPlan:
 
 def train_auto(plan: InputPlan) -> HiddenNodeModel | AveragedModel:
     """Train by --auto, all choices included."""
-    header, arrays, _ = auto.train(plan, PESVMOptions(), make_engine())
-    return (HiddenNodeModel if header.members is None else AveragedModel)(header, arrays)
+    return auto.train(plan, PESVMOptions(), make_engine())[0]
 
 
 class AutoClassifier(ClassifierMixin, BaseEstimator):

@@ -14,14 +14,13 @@ from mr_elm.cli.options import (
     leave_if_elsewhere,
     plan_rows,
 )
-from mr_elm.cli.score import fetched_model, rows_for
+from mr_elm.cli.score import fetch_sums, fetched_model, rows_for
 from mr_elm.cli.training import Output, output_of
 from mr_elm.drivers import increment
 from mr_elm.drivers.calibrate import renew_probabilities
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
-from mr_elm.machines.living import demand_living, demand_nodes
-from mr_elm.machines.options import PASSES
+from mr_elm.machines.living import by_passes, demand_lasting_weights, demand_living, demand_nodes
 from mr_elm.models import NodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
@@ -51,9 +50,9 @@ def merge(argv: Sequence[str]) -> None:
     output, engine = Output(args.model, args.overwrite), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
     with ExitStack() as stack:
-        models = [stack.enter_context(living_model(name))[1] for name in args.inputs]
-        made = increment.merge(models, args.inputs, engine)
-        output.keep(engine, *renew_probabilities(models[0], made, engine.reporter), None)
+        models = [stack.enter_context(living_model(name)) for name in args.inputs]
+        model = increment.merge(models, args.inputs, engine)
+        output.keep(engine, renew_probabilities(models[0], model, engine.reporter), None)
 
 
 def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:
@@ -72,12 +71,12 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     leave_if_elsewhere(args)
     output = output_of(args)
     output.demand_free()
-    with living_model(args.known) as (_, model), choose_engine(args, passed, args.model) as engine:
-        options = rows_for(model, args)
-        header, arrays, accounts = driver(model, plan_rows(args, options), engine, args.bad_rows)
+    with living_model(args.known) as before, choose_engine(args, passed, args.model) as engine:
+        options = rows_for(before, args)
+        model, accounts = driver(before, plan_rows(args, options), engine, args.bad_rows)
         rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
-        made = renew_probabilities(model, (header, arrays), engine.reporter, rows, rows_left=command == 'forget')
-        output.keep(engine, *made, accounts)
+        model = renew_probabilities(before, model, engine.reporter, rows, rows_left=command == 'forget')
+        output.keep(engine, model, accounts)
 
 
 def add_output_options(parser: Parser) -> None:
@@ -87,17 +86,18 @@ def add_output_options(parser: Parser) -> None:
 
 
 @contextmanager
-def living_model(name: str) -> Iterator[tuple[str, NodeModel]]:
-    """Read a model that keeps its sums, from wherever it is: (path of a copy, model)."""
+def living_model(name: str) -> Iterator[NodeModel]:
+    """Read a model with its sums, from wherever it is."""
     with fetched_model(name) as (path, model):
         demand_living(model, name)
-        yield path, model
+        yield fetch_sums(model, path, name)
 
 
 @contextmanager
 def read_nodes(name: str) -> Iterator[NodeModel]:
-    """Read a model whose nodes another training takes: one that keeps its sums, or was trained by passes."""
+    """Read a model whose nodes another training takes; it needs no sums."""
     with fetched_model(name) as (_, model):
-        demand = demand_nodes if model.members[0].header.parameters['solver'] == PASSES else demand_living
-        demand(model, name)
+        demand_nodes(model, name)
+        if not by_passes(model):
+            demand_lasting_weights(model, name)
         yield model

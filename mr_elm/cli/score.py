@@ -27,11 +27,12 @@ from mr_elm.drivers.compose import TABLES, Layout, find_table
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ModelFormatError
 from mr_elm.machines.evaluation import Evaluation
-from mr_elm.machines.living import demand_living
+from mr_elm.machines.living import demand_living, demand_summable
 from mr_elm.machines.written import Written, add_written_arguments, demand_threshold
 from mr_elm.model_base import Model
 from mr_elm.model_checks import check_report
-from mr_elm.models import read_model, refusing
+from mr_elm.model_sums import copy_sums, find_sums, name_sums
+from mr_elm.models import add_sums, read_model, refusing
 from mr_elm.rows.options import AdvancedHelp, RowOptions, read_columns
 from mr_elm.rows.storage import STANDARD, demand_free, fetch_file, write_file
 from mr_elm.scores.threshold import choose_positive
@@ -65,7 +66,7 @@ def predict(argv: Sequence[str]) -> None:
     with (fetched_model(args.model) as (path, model),
           choose_engine(args, passed, None if to_stdout else args.output) as engine,
           give_target(args.output) as target):
-        written = read_written(model, args)
+        model, written = read_written(model, path, args)
         plan = plan_rows(args, rows_to_predict(model, args))
         layout = Layout(written, args.keep, find_table(args.output))
         if layout.keep or layout.table:
@@ -93,11 +94,20 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
         parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
 
 
-def read_written(model: Model, args: argparse.Namespace) -> Written:
-    """Return what is written of each row. Raises ValueError when the model does not have it."""
+def read_written(model: Model, path: str, args: argparse.Namespace) -> tuple[Model, Written]:
+    """Return a model, with its sums where they say something, and what is written of each row.
+
+    path : of its copy. Raises ValueError when the model does not have what is asked for.
+    """
     written = Written.of(args)
+    if written.leverage:
+        demand_summable(model, args.model)
+    if written.leverage or written.interval is not None and find_sums(args.model):
+        model = fetch_sums(model, path, args.model)
+    elif written.interval is not None and 'interval_ratios' in model.arrays:
+        Reporter(args.quiet).say(f'{name_sums(args.model)}: no such file: without sums all intervals have one width')
     written.demand(model)
-    return written
+    return model, written
 
 
 def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
@@ -108,9 +118,9 @@ def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
 
 def answer_standard_input(args: argparse.Namespace) -> None:
     """Write a line for each row of standard input as soon as it comes, without a job."""
-    with fetched_model(args.model) as (_, model), open_answers(args.output) as out:
-        answers = Answers(model, options_of_lines(model, rows_to_predict(model, args)),
-                          read_written(model, args),
+    with fetched_model(args.model) as (path, model), open_answers(args.output) as out:
+        model, written = read_written(model, path, args)
+        answers = Answers(model, options_of_lines(model, rows_to_predict(model, args)), written,
                           args.bad_rows == 'skip')
         answer_lines(answers, sys.stdin.buffer, out)
     report_rejected(answers.reasons, Reporter(args.quiet))
@@ -166,6 +176,7 @@ def evaluate(argv: Sequence[str]) -> None:
         demand_threshold(model, args.threshold)
         if args.leave_one_out:
             demand_living(model, args.model)
+            fetch_sums(model, path, args.model)
         if args.figure:
             demand_free(args.figure, args.overwrite)
             if model.header.calibration is None:
@@ -197,6 +208,15 @@ def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None,
     from mr_elm.figures.reliability import draw
     with write_file(path) as local:
         draw(found, classes, local, positive)
+
+
+def fetch_sums(model: Any, path: str, name: str) -> Any:
+    """Return a model with its sums. path : of its copy. name : of its file, beside which the sums lie.
+
+    Raises ModelFormatError when there are no sums, or when they belong to another model.
+    """
+    copy_sums(name, path)
+    return add_sums(model, path, name)
 
 
 @contextmanager

@@ -164,14 +164,14 @@ def add_gram_stages(script: Script, plan: InputPlan, options: PESVMOptions) -> N
         script.loop("learn the metric: sum up E'E and the slopes of the nodes, a job a step",
                     ('folds', script.files(problem='npz')))
         if options.holds_out:
-            add_scores(script)
+            add_scores(script, model_sums='npz')
         return
     layer = script.files(layer='npz', grid='json', class_weights='json')
     if not takes_passes(plan, options):
         tree = ['--fan-in', script.args.fan_in] if script.args.fan_in else []
         script.add("sum up E'E in tiles, and the class sums", 'gram', [*layer, *tree])
         if options.holds_out:
-            add_scores(script)
+            add_scores(script, model_sums='npz')
         return
     script.add('take a sample of the rows', 'place', script.files(problem='npz'))
     if options.holds_out:
@@ -196,10 +196,10 @@ def takes_passes(plan: InputPlan, options: PESVMOptions) -> bool:
     return many == PASSES
 
 
-def add_scores(script: Script) -> None:
-    """Add the stage to whose output probabilities or intervals are fitted."""
+def add_scores(script: Script, **sums: str) -> None:
+    """Add the stage to whose output probabilities or intervals are fitted. sums : the option for those of the model."""
     script.add('score a sample of the rows by models that have not seen them', 'scores',
-               script.files(model='npz', sample='json'))
+               script.files(model='npz', **sums, sample='json'))
 
 
 def add_dual_stages(script: Script, plan: InputPlan, options: DualOptions) -> None:

@@ -22,7 +22,7 @@ from mr_elm.store import replace_file
 
 LAYER = 'Write the files that the next stage of a training needs, for example the hidden nodes.'
 FINISH = 'Solve for the model of a training whose stages have all been run, and write it.'
-Driver = Callable[..., tuple]  # (plan, options, engine) -> (header, arrays, accounts)
+Driver = Callable[..., tuple]  # (plan, options, engine) -> (Model, accounts)
 FORMAT = 'mr_elm-training'
 
 

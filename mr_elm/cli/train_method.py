@@ -48,7 +48,7 @@ def make_parser(name: str, method: Method) -> Parser:
     parser = Parser(f'train {name}', method.description)
     add_input_options(parser, encodes=True)
     add_target_arguments(parser.group('input').add_argument)
-    add_model_options(parser)
+    add_model_options(parser, living=method.living)
     add_options(parser, load(method.options))
     if method.auto:
         add_auto_options(parser.group(name))

@@ -19,10 +19,10 @@ def tune(name: str, method: Method, tuning: Tuning, argv: Sequence[str]) -> None
                     memory=asked.memory, metric_rows=asked.metric_rows)
     with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
         plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
-        found, header, arrays, accounts = load(tuning.driver)(plan, options, search, engine)
+        found, model, accounts = load(tuning.driver)(plan, options, search, engine)
         report(found, asked)
         if args.model is not None:
-            output_of(args).keep(engine, header, arrays, accounts)
+            output_of(args).keep(engine, model, accounts)
 
 
 def report(found: Any, asked: Any) -> None:

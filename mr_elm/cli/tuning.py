@@ -34,7 +34,7 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'tune {name}', tuning.description)
     add_input_options(parser, encodes=True)
-    add_model_options(parser, required=False)
+    add_model_options(parser, required=False, living=method.living)
     parser.group(GRID)
     add_options(parser, load(method.options), tuning.options)
     add_options(parser, load(tuning.search))

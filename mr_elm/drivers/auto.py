@@ -22,7 +22,6 @@ from mr_elm.engines.base import Engine
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.budget import Budget
-from mr_elm.machines.calibrating import Made
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import SampleRows
@@ -40,7 +39,7 @@ from mr_elm.machines.node_choice import (
 from mr_elm.machines.node_refinement import FEW_ROWS, HALF, refine_candidate
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.passes import SAMPLE
-from mr_elm.models import HiddenNodeModel, join_members
+from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.parallel import map_in_threads
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
@@ -58,7 +57,7 @@ COMPARE_KEY = 9  # of the hash that chooses them
 
 
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget | None = None) -> tuple:
-    """Choose the machines, and train: (header, arrays, accounts of a first pass over text).
+    """Choose the machines, and train: (model, accounts of a first pass over text).
 
     options : of which task, scaling, seed and class weights count.
     Raises DataFormatError when the rows cannot be used.
@@ -71,12 +70,12 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, budget: Budget
         members = choose_members(inputs, rows, budget)
         large = choose_for_passes(inputs, members, rows, budget)
     inputs = take_landmarks(inputs, large or members)
-    made = train_by_passes(inputs, large, options) if large else train_by_gram(inputs, members, options)
+    model = train_by_passes(inputs, large, options) if large else train_by_gram(inputs, members, options)
     n_machines = len(large or members)
     machines = f'averages {n_machines} machines' if n_machines > 1 else 'is one machine'
     engine.reporter.say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
     with one_thread():
-        return *note_rows(made, rows.X, rows.T, searched=True), inputs.data.first
+        return note_rows(model, rows.X, rows.T, searched=True), inputs.data.first
 
 
 def read_sample(inputs: NodeInputs) -> SampleRows:
@@ -184,8 +183,8 @@ def take_landmarks(inputs: NodeInputs, members: list[Candidate]) -> NodeInputs:
     return replace(inputs, summary=replace(inputs.summary, landmarks=landmarks.rows))
 
 
-def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> Made:
-    """Train the machines by a pass over all rows: (header, arrays) of the model that averages them.
+def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> NodeModel:
+    """Train the machines by a pass over all rows: the model that averages them.
 
     Machines whose sums are too large for one task together take a pass each. options : say whether probabilities or
     intervals are wanted.
@@ -193,8 +192,7 @@ def train_by_gram(inputs: NodeInputs, members: list[Candidate], options: PESVMOp
     at_once = max(1, int(TASK_SUMS / members[0].options.n_hidden**2))
     models = [model for start in range(0, len(members), at_once)
               for model in sum_up_machines(inputs, members[start:start + at_once])]
-    model = join_members(models)
-    return fit_held_out(inputs.data, (model.header, model.arrays), options, inputs.weights)
+    return fit_held_out(inputs.data, join_members(models), options, inputs.weights)
 
 
 def sum_up_machines(inputs: NodeInputs, members: list[Candidate]) -> list[HiddenNodeModel]:
@@ -206,5 +204,5 @@ def sum_up_machines(inputs: NodeInputs, members: list[Candidate]) -> list[Hidden
     all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
     sums = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
     with one_thread():
-        return [HiddenNodeModel(*make_model(problem, layer, step, total_of(parts)))
+        return [make_model(problem, layer, step, total_of(parts))
                 for problem, layer, step, parts in zip(problems, layers, steps, sums, strict=True)]

@@ -10,13 +10,13 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm_passes import hold_out_fold, open_problem
 from mr_elm.features.nodes import NODES
 from mr_elm.machines.budget import Budget
-from mr_elm.machines.calibrating import Made, keep_held_out
+from mr_elm.machines.calibrating import keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import Candidate
 from mr_elm.machines.node_refinement import held_out_ratio
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import HiddenNodeModel, join_members
+from mr_elm.models import NodeModel, join_members
 
 FALLS = 0.96  # error(2 L) / error(L) up to which more landmarks pay
 ABSOLUTE = 3  # times as long as multiplications in float32 the differences of a distance of norm 1 take
@@ -59,8 +59,8 @@ def count_landmarks(inputs: NodeInputs, budget: Budget, rows: SampleRows, machin
     return min(n_rows, fitting, budget.largest_by_passes(n_rows, width, len(machines)))
 
 
-def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> Made:
-    """Train machines on landmarks by passes, one after another: (header, arrays) of the model that averages them.
+def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVMOptions) -> NodeModel:
+    """Train machines on landmarks by passes, one after another: the model that averages them.
 
     options : say whether probabilities or intervals are wanted; rows of a fold held out give them.
     """
@@ -72,11 +72,10 @@ def train_by_passes(inputs: NodeInputs, members: list[Candidate], options: PESVM
             if options.holds_out:
                 found = hold_out_fold(problem, options).solve(each.options.nu)
                 start = found.B
-                held.append(HiddenNodeModel(*problem.describe(found)))
-            models.append(HiddenNodeModel(*problem.describe(problem.solve(each.options.nu, start))))
+                held.append(problem.describe(found))
+            models.append(problem.describe(problem.solve(each.options.nu, start)))
     model = join_members(models)
     if not held:
-        return model.header, model.arrays
-    before = join_members(held)
-    scored = fit_held_out(inputs.data, (before.header, before.arrays), options, inputs.weights, FOLDS)
-    return keep_held_out(type(before)(*scored), model.header, model.arrays)
+        return model
+    scored = fit_held_out(inputs.data, join_members(held), options, inputs.weights, FOLDS)
+    return keep_held_out(scored, model)

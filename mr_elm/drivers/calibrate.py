@@ -8,47 +8,54 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.json_file import write_json
-from mr_elm.machines.calibrating import Made, ScoreSample, add_intervals, calibrate, join, keep_held_out
+from mr_elm.machines.calibrating import (
+    Kind,
+    ScoreSample,
+    add_intervals,
+    calibrate,
+    join,
+    keep_held_out,
+)
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import Model
+from mr_elm.model_sums import name_sums
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import split_key
-from mr_elm.store import save_model
 from mr_elm.streaming.mr_scores import MRScores
 
 
-def fit_held_out(data: DataSet, made: Made, options: PESVMOptions, class_weights: dict | None = None,
-                 n_folds: int | None = None) -> Made:
+def fit_held_out(data: DataSet, model: Kind, options: PESVMOptions, class_weights: dict | None = None,
+                 n_folds: int | None = None) -> Kind:
     """Return a trained model with the probabilities or the intervals that the options ask for, if they do.
 
     n_folds : the model has not seen the first of so many folds; None where it keeps its sums.
     """
     if not options.holds_out:
-        return made
-    sample = ScoreSample.of(made[0].n_rows_used, options.seed, class_weights, n_folds)
-    return add_probabilities(data, made, sample, options.threshold)
+        return model
+    sample = ScoreSample.of(model.header.n_rows_used, options.seed, class_weights, n_folds)
+    return add_probabilities(data, model, sample, options.threshold)
 
 
-def add_probabilities(data: DataSet, made: Made, sample: ScoreSample, threshold: str | None = None) -> Made:
-    """Return the model with probabilities, of a regression with intervals. made : of pesvm or elm, with its sums,
+def add_probabilities(data: DataSet, model: Kind, sample: ScoreSample, threshold: str | None = None) -> Kind:
+    """Return the model with probabilities, of a regression with intervals. model : of pesvm or elm, with its sums,
     or without them where it has not seen the rows of the sample.
 
     Raises DataFormatError when a class has no row in the sample.
     """
-    rows = score_rows(data, lambda path: save_model(path, *made), sample)
-    if made[0].task == 'regression':
-        return add_intervals(*made, rows)
-    return fit_to(data, made, rows, threshold, 'folds' if sample.n_folds else 'leave-one-out')
+    rows = score_rows(data, model.save, sample)
+    if model.numeric:
+        return add_intervals(model, rows)
+    return fit_to(data, model, rows, threshold, 'folds' if sample.n_folds else 'leave-one-out')
 
 
-def fit_to(data: DataSet, made: Made, rows: HeldOut, threshold: str | None, kind: str = 'leave-one-out') -> Made:
+def fit_to(data: DataSet, model: Kind, rows: HeldOut, threshold: str | None, kind: str = 'leave-one-out') -> Kind:
     """Return the model with probabilities that fit rows of a data set, and say its threshold; see `calibrate`."""
     try:
-        header, arrays = calibrate(*made, rows, kind, threshold)
-        say_threshold(data.engine.reporter, header)
-        return header, arrays
+        model = calibrate(model, rows, kind, threshold)
+        say_threshold(data.engine.reporter, model.header)
+        return model
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
 
@@ -59,49 +66,54 @@ def say_threshold(reporter: Reporter, header: ModelHeader) -> None:
         reporter.say(f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}')
 
 
-def renew_probabilities(before: Model, made: Made, reporter: Reporter, data: DataSet | None = None,
-                        rows_left: bool = False) -> Made:
+def renew_probabilities(before: Model, model: Kind, reporter: Reporter, data: DataSet | None = None,
+                        rows_left: bool = False) -> Kind:
     """Return a changed model with probabilities, if it had some before or rows to fit them to are given.
 
-    made : header and arrays of the changed model. data : rows of it, or None to keep the probabilities of before.
+    model : the changed one. data : rows of it, or None to keep the probabilities of before.
     rows_left : rows have left, and nothing that may have been fitted to them is kept.
     """
-    header, arrays = made
+    header = model.header
     if rows_left and before.header.threshold is not None:
         reporter.say('threshold: left out, it may have been chosen by rows that left; predict --threshold P sets one')
     if data is not None:
         sample = ScoreSample.of(header.n_rows_used, header.parameters.get('seed', 0))
-        header, arrays = add_probabilities(data, made, sample)
+        model = add_probabilities(data, model, sample)
         keeps_threshold = header.classes == before.classes and not rows_left
-        return replace(header, threshold=before.header.threshold if keeps_threshold else None), arrays
+        return replace(model, header=replace(
+            model.header, threshold=before.header.threshold if keeps_threshold else None))
     facts = before.header.calibration
     if rows_left:
         for what, fitted in (('intervals', 'interval_residuals' in before.arrays), ('probabilities', facts)):
             if fitted:
                 reporter.say(f'{what}: left out, they may have been fitted to rows that left; give rows of the new '
                              'model by --calibrate to fit new ones')
-        return made
+        return model
     if 'interval_residuals' in before.arrays:
         reporter.say('intervals: kept from before; give rows of the new model by --calibrate to compute them anew')
-        return keep_held_out(before, *made)
+        return keep_held_out(before, model)
     if facts is None:
-        return made
+        return model
     if header.classes != before.classes:
         reporter.say('probabilities: left out, because the classes changed; give rows of the new model by --calibrate '
                      'to fit new ones')
-        return made
+        return model
     reporter.say(f'probabilities: kept, they were fitted when the model had {facts["rows_of_training"]:,} rows; give '
                  'rows of the new model by --calibrate to fit new ones')
-    return keep_held_out(before, *made)
+    return keep_held_out(before, model)
 
 
 def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) -> HeldOut:
-    """Run the pass that scores the rows of a sample, in input order. save : writes the file with what scores them."""
+    """Run the pass that scores the rows of a sample, in input order.
+
+    save : writes the file with what scores them, and the sums of the model beside it, where these are needed.
+    """
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'model.npz')
         save(path)
         asked = write_json(os.path.join(folder, 'sample.json'), sample.to_json())
-        job = data.run(MRScores, ['--model', path, '--sample', asked], 'scores')
+        sums = ['--model-sums', name_sums(path)] if os.path.exists(name_sums(path)) else []
+        job = data.run(MRScores, ['--model', path, *sums, '--sample', asked], 'scores')
         found = {tuple(map(int, split_key(key)[1])): piece for key, piece in job}
     if not found:
         raise DataFormatError(f'{data.plan.name}: expected rows to fit probabilities, found none in the sample')

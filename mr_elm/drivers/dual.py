@@ -1,6 +1,6 @@
 """Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -14,12 +14,13 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.calibrating import Made
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
 from mr_elm.machines.gathering import join_rows
 from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.options import DualOptions
+from mr_elm.model_base import Model
+from mr_elm.models import make_model
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
@@ -32,8 +33,8 @@ from mr_elm.sums.summary import Summary
 CERTIFIED = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'n_support', 'seconds')
 
 
-def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelHeader, Mapping, Accounts | None]:
-    """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
+def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model, Accounts | None]:
+    """Train on a data set: the Model, and the Accounts of the first pass over text.
 
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
@@ -49,14 +50,13 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[ModelH
     repeat_warnings(machines, task, classes)
     say_steps(data.engine.reporter, machines)
     header = describe(task.model_header(classes.names), data, summary, options, machines)
-    made: Made = header, task.model_arrays(machines)
+    model = make_model(header, task.model_arrays(machines))
     if options.probabilities:
-        made = add_probabilities(data, made, task, classes, options.threshold)
-    judge_machine(made, summary, classes)
+        model = add_probabilities(data, model, task, classes, options.threshold)
+    judge_machine(model, summary, classes)
     rows = join_rows([machine.support for machine in machines])
     with one_thread():
-        made = note_rows(made, rows.X, rows.numbers)
-    return *made, data.first
+        return note_rows(model, rows.X, rows.numbers), data.first
 
 
 def begin(data: DataSet, options: DualOptions, judged: bool = False) -> tuple[Summary, Classes, DualTask]:

@@ -5,9 +5,11 @@ from itertools import product
 from mr_elm.drivers.calibrate import fit_to, score_rows
 from mr_elm.drivers.problems import run_problem
 from mr_elm.errors import DataFormatError
-from mr_elm.machines.calibrating import Made, ScoreSample
+from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.dual_task import DualTask
-from mr_elm.machines.fold_machines import FOLDS, FoldMachines, FoldsTask, make_model
+from mr_elm.machines.fold_machines import FOLDS, FoldMachines, FoldsTask
+from mr_elm.model_base import Model
+from mr_elm.models import make_model
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.wire import make_key
 from mr_elm.streaming.mr_dual import read_machines
@@ -15,8 +17,8 @@ from mr_elm.streaming.mr_dual_folds import MRDualFolds
 from mr_elm.sums.statistics import Classes
 
 
-def add_probabilities(data: DataSet, made: Made, task: DualTask, classes: Classes, threshold: str | None) -> Made:
-    """Return the model with probabilities. made : header and arrays of the model. threshold : see `calibrate`.
+def add_probabilities(data: DataSet, model: Model, task: DualTask, classes: Classes, threshold: str | None) -> Model:
+    """Return the model with probabilities. threshold : see `calibrate`.
 
     The sample is as large as one machine without partitions takes. Raises DataFormatError when a fold has all rows of
     a machine, or a class has no row in the sample.
@@ -25,7 +27,7 @@ def add_probabilities(data: DataSet, made: Made, task: DualTask, classes: Classe
     share = min(sample.share, task.room / task.scheme.count_rows(classes.counts))
     folds = train_folds(data, task, share, classes.names)
     rows = score_rows(data, folds.save, ScoreSample(share, task.seed, task.class_weights))
-    return fit_to(data, made, rows, threshold, 'folds')
+    return fit_to(data, model, rows, threshold, 'folds')
 
 
 def train_folds(data: DataSet, task: DualTask, share: float, names: list[str]) -> FoldMachines:

@@ -11,7 +11,6 @@ from mr_elm.drivers.summary import summarise, warn_of_labels
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.features.scaling import demand_scalable
-from mr_elm.machines.calibrating import Made
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
 from mr_elm.machines.nodes import describe_targets
@@ -22,7 +21,7 @@ from mr_elm.sums.summary import Summary
 
 
 def update(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
-    """Add new rows to a model: (header, arrays, accounts) of the model of all rows.
+    """Add new rows to a model: (model, accounts) of all rows.
 
     model : of pesvm or elm, with its sums. plan : of the new rows.
     Raises DataFormatError when rows cannot be used, or are too large to add to the sums of the model.
@@ -31,7 +30,7 @@ def update(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 's
 
 
 def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
-    """Take rows away from a model that was trained on them: (header, arrays, accounts) of the model of the others.
+    """Take rows away from a model that was trained on them: (model, accounts) of the others.
 
     Raises AccountingError when the model keeps some of the rows, or when they cannot have been in it.
     """
@@ -44,8 +43,8 @@ def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 's
     return change_members(model, plan, engine, bad_rows, forget_batch, leaves=True)
 
 
-def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> tuple:
-    """Add models that were trained apart on the same nodes: (header, arrays).
+def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> NodeModel:
+    """Add models that were trained apart on the same nodes: the model of all their rows.
 
     names : of the files of the models. Raises ModelFormatError when their nodes differ, or their rows in size.
     """
@@ -59,7 +58,7 @@ def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> 
 
 def change_members(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str,
                    change: Callable[[LivingMachine, Batch], LivingMachine], leaves: bool = False) -> tuple:
-    """Change each machine of a model by the same rows, and solve: (header, arrays, accounts).
+    """Change each machine of a model by the same rows, and solve: (model, accounts).
 
     leaves : whether the rows leave, and must not stay readable in the model.
     """
@@ -69,14 +68,13 @@ def change_members(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: 
         engine.reporter.say(f'warning: {plan.name}: {warning}')
     machines = [change(LivingMachine.of_model(member), sum_up_batch(member, summary, data, leaves))
                 for member in model.members]
-    return *solve_members(machines, engine), data.first
+    return solve_members(machines, engine), data.first
 
 
-def solve_members(machines: Sequence[LivingMachine], engine: Engine) -> Made:
-    """Solve for the output weights of each machine: (header, arrays) of the model that averages them."""
+def solve_members(machines: Sequence[LivingMachine], engine: Engine) -> NodeModel:
+    """Solve for the output weights of each machine: the model that averages them."""
     with one_thread():
-        model = join_members([HiddenNodeModel(*solve(machine, engine)) for machine in machines])
-    return model.header, model.arrays
+        return join_members([solve(machine, engine) for machine in machines])
 
 
 def summarise_new(model: NodeModel, data: DataSet) -> Summary:

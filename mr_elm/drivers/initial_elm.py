@@ -13,6 +13,7 @@ from mr_elm.header import ModelHeader
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.model_arrays import node_arrays
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.ridge.elm import solve_initial
 from mr_elm.solvers.shared.centred import CentredTargets
@@ -24,7 +25,7 @@ COPIES = 3  # of the node outputs in memory: their own, and two of the decomposi
 
 
 def train(data: DataSet, options: PESVMOptions) -> tuple:
-    """Train on a DataSet: (header, arrays) of the model, and the Accounts of the first pass over text.
+    """Train on a DataSet: the Model, and the Accounts of the first pass over text.
 
     The model keeps no sums, so that rows can neither be added nor be forgotten.
     Raises DataFormatError when the rows cannot be used, or their node outputs do not fit into `options.memory`.
@@ -42,7 +43,7 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
     arrays = node_arrays(layer, beta) if centred is None else node_arrays(layer, beta * centred.units, centred.mean)
     with one_thread():
-        return *note_rows((describe(inputs, layer, rank), arrays), rows.X, rows.numbers), data.first
+        return note_rows(HiddenNodeModel(describe(inputs, layer, rank), arrays), rows.X, rows.numbers), data.first
 
 
 def announce(data: DataSet, H: Floats) -> None:

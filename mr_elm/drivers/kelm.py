@@ -1,6 +1,5 @@
 """Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
 import time
-from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -15,7 +14,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import describe_time
 from mr_elm.header import ModelHeader
 from mr_elm.history import make_event
-from mr_elm.machines.calibrating import Made, add_intervals, demand_every_class
+from mr_elm.machines.calibrating import add_intervals, demand_every_class
 from mr_elm.machines.constant_check import note_values
 from mr_elm.machines.fold_machines import FOLD, FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
@@ -24,6 +23,8 @@ from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
+from mr_elm.model_base import Model
+from mr_elm.models import make_model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
@@ -34,8 +35,8 @@ from mr_elm.solvers.kernel.nystrom import Preconditioner, hash_rounded
 from mr_elm.typing import Floats
 
 
-def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelHeader, Mapping, Accounts | None]:
-    """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
+def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model, Accounts | None]:
+    """Train on a data set: the Model, and the Accounts of the first pass over text.
 
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
@@ -44,16 +45,15 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[ModelH
         with one_thread():
             fold = score_fold(data, machine) if machine.solver == 'cg' and data.options.holds_out else None
             solution, found = solve(data, machine)
-        made: Made = describe(data, found), kernel_arrays(
-            data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept)
+        model = make_model(describe(data, found), kernel_arrays(
+            data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept))
         if data.options.probabilities:
             kind = 'folds' if fold else 'leave-one-out'
-            made = fit_to(data.source, made, fold or hold_out(data, solution), data.options.threshold, kind)
+            model = fit_to(data.source, model, fold or hold_out(data, solution), data.options.threshold, kind)
         if data.options.intervals:
-            made = add_intervals(*made, fold or hold_out(data, solution))
-        judge_machine(made, data.summary, data.classes)
-        made = note_values(made, fit_values(data, solution), data.rows.numbers)
-        return *made, data.source.first
+            model = add_intervals(model, fold or hold_out(data, solution))
+        judge_machine(model, data.summary, data.classes)
+        return note_values(model, fit_values(data, solution), data.rows.numbers), data.source.first
 
 
 def fit_values(data: KernelData, solution: KernelSolution) -> Floats:

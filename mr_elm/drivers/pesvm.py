@@ -14,7 +14,6 @@ from mr_elm.drivers.sample import find_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.calibrating import Made
 from mr_elm.machines.constant_check import differs_by_sums, note_rows, note_sums
 from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
@@ -32,7 +31,7 @@ from mr_elm.sums.gram import GridSteps
 
 
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None) -> tuple:
-    """Train on a data set: (header, arrays) of the model, and the Accounts of the first pass over text.
+    """Train on a data set: the Model, and the Accounts of the first pass over text.
 
     options : of an infinite C, which is the initial ELM, the training is another one, see `initial_elm`.
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows. If it averages several
@@ -44,11 +43,10 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
         return initial_elm.train(data, options)
     if like is None or len(like.members) == 1:
         return train_on(data, options, like)  # type: ignore[arg-type]
-    made = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows,
-                                       positive=options.positive), member)
-            for member in like.members]
-    model = join_members([HiddenNodeModel(header, arrays) for header, arrays, _ in made])
-    return *fit_held_out(data, (model.header, model.arrays), options), data.first
+    members = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows,
+                                         positive=options.positive), member)[0]
+               for member in like.members]
+    return fit_held_out(data, join_members(members), options), data.first
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:
@@ -62,7 +60,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
     if options.learns_from_all_rows:
         inputs, found = learn_from_all_rows(inputs)
-        return *check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
+        return check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
     layer = inputs.make_layer() if like is None else like.layer
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
@@ -70,11 +68,11 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     if solver == PASSES:
         data.engine.reporter.say(f'solving by passes: {reason}')
         start = None if like is None else like.arrays['output_weights']
-        made = pesvm_passes.train(inputs, layer, steps, start)
+        model = pesvm_passes.train(inputs, layer, steps, start)
     else:
-        made = check_machine(make_model(inputs, layer, steps, sum_up(inputs, layer, steps)), inputs)
-    judge_machine(made, inputs.summary, inputs.classes)
-    return *made, data.first
+        model = check_machine(make_model(inputs, layer, steps, sum_up(inputs, layer, steps)), inputs)
+    judge_machine(model, inputs.summary, inputs.classes)
+    return model, data.first
 
 
 def demand_targets_of(like: HiddenNodeModel | None, inputs: NodeInputs) -> None:
@@ -85,24 +83,24 @@ def demand_targets_of(like: HiddenNodeModel | None, inputs: NodeInputs) -> None:
                               f'{like.header.targets or "one label"}, found {found or "one label"}')
 
 
-def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> Made:
-    """Solve, put the model together, and fit probabilities where these are wanted: (header, arrays)."""
+def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> HiddenNodeModel:
+    """Return the model of the sums of the rows, with them, and with probabilities where these are wanted."""
     check_counts(inputs.plan, inputs.classes, sums.counts)
     header = inputs.describe(layer, steps, inputs.data.blas).change_parameters(peak=size_of(sums))
     with one_thread():
-        made = solve(LivingMachine(header, layer, sums), inputs.data.engine)
-    return fit_held_out(inputs.data, made, inputs.options, inputs.weights)
+        model = solve(LivingMachine(header, layer, sums), inputs.data.engine)
+    return fit_held_out(inputs.data, model, inputs.options, inputs.weights)
 
 
-def check_machine(made: Made, inputs: NodeInputs) -> Made:
+def check_machine(model: HiddenNodeModel, inputs: NodeInputs) -> HiddenNodeModel:
     """Return a model with its sums; warn, and say so in its header, if it says the same of all rows."""
     if inputs.options.numeric:
-        return note_sums(made)
-    if differs_by_sums(made):
-        return made
+        return note_sums(model)
+    if differs_by_sums(model):
+        return model
     rows = find_rows(inputs)
     with one_thread():
-        return made if rows is None else note_rows(made, *rows)
+        return model if rows is None else note_rows(model, *rows)
 
 
 def estimate_solve(n: int) -> float:
@@ -110,11 +108,11 @@ def estimate_solve(n: int) -> float:
     return estimate_seconds(partial(factor_ridge, ridge=0.0), n)
 
 
-def solve(machine: LivingMachine, engine: Engine) -> Made:
-    """Solve for the output weights: (header, arrays) of the model with its sums."""
+def solve(machine: LivingMachine, engine: Engine) -> HiddenNodeModel:
+    """Solve for the output weights: the model with its sums."""
     n = len(machine.sums.gram)
     engine.reporter.announce(f'solving for {n} unknowns', partial(estimate_solve, n))
     model = machine.keep_sums(machine.solve())
     engine.reporter.say(f'solved {n} unknowns, condition about '
                         f'{model.header.parameters["condition"]:.1e}')
-    return model.header, model.arrays
+    return model

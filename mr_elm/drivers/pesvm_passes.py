@@ -18,7 +18,7 @@ from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.single import takes_single
 from mr_elm.json_file import write_json
-from mr_elm.machines.calibrating import Made, demand_every_class, keep_held_out
+from mr_elm.machines.calibrating import demand_every_class, keep_held_out
 from mr_elm.machines.constant_check import choose_rows, note_rows
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.gathering import GatheredRows
@@ -186,8 +186,8 @@ class PassProblem:
         """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
         return np.pad(D, ((0, self.layer.n_hidden + 1 - len(D)), (0, 0)))
 
-    def describe(self, found: PassSolution) -> Made:
-        """Make the model of a solution, which has no sums: (header, arrays)."""
+    def describe(self, found: PassSolution) -> HiddenNodeModel:
+        """Make the model of a solution, which has no sums."""
         inputs = self.inputs.with_options(nu=found.nu)
         header = inputs.describe(self.layer, self.steps, inputs.data.blas)
         known = {name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')}
@@ -196,11 +196,12 @@ class PassProblem:
         weights = found.B.copy()
         if self.steps.centres:
             weights[-1] -= self.steps.origin
-        return replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': weights}
+        return HiddenNodeModel(replace(header, parameters=parameters),
+                               {**layer_arrays(self.layer), 'output_weights': weights})
 
-    def check(self, made: Made) -> Made:
+    def check(self, model: HiddenNodeModel) -> HiddenNodeModel:
         """Return a model; warn, and say so in its header, if it says the same of all rows that are looked at."""
-        return note_rows(made, self.few.X, self.few.numbers)
+        return note_rows(model, self.few.X, self.few.numbers)
 
     def _pass(self, D: Floats, *, weights: bool = False, targets: bool = False,
               single: bool = False) -> tuple[Floats, list]:
@@ -249,8 +250,8 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
                           rows.take(choose_rows(rows.numbers, options.numeric)), folder, files)
 
 
-def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> Made:
-    """Solve for the output weights by passes: (header, arrays) of the model, which has no sums.
+def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> HiddenNodeModel:
+    """Solve for the output weights by passes: the model, which has no sums.
 
     start : output weights (L + 1, K) of a model to begin with, None for those of the sample. Warns when the passes
     allowed do not suffice. Raises DataFormatError when a class has no row to fit probabilities to.
@@ -271,11 +272,11 @@ def hold_out_fold(problem: PassProblem, options: PESVMOptions) -> PassProblem:
     return problem.hold_out(Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers))
 
 
-def train_on_all(problem: PassProblem, found: PassSolution, n_folds: int) -> Made:
-    """Solve on all rows from a solution without the first of n_folds folds: (header, arrays) of the model.
+def train_on_all(problem: PassProblem, found: PassSolution, n_folds: int) -> HiddenNodeModel:
+    """Solve on all rows from a solution without the first of n_folds folds: the model.
 
     The rows of that fold give the probabilities or the intervals that options ask for.
     """
     inputs = problem.inputs
     scored = fit_held_out(inputs.data, problem.describe(found), inputs.options, inputs.weights, n_folds)
-    return problem.check(keep_held_out(HiddenNodeModel(*scored), *problem.describe(problem.solve(found.nu, found.B))))
+    return problem.check(keep_held_out(scored, problem.describe(problem.solve(found.nu, found.B))))

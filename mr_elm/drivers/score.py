@@ -1,4 +1,5 @@
 """Apply a model to a data set: write predictions in input order, or score them against the labels."""
+import os
 from collections.abc import Callable
 
 from mr_elm.engines.base import Engine
@@ -6,6 +7,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.written import ONLY_LABELS, Written
 from mr_elm.model_base import Model
+from mr_elm.model_sums import name_sums
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
@@ -29,7 +31,7 @@ def predict(model_path: str, plan: InputPlan, out: str, engine: Engine, written:
     Returns the Accounts. The file appears whole or not at all.
     """
     data = DataSet(plan, engine, bad_rows)
-    job = data.run(MRPredict, ['--model', model_path, *written.arguments], 'predictions')
+    job = data.run(MRPredict, [*model_words(model_path, written.reads_sums), *written.arguments], 'predictions')
     accounts = job.accounts
     with job.finished() as finished, write_file(out) as local:
         accounts.map_input_records = finished.map_input_records
@@ -41,6 +43,12 @@ def predict(model_path: str, plan: InputPlan, out: str, engine: Engine, written:
     return accounts
 
 
+def model_words(path: str, reads_sums: bool) -> list[str]:
+    """Return the options of a stage that name a model, and its sums where these are read and lie beside it."""
+    sums = name_sums(path)
+    return ['--model', path, *(['--model-sums', sums] if reads_sums and os.path.exists(sums) else [])]
+
+
 def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop',
              leave_one_out: bool = False, threshold: float | None = None,
              positive: str | None = None) -> tuple[Evaluation, Accounts]:
@@ -50,7 +58,7 @@ def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad
         DataFormatError when they are not as many.
     threshold : of the probability of the class `positive`, None for the labels of the model.
     """
-    arguments = ['--model', model_path, *(['--leave-one-out'] if leave_one_out else [])]
+    arguments = [*model_words(model_path, leave_one_out), *(['--leave-one-out'] if leave_one_out else [])]
     if threshold is not None and positive is not None:
         arguments += ['--threshold', repr(threshold), '--positive', str(model.classes.index(positive))]
     job, found = DataSet(plan, engine, bad_rows).run(MREvaluate, arguments, 'evaluation'), Evaluation()

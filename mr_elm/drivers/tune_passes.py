@@ -3,7 +3,7 @@
 For each kind and number of nodes nu goes up, and each solution starts from the one before. The pass that measures its
 residual scores it on the held-out rows. The training on all rows starts from the best solution.
 """
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
@@ -11,9 +11,9 @@ from typing import Any
 
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm_passes import PassProblem, PassSolution, open_problem, train_on_all
-from mr_elm.header import ModelHeader
 from mr_elm.machines.grid_task import Folds, Search
 from mr_elm.machines.passes import choose_type
+from mr_elm.models import HiddenNodeModel
 from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
 from mr_elm.solvers.ridge.fold_grid import GridCell
 
@@ -38,8 +38,8 @@ class PathResult:
     best: NodeScore
 
 
-def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, ModelHeader, Mapping]:
-    """Search, and train the best: (PathResult, header, arrays).
+def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, HiddenNodeModel]:
+    """Search, and train the best: (PathResult, model).
 
     folds : which rows to look at and to hold out. Warns when the passes allowed do not suffice. Raises DataFormatError
     where the preconditioner does not fit into the memory.
@@ -102,8 +102,8 @@ def choose_best(found: list[Candidate]) -> Candidate:
 
 
 def train_best(problem: PassProblem, found: list[Candidate],
-               folds: Folds) -> tuple[PathResult, ModelHeader, Mapping]:
+               folds: Folds) -> tuple[PathResult, HiddenNodeModel]:
     """Train on all rows; see `tune`."""
     best = choose_best(found)
-    return PathResult([each.score for each in found], best.score), *train_on_all(
+    return PathResult([each.score for each in found], best.score), train_on_all(
         problem, best.solution, folds.n_folds)

@@ -14,11 +14,11 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Meter
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.calibrating import Made
 from mr_elm.machines.fold_metrics import learn_final_metric, learn_fold_metrics
 from mr_elm.machines.grid_task import Folds, GridTask, Nodes, Search, score_kinds, score_nodes, state_finals
 from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
+from mr_elm.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import split_key
@@ -47,7 +47,7 @@ class SearchResult:
 
 
 def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine) -> tuple:
-    """Search, and train the best: (found, header, arrays, accounts of a first pass over text).
+    """Search, and train the best: (found, model, accounts of a first pass over text).
 
     found has `scores` and `best`: a SearchResult, or by passes a PathResult.
     options : whose nodes, metric, nu and L do not matter. Raises DataFormatError when the rows cannot be used,
@@ -66,8 +66,7 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
         folds = describe_folds(inputs, replace(search, tested=1))
         return *tune_passes.tune(inputs, search, folds), data.first
     found = evaluate_grid(inputs, search)
-    header, arrays = check_machine(train_best(inputs, found), inputs)
-    return found, header, arrays, inputs.data.first
+    return found, check_machine(train_best(inputs, found), inputs), inputs.data.first
 
 
 def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
@@ -145,15 +144,15 @@ def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grid
     return [counted.get(id(score), score) for score in scores]
 
 
-def train_best(inputs: NodeInputs, found: SearchResult) -> Made:
-    """Return (header, arrays) of the best candidate: from the sums that are there, when they are of all rows."""
+def train_best(inputs: NodeInputs, found: SearchResult) -> HiddenNodeModel:
+    """Return the model of the best candidate: from the sums that are there, when they are of all rows."""
     best = found.best
     kind = Nodes(best.kind)
     inputs = inputs.take_candidate(best.kind, best.n_hidden).with_options(nu=best.nu)
     if best.kind.metric != 'none':
         return train_behind_metric(inputs, best.kind.metric, found.layers[Nodes(best.kind, 0)].n_hidden)
     if found.share < 1:
-        return train_on(inputs.data, inputs.options)[:2]
+        return train_on(inputs.data, inputs.options)[0]
     layer = found.layers[kind]
     layer = replace(layer, weights=layer.weights[:best.n_hidden], biases=layer.biases[:best.n_hidden])
     with one_thread():
@@ -161,8 +160,8 @@ def train_best(inputs: NodeInputs, found: SearchResult) -> Made:
     return make_model(inputs, layer, found.steps[kind], sums)
 
 
-def train_behind_metric(inputs: NodeInputs, metric: str, n_hidden: int) -> Made:
-    """Return (header, arrays) of a machine whose metric the whole sample teaches. n_hidden : nodes of the search."""
+def train_behind_metric(inputs: NodeInputs, metric: str, n_hidden: int) -> HiddenNodeModel:
+    """Return the model of a machine whose metric the whole sample teaches. n_hidden : nodes of the search."""
     with one_thread():
         sample = inputs.read_sample()
         layer = inputs.with_options(n_hidden=n_hidden).make_layer()

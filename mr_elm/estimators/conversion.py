@@ -47,7 +47,7 @@ class Convertible:
         if sample_weight is not None:
             counted = np.asarray(sample_weight) > 0
             X, labels = X[counted], labels[counted]
-        self.model_ = type(self.model_)(*note_rows((self.model_.header, self.model_.arrays), X, labels))
+        self.model_ = note_rows(self.model_, X, labels)
 
     @classmethod
     def _of_model(cls, model: Any) -> Any:

@@ -1,4 +1,5 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.spread import Spread
-from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge.esvm import TrainingRows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -54,9 +54,10 @@ class ESVMClassifier(Labelled, LivingESVM):
                  class_weight: ClassWeight = None, seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
                  metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False,
-                 kernel: str = PESVMOptions.kernel, landmarks: str = PESVMOptions.landmarks) -> None:
+                 kernel: str = PESVMOptions.kernel, landmarks: str = PESVMOptions.landmarks,
+                 keep_sums: bool = True) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs,
-                         metric, metric_steps, kernel, landmarks)
+                         metric, metric_steps, kernel, landmarks, keep_sums)
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None, sample_weight: Weights = None,
@@ -149,9 +150,9 @@ class ESVMRegressor(Targets, LivingESVM):
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
                  intervals: bool = False, center: bool = True, kernel: str = PESVMOptions.kernel,
-                 landmarks: str = PESVMOptions.landmarks) -> None:
+                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs, metric,
-                         metric_steps, kernel, landmarks)
+                         metric_steps, kernel, landmarks, keep_sums)
         self.intervals, self.center = intervals, center
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None,
@@ -179,16 +180,15 @@ class ESVMRegressor(Targets, LivingESVM):
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
         """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
 
-        They are wider where rows are unlike those of the training. Raises ValueError when there are too few rows for
-        the coverage.
+        They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
+        when there are too few rows for the coverage.
         """
         check_is_fitted(self)
         X = self._validate(X, False)
         return Spread(self.to_model()).interval(X, decide(self.model_, X, self.n_jobs)[:, 0], coverage)
 
     def _hold_out(self, rows: HeldOut, X: Rows) -> None:
-        model = self.model_
-        self.model_ = HiddenNodeModel(*add_intervals(model.header, model.arrays, rows))
+        self.model_ = replace(add_intervals(self.to_model(), rows), sums=None)
 
     @property
     def _holds_out(self) -> bool:

@@ -18,7 +18,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
 from mr_elm.features.scaling import ScaledMoments, demand_scalable, moments_of_nodes
-from mr_elm.machines.calibrating import ScoreSample, join, keep_held_out
+from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
@@ -60,6 +60,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         features are scaled, and what columns and categories there are.
     n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
     metric, metric_steps : see `MetricLearner`; the first rows decide.
+    keep_sums : whether to keep the sums of the rows, which take (L + 1)^2 numbers: `partial_fit`, `forget`, `merge`,
+        `calibrate` and intervals that follow the leverage need them. `to_model().save(path)` writes them beside the
+        model.
 
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
     """
@@ -76,11 +79,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                  seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale, encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
                  metric_steps: int | None = None, kernel: str = PESVMOptions.kernel,
-                 landmarks: str = PESVMOptions.landmarks) -> None:
+                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True) -> None:
         self.map, self.n_hidden, self.nu, self.kernel, self.landmarks = map, n_hidden, nu, kernel, landmarks
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
         self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
-        self.metric, self.metric_steps = metric, metric_steps
+        self.metric, self.metric_steps, self.keep_sums = metric, metric_steps, keep_sums
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -90,17 +93,17 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     @property
     def layer_(self) -> HiddenLayer:
         """Return the hidden nodes."""
-        return self.machine_.layer
+        return self.model_.layer
 
     @property
     def sums_(self) -> Sums:
-        """Return the sums of the rows."""
-        return self.machine_.sums
+        """Return the sums of the rows. Raises ValueError when the estimator has none."""
+        return self._machine().sums
 
     @property
     def n_rows_(self) -> int:
         """Return how many rows the estimator has."""
-        return self.machine_.header.n_rows_used
+        return self.model_.header.n_rows_used
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None, like: 'LivingESVM | None' = None) -> 'LivingESVM':
         """Fit. Sets model_, and classes_ of a classifier.
@@ -125,17 +128,23 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         check_is_fitted(other)
         demand_same_nodes(self.model_, other.model_, 'this estimator', 'the other estimator')
         labels = None if self._numeric else self._join_labels(other.classes_)
-        return self._take(self._machine().merge(other.machine_, name_classes(labels)), labels)
+        return self._take(self._machine().merge(other._machine(), name_classes(labels)), labels)
 
     def to_model(self) -> HiddenNodeModel:
-        """Return the fitted model with its sums, for `mr-elm update`, `forget` and `merge`; see `Convertible`."""
+        """Return the fitted model, with the sums if it keeps them, for `mr-elm update`, `forget` and `merge`.
+
+        See `Convertible`.
+        """
         check_is_fitted(self)
-        return self.machine_.keep_sums(self.model_)
+        return self.machine_.keep_sums(self.model_) if hasattr(self, 'machine_') else self.model_
 
     @classmethod
     def _of_model(cls, model: Any) -> 'LivingESVM':
-        """Make the fitted estimator of a model, which lives on with its scaling and nodes."""
-        estimator, machine = super()._of_model(model), LivingMachine.of_model(model)
+        """Make the fitted estimator of a model, which lives on with its scaling and nodes where it has its sums."""
+        estimator = super()._of_model(replace(model, sums=None))
+        if model.sums is None:
+            return estimator
+        machine = LivingMachine.of_model(model)
         names = [write_label(label) for label in getattr(estimator, 'classes_', ())]
         positive = None if machine.header.positive is None else names[model.classes.index(machine.header.positive)]
         estimator.machine_ = replace(machine, header=replace(machine.header, classes=names, positive=positive))
@@ -151,7 +160,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                      like: 'LivingESVM | None' = None) -> Any:
         """Add rows, or those of a stream batch by batch."""
         def add(X: Any, y: Any, weights: Any) -> Any:
-            return self._add(X, y, weights, not hasattr(self, 'machine_'), declared, like)
+            return self._add(X, y, weights, not hasattr(self, 'model_'), declared, like)
 
         return self._take_batches(add, X, y, sample_weight)
 
@@ -169,12 +178,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return self
 
     def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingESVM':
-        rows = self._read(X, y, sample_weight, reset=False)
+        machine, rows = self._machine(), self._read(X, y, sample_weight, reset=False)
         labels = self._join_labels(rows[1])
-        batch = self._sum_up(rows, labels, self.layer_, self.machine_)
+        batch = self._sum_up(rows, labels, self.layer_, machine)
         if keeps_rows(self.model_):
             batch = replace(batch, n_stored=int(LandmarkFinder(self.layer_).find(rows[0]).sum()))
-        machine = self._machine().forget(batch)
+        machine = machine.forget(batch)
         if warning := warn_of_bounds(self.model_, ColumnStatistics.of(rows[0])):
             warnings.warn(warning, stacklevel=2)
         return self._take(machine, labels, rows_left=True)
@@ -203,12 +212,17 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             self._take(self._begin(rows, labels, like), labels)
             self._score_held_out(rows)
             self._judge(rows)
+            if not self.keep_sums:
+                del self.machine_
+                self.model_ = self.model_.without_sums()
             return self
-        return self._take(self._machine().add(self._sum_up(rows, labels, self.layer_, self.machine_)), labels)
+        machine = self._machine()
+        return self._take(machine.add(self._sum_up(rows, labels, self.layer_, machine)), labels)
 
     def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
         """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
         check_is_fitted(self)
+        self._machine()
         return self._score_held_out(self._read(X, y, sample_weight, reset=False))
 
     def _score_held_out(self, rows: tuple) -> 'LivingESVM':
@@ -253,7 +267,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if labels is not None:
             self.classes_ = labels
         if like is not None:
-            layer, sigma = like.layer_, like.machine_.header.parameters['sigma']
+            layer, sigma = like.layer_, like.model_.header.parameters['sigma']
             self._learned = LearnedMetric.of_model(like.model_)
         else:
             layer = self._make_layer(rows[0], rows[2])
@@ -306,7 +320,13 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return make_nodes(options, summary, self.scaling_, self._node_moments)
 
     def _machine(self) -> LivingMachine:
-        """Return the machine with the parameters that may have changed since it was made."""
+        """Return the machine with the parameters that may have changed since it was made.
+
+        Raises ValueError when the estimator does not keep its sums.
+        """
+        if not hasattr(self, 'machine_'):
+            raise ValueError('expected an estimator with the sums of its rows, found one without: fit it with '
+                             'keep_sums=True, or read its model by read_model(path, sums=True)')
         header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self))
         return replace(self.machine_, header=header)
 
@@ -339,12 +359,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         labels : those that may be its classes. rows_left : rows have left, and nothing that was fitted to them is kept.
         """
         before, self.machine_, self.model_ = getattr(self, 'model_', None), machine, machine.solve()
-        if rows_left and before is not None and not {'calibration', 'interval_residuals'}.isdisjoint(before.arrays):
+        if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):
             self.__dict__.pop('calibration_', None)
             warnings.warn('probabilities or intervals: left out, they may have been fitted to rows that left; call '
                           'calibrate with rows that the estimator has', stacklevel=2)
         elif before is not None and not rows_left and before.classes == self.model_.classes:
-            self.model_ = HiddenNodeModel(*keep_held_out(before, self.model_.header, self.model_.arrays))
+            self.model_ = keep_held_out(before, self.model_)
         if labels is not None:
             self.classes_ = labels[[write_label(label) in machine.header.classes for label in labels]]
         return self

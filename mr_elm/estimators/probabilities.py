@@ -12,6 +12,7 @@ from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.linear_check import FEWEST_FEATURES, sample_labelled, warn_of_linear
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import PRESENT
+from mr_elm.models import KernelModel
 from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.ridge.elm import SMALLEST
@@ -38,6 +39,7 @@ class Labelled(ClassifierMixin):
     """
 
     probabilities: bool
+    model_: Any
     classes_: np.ndarray
     multiclass = ONE_VS_ALL
     multilabel_ = False
@@ -121,13 +123,13 @@ class Labelled(ClassifierMixin):
         rows = rows.take(kept)
         if kind == 'leave-one-out':
             rows = leave_equal_rows_out(rows, X[kept], len(self.classes_))
-        model = getattr(self, 'model_', None)
-        names = list(map(write_label, self.classes_))
-        header = model.header if model else ModelHeader('', 'classification', names, 1, {'multiclass': self.multiclass})
-        header, arrays = calibrate(header, model.arrays if model else {}, rows, kind)
-        self.calibration_ = arrays['calibration']
-        if model:
-            self.model_ = type(model)(header, arrays)
+        if hasattr(self, 'model_'):
+            model = self.model_ = calibrate(self.model_, rows, kind)
+        else:  # a ready kernel matrix has no rows that a model could keep
+            names = list(map(write_label, self.classes_))
+            header = ModelHeader('', 'classification', names, 1, {'multiclass': self.multiclass})
+            model = calibrate(KernelModel(header, {}), rows, kind)
+        self.calibration_ = model.arrays['calibration']
 
 
 def hold_out(codes: np.ndarray, weights: Floats | None, decisions: Floats, leverages: Floats | None = None) -> HeldOut:

@@ -1,24 +1,25 @@
 """Make a trained model one with probabilities, from a sample of rows that were scored by machines without them."""
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from typing import TypeVar
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.header import ModelHeader
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import FOLD
 from mr_elm.machines.press import HeldOut
 from mr_elm.model_base import Model
 from mr_elm.rows.blocks import Block
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
-from mr_elm.scores.intervals import scale_residuals
+from mr_elm.scores.intervals import scale_residuals, sort_sizes
 from mr_elm.scores.selection import fold_numbers, select_sample
 from mr_elm.scores.threshold import choose_threshold
 from mr_elm.solvers.ridge.esvm import TrainingRows
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 
-Made = tuple[ModelHeader, Mapping[str, np.ndarray]]  # what a model is made of
+Kind = TypeVar('Kind', bound=Model)
+HELD_OUT = 'calibration', 'interval_residuals', 'interval_ratios'  # arrays that are fitted to rows held out
 ROWS = 50_000  # about how many rows are scored
 KEY = 7  # what a row's hash decides, with a key of its own
 
@@ -66,14 +67,13 @@ def join(parts: Sequence[HeldOut]) -> HeldOut:
     return HeldOut(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(HeldOut)))
 
 
-def calibrate(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldOut,
-              kind: str = 'leave-one-out', threshold: str | None = None) -> Made:
-    """Return the model that labels by probabilities, (header, arrays).
+def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: str | None = None) -> Kind:
+    """Return the model that labels by probabilities.
 
     kind : how the rows were scored, leave-one-out or folds. threshold : see `make_goal`, for two classes.
     Raises DataFormatError when a class has no row.
     """
-    numbers = rows.numbers.astype(int)
+    header, numbers = model.header, rows.numbers.astype(int)
     demand_every_class(header.classes, np.bincount(numbers, rows.weights, len(header.classes)),
                        f'among the {len(numbers):,} rows that were scored')
     if threshold and header.positive is None:
@@ -85,7 +85,7 @@ def calibrate(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldO
         k = header.classes.index(header.positive)
         P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, k]
         header = replace(header, threshold=choose_threshold(threshold, P, numbers == k, rows.weights))
-    return replace(header, calibration=facts), {**arrays, 'calibration': fitted}
+    return replace(model, header=replace(header, calibration=facts), arrays={**model.arrays, 'calibration': fitted})
 
 
 def demand_every_class(names: Sequence[str], weights: Sequence[float] | np.ndarray, where: str) -> None:
@@ -95,14 +95,17 @@ def demand_every_class(names: Sequence[str], weights: Sequence[float] | np.ndarr
                               f'{where}: add rows of it, or leave --probabilities out')
 
 
-def keep_held_out(before: Model, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> Made:
-    """Return a changed model with what was fitted to rows held out before, (header, arrays)."""
-    kept = {name: before.arrays[name] for name in ('calibration', 'interval_residuals') if name in before.arrays}
-    return (replace(header, calibration=before.header.calibration, threshold=before.header.threshold),
-            {**arrays, **kept})
+def keep_held_out(before: Model, model: Kind) -> Kind:
+    """Return a changed model with what was fitted to rows held out before."""
+    kept = {name: before.arrays[name] for name in HELD_OUT if name in before.arrays}
+    header = replace(model.header, calibration=before.header.calibration, threshold=before.header.threshold)
+    return replace(model, header=header, arrays={**model.arrays, **kept})
 
 
-def add_intervals(header: ModelHeader, arrays: Mapping[str, np.ndarray], rows: HeldOut) -> Made:
-    """Return the model of a regression that knows the errors of rows held out, (header, arrays)."""
-    residuals = scale_residuals(rows.numbers - rows.decisions[:, 0], rows.leverages, rows.weights)
-    return header, {**arrays, 'interval_residuals': residuals}
+def add_intervals(model: Kind, rows: HeldOut) -> Kind:
+    """Return the model of a regression that knows the errors of rows held out, also by leverage where it has sums."""
+    residuals = rows.numbers - rows.decisions[:, 0]
+    found = {'interval_residuals': sort_sizes(residuals, rows.weights)}
+    if model.sums is not None:
+        found['interval_ratios'] = sort_sizes(scale_residuals(residuals, rows.leverages, rows.weights), rows.weights)
+    return replace(model, arrays={**model.arrays, **found})

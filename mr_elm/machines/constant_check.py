@@ -10,14 +10,16 @@ Source: ours.
 """
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import ConstantWarning
 from mr_elm.header import ModelHeader
-from mr_elm.machines.calibrating import Made
-from mr_elm.models import make_model
+from mr_elm.machines.calibrating import Kind
+from mr_elm.model_base import Model
+from mr_elm.models import HiddenNodeModel
 from mr_elm.rows.blocks import widen
 from mr_elm.rows.text import quote
 from mr_elm.sums.gram import unpack_upper
@@ -28,64 +30,60 @@ FIRST = 16  # of them come first: most machines are known by these not to be con
 CONSTANT = 1e-6  # deviation of what a machine predicts, over that of the targets: below it is rounding
 
 
-def note_rows(made: Made, X: Rows, labels: np.ndarray, searched: bool = False) -> Made:
+def note_rows(model: Kind, X: Rows, labels: np.ndarray, searched: bool = False) -> Kind:
     """Return a model that was just trained; warn, and say so in its header, if it says the same of all rows.
 
-    made : (header, arrays). X : (n, d) rows of the training, not scaled. labels : (n,) or (n, K), in any coding. Rows
+    X : (n, d) rows of the training, not scaled. labels : (n,) or (n, K), in any coding. Rows
     whose labels are all alike tell nothing. searched : whether nodes and nu were chosen among many, as --auto does.
     """
-    model = make_model(*made)
     rows = choose_rows(labels, model.numeric)
     X, labels = widen(X[rows], model.n_features), labels[rows]
     if model.numeric:
-        return note_values(made, model.decision_function(X), labels, searched)
+        return note_values(model, model.decision_function(X), labels, searched)
     parts = (slice(FIRST), slice(FIRST, None))
-    return note_values(made, (model.decision_function(X[part]) for part in parts if len(labels[part])), labels,
+    return note_values(model, (model.decision_function(X[part]) for part in parts if len(labels[part])), labels,
                        searched)
 
 
-def note_values(made: Made, decisions: Floats | Iterable[Floats], labels: np.ndarray, searched: bool = False) -> Made:
+def note_values(model: Kind, decisions: Floats | Iterable[Floats], labels: np.ndarray, searched: bool = False) -> Kind:
     """Return a model as `note_rows` does. decisions : of the rows, (n, P), or parts of them one after another."""
-    model = make_model(*made)
     if len(labels) == 0 or (labels == labels[0]).all():
-        return made
+        return model
     if model.numeric:
         values, T = np.asarray(decisions), labels.reshape(len(labels), -1)
         if not is_constant(values.std(axis=0), T.std(axis=0)):
-            return made
-        return note(made, values.mean(axis=0), f'all {len(labels):,} rows that were looked at', searched)
+            return model
+        return note(model, values.mean(axis=0), f'all {len(labels):,} rows that were looked at', searched)
     first = None
     for part in [decisions] if isinstance(decisions, np.ndarray) else decisions:
         answers = model.decide(part)
         first = answers[0] if first is None else first
         if (answers != first).any():
-            return made
-    return note(made, first, f'all {len(labels):,} rows that were looked at', searched)
+            return model
+    return note(model, first, f'all {len(labels):,} rows that were looked at', searched)
 
 
-def note_sums(made: Made) -> Made:
+def note_sums(model: HiddenNodeModel) -> HiddenNodeModel:
     """Return the model of a regression with its sums as `note_rows` does: the sums are of all rows."""
-    header, arrays = made
-    B, upper = arrays['output_weights'].copy(), unpack_upper(arrays['gram'])
+    sums: Any = model.sums
+    B, upper = model.arrays['output_weights'].copy(), unpack_upper(sums['gram'])
     E1, total = -upper[:, -1], upper[-1, -1]
     mean = E1 @ B / total
     B[-1] += mean  # what is constant cancels digits
     squares = np.maximum(((upper + np.triu(upper, 1).T) @ B * B).sum(axis=0) / total, 0)
-    targets = arrays['counts'] / total - (arrays['class_sums'][:, -1] / total)**2
+    targets = sums['counts'] / total - (sums['class_sums'][:, -1] / total)**2
     if not is_constant(np.sqrt(squares), np.sqrt(np.maximum(targets, 0))):
-        return made
-    return note(made, mean, f'all {header.n_rows_used:,} rows')
+        return model
+    return note(model, mean, f'all {model.header.n_rows_used:,} rows')
 
 
-def differs_by_sums(made: Made) -> bool:
+def differs_by_sums(model: Model) -> bool:
     """Tell whether the sums of a model for classes prove that it does not give all rows the same class."""
-    header, arrays = made
-    model = make_model(*made)
-    if model.numeric or model.multilabel or 'class_sums' not in arrays:
+    if model.numeric or model.multilabel or model.sums is None:
         return False
-    sums = arrays['class_sums']
+    sums = model.sums['class_sums']
     sums = sums[sums[:, -1] < 0]  # the last column is minus the weight of the rows of a class
-    means = sums / -sums[:, -1:] @ arrays['output_weights']
+    means = sums / -sums[:, -1:] @ model.arrays['output_weights']
     return len(np.unique(model.decide(means))) > 1
 
 
@@ -111,10 +109,10 @@ def is_constant(deviations: Floats, of_targets: Floats) -> bool:
     return bool(varies.any() and (deviations <= CONSTANT * of_targets)[varies].all())
 
 
-def note(made: Made, answer: Any, rows: str, searched: bool = False) -> Made:
+def note(model: Kind, answer: Any, rows: str, searched: bool = False) -> Kind:
     """Warn that a model says the same of some rows, and write it into its header. answer : of `decide` to one row."""
-    header, arrays = made
-    if header.task == 'regression':
+    header = model.header
+    if model.numeric:
         values = np.atleast_1d(answer).tolist()
         value: Any = values if header.target_names else values[0]
         said = f'predicts {", ".join(f"{each:.6g}" for each in values)} for {rows}'
@@ -127,7 +125,7 @@ def note(made: Made, answer: Any, rows: str, searched: bool = False) -> Made:
     *cures, last = list_cures(header) if not searched else ('more rows', 'columns that tell them apart')
     warnings.warn(f'this machine {said}, although their labels differ: try {", ".join(cures)} or {last}',
                   ConstantWarning, stacklevel=2)
-    return header.change_parameters(constant_prediction=value), arrays
+    return replace(model, header=header.change_parameters(constant_prediction=value))
 
 
 def list_cures(header: ModelHeader) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Score rows by machines that were trained without their fold, where leave-one-out has no closed form."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -12,10 +12,9 @@ from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import KEY
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
-from mr_elm.machines.spread import has_sums
 from mr_elm.model_base import Model
 from mr_elm.model_parts import join_arrays, take_arrays
-from mr_elm.models import HiddenNodeModel, KernelModel, read_model
+from mr_elm.models import add_sums, make_model, read_model
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.scores.selection import fold_numbers
 from mr_elm.store import load_arrays, save_arrays
@@ -69,21 +68,17 @@ class FoldMachines:
 Scorer = LeaveOneOutModel | FoldMachines
 
 
-def load_scorer(path: str | PathLike) -> tuple[Scorer, Model]:
+def load_scorer(path: str | PathLike, sums_path: str | None = None) -> tuple[Scorer, Model]:
     """Read what scores held-out rows, and a model: a model, or what `FoldMachines.save` wrote.
 
-    A model without its sums scores all rows: it has seen none of them.
+    sums_path : of the file of sums of a model. A model without its sums scores all rows: it has seen none of them.
     """
     header, arrays = load_arrays(path)
     if 'folds' not in header:
         model = read_model(path)
-        return LeaveOneOutModel.of(model) if has_sums(model) else FoldMachines([model], 0), model  # type: ignore[arg-type]
+        if sums_path is None:
+            return FoldMachines([model], 0), model
+        return LeaveOneOutModel.of(add_sums(model, path, sums_path=sums_path)), model  # type: ignore[arg-type]
     models = [make_model(ModelHeader.from_json(one), take_arrays(arrays, fold))
               for fold, one in enumerate(header['folds'])]
     return FoldMachines(models, header['seed']), models[0]
-
-
-def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> Model:
-    """Make the model of a dual method."""
-    kind = HiddenNodeModel if 'map' in header.parameters else KernelModel
-    return kind(header, arrays)

@@ -20,8 +20,6 @@ from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.sample import join_labels, make_sample, number_label, part_labels
 from mr_elm.features.scaling import scale_rows
-from mr_elm.machines.calibrating import Made
-from mr_elm.machines.fold_machines import make_model
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.blocks import Block, widen
@@ -49,18 +47,17 @@ def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights:
     return sample.rows
 
 
-def judge_machine(made: Made, summary: Summary, classes: Classes | None) -> None:
-    """Warn when a linear machine is far better than one that was just trained: (header, arrays).
+def judge_machine(model: Model, summary: Summary, classes: Classes | None) -> None:
+    """Warn when a linear machine is far better than one that was just trained.
 
     summary : of the rows, with a sample where they are wide. classes : None for a regression.
     """
-    header, arrays = made
-    if classes is None or header.separator is not None or header.n_features < FEWEST_FEATURES:
+    if classes is None or model.multilabel or model.n_features < FEWEST_FEATURES:
         return
     if summary.sample is None:  # stages were run by hand
         return
     with one_thread():
-        warn_of_linear(make_model(header, arrays), summary.sample, classes.index)
+        warn_of_linear(model, summary.sample, classes.index)
 
 
 def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:

@@ -81,7 +81,7 @@ class LivingMachine:
         """Return the machine of a model that has its sums, without probabilities: these are not of other rows."""
         parameters = {name: value for name, value in model.header.parameters.items() if name != 'constant_prediction'}
         header = replace(model.header, calibration=None, threshold=None, parameters=parameters)
-        return cls(header, model.layer, sums_of(model.arrays))
+        return cls(header, model.layer, sums_of(model.sums or {}))
 
     @property
     def peak(self) -> float:
@@ -148,8 +148,8 @@ class LivingMachine:
         return HiddenNodeModel(header, {**layer_arrays(self.layer), 'output_weights': solution.output_weights})
 
     def keep_sums(self, model: HiddenNodeModel) -> HiddenNodeModel:
-        """Put the sums into the model that `solve` made, so that it lives on as a file."""
-        return replace(model, arrays={**model.arrays, **sum_arrays(self.sums)})
+        """Give the sums to the model that `solve` made, so that it lives on as two files."""
+        return replace(model, sums=sum_arrays(self.sums))
 
     def _place(self, batch: Batch) -> Sums:
         """Return the sums in the order of a batch's classes."""
@@ -248,12 +248,27 @@ def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
 
 
 def demand_living(model: Model, name: str) -> None:
-    """Raise ModelFormatError when a model keeps no sums that rows could be added to."""
+    """Raise ModelFormatError when a model can have no sums that rows could be added to."""
+    demand_summable(model, name)
+    demand_lasting_weights(model, name)
+
+
+def demand_summable(model: Model, name: str) -> None:
+    """Raise ModelFormatError when a model can have no sums."""
     demand_nodes(model, name)
-    if any('gram' not in member.arrays for member in model.members):
-        raise ModelFormatError(f'{name}: expected a model with the sums of its rows, a training by passes keeps none: '
+    if by_passes(model):
+        raise ModelFormatError(f'{name}: expected a model with the sums of its rows, a training by passes makes none: '
                                f'train on the old and the new rows together with --like {name}, which begins where '
                                'this model ended')
+
+
+def by_passes(model: Model) -> bool:
+    """Tell whether a machine of a model of nodes was trained by passes, which makes no sums."""
+    return any(member.header.parameters['solver'] == PASSES for member in model.members)
+
+
+def demand_lasting_weights(model: Model, name: str) -> None:
+    """Raise ModelFormatError when new rows would change what the old ones weigh."""
     if model.header.parameters['class_weight'] is not None:
         raise ModelFormatError(f'{name}: expected a model without --class-weight: every new row changes the weights '
                                'of all classes, and the old rows would have to be read again')

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import DataFormatError, one_line
+from mr_elm.errors import DataFormatError, ModelFormatError, one_line
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, NodeModel
 from mr_elm.rows.blocks import Block, widen
@@ -68,15 +68,19 @@ class LeaveOneOut:
 
     @classmethod
     def of(cls, model: HiddenNodeModel) -> LeaveOneOut:
-        """Factor the sums of a model. Raises ValueError when nu is too large for their rounding errors."""
-        parameters, gram = model.header.parameters, unpack_upper(model.arrays['gram'])
+        """Factor the sums of a model. Raises ModelFormatError when it has none, ValueError when nu is too large for
+        their rounding errors.
+        """
+        if model.sums is None:
+            raise ModelFormatError('expected a model with the sums of its rows, found none')
+        parameters, gram = model.header.parameters, unpack_upper(model.sums['gram'])
         E1, total, m = -gram[:, -1], gram[-1, -1], len(gram) - (model.header.method == 'elm')
         factor = factor_ridge(gram[:m, :m], 1 / parameters.get('nu', parameters.get('C')))
         if factor is None:
             raise ValueError("expected a smaller nu: I/nu + E'E is not positive definite in floating point")
         mean = None
         if parameters.get('center'):
-            mean = np.array(parameters['origin']) + find_mean(E1[-1], model.arrays['class_sums'][:, -1])
+            mean = np.array(parameters['origin']) + find_mean(E1[-1], model.sums['class_sums'][:, -1])
         return cls(model, factor, mean, linalg.dpotrs(factor, E1[:m], lower=1)[0], float(total))
 
     def score(self, block: Block, weights: Floats | None) -> HeldOut:

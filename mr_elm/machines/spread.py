@@ -35,13 +35,11 @@ class Spread:
     def interval(self, X: Rows, predictions: Floats, coverage: float) -> Floats:
         """Return lower and upper bounds, (n, 2), that hold about this share of the targets of new rows.
 
-        predictions : (n,). A model without sums has intervals of one width.
+        predictions : (n,). Where the sums of the model are not at hand, all intervals have one width.
         """
-        width = find_quantile(self.model.arrays['interval_residuals'], coverage)
-        half = width * np.sqrt(1 + self.leverages(X)) if has_sums(self.model) else np.full(len(predictions), width)
+        arrays = self.model.arrays
+        if self.model.sums is not None and 'interval_ratios' in arrays:
+            half = find_quantile(arrays['interval_ratios'], coverage) * np.sqrt(1 + self.leverages(X))
+        else:
+            half = np.full(len(predictions), find_quantile(arrays['interval_residuals'], coverage))
         return np.column_stack([predictions - half, predictions + half])
-
-
-def has_sums(model: Model) -> bool:
-    """Tell whether a model keeps its sums, which leverages are computed from."""
-    return all('gram' in member.arrays for member in model.members)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.machines.spread import Spread, has_sums
+from mr_elm.machines.spread import Spread
 from mr_elm.model_base import Model
 from mr_elm.rows.options import AdvancedHelp
 from mr_elm.scores.intervals import find_quantile
@@ -37,6 +37,11 @@ class Written:
         return cls(**{name: getattr(options, name) for name in cls.__dataclass_fields__})
 
     @property
+    def reads_sums(self) -> bool:
+        """Tell whether the sums of the rows of the training say something of what is written."""
+        return self.leverage or self.interval is not None
+
+    @property
     def arguments(self) -> list[str]:
         """Return the options of the stage that ask for the same."""
         flags = [f'--{name}' for name in ('scores', 'probabilities', 'leverage') if getattr(self, name)]
@@ -53,8 +58,8 @@ class Written:
             if 'interval_residuals' not in model.arrays:
                 raise ValueError('--interval: expected a model that was trained with --intervals')
             find_quantile(model.arrays['interval_residuals'], self.interval)
-        if self.leverage and not has_sums(model):
-            raise ValueError(f'--leverage: expected a model of pesvm or elm, {model.header.method} keeps no sums')
+        if self.leverage and model.sums is None:
+            raise ValueError('--leverage: expected a model with the sums of its rows, found none')
 
     def columns(self, model: Model) -> list[str]:
         """Name the columns that are written."""

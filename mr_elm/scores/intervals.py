@@ -1,7 +1,7 @@
 """Predict intervals from the errors of rows that were held out: the jackknife, with widths that follow the leverage.
 
     f(x) +- q sqrt(1 + h(x)),  q the ceil(coverage (n + 1))-th smallest of |t_i - f_(i)(x_i)| / sqrt(1 + h_(i)(x_i))
-    h(x) = e(x)'(I/nu + E'WE)^-1 e(x)
+    h(x) = e(x)'(I/nu + E'WE)^-1 e(x), or 0 everywhere where the sums E'WE are not at hand
 
 f_(i), h_(i) are of the machine of all rows but i: h_(i)(x_i) = h_i / (1 - w_i h_i), w_i h_i the leverage of row i.
 
@@ -13,11 +13,16 @@ from mr_elm.typing import Floats
 
 
 def scale_residuals(residuals: Floats, leverages: Floats, weights: Floats) -> Floats:
-    """Return the sizes of residuals of leave-one-out over sqrt(1 + h), (n,), in increasing order.
+    """Return residuals of leave-one-out over sqrt(1 + h), (n,). leverages : w_i h_i, (n,). weights : (n,)."""
+    return residuals / np.sqrt(1 + leverages / weights / np.maximum(1 - leverages, 1e-9))
 
-    leverages : w_i h_i, (n,). weights : (n,); a row of a larger weight stands for more of the n numbers.
+
+def sort_sizes(residuals: Floats, weights: Floats) -> Floats:
+    """Return the sizes of residuals in increasing order, (n,).
+
+    weights : (n,); a row of a larger weight stands for more of the n numbers.
     """
-    sizes = np.abs(residuals) / np.sqrt(1 + leverages / weights / np.maximum(1 - leverages, 1e-9))
+    sizes = np.abs(residuals)
     order = np.argsort(sizes)
     below = np.cumsum(weights[order]) / weights.sum()
     n = len(sizes)
@@ -25,7 +30,7 @@ def scale_residuals(residuals: Floats, leverages: Floats, weights: Floats) -> Fl
 
 
 def find_quantile(sizes: Floats, coverage: float) -> float:
-    """Return q. sizes : see `scale_residuals`. Raises ValueError when they are too few for the coverage."""
+    """Return q. sizes : see `sort_sizes`. Raises ValueError when they are too few for the coverage."""
     place = int(np.ceil(coverage * (len(sizes) + 1) - 1e-9))
     if not 0 < coverage < 1 or place > len(sizes):
         raise ValueError(f'expected a coverage above 0 and at most {len(sizes) / (len(sizes) + 1):.4g}, as '

@@ -51,7 +51,8 @@ def forget(elm, tmp_path):
     def run(model, lines, *words, suffix='.csv'):
         path, out = tmp_path / f'leaving{suffix}', tmp_path / 'left.npz'
         path.write_text(''.join(lines))
-        out.unlink(missing_ok=True)
+        for old in out, tmp_path / 'left.sums.npz':
+            old.unlink(missing_ok=True)
         return elm('forget', model, path, '--model', out, *words), out
     return run
 
@@ -198,7 +199,7 @@ def test_landmarks_of_every_machine_of_an_average_count(elm, forget, stored, tmp
     from mr_elm.models import join_members
     model, landmarks, others = stored
     elm('train', 'pesvm', tmp_path / 'rows.csv', '--hidden', 9, '--model', tmp_path / 'nodes.npz', '-q')
-    join_members([read_model(tmp_path / 'nodes.npz'), read_model(model)]).save(tmp_path / 'mean.npz')
+    join_members([read_model(path, sums=True) for path in (tmp_path / 'nodes.npz', model)]).save(tmp_path / 'mean.npz')
     done, out = forget(tmp_path / 'mean.npz', landmarks[:2])
     assert done.status == 1 and 'cannot forget 2 of these 2 rows' in done.err and not out.exists()
     assert forget(tmp_path / 'mean.npz', others[:2])[0].status == 0

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
+from mr_elm.model_sums import name_sums
+
 N, D = 240, 4
 
 
@@ -260,6 +262,7 @@ def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_su
 def test_an_update_that_fails_leaves_the_old_model_untouched(elm, first, packs, write, tmp_path, model_of):
     living = tmp_path / 'living.npz'
     shutil.copy(first, living)
+    shutil.copy(name_sums(first), name_sums(living))
     bad = write('bad.csv', '0,1,2,3,4\n1,x,2,3,4\n')
     assert elm('update', living, bad, '--model', living, '--overwrite', '-q').status == 1
     assert living.read_bytes() == first.read_bytes()

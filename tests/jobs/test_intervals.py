@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.scores.intervals import find_quantile, scale_residuals
+from mr_elm.scores.intervals import find_quantile, sort_sizes
 
 N, D = 300, 3
 
@@ -85,9 +85,9 @@ def test_rows_far_from_the_training_have_a_larger_leverage(elm, trained, write, 
 
 def test_weights_of_rows_count_in_the_quantiles():
     errors, weights = np.array([3.0, -1, 2]), np.array([1.0, 2, 1])
-    sizes = scale_residuals(errors, np.zeros(3), weights)
+    sizes = sort_sizes(errors, weights)
     assert sizes.tolist() == [1, 2, 3] and find_quantile(sizes, 0.75) == 3
-    assert scale_residuals(errors, np.zeros(3), np.array([1.0, 8, 1])).tolist() == [1, 1, 3]
+    assert sort_sizes(errors, np.array([1.0, 8, 1])).tolist() == [1, 1, 3]
 
 
 def test_an_update_keeps_the_intervals_or_computes_them_anew(elm, train, write, csv_of, table, tmp_path, model_of):
@@ -106,7 +106,7 @@ def test_an_update_keeps_the_intervals_or_computes_them_anew(elm, train, write, 
 
 @pytest.mark.parametrize('words, what', [
     (['--interval', '0.9'], '--interval: expected a model that was trained with --intervals'),
-    (['--leverage'], '--leverage: expected a model of pesvm or elm, mr-kelm keeps no sums')])
+    (['--leverage'], 'expected a model of pesvm or elm, mr-kelm keeps no sums')])
 def test_a_model_that_does_not_know_says_so(elm, dense, tmp_path, words, what):
     elm('train', 'mr-kelm', dense, '--task', 'regression', '--model', tmp_path / 'm.npz', '-q')
     done = elm('predict', tmp_path / 'm.npz', dense, *words, '-o', tmp_path / 'said')

@@ -51,7 +51,7 @@ def average(tmp_path):
 
     def average(paths):
         path = tmp_path / f'mean-{next(count)}.npz'
-        join_members([read_model(path) for path in paths]).save(path)
+        join_members([read_model(path, sums=True) for path in paths]).save(path)
         return path
     return average
 

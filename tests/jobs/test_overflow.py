@@ -1,5 +1,6 @@
 """A column whose sums overflow is refused by its name, or left to a scaling that needs none of these sums."""
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -146,8 +147,10 @@ def test_a_command_that_would_write_a_model_that_nothing_can_read_fails(elm, tmp
     from mr_elm.drivers import pesvm
 
     def spoil(*given):
-        header, arrays = solve(*given)
-        return header, {**arrays, damage: np.full_like(arrays[damage], np.nan)}
+        model = solve(*given)
+        kind = 'sums' if damage in model.sums else 'arrays'
+        parts = getattr(model, kind)
+        return replace(model, **{kind: {**parts, damage: np.full_like(parts[damage], np.nan)}})
 
     solve = pesvm.solve
     monkeypatch.setattr(pesvm, 'solve', spoil)

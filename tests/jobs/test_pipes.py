@@ -71,8 +71,8 @@ def test_a_pipe_gets_models_from_python(model, listen):
     known = read_model(model)
     ESVMClassifier(n_hidden=5).fit([[0.0], [1.0]], [0, 1]).to_model().save(listen('one'))
     assert listen.hear().startswith(b'PK')
-    SparkModel(known, b'bytes of a model').save(listen('two'))
-    assert listen.hear() == b'bytes of a model'
+    SparkModel(known).save(listen('two'))
+    assert listen.hear() == model.read_bytes()
 
 
 @pytest.mark.parametrize('words, start', [

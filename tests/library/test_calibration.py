@@ -10,6 +10,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.press import HeldOut
+from mr_elm.models import KernelModel
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 
 
@@ -99,7 +100,7 @@ def test_labels_are_the_most_probable_classes_and_a_threshold_overrides_that():
 def test_a_class_without_rows_is_an_error_that_names_it():
     header = ModelHeader('pesvm', 'classification', ['in', 'out'], 3, {})
     with pytest.raises(DataFormatError, match="none of class 'out' among the 4 rows that were scored"):
-        calibrate(header, {}, HeldOut(np.zeros(4), np.ones(4), np.ones((4, 1)), np.zeros(4)))
+        calibrate(KernelModel(header, {}), HeldOut(np.zeros(4), np.ones(4), np.ones((4, 1)), np.zeros(4)))
 
 
 def test_a_few_rows_that_are_scored_by_hundreds_do_not_make_all_others_unsure():

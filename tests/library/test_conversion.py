@@ -94,25 +94,25 @@ def test_a_model_lives_on_here_and_there(y, tmp_path):
                      (('a', slice(60)), ('b', slice(60, None))))
     run('train', 'pesvm', first, *task, '--hidden', 20, '--model', tmp_path / 'a.npz')
     run('update', tmp_path / 'a.npz', second, '--model', tmp_path / 'ab.npz')
-    there = to_estimator(read_model(tmp_path / 'ab.npz'))
-    here = to_estimator(read_model(tmp_path / 'a.npz')).partial_fit(X[60:], y[60:])
+    there = to_estimator(read_model(tmp_path / 'ab.npz', sums=True))
+    here = to_estimator(read_model(tmp_path / 'a.npz', sums=True)).partial_fit(X[60:], y[60:])
     assert np.allclose(here.predict(NEW), there.predict(NEW), rtol=0, atol=1e-8)
     here.to_model().save(tmp_path / 'here.npz')
     assert [event['action'] for event in here.to_model().header.history] == ['train', 'update']
     run('forget', tmp_path / 'here.npz', second, '--model', tmp_path / 'back.npz')
-    assert bits(to_estimator(read_model(tmp_path / 'back.npz'))) == bits(here.forget(X[60:], y[60:]))
+    assert bits(to_estimator(read_model(tmp_path / 'back.npz', sums=True))) == bits(here.forget(X[60:], y[60:]))
 
 
 def test_landmarks_keep_their_width_where_rows_come(tmp_path):
     run('train', 'pesvm', write(tmp_path / 'a.csv', X[:60], TARGETS[:60]), '--task', 'regression', '--map', 'nystrom',
         '--weight-scale', 2, '--hidden', 20, '--scale', 'none', '--model', tmp_path / 'a.npz')
-    living = to_estimator(read_model(tmp_path / 'a.npz')).partial_fit(X[60:], TARGETS[60:])
+    living = to_estimator(read_model(tmp_path / 'a.npz', sums=True)).partial_fit(X[60:], TARGETS[60:])
     living.to_model().save(tmp_path / 'ab.npz')
     landmarks, sigma = living.to_model().arrays['landmarks'], np.sqrt(X[:60].var(axis=0).sum()) / 2
     E, F = (np.c_[rbf_kernel(rows, landmarks, gamma=1 / (2 * sigma**2)), -np.ones(120)] for rows in (X, NEW))
     wanted = TARGETS.mean() + F @ np.linalg.solve(np.eye(21) + E.T @ E, E.T @ (TARGETS - TARGETS.mean()))
     assert np.allclose(living.predict(NEW), wanted, rtol=0, atol=1e-9)
-    assert np.allclose(read_model(tmp_path / 'ab.npz').predict(NEW), wanted, rtol=0, atol=1e-9)
+    assert np.allclose(read_model(tmp_path / 'ab.npz', sums=True).predict(NEW), wanted, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize('options', [{}, {'map': 'rbf', 'weight_scale': 2.0, 'seed': 3},
@@ -121,11 +121,11 @@ def test_a_fitted_estimator_merges_with_a_model_of_jobs(options, tmp_path):
     said = [text for name, value in options.items() for text in (f'--{name.replace("_", "-")}', value)]
     run('train', 'pesvm', write(tmp_path / 'a.csv', X[:60], WORDS[:60]), '--hidden', 20, *said,
         '--model', tmp_path / 'a.npz')
-    first = to_estimator(read_model(tmp_path / 'a.npz'))
+    first = to_estimator(read_model(tmp_path / 'a.npz', sums=True))
     clone(first).fit(X[60:], WORDS[60:], like=first).to_model().save(tmp_path / 'b.npz')
     run('merge', tmp_path / 'a.npz', tmp_path / 'b.npz', '--model', tmp_path / 'ab.npz')
     whole = ESVMClassifier(n_hidden=20, **options).fit(X, WORDS, like=first)
-    merged = to_estimator(read_model(tmp_path / 'ab.npz'))
+    merged = to_estimator(read_model(tmp_path / 'ab.npz', sums=True))
     assert np.allclose(merged.decision_function(NEW), whole.decision_function(NEW), rtol=0, atol=1e-8)
 
 

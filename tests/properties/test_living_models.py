@@ -108,7 +108,7 @@ class LivingModel(RuleBasedStateMachine):
 
     def bits(self, model):
         """Return what tells two models apart, to the bit."""
-        arrays = model.to_model().arrays
+        arrays = {**model.to_model().arrays, **model.to_model().sums}
         return {name: arrays[name].tobytes() for name in ARRAYS}, model.n_rows_, model.to_model().classes
 
     @invariant()
@@ -235,8 +235,9 @@ class LivingFile(RuleBasedStateMachine):
 
 def contents(path):
     """Return what tells two model files apart: arrays to the bit, classes, rows."""
-    model = read_model(path)
-    return {name: array.tobytes() for name, array in model.arrays.items()}, model.classes, model.header.n_rows_used
+    model = read_model(path, sums=True)
+    arrays = {**model.arrays, **model.sums}
+    return {name: array.tobytes() for name, array in arrays.items()}, model.classes, model.header.n_rows_used
 
 
 def test_a_model_file_that_lives_is_the_one_of_the_rows_that_are_left(tmp_path):
