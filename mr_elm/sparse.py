@@ -16,7 +16,7 @@ NAMES = 'csr_matrix', 'hstack', 'random', 'vstack'  # others of scipy.sparse tha
 
 def issparse(X: Any) -> bool:
     """Return whether X is a sparse matrix."""
-    if isinstance(X, np.ndarray):
+    if not hasattr(X, 'tocsr'):
         return False
     import scipy.sparse
     return scipy.sparse.issparse(X)

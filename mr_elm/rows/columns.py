@@ -19,6 +19,7 @@ from mr_elm.typing import Floats
 
 MISSING_TEXTS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
+FIRST = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
 MISSING = ''  # how a missing value is called among categories
 
 
@@ -50,13 +51,21 @@ class TextColumn:
             return TextColumn(self.array[rows], self.decimal)
         return TextColumn(self.array.take(to_array(np.arange(len(self.array))[rows])), self.decimal)
 
+    @cached_property
+    def plain(self) -> Floats | None:
+        """Return the values as numbers where all are plain numbers or missing, else None."""
+        first = self.array[:FIRST].to_pylist()
+        if hasattr(self.array, 'dictionary') or any(is_text(text, self.decimal) for text in first):
+            return None
+        try:
+            return read_texts(self.array, self.decimal)
+        except import_module('pyarrow').ArrowInvalid:
+            return None
+
     def numbers(self) -> Floats:
         """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
-        if not hasattr(self.array, 'dictionary'):
-            try:
-                return read_texts(self.array, self.decimal)
-            except import_module('pyarrow').ArrowInvalid:
-                pass  # there is text, or a truth value
+        if self.plain is not None:
+            return self.plain
         names, codes = self.coded
         table = np.full(len(names), math.nan)
         for code in np.unique(codes):
@@ -103,6 +112,11 @@ class NumberColumn:
         """Return the values of some rows."""
         return NumberColumn(self.values[rows])
 
+    @property
+    def plain(self) -> Floats:
+        """Return the numbers."""
+        return self.values
+
     def numbers(self) -> Floats:
         """Return the numbers."""
         return self.values
@@ -148,6 +162,11 @@ class Table:
 def name_of(text: str) -> str:
     """Return the name of a value among categories: MISSING for all spellings of a missing one."""
     return MISSING if text in MISSING_TEXTS else text
+
+
+def is_text(text: str, decimal: str = '.') -> bool:
+    """Tell whether a value is neither a number nor missing."""
+    return text not in MISSING_TEXTS and read_number(text, decimal) is None
 
 
 def read_value(text: str, decimal: str = '.') -> float:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
-from mr_elm.rows.arrow_arrays import from_array, to_texts
-from mr_elm.rows.columns import MISSING, Values
+from mr_elm.rows.columns import MISSING, Values, is_text
 from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.rows.text import quote, read_number
@@ -52,10 +51,11 @@ class ColumnValues:
     @classmethod
     def of(cls, values: Values, weights: Floats | None = None) -> ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
-        counts = values.count()
-        texts = {text: counts[text] for text in find_texts(values, counts)}
-        numbers = read_numbers(values, counts) if texts else values.numbers()
-        return cls._of_texts(counts, texts, weigh(numbers, weights))
+        counts, numbers = values.count(), values.plain
+        if numbers is not None and np.isfinite(numbers).sum() + counts[MISSING] == len(numbers):
+            return cls._of_texts(counts, {}, weigh(numbers, weights))
+        texts = {text: n for text, n in counts.items() if is_text(text, values.decimal)}
+        return cls._of_texts(counts, texts, weigh(read_numbers(values, counts), weights))
 
     @classmethod
     def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], found: tuple[float, float]) -> ColumnValues:
@@ -114,17 +114,6 @@ def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]
         return float(len(found)), float(found.mean()) if len(found) else 0.0
     total = float(weights[present].sum())
     return total, float((weights[present] * found).sum() / total) if total else 0.0
-
-
-def find_texts(values: Values, counts: Iterable[str]) -> list[str]:
-    """Return the distinct values that are no numbers, and not missing."""
-    present = [text for text in counts if text != MISSING]
-    try:
-        if np.isfinite(from_array(to_texts(present).cast('float64'))).all():
-            return []  # thousands of different numbers are read at once
-    except ValueError:
-        pass  # there is text, or a number of another decimal point
-    return [text for text in present if read_number(text, values.decimal) is None]
 
 
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
