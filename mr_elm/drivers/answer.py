@@ -74,9 +74,8 @@ class Answers:
             return
         block, errors = parse_or_reject([line for _, line in rows], self.kind, form, self.options.encoding)
         predictions = iter(() if block is None else self.writer.write(spread(block.X)))
-        rejected = dict(errors)
         for k, (number, _) in enumerate(rows):
-            yield self.reject(number, rejected[k]) if k in rejected else next(predictions)
+            yield self.reject(number, errors[k]) if k in errors else next(predictions)
 
     def is_row(self, line: str) -> bool:
         """Tell whether a line below the header is a row."""

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -177,13 +177,16 @@ def split_lists(schema: ArrowSchema, header: Header, columns: Sequence[str] | No
 class Batch:
     """Hold some rows as a file has them.
 
-    block : Block of a matrix with NaN for missing values, or of a Table; row i has no label where codes[i] is negative.
-    show : returns a row as text, for a message.
+    block : Block of a matrix with NaN for missing values, or of a Table. record_batch : the pyarrow.RecordBatch.
     """
 
     block: Block
-    show: Callable[[int], str]
+    record_batch: Any
     __repr__ = one_line
+
+    def show(self, row: int) -> str:
+        """Return a row as JSON, for a message."""
+        return json.dumps(self.record_batch.slice(row, 1).to_pylist()[0], default=str)
 
 
 class BatchMaker:
@@ -205,36 +208,42 @@ class BatchMaker:
 
     def make_all(self, parts: Iterable[tuple[int, Iterable[Any]]], block_rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield (number of a part, Batch of block_rows rows or the last ones) for parts of record batches."""
-        waiting, n_rows, number = [], 0, 0
+        arrow, waiting, n_rows, number = import_module('pyarrow'), [], 0, 0
         for number, batches in parts:
             for batch in batches:
                 waiting.append(batch)
                 n_rows += batch.num_rows
                 if n_rows >= block_rows:
-                    *whole, last = cut_batch(join_batches(waiting), block_rows)
-                    yield from ((number, self.make(piece)) for piece in whole)
-                    waiting, n_rows = [last], last.num_rows
+                    table, n_rows = arrow.Table.from_batches(waiting), n_rows % block_rows
+                    whole = table.num_rows - n_rows
+                    for start in range(0, whole, block_rows):
+                        yield number, self.make(table.slice(start, block_rows))
+                    waiting = table.slice(whole).to_batches()
         if n_rows:
-            yield number, self.make(join_batches(waiting))
+            yield number, self.make(arrow.Table.from_batches(waiting))
 
-    def make(self, batch: Any) -> Batch:
-        """Make a Batch of a pyarrow.RecordBatch. Raises DataFormatError when its text is not UTF-8."""
+    def make(self, table: Any) -> Batch:
+        """Make a Batch of a pyarrow.Table. Raises DataFormatError when its text is not UTF-8."""
         with refuse_damage(self.schema.name):
-            return self.convert(batch)
+            return self.convert(table.combine_chunks())
 
-    def convert(self, batch: Any) -> Batch:
-        """Convert the columns of a record batch."""
-        arrays = {column: storage_of_array(batch.column(column)) for column in self.columns}
+    def convert(self, table: Any) -> Batch:
+        """Convert the columns of a table, each of one piece."""
+        [batch] = table.to_batches() or [import_module('pyarrow').RecordBatch.from_pylist([], table.schema)]
+        arrays = {}
+        for column in self.columns:
+            array = batch.column(column)
+            arrays[column] = getattr(array, 'storage', array)  # without its extension type
         arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
-        features: dict[str, Values] = {}
+        values: dict[str, Values] = {}
         for column in self.features:
-            features |= zip(self.schema.split(column), self.read_features(arrays[column], column), strict=True)
-        table = Table(tuple(features[name] for name in self.form.names or ()), batch.num_rows)
+            values |= zip(self.schema.split(column), self.read_features(arrays[column], column), strict=True)
+        features = Table(tuple(values[name] for name in self.form.names or ()), batch.num_rows)
         labels = [self.read_label(arrays[column], column) for column in self.labels]
         weight = None
         if self.form.weight_name:
             weight = NumberColumn(to_numbers(arrays[self.form.weight_name]))
-        return Batch(make_block(table, labels, weight, self.form), partial(show_row, batch))
+        return Batch(make_block(features, labels, weight, self.form), batch)
 
     def read_features(self, array: Any, column: str) -> list[Values]:
         """Return the values of the features of a column."""
@@ -257,22 +266,6 @@ class BatchMaker:
         except UnicodeDecodeError as error:
             raise DataFormatError(f'{self.schema.name}: expected text of UTF-8 in column {column!r}, found '
                                   f'{ascii(error.object)[1:60]}: write the file again from text') from None
-
-
-def join_batches(batches: list[Any]) -> Any:
-    """Join record batches; empty ones are left out."""
-    batches = [batch for batch in batches if batch.num_rows] or batches[:1]
-    return batches[0] if len(batches) == 1 else import_module('pyarrow').concat_batches(batches)
-
-
-def cut_batch(batch: Any, n_rows: int) -> list[Any]:
-    """Cut a record batch into pieces of n_rows rows; the last one has fewer, perhaps none."""
-    return [batch.slice(start, n_rows) for start in range(0, batch.num_rows - batch.num_rows % n_rows + 1, n_rows)]
-
-
-def storage_of_array(array: Any) -> Any:
-    """Return an array without its extension type."""
-    return getattr(array, 'storage', array)
 
 
 def to_numbers(array: Any) -> Floats:
@@ -310,8 +303,3 @@ def repeat_text(text: str, n_rows: int) -> Any:
     if is_number(text):
         return arrow.array([float(text)] * n_rows, arrow.float64())
     return arrow.array([text] * n_rows, arrow.string())
-
-
-def show_row(batch: Any, row: int) -> str:
-    """Write a row as JSON."""
-    return json.dumps({name: batch.column(name)[row].as_py() for name in batch.schema.names}, default=str)

@@ -15,7 +15,7 @@ import numpy as np
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_columns import ArrowSchema, Batch, BatchMaker, choose_format
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, read_or_reject, take_rows
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, read_good_rows, take_rows
 from mr_elm.rows.encoding import encode_table
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import read_numbers
@@ -183,31 +183,30 @@ class BatchReader(RowReader):
                 yield block
 
     def _judge(self, batch: Batch) -> Block | None:
-        first, errors = self.counts.lines, find_errors(batch.block, self.form)
-        rows = np.delete(np.arange(len(batch.block)), sorted(errors))
-        good = number_labels(drop_rows(batch.block, rows) if errors else batch.block, self.form)
+        n_rows, errors = len(batch.block), find_errors(batch.block, self.form)
+        block, rows = batch.block, np.arange(n_rows)
+        if errors:
+            rows = np.delete(rows, sorted(errors))
+            block = drop_unused_labels(take_rows(block, rows))
+        block = number_labels(block, self.form)
 
-        def encode(rows: Sequence[int]) -> Block:
-            return encode_table(good if len(rows) == len(good) else take_rows(good, rows), self.encoding)
+        def encode(some: Sequence[int]) -> Block:
+            return encode_table(block if len(some) == len(block) else take_rows(block, some), self.encoding)
 
-        block, late = read_or_reject(len(good), encode, RowError, lambda _, error: cast(RowError, error))
-        errors |= {int(rows[row]): error for row, error in late}
-        n = len(batch.block)
-        self.row_lines = [first + row for row in range(n) if row not in errors] if errors else range(first, first + n)
-        self.counts.lines += len(batch.block)
-        self.counts.records += len(batch.block)
-        for row in sorted(errors)[:1 if self.stop else None]:
-            self.reject(first + row, errors[row], batch.show(row))
+        encoded, late = read_good_rows(len(block), encode)
+        errors |= {int(rows[k]): cast(RowError, error) for k, error in late.items()}
+        self.reject(range(self.counts.lines, self.counts.lines + n_rows), errors, batch.show)
+        self.counts.lines += n_rows
+        self.counts.records += n_rows
+        return encoded
+
+
+def drop_unused_labels(block: Block) -> Block:
+    """Keep only the labels that some row has."""
+    if block.codes is None:
         return block
-
-
-def drop_rows(block: Block, rows: np.ndarray) -> Block:
-    """Keep some rows, and the labels that they have."""
-    kept = take_rows(block, rows)
-    if kept.codes is None:
-        return kept
-    used, codes = np.unique(kept.codes, return_inverse=True)
-    return replace(kept, names=tuple(block.names[code] for code in used), codes=codes.astype(np.int32))
+    used, codes = np.unique(block.codes, return_inverse=True)
+    return replace(block, names=tuple(block.names[code] for code in used), codes=codes.astype(np.int32))
 
 
 def number_labels(block: Block, form: RowOptions) -> Block:

@@ -89,38 +89,31 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
     return joint
 
 
-Explain = Callable[[int, Exception], RowError]
-
-
-def read_or_reject(n_rows: int, read: Callable[[Sequence[int]], Block], refused: type[Exception] | tuple,
-                   explain: Explain) -> tuple[Block | None, list[tuple[int, RowError]]]:
+def read_good_rows(n_rows: int, read: Callable[[Sequence[int]], Block]) -> tuple[Block | None, dict[int, ValueError]]:
     """Read rows together; where that fails find the bad ones, and read the others together.
 
-    read : returns the Block of the rows at some positions, or raises one of `refused`.
-    explain : (position, what was raised) -> RowError.
-    Returns (Block or None, list of (position, RowError)).
+    read : returns the Block of the rows at some positions, or raises ValueError.
+    Returns (Block or None, position of a bad row -> what was raised for it alone).
     """
     try:
-        return read(range(n_rows)), []
-    except refused:
-        errors = list(find_bad_rows(range(n_rows), read, refused, explain))
-    bad = {row for row, _ in errors}
-    good = [row for row in range(n_rows) if row not in bad]
+        return read(range(n_rows)), {}
+    except ValueError:
+        errors = dict(find_bad_rows(range(n_rows), read))
+    good = [row for row in range(n_rows) if row not in errors]
     return read(good) if good else None, errors
 
 
-def find_bad_rows(rows: range, read: Callable[[Sequence[int]], Block], refused: type[Exception] | tuple,
-                  explain: Explain) -> Iterator[tuple[int, RowError]]:
-    """Yield (position, RowError) of the bad ones among some rows: halve these until the bad ones stand alone."""
+def find_bad_rows(rows: range, read: Callable[[Sequence[int]], Block]) -> Iterator[tuple[int, ValueError]]:
+    """Yield (position, what was raised) of the bad ones among some rows: halve these until the bad ones stand alone."""
     try:
         read(rows)
-    except refused as error:
+    except ValueError as error:
         if len(rows) == 1:
-            yield rows[0], explain(rows[0], error)
+            yield rows[0], error
             return
         middle = len(rows) // 2
-        for half in (rows[:middle], rows[middle:]):
-            yield from find_bad_rows(half, read, refused, explain)
+        yield from find_bad_rows(rows[:middle], read)
+        yield from find_bad_rows(rows[middle:], read)
 
 
 def stack(parts: Sequence[Rows]) -> Rows:
@@ -197,7 +190,14 @@ class RowReader:
         self.counts.lines += n_rows
         self.counts.used += n_rows
 
-    def reject(self, ordinal: int, error: RowError, line: str) -> None:
-        """Account for a row that cannot be used."""
-        self.rejected.append(RejectedRow(ordinal, error.reason, error.detail, line))
-        self.counts.rejected[error.reason] += 1
+    def reject(self, ordinals: Sequence[int], errors: Mapping[int, RowError], show: Callable[[int], str]) -> None:
+        """Account for those of some rows that cannot be used.
+
+        ordinals : of the rows in the split. errors : position of a bad row -> RowError. show : position -> its line.
+        """
+        for k in sorted(errors)[:1 if self.stop else None]:
+            self.rejected.append(RejectedRow(ordinals[k], errors[k].reason, errors[k].detail, show(k)))
+            self.counts.rejected[errors[k].reason] += 1
+        self.row_lines = ordinals
+        if errors:
+            self.row_lines = [ordinal for k, ordinal in enumerate(ordinals) if k not in errors]

@@ -66,7 +66,7 @@ def read_frame(X: Any) -> Frame:
     if hasattr(X, 'columns') and hasattr(X, '__getitem__') and not hasattr(X, 'column_names'):
         return read_columns(X)
     if hasattr(X, '__arrow_c_stream__'):
-        return read_arrow(X)
+        return read_arrow(open_stream(X).read_all())
     raise TypeError(f"X: expected a data frame for encode='auto', found {type(X).__name__}, whose columns have no "
                     'names')
 
@@ -110,22 +110,15 @@ def read_objects(values: Sequence[Any], name: str) -> Values:
     return TextColumn(['' if value is None else str(value) for value in values])
 
 
-def read_arrow(X: Any) -> Frame:
-    """Read all rows of an Arrow stream."""
-    table = open_stream(X).read_all()
-    empty = import_module('pyarrow').RecordBatch.from_pylist([], table.schema)
-    return read_batch((table.combine_chunks().to_batches() or [empty])[0])
-
-
-def read_batch(batch: Any) -> Frame:
-    """Read a pyarrow.RecordBatch. Raises ValueError when a column can be neither numbers nor categories."""
+def read_arrow(table: Any) -> Frame:
+    """Read a pyarrow.Table. Raises ValueError when a column can be neither numbers nor categories."""
     types = import_module('pyarrow').types
-    schema = import_module('mr_elm.rows.arrow_columns').ArrowSchema(batch.schema, 'X')
+    schema = import_module('mr_elm.rows.arrow_columns').ArrowSchema(table.schema, 'X')
     for column in schema.columns:
         schema.demand_feature(column, True)
     form = RowOptions('arrow', labelled=False, names=tuple(schema.fields), encode='auto')
-    rows = import_module('mr_elm.rows.arrow_columns').BatchMaker(schema, form).make(batch)
-    categorical = frozenset(field.name for field in batch.schema if types.is_dictionary(field.type))
+    rows = import_module('mr_elm.rows.arrow_columns').BatchMaker(schema, form).make(table)
+    categorical = frozenset(field.name for field in table.schema if types.is_dictionary(field.type))
     return Frame(form.names or (), rows.block.X, categorical)
 
 
@@ -160,7 +153,8 @@ def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Fra
             labels, weights = (take_column(batch, given, rows) for given in (y, sample_weight))
             others = {name for name in (y, sample_weight) if isinstance(name, str)}
             features = [name for name in batch.schema.names if name not in others]
-            yield read_batch(batch.select(features)), labels, weights
+            table = import_module('pyarrow').Table.from_batches([batch.select(features)])
+            yield read_arrow(table), labels, weights
     for values in (y, sample_weight):
         if values is not None and not isinstance(values, str) and len(values) != start:
             raise ValueError(f'y: expected {start} values, one for each row of X, found {len(values)}')

@@ -48,11 +48,11 @@ def separate(lines: list[str], form: RowOptions) -> tuple[list[str] | None, list
         lines = [clean(line) for line in lines]
     if not form.labelled:
         return None, lines
-    parts = [split_white(line, 1) for line in lines]
+    parts = [[*split_white(line, 1), '', ''] for line in lines]
     labels = [part[0] for part in parts]
-    if any(':' in label for label in labels):
+    if any(not label or ':' in label for label in labels):
         raise ValueError('a row without a label')
-    return labels, [part[1] if len(part) > 1 else '' for part in parts]
+    return labels, [part[1] for part in parts]
 
 
 def clean(line: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.blocks import Block, RowReader, read_or_reject
+from mr_elm.rows.blocks import Block, RowReader, read_good_rows
 from mr_elm.rows.encoding import Encoding, encode_table
 from mr_elm.rows.kinds import Kind, find_kind
 from mr_elm.rows.options import RowOptions
@@ -58,7 +58,7 @@ class LineReader(RowReader):
         """Parse lines at once where all are rows that can be used, else one by one."""
         try:
             block = parse_rows(text, self.kind, self.form, self.encoding)
-        except (ValueError, IndexError):
+        except ValueError:
             if self.form.numbers:
                 self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
                 return self._parse(text)
@@ -75,10 +75,7 @@ class LineReader(RowReader):
         if not rows:
             return None
         block, errors = parse_or_reject([lines[i] for i in rows], self.kind, self.form, self.encoding)
-        for k, error in errors[:1] if self.stop else errors:
-            self.reject(first + rows[k], error, lines[rows[k]])
-        bad = {k for k, _ in errors}
-        self.row_lines = [first + i for k, i in enumerate(rows) if k not in bad]
+        self.reject([first + i for i in rows], errors, lambda k: lines[rows[k]])
         return block
 
     def _is_row(self, line: str) -> bool:
@@ -135,9 +132,9 @@ def split_chunk(chunk: bytes, first: bool = False) -> list[str]:
 
 
 def parse_rows(text: bytes, kind: Kind, form: RowOptions, encoding: Encoding | None = None) -> Block:
-    """Parse whole lines. Raises ValueError or IndexError when any is no row, or cannot be used."""
+    """Parse whole lines. Raises ValueError when any is no row, or cannot be used."""
     if b'\0' in text:
-        raise ValueError('binary data')
+        raise RowError('binary data', 'the line holds bytes of zero')
     block = kind.parse(text, form)
     if find_errors(block, form):
         raise ValueError('rows that cannot be used')
@@ -145,15 +142,16 @@ def parse_rows(text: bytes, kind: Kind, form: RowOptions, encoding: Encoding | N
 
 
 def parse_or_reject(lines: list[str], kind: Kind, form: RowOptions,
-                    encoding: Encoding | None = None) -> tuple[Block | None, list[tuple[int, RowError]]]:
-    """Parse lines that are rows: (Block or None, list of (position, RowError)); see `read_or_reject`."""
+                    encoding: Encoding | None = None) -> tuple[Block | None, dict[int, RowError]]:
+    """Parse lines that are rows; returns (Block or None, position of a bad one -> RowError)."""
     def parse(rows: Sequence[int]) -> Block:
         text = ''.join(f'{lines[row]}\n' for row in rows)
         return parse_rows(text.encode('latin-1'), kind, form, encoding)
 
-    def explain(row: int, error: Exception) -> RowError:
-        if '\0' in lines[row]:
-            return RowError('binary data', 'the line holds bytes of zero')
-        return error if form.table and isinstance(error, RowError) else kind.diagnose(lines[row], form)
-
-    return read_or_reject(len(lines), parse, (ValueError, IndexError), explain)
+    block, raised = read_good_rows(len(lines), parse)
+    errors = {}
+    for row, error in raised.items():
+        if not isinstance(error, RowError) or not form.table and '\0' not in lines[row]:
+            error = kind.diagnose(lines[row], form)
+        errors[row] = error
+    return block, errors

@@ -1,6 +1,4 @@
 """Say which rows of a block cannot be used, and why."""
-from collections.abc import Iterator
-
 import numpy as np
 
 from mr_elm.errors import RowError
@@ -10,61 +8,41 @@ from mr_elm.rows.options import RowOptions
 
 
 def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
-    """Return why rows cannot be used: row -> the first reason."""
+    """Return why rows cannot be used, for their label, target, weight or features: row -> the first reason."""
     errors: dict[int, RowError] = {}
-    for find in (find_bad_labels, find_bad_targets, find_bad_weights, find_bad_values):
-        for row, error in find(block, form):
-            errors.setdefault(row, error)
-    return errors
-
-
-def find_bad_labels(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
-    """Yield (row, error) where a label is missing or cannot be one."""
     for code, name in enumerate(block.names):
         try:
             check_label(name, form)
         except RowError as error:
-            yield from ((row, error) for row in np.flatnonzero(block.codes == code).tolist())
+            errors |= dict.fromkeys(np.flatnonzero(block.codes == code).tolist(), error)
+    if block.targets is not None:
+        T = block.targets.reshape(len(block), -1)
+        for row, k in np.argwhere(~find_usable(T, form)).tolist():
+            text = '' if np.isnan(T[row, k]) else str(T[row, k])
+            try:
+                check_target(text, k, form)
+            except RowError as error:
+                errors.setdefault(row, error)
+    if block.weights is not None:
+        for row in np.flatnonzero(~(np.isfinite(block.weights) & (block.weights > 0))).tolist():
+            errors.setdefault(row, explain_weight(block.weights[row]))
+    if isinstance(block.X, np.ndarray) and not np.isfinite(block.X).all():
+        for row in np.flatnonzero(~np.isfinite(block.X).all(axis=1)).tolist():
+            errors.setdefault(row, explain_values(block.X[row], form))
+    return errors
 
 
-def find_bad_targets(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
-    """Yield (row, error) where a target is missing or not finite."""
-    if block.targets is None:
-        return
-    T = block.targets.reshape(len(block), -1)
-    for row, k in np.argwhere(~find_usable(T, form)).tolist():
-        try:
-            check_target('' if np.isnan(T[row, k]) else str(T[row, k]), k, form)
-        except RowError as error:
-            yield row, error
+def explain_weight(weight: float) -> RowError:
+    """Say why a weight cannot be used."""
+    reason = 'weight is not positive' if np.isfinite(weight) else 'nan or infinite'
+    return RowError(reason, f'the weight is {weight}')
 
 
-def find_bad_weights(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
-    """Yield (row, error) where a weight is not a positive number."""
-    if block.weights is None:
-        return
-    for row in np.flatnonzero(~(np.isfinite(block.weights) & (block.weights > 0))).tolist():
-        weight = block.weights[row]
-        reason = 'weight is not positive' if np.isfinite(weight) else 'nan or infinite'
-        yield row, RowError(reason, f'the weight is {weight}')
-
-
-def find_bad_values(block: Block, form: RowOptions) -> Iterator[tuple[int, RowError]]:
-    """Yield (row, error) where a feature of a dense matrix is missing or not finite."""
-    if not isinstance(block.X, np.ndarray):
-        return
-    finite = np.isfinite(block.X)
-    if finite.all():
-        return
-    for row in np.flatnonzero(~finite.all(axis=1)).tolist():
-        column = int(np.argmin(finite[row]))
-        name = form.names[column] if form.names else str(form.feature_positions[column])
-        yield row, explain_value(block.X[row, column], name)
-
-
-def explain_value(value: float, name: str) -> RowError:
-    """Say why a feature of a row cannot be used."""
-    if np.isnan(value):
+def explain_values(values: np.ndarray, form: RowOptions) -> RowError:
+    """Say why the features of a row cannot be used: by the first that is missing or infinite."""
+    k = int(np.argmin(np.isfinite(values)))
+    name = form.names[k] if form.names else str(form.feature_positions[k])
+    if np.isnan(values[k]):
         return RowError('missing value', f'column {name!r} is empty (--encode auto takes the mean instead, --drop '
                         f'{name} leaves the column out)')
-    return RowError('nan or infinite', f'column {name!r} holds {value}')
+    return RowError('nan or infinite', f'column {name!r} holds {values[k]}')
