@@ -27,6 +27,7 @@ DENIED = 'ACCESS_DENIED', 'FORBIDDEN', 'AccessControlException'
 REFUSED = re.compile(r"host='([^']*)', port=(\d+).*(\[Errno \d+\][^'\")]*)")  # in what requests says
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
 PATTERN = set('*?[')
+SCHEMES = ('hdfs', 's3', 's3a', 's3n')
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class LocalStore:
         """Return the Entry of a path, or None."""
         if not os.path.exists(path):
             return None
-        return Entry(path, os.path.isdir(path), os.path.getsize(path), str(os.stat(path).st_mtime_ns))
+        found = os.stat(path)
+        return Entry(path, os.path.isdir(path), found.st_size, str(found.st_mtime_ns))
 
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
@@ -141,20 +143,12 @@ class RemoteStore:
 
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
-        scheme, _, rest = pattern.partition('://')
-        host, *names = rest.split('/')
-        paths = [f'{scheme}://{host}']
-        for name in names:
-            if PATTERN & set(name):
-                paths = [f'{folder}/{entry.name}' for folder in paths for entry in self._children(folder)
-                         if fnmatchcase(entry.name, name)]
-            else:
-                paths = [f'{folder}/{name}' for folder in paths]
-        return sorted(path for path in paths if self.find(path))
-
-    def _children(self, folder: str) -> list[Entry]:
-        found = self.find(folder)
-        return self.entries(folder) if found and found.is_folder else []
+        if not PATTERN & set(pattern.partition('://')[2].partition('/')[2]):
+            return [pattern] if self.find(pattern) else []
+        above, _, name = pattern.rpartition('/')
+        folders = [folder for folder in map(self.find, self.glob(above)) if folder and folder.is_folder]
+        return sorted(entry.path for folder in folders for entry in self.entries(folder.path)
+                      if fnmatchcase(entry.name, name))
 
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
@@ -266,10 +260,9 @@ class Ranges(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a position; returns it. Raises ValueError for one before the file."""
-        position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence]
-        if position < 0:
-            raise ValueError(f'expected a position in the file, found {position}')
-        self.position = position
+        self.position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence]
+        if self.position < 0:
+            raise ValueError(f'expected a position in the file, found {self.position}')
         return self.position
 
     def readinto(self, buffer: Any) -> int:
@@ -325,23 +318,10 @@ def translate_errors(path: str) -> Iterator[None]:
         raise OSError(errno.EIO, f'{path}: {place} refused: {reason}') from None
 
 
-def make_hdfs_store() -> RemoteStore:
-    """Return the store of HDFS; its clients are imported where a path is there."""
-    return RemoteStore(*import_module('mr_elm.rows.hdfs').open_hdfs())
-
-
-def make_s3_store() -> RemoteStore:
-    """Return the store of S3."""
-    return RemoteStore(import_module('mr_elm.rows.s3').open_s3(), is_s3=True)
-
-
-STORES = {'': LocalStore, 'hdfs': make_hdfs_store, 's3': make_s3_store, 's3a': make_s3_store, 's3n': make_s3_store}
-
-
 def scheme_of(path: str) -> str:
     """Return the scheme of a path that is on a store of ours, else ''."""
     scheme, colon, rest = path.partition(':')
-    return scheme if colon and rest.startswith('//') and scheme in STORES else ''
+    return scheme if colon and rest.startswith('//') and scheme in SCHEMES else ''
 
 
 def is_local(path: str) -> bool:
@@ -356,8 +336,12 @@ def store_of(path: str) -> Any:
 
 @cache
 def make_store(scheme: str) -> Any:
-    """Make the store for a scheme, once."""
-    return STORES[scheme]()
+    """Make the store for a scheme, once; its clients are imported where a path needs them."""
+    if scheme == 'hdfs':
+        return RemoteStore(*import_module('mr_elm.rows.hdfs').open_hdfs())
+    if scheme:
+        return RemoteStore(import_module('mr_elm.rows.s3').open_s3(), is_s3=True)
+    return LocalStore()
 
 
 @contextmanager
