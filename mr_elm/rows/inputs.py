@@ -1,6 +1,7 @@
 """Find the files of a data set, and look at each once."""
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from mr_elm.rows.options import MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, is_pack, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN
 from mr_elm.rows.sniff import find_binary_kind, sniff, take_first_lines
-from mr_elm.rows.splits import DAMAGE, decompress, find_charset, hadoop_cuts, is_compressed, read_stream
+from mr_elm.rows.splits import DAMAGE, decompress, find_charset, find_ending, hadoop_cuts, read_stream
 from mr_elm.rows.storage import Entry, is_local, open_ranges, store_of
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire_rows import write_block
@@ -168,24 +169,24 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     """
     entries = expand_patterns(patterns)
     files = inspect_files(entries, options)
+    if not files and len(entries) == 1:
+        raise DataFormatError(f'{entries[0].path}: expected rows, the file is empty')
     if not files:
-        raise DataFormatError(f'{entries[0].path}: expected rows, the file is empty' if len(entries) == 1 else
-                              f'{entries[0].path} and {len(entries) - 1} more: expected rows, all files are empty')
+        raise DataFormatError(f'{entries[0].path} and {len(entries) - 1} more: expected rows, all files are empty')
     check_alike(files)
     pack = find_pack(files, closed)
-    manifest = load_manifest(pack) if pack else None
-    encoding = check_pack(pack, manifest, options) if manifest else options.encoding
-    if manifest:
-        check_files(pack, manifest, files)
-        packed = RowOptions.from_json(manifest['input'])
-        check_labels_of_pack(pack, packed, manifest['labels'], options)
-        labels = {name: getattr(packed, name) for name in ('targets', 'target_names', 'labels_separator',
-                                                           'missing_labels')}
-        files = [replace(file, format=replace(file.format, **labels)) for file in files]
+    if pack is None:
+        return InputPlan(files, encoding=options.encoding, max_categories=options.max_categories)
+    manifest = load_manifest(pack)
+    check_files(pack, manifest, files)
+    encoding = check_pack(pack, manifest, options)
+    packed = RowOptions.from_json(manifest['input'])
+    labels = {name: getattr(packed, name) for name in ('targets', 'target_names', 'labels_separator', 'missing_labels')}
+    files = [replace(file, format=replace(file.format, **labels)) for file in files]
     return InputPlan(files, pack, manifest, encoding, options.max_categories)
 
 
-def check_files(pack: str | None, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:
+def check_files(pack: str, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:
     """Raise DataFormatError unless the files of a pack are those that its manifest names."""
     found = {file.name: file for file in files}
     for known in manifest['files']:
@@ -200,49 +201,39 @@ def check_files(pack: str | None, manifest: Mapping[str, Any], files: Iterable[I
         raise DataFormatError(f'{pack}/{name}: expected only the files that the manifest of the pack names')
 
 
-def check_pack(pack: str | None, manifest: Mapping[str, Any], options: RowOptions) -> Encoding | None:
-    """Return the Encoding of packed rows. Raises DataFormatError when a model expects other columns."""
-    record, names = manifest.get('encoding'), manifest['input'].get('names')
-    encoding = record and Encoding.from_json(record)
+def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> Encoding | None:
+    """Return the Encoding of packed rows.
+
+    Raises DataFormatError when the user, or a model, expects other columns, targets or labels.
+    """
+    packed, encoding = RowOptions.from_json(manifest['input']), None
+    if manifest.get('encoding'):
+        encoding = Encoding.from_json(manifest['encoding'])
     if options.encoding is not None and encoding != options.encoding:
         raise DataFormatError(f'{pack}: expected rows whose columns are encoded as in the model, found another '
                               'encoding: pack them again (mr-elm pack --like MODEL)')
-    if options.names is not None and names is not None and list(options.names) != names:
+    if options.names and packed.names and options.names != packed.names:
         raise DataFormatError(f'{pack}: expected the columns {", ".join(options.names[:SHOWN])} in this order, found '
-                              f'{", ".join(names[:SHOWN])}: pack them again (mr-elm pack --like MODEL)')
-    return encoding
-
-
-def check_labels_of_pack(pack: str | None, packed: RowOptions, labels: Iterable[str], options: RowOptions) -> None:
-    """Raise DataFormatError when the user, or a model, expects other targets or labels than a pack has.
-
-    packed : how the packed rows were written. labels : of the pack.
-    """
-    wanted = list(map(str, options.target_names or options.targets))
-    found = list(map(str, packed.target_names or packed.targets))
+                              f'{", ".join(packed.names[:SHOWN])}: pack them again (mr-elm pack --like MODEL)')
+    wanted, found = ([*map(str, form.target_names or form.targets)] for form in (options, packed))
     if options.labelled and not options.ignore_label and wanted and wanted != found:
         raise DataFormatError(f'{pack}: expected rows packed with the targets {", ".join(wanted)}, found '
                               f'{", ".join(found) or "one label"}: pack them again (mr-elm pack --targets)')
-    separator = packed.labels_separator
-    if options.labels_separator not in (None, separator):
+    if options.labels_separator not in (None, packed.labels_separator):
+        separator = 'one label in each row' if packed.labels_separator is None else repr(packed.labels_separator)
         raise DataFormatError(f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
-                              f'found {"one label in each row" if separator is None else repr(separator)}: pack them '
-                              'again')
-    if missing := sorted(set(labels) & set(options.missing_labels or ())):
+                              f'found {separator}: pack them again')
+    if missing := sorted(set(manifest['labels']) & set(options.missing_labels or ())):
         raise DataFormatError(f'{pack}: expected rows without the missing label {quote(missing[0])}, the pack has '
                               'some: pack them again with the same --missing-labels')
-
-
-def demand_several_targets(path: str, form: RowOptions, options: RowOptions) -> None:
-    """Raise DataFormatError when several targets are wanted of rows of a kind that has one label."""
-    if len(options.targets) > 1 and form.labelled and not (form.targets or options.ignore_label
-                                                           or form.kind == 'packed'):
-        raise DataFormatError(f'{path}: expected csv, parquet or arrow rows for several targets, found {form.kind} '
-                              'rows, which have one label')
+    return encoding
 
 
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:
-    """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file."""
+    """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file.
+
+    Some files that are elsewhere are looked at together, as each waits for its store.
+    """
     waiting, first = list(entries), None
     while waiting and first is None:
         first = inspect_file(waiting.pop(0), options)
@@ -254,19 +245,11 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
         options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
                           weight_name=form.weight_name or options.weight_name,
                           target_names=form.target_names or options.target_names)
-    return [first, *filter(None, inspect_in_threads(waiting, options))]
-
-
-def inspect_in_threads(entries: list[Entry], options: RowOptions) -> Iterator[InputFile | None]:
-    """Yield `inspect_file` of each entry; some that are elsewhere are looked at together, each waits for its store."""
-    look = partial(inspect_file, options=options)
-    if all(is_local(entry.copy or entry.path) for entry in entries):
-        yield from map(look, entries)
-        return
-    for entry in entries:
-        store_of(entry.path)  # makes the clients of all stores, in one thread
+    for entry in waiting:
+        store_of(entry.copy or entry.path)  # makes the clients of all stores, in one thread
     with ThreadPoolExecutor(READERS) as pool:
-        yield from pool.map(look, entries)
+        others = list(pool.map(partial(inspect_file, options=options), waiting))
+    return [first, *filter(None, others)]
 
 
 def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
@@ -285,21 +268,32 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
                               'input)')
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
-            return inspect_parts(entry, kind, options)
-        charset = options.charset or choose_charset(read_first(stream, path, entry.path), options.trained)
-        lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
+            file = inspect_parts(entry, kind, options)
+        else:
+            file = inspect_text(entry, stream, options)
+    if file and len(options.targets) > 1 and file.format.labelled and not (
+            file.format.targets or options.ignore_label or file.format.kind == 'packed'):
+        raise DataFormatError(f'{entry.path}: expected csv, parquet or arrow rows for several targets, found '
+                              f'{file.format.kind} rows, which have one label')
+    return file
+
+
+def inspect_text(entry: Entry, stream: Any, options: RowOptions) -> InputFile | None:
+    """Return the InputFile of an open file of text, or None when it has no row."""
+    charset = options.charset or choose_charset(read_first(stream, entry), options.trained)
+    lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
     if not lines:
         return None
     form = replace(sniff(lines, entry.path, options, blank_bytes), charset=charset)
-    demand_several_targets(entry.path, form, options)
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
 
 
-def read_first(stream: Any, path: str, name: str) -> bytes:
-    """Return the first bytes of an open file, decompressed; none where they are damaged. name : of the file."""
-    if not is_compressed(name):
+def read_first(stream: Any, entry: Entry) -> bytes:
+    """Return the first bytes of an open file, decompressed; none where they are damaged."""
+    if not find_ending(entry.path):
         return stream.peek(MUCH)[:MUCH]
-    with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, decompress(packed, name) as plain:
+    path = entry.copy or entry.path
+    with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, decompress(packed, entry.path) as plain:
         return plain.read(MUCH)
     return b''
 
@@ -326,7 +320,6 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
         if options.kind not in ('auto', kind):
             raise DataFormatError(f'{entry.path}: expected {options.kind} rows, found {kind} rows')
         form = parts.choose_format(options, name_folders(entry))
-        demand_several_targets(entry.path, form, options)
         cuts = find_cuts(entry.size, parts.sizes)
     if not cuts or parts.n_rows == 0:
         return None
@@ -340,15 +333,10 @@ def check_alike(files: list[InputFile]) -> None:
         if file.format.kind != first.format.kind:
             raise DataFormatError(f'{file.path}: expected {first.format.kind} rows as in {first.path}, found '
                                   f'{file.format.kind} rows')
-        if file.format.kind == 'csv' and not_named(file, first) and (
+        if file.format.kind == 'csv' and None in (file.format.names, first.format.names) and (
                 file.format.n_columns != first.format.n_columns):
             raise DataFormatError(f'{file.path}: expected {first.format.n_columns} fields a row as in {first.path}, '
                                   f'found {file.format.n_columns}')
-
-
-def not_named(*files: InputFile) -> bool:
-    """Tell whether the columns of some files have no names."""
-    return any(file.format.names is None for file in files)
 
 
 def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
@@ -367,24 +355,15 @@ def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
 
 def demand_unchanged(plan: InputPlan) -> None:
     """Raise DataFormatError when a file of a plan is gone, or was written since the plan was made."""
-    folders: dict[str, list[InputFile]] = {}
-    for file in plan.files:
-        if file.uri:
-            continue  # a copy of ours, which nobody else writes
-        folders.setdefault(os.path.dirname(file.path), []).append(file)
-    for folder, files in folders.items():
-        store = store_of(folder)
-        listed = {entry.path: entry for entry in store.entries(folder)} if len(files) > 1 else {}
-        for file in files:
-            demand_same_file(file, listed.get(file.path) or store.find(file.path))
-
-
-def demand_same_file(file: InputFile, entry: Entry | None) -> None:
-    """Raise DataFormatError when an Entry, or None, is not the InputFile as it was planned."""
-    if entry is None:
-        raise DataFormatError(f'{file.path}: the file must stay while jobs read it, but it is gone: run the command '
-                              'again when it is back')
-    if (entry.size, entry.modified) != (file.size, file.modified):
-        sizes = f' ({file.size:,} bytes before, {entry.size:,} now)' if entry.size != file.size else ''
-        raise DataFormatError(f'{file.path}: the file must stay the same while jobs read it, but it changed meanwhile'
-                              f'{sizes}: run the command again when nothing writes to it')
+    files = [file for file in plan.files if not file.uri]  # others are copies of ours, which nobody else writes
+    n_files = Counter(os.path.dirname(file.path) for file in files)
+    listed = {entry.path: entry for folder, n in n_files.items() if n > 1 for entry in store_of(folder).entries(folder)}
+    for file in files:
+        entry = listed.get(file.path) or store_of(file.path).find(file.path)
+        if entry is None:
+            raise DataFormatError(f'{file.path}: the file must stay while jobs read it, but it is gone: run the '
+                                  'command again when it is back')
+        if (entry.size, entry.modified) != (file.size, file.modified):
+            sizes = f' ({file.size:,} bytes before, {entry.size:,} now)' if entry.size != file.size else ''
+            raise DataFormatError(f'{file.path}: the file must stay the same while jobs read it, but it changed '
+                                  f'meanwhile{sizes}: run the command again when nothing writes to it')

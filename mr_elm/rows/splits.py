@@ -14,7 +14,6 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -66,7 +65,7 @@ def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
 
 def find_end(file: InputFile, start: int, wanted: int) -> int:
     """Return the end of a split: as wanted, or the nearest one that the file allows."""
-    if is_compressed(file.path) or file.format.charset:
+    if find_ending(file.path) or file.format.charset:
         return file.size
     ends = [cut for cut in (*file.cuts, file.size) if cut > start]
     return min(ends, key=lambda end: abs(end - wanted)) if file.cuts else min(wanted, file.size)
@@ -95,6 +94,8 @@ def plain_path(uri: str) -> str:
 def decompress(stream: BinaryIO, name: str) -> BinaryIO:
     """Decompress an open file, to its last member, as its name says."""
     ending, arrow = find_ending(name), import_module('pyarrow')
+    if not ending:
+        return stream
     if ending == '.zip':
         return open_zip(stream)
     if ending == '.bz2':
@@ -150,14 +151,9 @@ def find_ending(path: str) -> str:
     return next((ending for ending in COMPRESSED if str(path).lower().endswith(ending)), '')
 
 
-def is_compressed(path: str) -> bool:
-    """Tell whether the name of a file says that it is compressed."""
-    return find_ending(path) != ''
-
-
 def hadoop_cuts(path: str, charset: str | None) -> bool:
     """Tell whether Hadoop itself can read the lines of a file."""
-    return charset is None and (not is_compressed(path) or str(path).endswith(HADOOP_READS))
+    return charset is None and (not find_ending(path) or str(path).endswith(HADOOP_READS))
 
 
 def find_charset(first_bytes: bytes) -> str | None:
@@ -171,37 +167,26 @@ def find_charset(first_bytes: bytes) -> str | None:
     return 'utf-8' if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes else None
 
 
-def read_split(path: str, start: int = 0, length: int | None = None, name: str | None = None) -> Iterator[bytes]:
-    """Yield the lines of one split of UTF-8 as chunks of bytes, each ending with a whole line.
-
-    name : what to call the file, where `path` is a copy of it.
-    Raises DataFormatError when a compressed file is cut or damaged.
-    """
-    with open(path, 'rb') as stream:
-        yield from read_stream(stream, name or path, start, length)
-
-
 def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None = None,
                 charset: str | None = None) -> Iterator[bytes]:
-    """Read a split of an open file as `read_split` does; the name tells whether it is compressed.
+    """Yield the lines of one split of an open file as chunks of bytes, each ending with a whole line.
 
-    charset : the encoding of the text, None for UTF-8 with line feeds.
+    name : tells whether the file is compressed. charset : the encoding of the text, None for UTF-8 with line feeds.
+    Raises DataFormatError when a compressed file is cut or damaged.
     """
-    if not is_compressed(name) and charset is None:
+    if not find_ending(name) and charset is None:
         yield from read_plain_split(stream, start, length)
         return
     try:
-        with decompress(stream, name) if is_compressed(name) else nullcontext(stream) as plain:
+        with decompress(stream, name) as plain:
             yield from read_whole_lines(transcode(plain, charset) if charset else plain)
     except UnicodeError as error:
         raise DataFormatError(f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how '
                               'the file is written') from None
-    except DAMAGE as error:
+    except (*DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
-    except OSError as error:
-        if error.errno is None:
-            raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
-        raise
 
 
 def read_whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[bytes]:
@@ -226,13 +211,6 @@ def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterat
     limit = None if length is None else length + 1 - skipped
     if limit is None or limit > 0:
         yield from read_whole_lines(stream, limit)
-
-
-def read_lines(file: dict[str, Any], start: int, length: int) -> Iterator[bytes]:
-    """Yield the chunks of whole lines of a split, wherever the file is."""
-    with (open_ranges(file['uri']) as source,
-          open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK) as stream):
-        yield from read_stream(stream, file['path'], start, length, file['format'].get('charset'))
 
 
 @dataclass(frozen=True)
@@ -263,19 +241,20 @@ class SplitReader:
         """Return the reader of a split, which accounts for its lines in `counts`."""
         file = self.plan['files'][number]
         form = RowOptions.from_json(file['format'])
-        return (find_kind(form.kind).reader or LineReader)(
-            form, file=file['path'], start=start, stop=self.stop, block_rows=self.block_rows, encoding=self.encoding)
+        reader = find_kind(form.kind).reader or LineReader
+        return reader(form, file['path'], start, self.stop, self.block_rows, self.encoding)
 
     def read(self, number: int, start: int, length: int, count: Count) -> Iterator[Any]:
         """Yield the chunks of whole lines of a split, or its batches where rows are no lines."""
         file = self.plan['files'][number]
         form = RowOptions.from_json(file['format'])
         kind = find_kind(form.kind)
-        if not kind.magic:
-            yield from count_chunks(read_lines(file, start, length), count)
-            return
         with open_ranges(file['uri']) as source:
-            parts = kind.open(source, file['path'])
-            for n_bytes, batch in read_parts(source, parts, form, (start, length), self.block_rows):
-                count(n_bytes)
-                yield batch
+            if kind.magic:
+                parts = kind.open(source, file['path'])
+                for n_bytes, batch in read_parts(source, parts, form, (start, length), self.block_rows):
+                    count(n_bytes)
+                    yield batch
+                return
+            with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK) as stream:
+                yield from count_chunks(read_stream(stream, file['path'], start, length, form.charset), count)

@@ -8,7 +8,7 @@ from reference.lines import hadoop_split
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows import splits as splits
-from mr_elm.rows.splits import is_compressed, read_split
+from mr_elm.rows.splits import find_ending, read_stream
 
 FILES = {
     'plain': b'1,2\n3,4\n5,6\n', 'no last line end': b'1,2\n3,4\n5', 'crlf': b'1,2\r\n3,4\r\n5\r\n',
@@ -16,6 +16,11 @@ FILES = {
     'a long line': b'1\n' + b'2' * 20 + b'\n3\n', 'nothing': b'', 'a line end': b'\n', 'crlf, none last': b'a\r\n\r\nb',
 }
 ROWS = [b'%d,%d\n' % (i, i * i) for i in range(3000)]
+
+
+def read_split(path, start=0, length=None):
+    with open(path, 'rb') as stream:
+        yield from read_stream(stream, str(path), start, length)
 
 
 def lines_of(path, start=0, length=None):
@@ -58,7 +63,7 @@ def test_a_compressed_file_is_read_to_its_last_member(ending, cuts, tmp_path):
     path = tmp_path / f'rows{ending}'
     parts = [ROWS[a:b] for a, b in itertools.pairwise([0, *cuts, len(ROWS)])]
     path.write_bytes(b''.join(COMPRESS[ending](b''.join(part)) for part in parts))
-    assert is_compressed(path) and lines_of(path) == ROWS
+    assert find_ending(path) == ending and lines_of(path) == ROWS
 
 
 @pytest.mark.parametrize('ending', COMPRESS)
