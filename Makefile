@@ -5,11 +5,11 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo boundaries reliability centres test lint docs docs-commands dist bench bench-quick bench-full bench-hadoop speedup sizeup scaleup simulate tables
-.PHONY: soak digests table-sparse-elm table-sparse-elm-paper figures-sparse-elm table-sphere-svm table-boosting table-boosting-folds results test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
+.PHONY: help venv demo test lint docs docs-commands dist bench bench-quick papers results speedup sizeup scaleup
+.PHONY: soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
-# what hadoop-conf/cluster.py reads, and what the tables do
-export NODES VCORES MEMORY DATANODES PORT_BASE TRIALS SETS MINUTES
+# what hadoop-conf/cluster.py reads
+export NODES VCORES MEMORY DATANODES PORT_BASE MINUTES
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 24
@@ -20,16 +20,6 @@ $(STAMP): setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(STAMP)
-
-boundaries: $(STAMP) ## draw the boundary of each method between two tangled classes (build/boundaries.png)
-	@mkdir -p build
-	$(BIN)/python -m benchmarks.boundaries build/boundaries.png
-
-reliability: $(STAMP) ## draw how reliable probabilities are on a public set in MR_ELM_DATA (docs/figures/reliability.png)
-	$(BIN)/python -m benchmarks.reliability docs/figures/reliability.png
-
-centres: $(STAMP) ## draw how the error falls with landmarks on public sets in MR_ELM_DATA, in an hour (docs/figures/centres.png)
-	$(BIN)/python -m benchmarks.centres docs/figures/centres.png
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m benchmarks.demo build/demo
@@ -85,66 +75,25 @@ dist: $(STAMP) ## build sdist and wheel, and take the first steps of the README 
 
 # without its peers a comparison goes on, and names them
 PEERS = $(BIN)/python -m pip install --quiet --editable '.[bench]' || echo 'peers are missing' >&2
-BENCH = $(BIN)/python -m benchmarks.bench
 
-bench: $(STAMP) ## measure all that is claimed of speed, in an hour or two (build/bench.md, .json)
+bench: $(STAMP) ## measure all that is claimed, on a clean commit and a quiet machine: 45 minutes (build/bench; RACES="map train")
 	@$(PEERS)
-	@$(BENCH) build/bench.json
+	@$(BIN)/python -m benchmarks bench build/bench $(RACES)
 
-bench-quick: $(STAMP) ## the same on few rows, in three minutes (build/bench-quick.md, .json)
+bench-quick: $(STAMP) ## the same on few rows, in a minute, for a look (build/bench-quick)
+	@$(BIN)/python -m benchmarks bench build/bench-quick $(RACES) --size quick
+
+papers: $(STAMP) ## run the experiments of the papers: hours, goes on where it was stopped (PART=oelm; SMALL=1 for a look; build/papers)
 	@$(PEERS)
-	@$(BENCH) build/bench-quick.json --size quick
+	@$(BIN)/python -m benchmarks papers build/papers$(if $(SMALL),-small) $(PART) $(if $(SMALL),--small)
 
-bench-full: $(STAMP) ## the same on all rows: hours, goes on where it was stopped (build/bench-full.md, .json)
-	@$(PEERS)
-	@$(BENCH) build/bench-full.json --size full --resume
+results: $(STAMP) ## write the pages of what `make bench` and `make papers` measured (docs/results)
+	@$(BIN)/python -m benchmarks results build/bench build/papers --pages docs/results --readme README.md
 
-TABLE = $(BIN)/python -m benchmarks.tables
-
-# sets that no folder of MR_ELM_DATA has
-DOWNLOAD = --download build/data
-
-tables: $(STAMP) ## compare all machines with their peers, goes on where it was stopped (TRIALS=20 SETS="iris wine" MINUTES=; build/tables.md)
-	@$(PEERS)
-	@$(TABLE).everything build/tables.md $(DOWNLOAD)
-
-table-sparse-elm: $(STAMP) ## the same for sparse ELM, unified ELM and SVC on the sets of their paper, downloaded where needed (build/table-sparse-elm.md)
-	@$(PEERS)
-	@$(TABLE).sparse_elm build/table-sparse-elm.md $(DOWNLOAD)
-
-table-sparse-elm-paper: $(STAMP) ## the same with the paper's grid of parameters and all training rows: days (build/table-sparse-elm-paper.md)
-	@$(PEERS)
-	@$(TABLE).sparse_elm build/table-sparse-elm-paper.md --grid paper $(DOWNLOAD)
-
-figures-sparse-elm: $(STAMP) ## draw accuracy over nodes, C and sigma as in figures 2 to 7 of the same paper (build/figures-sparse-elm.md)
-	@$(TABLE).sparse_elm_figures build/figures-sparse-elm.md $(DOWNLOAD)
-
-table-sphere-svm: $(STAMP) ## the same for SphereSVM, L1- and L2-SVM, by double cross-validation (build/table-sphere-svm.md)
-	@$(PEERS)
-	@$(TABLE).sphere_svm build/table-sphere-svm.md $(DOWNLOAD)
-
-table-boosting: $(STAMP) ## compare --auto with LightGBM and HistGradientBoosting on all sets (build/table-boosting.md)
-	@$(PEERS)
-	@$(TABLE).boosting build/table-boosting.md $(DOWNLOAD)
-
-table-boosting-folds: $(STAMP) ## the same in another table, for a folder of sets with published folds in MR_ELM_DATA (build/table-boosting-folds.md)
-	@$(PEERS)
-	@$(TABLE).boosting build/table-boosting-folds.md
-
-results: $(STAMP) ## write the pages and figures of what lies in build/ (docs/results)
-	@$(BIN)/python -m benchmarks.results build docs/results README.md
-
-BENCH_CLUSTER = $(PYTHON) hadoop-conf/cluster.py --state build/hadoop-bench
-
-bench-hadoop: $(STAMP) ## measure on a local Hadoop of its own too (rows of build/bench.md, .json)
-	@$(BENCH_CLUSTER) up --nodes 1 --port-base 24800
-	@HADOOP_HOME=build/hadoop-bench/home $(BENCH) build/bench.json hadoop; \
-	  status=$$?; $(BENCH_CLUSTER) down; exit $$status
-
-# NODES, SIZES, FEATURES, HIDDEN, REPEATS and PARTITIONS where they are said; EXTRA for more, such as EXTRA=--resume
+# NODES, SIZES, FEATURES, HIDDEN and REPEATS where they are said; EXTRA for more, such as EXTRA=--resume
 SCALE = $(BIN)/python -m benchmarks.scaling $@ -r $(or $(RUNNER),local) --method $(or $(METHOD),pesvm) $(if $(NODES),--nodes $(NODES)) \
   $(if $(SIZES),--sizes $(SIZES)) $(if $(FEATURES),--features $(FEATURES)) $(if $(HIDDEN),--hidden $(HIDDEN)) \
-  $(if $(REPEATS),--repeats $(REPEATS)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) $(EXTRA)
+  $(if $(REPEATS),--repeats $(REPEATS)) $(EXTRA)
 
 speedup: $(STAMP) ## measure how much faster more nodes train (RUNNER=local METHOD=pesvm NODES="1 2" SIZES=2e6 REPEATS=3)
 	$(SCALE)
@@ -154,9 +103,6 @@ sizeup: $(STAMP) ## measure how much longer more rows take (the same variables; 
 
 scaleup: $(STAMP) ## measure whether more nodes train on as many more rows in the same time (the same variables)
 	$(SCALE)
-
-simulate: $(STAMP) ## tell from the runs in build/*.csv how training would scale on 1000 nodes
-	$(BIN)/python -m benchmarks.scaling simulate --trace $(wildcard build/speedup.csv build/sizeup.csv build/scaleup.csv) $(EXTRA)
 
 test-all-pythons: ## run the tests on every supported Python that is installed
 	@for version in 3.10 3.11 3.12 3.13; do \

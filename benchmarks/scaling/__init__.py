@@ -1,3 +1,1 @@
-"""Measure speedup, sizeup and scaleup, and predict them and the cost of larger clusters."""
-
-PROGRAM = 'python -m benchmarks.scaling'
+"""Measure speedup, sizeup and scaleup, and estimate the cost of a rented cluster."""

@@ -1,22 +1,27 @@
-"""Measure how training scales, and predict how larger clusters do: python -m benchmarks.scaling COMMAND [options]."""
+"""Measure how training scales, or estimate what it costs: python -m benchmarks.scaling COMMAND [options]."""
 import sys
 from collections.abc import Sequence
 
-from benchmarks.scaling import PROGRAM
-from benchmarks.scaling.estimate import cost
-from benchmarks.scaling.experiments import scaleup, sizeup, speedup
-from benchmarks.scaling.predict import simulate
-from mr_elm.cli import run_command
+from benchmarks.scaling import cost, experiments
 
-COMMANDS = {command.__name__: command for command in (speedup, sizeup, scaleup, simulate, cost)}
+PROGRAM = 'python -m benchmarks.scaling'
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run a command; returns the exit status: 0 done, 1 failed, 2 wrong usage."""
-    if not argv or argv[0] not in COMMANDS:
-        print(f'{PROGRAM}: expected one of {", ".join(COMMANDS)}', file=sys.stderr)
-        return 2
-    return run_command(argv, lambda words: COMMANDS[words[0]](words[1:]), PROGRAM)
+    """Run a command; returns the exit status: 0 done, 1 failed. Options that are wrong exit with 2."""
+    command, *words = argv or ['']
+    try:
+        if command == 'cost':
+            cost.main(words, f'{PROGRAM} {command}')
+        elif command in experiments.MEANING:
+            experiments.main(command, words, f'{PROGRAM} {command}')
+        else:
+            print(f'{PROGRAM}: expected one of {", ".join([*experiments.MEANING, "cost"])}', file=sys.stderr)
+            return 2
+    except (ValueError, OSError, RuntimeError) as error:
+        print(f'{PROGRAM}: {error}', file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == '__main__':

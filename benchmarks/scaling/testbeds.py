@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scaling.data import put_pack
 from mr_elm.rows.packs import MANIFEST
 from mr_elm.rows.storage import store_of
 
@@ -15,22 +14,15 @@ CLUSTER = Path(__file__).resolve().parents[2] / 'hadoop-conf' / 'cluster.py'
 
 
 class LocalTestbed:
-    """A node is a map process.
-
-    repeats : how often each run is made, unless the user says otherwise.
-    """
+    """A node is a map process."""
 
     alias = 'local'
-    repeats = 3
 
     def __init__(self, folder: str | Path, options: Any) -> None:
         self.folder = str(folder)
 
-    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
-        """Return the words of mr-elm that make it run on so many nodes; size : bytes of its input.
-
-        maps_per_node : map tasks for each node; only Spark has more than one.
-        """
+    def provide(self, nodes: int, size: int) -> list[str]:
+        """Return the words of mr-elm that make it run on so many nodes; size : bytes of its input."""
         return ['-r', 'local', '--num-cores', str(nodes)]
 
     def put(self, packed: Path) -> str:
@@ -46,9 +38,9 @@ class SparkTestbed(LocalTestbed):
 
     alias = 'spark'
 
-    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
+    def provide(self, nodes: int, size: int) -> list[str]:
         """Return the words of mr-elm that make it run on so many cores."""
-        return ['-r', 'spark', '--master', f'local[{nodes}]', '--partitions-of-rows', str(maps_per_node * nodes)]
+        return ['-r', 'spark', '--master', f'local[{nodes}]', '--partitions-of-rows', str(nodes)]
 
 
 class RemoteTestbed(LocalTestbed):
@@ -69,7 +61,6 @@ class HadoopTestbed(RemoteTestbed):
     """
 
     alias = 'hadoop'
-    repeats = 2  # its jobs begin and end slowly
 
     def __init__(self, folder: str | Path, options: Any) -> None:
         super().__init__('hdfs:///mr_elm-scale', options)
@@ -80,7 +71,7 @@ class HadoopTestbed(RemoteTestbed):
             raise FileNotFoundError(f'{CLUSTER}: expected the launcher of a local Hadoop, found none: run in a '
                                     'checkout, or name a cluster by HADOOP_HOME')
 
-    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
+    def provide(self, nodes: int, size: int) -> list[str]:
         """Start so many NodeManagers."""
         if self.own and nodes != self.nodes:
             self.nodes = nodes
@@ -130,9 +121,15 @@ class EMRTestbed(RemoteTestbed):
             raise ValueError(f'--store: -r emr expects a folder on S3 for the rows, found {options.store}')
         super().__init__(options.store.rstrip('/'), options)
 
-    def provide(self, nodes: int, size: int, maps_per_node: int = 1) -> list[str]:
+    def provide(self, nodes: int, size: int) -> list[str]:
         """Ask for a cluster with so many core instances; mrjob joins one of that size, or starts it."""
         return ['-r', 'emr', '--num-core-instances', str(nodes), *write_properties({'mapreduce.job.maps': nodes})]
+
+
+def put_pack(packed: Path, there: str) -> None:
+    """Copy a packed folder of this machine to any store, the manifest last: where it is, the pack is whole."""
+    for file in sorted(packed.iterdir(), key=lambda file: file.name == MANIFEST):
+        store_of(there).put(str(file), f'{there}/{file.name}')
 
 
 def write_properties(values: dict[str, object]) -> list[str]:

@@ -3,6 +3,6 @@
 NAVIGATION = {
     'Guide': ['first-steps', 'methods', 'metric', 'text', 'input', 'python', 'hadoop', 'emr', 'spark', 'commands',
               'stages', 'trouble'],
-    'Results': ['results/index', 'results/speed', 'results/accuracy', 'results/scaling'],
+    'Results': ['results/index', 'results/speed', 'results/accuracy', 'results/papers'],
     'Reference': ['model-file', 'wire', 'papers', 'glossary', 'extending', 'changelog', 'api/index'],
 }

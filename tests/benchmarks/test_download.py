@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import http.server
 import re
-import zipfile
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -15,7 +14,7 @@ from reference.public_sets import demand_set
 
 from benchmarks.public.__main__ import main
 from benchmarks.public.convert import LAYOUTS, Recipe, plain_number, to_libsvm
-from benchmarks.public.sets import DATA_SETS, LARGE_SETS, LargeSet, download
+from benchmarks.public.sets import DATA_SETS, download
 from mr_elm.errors import DataFormatError
 
 SAMPLE = Path(__file__).parents[2] / 'data' / 'samples' / 'twonorm.libsvm'
@@ -231,7 +230,7 @@ def test_the_command_prints_the_path_of_each_file(tiny, tmp_path, capsys):
 def test_the_command_lists_every_set(capsys):
     assert main(['--list']) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ['name', *DATA_SETS, *LARGE_SETS]
+    assert [line.split()[0] for line in lines] == list(DATA_SETS)
 
 
 def test_a_failure_is_one_line_on_stderr_and_exit_code_one(tiny, tmp_path, capsys):
@@ -246,47 +245,3 @@ def test_wrong_usage_ends_with_exit_code_two(arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
-
-
-# Large sets
-
-
-@pytest.fixture
-def large(origin, tmp_path, monkeypatch):
-    """Return a function that zips rows, and makes them the origin of a large set of 5 rows, of which 2 are tests."""
-    def make(rows, member='LARGE.csv.gz'):
-        folder, url = origin
-        with zipfile.ZipFile(folder / 'large.zip', 'w') as packed:
-            packed.writestr(member, gzip.compress(rows) if member.endswith('.gz') else rows)
-        entry = LargeSet(f'{url}/large.zip', 5, 2, 2, not member.endswith('.txt'), 'nobody')
-        monkeypatch.setitem(LARGE_SETS, 'large', entry)
-        return tmp_path / 'to'
-    return make
-
-
-ROWS = b'1.0e+00,2.5,3\n0.0e+00,1,2\n1.0e+00,4,5\n0.0e+00,6,7\n1.0e+00,8,9\n'
-
-
-def test_the_last_rows_of_a_large_set_are_its_test_set(large, tmp_path, capsys):
-    folder = large(ROWS)
-    assert main(['large', '--to', str(folder)]) == 0
-    assert capsys.readouterr().out == f'{folder}/large-train.csv\n{folder}/large-test.csv\n'
-    assert (folder / 'large-train.csv').read_text() == '1,2.5,3\n0,1,2\n1,4,5\n'
-    assert (folder / 'large-test.csv').read_text() == '0,6,7\n1,8,9\n'
-    (tmp_path / 'origin' / 'large.zip').unlink()
-    assert main(['large', '--to', str(folder)]) == 0 and len(list(folder.iterdir())) == 2
-
-
-def test_targets_of_a_large_set_stay_as_they_are(large):
-    folder = large(ROWS, 'large.txt')
-    assert main(['large', '--to', str(folder)]) == 0
-    assert (folder / 'large-test.csv').read_bytes() == b''.join(ROWS.splitlines(keepends=True)[3:])
-
-
-@pytest.mark.parametrize(('rows', 'reason'), [
-    (ROWS + b'1,2,3\n', 'expected 5 rows'), (ROWS[:-12], 'found 4'), (ROWS[:-3], 'found 2'),
-    (ROWS.replace(b',5', b''), 'expected 3 fields in line 3')])
-def test_a_large_set_of_another_shape_is_refused_and_leaves_nothing(large, capsys, rows, reason):
-    folder = large(rows)
-    assert main(['large', '--to', str(folder)]) == 1 and reason in capsys.readouterr().err
-    assert not list(folder.iterdir())

@@ -30,7 +30,7 @@ from reference.manual import (
     shown_commands,
 )
 
-from benchmarks.public.sets import DATA_SETS, LARGE_SETS
+from benchmarks.public.sets import DATA_SETS
 from benchmarks.scaling.__main__ import main as scaling_main
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import find_engine
@@ -127,7 +127,7 @@ def test_blocks_that_need_more_are_understood(page, parse):
         if words[0] == 'make':
             assert {word for word in words[1:] if '=' not in word} <= set(targets)
         elif words[:3] == ['python', '-m', 'benchmarks.public']:
-            assert words[3] in {**DATA_SETS, **LARGE_SETS}
+            assert words[3] in DATA_SETS
         elif words[:3] == ['python', '-m', 'benchmarks.scaling']:
             assert elm(*words[3:], '--help', main=scaling_main).status == 0
         elif words[0] == 'mr-elm':

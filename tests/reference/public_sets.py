@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.public_sets import list_folders
+from benchmarks.sets import list_folders
 
 BESIDE = Path(__file__).parents[3] / 'shared' / 'data'  # beside the checkout
 CURE = 'name folders that have them in MR_ELM_DATA; `python -m benchmarks.public --list` shows those that it can fetch'

@@ -15,7 +15,6 @@ from reference.commands import elm
 from reference.manual import blocks_of, commands, read_page
 from reference.spark_stages import MRKilled, MRWrong
 
-from benchmarks.scaling.runs import read_runs
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.spark import engine, job
@@ -224,7 +223,8 @@ def test_tasks_get_one_blas_thread_and_another_try():
 
 
 def test_speedup_is_measured_on_cores_of_spark(session, tmp_path):
-    words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '5000', '--hidden', '5', '--repeats', '1', '-q')
+    words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '5000', '--hidden', '5', '--repeats', '1')
     subprocess.run([sys.executable, '-m', 'benchmarks.scaling', *words, '-o', tmp_path], check=True,
                    cwd=Path(__file__).parents[2])
-    assert [(run.runner, run.nodes, run.maps) for run in read_runs(tmp_path / 'speedup.csv')] == [('spark', 2, 2)]
+    run, = json.loads((tmp_path / 'speedup.json').read_text())['rows']
+    assert (run['runner'], run['nodes'], list(run['jobs'])) == ('spark', 2, ['Gram'])

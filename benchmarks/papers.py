@@ -1,0 +1,460 @@
+"""The experiments of the papers, ready to run: hours, part by part; a stopped part goes on where it was."""
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.svm import SVC
+
+from benchmarks.cases.commands import L, make_pack
+from benchmarks.clocks import run_mr_elm
+from benchmarks.harness import NORMAL, QUICK, Bench, Results
+from benchmarks.machine import demand_clean, describe_in_a_line, wait_until_quiet
+from benchmarks.peers import L2SVC
+from benchmarks.scaling import experiments
+from benchmarks.scaling.testbeds import TESTBEDS
+from benchmarks.sets import read_set, scale_to_box, split_halves
+from mr_elm.arithmetic import one_thread
+from mr_elm.estimators import ELMClassifier, OELMClassifier, SparseELMClassifier, SphereSVMClassifier
+from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernels import make_kernel
+from mr_elm.figures.figure import open_figure
+from mr_elm.figures.heatmap import draw_cells
+from mr_elm.solvers.box.box_qp import BoxQP, Settings, free_variables
+from mr_elm.solvers.rules import solve_dual
+from mr_elm.typing import Floats, Labels
+
+SPARSE_SETS = ('iris', 'wine', 'heart', 'liver-disorders', 'ionosphere', 'breast-cancer', 'australian', 'diabetes',
+               'colon-cancer', 'leukemia', 'vowel', 'segment', 'dna', 'svmguide1', 'mushrooms', 'usps', 'magic',
+               'cod-rna')
+PUBLISHED = {'leukemia': 38, 'vowel': 528, 'dna': 2000, 'svmguide1': 3089, 'usps': 7291}  # rows that train come first
+GENES, N_GENES = ('colon-cancer', 'leukemia'), 60
+FIGURE_SETS = ('ionosphere', 'australian', 'diabetes', 'iris', 'segment')
+SPHERE_SETS = ('liver-disorders', 'ionosphere', 'diabetes', 'german-numer', 'splice', 'spambase', 'svmguide1', 'magic',
+               'a9a', 'cod-rna')
+RULE_SETS = ('ionosphere', 'australian', 'diabetes', 'svmguide1')
+BOUNDS = (0.01, 0.1, 1.0, 10.0, 100.0)  # C of the grid of five
+WIDTHS = (0.125, 0.25, 0.5, 1.0, 2.0)  # sigma, in sqrt(d)
+MORE_BOUNDS = tuple(10.0**power for power in range(-3, 5))  # of figures
+SIZES = (10, 20, 50, 100, 200, 500, 1000)  # nodes, of figures
+NODES = ('sigmoid', 'sine', 'multiquadric', 'rbf')
+STEPS = 1_000_000  # at which Algorithm 1 and SVC stop: with a large C they need hours
+TRIALS = 3
+MOST_OF_FOLD = 10_000  # rows of a fold that train
+MEMORY_ROWS = 12_000  # for machines that hold a matrix of rows x rows
+
+
+@dataclass(frozen=True)
+class Run:
+    """Hold what a part is measured with: where its rows are kept, and whether a small run is enough."""
+
+    results: Results
+    bench: Bench
+
+    def say(self, row: dict) -> None:
+        """Keep a row, and say so."""
+        self.results.add(row)
+        place = ', '.join(f'{name} {value}' for name, value in list(row.items())[:4])
+        print(f'{self.results.path.stem}: {place}', file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Describe a part.
+
+    what : what the paper claims and what runs, for the page. keys, columns : of the table of the page, which has the
+    means of the columns over all rows that have the keys in common. over : only its values count that all keys have.
+    show : (rows, folder) -> more paragraphs, and figures in the folder.
+    """
+
+    what: str
+    measure: Callable[[Run], None]
+    keys: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    over: str = ''
+    show: Callable[[list[dict], Path], list[str]] = lambda rows, folder: []
+
+
+def measure_scaling(methods: tuple[str, ...], sizes: dict[str, list[int]], small: dict[str, Any], run: Run) -> None:
+    """Measure speedup, sizeup and scaleup of methods on this machine, Spark and a local Hadoop.
+
+    sizes : experiment -> numbers of rows, of a small run as well; small : what a small run has less of.
+    """
+    folder = run.bench.folder
+    rows = experiments.Rows(folder)
+    for runner, experiment in product(run.bench.pick(('local',), ('local', 'spark', 'hadoop')), experiments.MEANING):
+        options = argparse.Namespace(runner=runner, method=list(methods), nodes=[1, 2], sizes=sizes[experiment],
+                                     features=None, hidden=None, repeats=TRIALS, store=None, port_base=25100,
+                                     output=folder)
+        if run.bench.size == QUICK:
+            vars(options).update(small)
+        testbed = TESTBEDS[runner](folder, options)
+        try:
+            for point in experiments.list_points(experiment, options):
+                if not run.results.has(experiment=experiment, **point):
+                    row = experiments.measure(point, testbed, rows, ())
+                    stages = {stage: sum(seconds for name, seconds in row['jobs'].items() if name.startswith(stage))
+                              for stage in ('kernel', 'products')}
+                    driver = row['seconds'] - sum(row['jobs'].values())
+                    run.say({'experiment': experiment, **row, **stages, 'driver': driver})
+                    experiments.demand_same_model(run.results.rows)
+        except (OSError, RuntimeError) as error:
+            run.results.left_out[f'{experiment} on {runner}'] = str(error).splitlines()[0][:200]
+        finally:
+            testbed.close()
+
+
+def show_scaling(rows: list[dict], folder: Path) -> list[str]:
+    """Lay out a line a curve, and draw a figure for each experiment."""
+    lines, figures = ['| experiment | curve | measured | ideal |', '|---|---|---|---|'], []
+    for experiment in experiments.MEANING:
+        same = [row for row in rows if row['experiment'] == experiment]
+        for name, curve in experiments.make_curves(experiment, same).items():
+            measured, ideal = (', '.join(f'{one[key]:.2f}' for one in curve) for key in ('value', 'ideal'))
+            lines.append(f'| {experiment} | {name} | {measured} | {ideal} |')
+        if same:
+            figures.append(f'![{experiment}]({same[0]["method"]}-{experiment}.svg)')
+            experiments.draw(experiment, same, folder / f'{same[0]["method"]}-{experiment}.svg')
+    return ['\n'.join(lines), *figures]
+
+
+def show_stages(rows: list[dict], folder: Path) -> list[str]:
+    """Lay out the seconds of each stage on this machine besides; the decomposition is in those of the driver."""
+    stages = tabulate(('nodes', 'rows'), ('seconds', 'kernel', 'products', 'driver'), '',
+                      [row for row in rows if row['runner'] == 'local'])
+    return [stages, *show_scaling(rows, folder)]
+
+
+def measure_updates(run: Run) -> None:
+    """Add shares of new rows to a model, and train on all of them."""
+    bench = run.bench
+    n = bench.pick(4000, 1_000_000)
+    for share, trial in product((0.01, 0.1, 0.5, 1.0), range(bench.pick(1, TRIALS))):
+        if run.results.has(share=share, trial=trial):
+            continue
+        old, new = make_pack(bench, n), make_pack(bench, round(share * n), 2)
+        whole, base, model = make_pack(bench, n + round(share * n)), bench.folder / 'base.npz', bench.folder / 'm.npz'
+        if not base.exists():
+            run_mr_elm('train', 'pesvm', old, '--hidden', L, '--model', base)
+        seconds = []
+        for words in (('update', base, new), ('train', 'pesvm', whole, '--hidden', L)):
+            start = time.perf_counter()
+            run_mr_elm(*words, '--model', model, '--overwrite')
+            seconds.append(time.perf_counter() - start)
+        run.say({'share': share, 'trial': trial, 'rows': n, 'update': seconds[0], 'retrain': seconds[1]})
+
+
+Methods = dict[str, tuple[Any, dict]]
+
+
+def measure_trials(run: Run, sets: Iterable[str], make_methods: Callable[[int, int], Methods],
+                   split: Callable[[str, Labels], Iterable[tuple]], tune_each: bool = False) -> None:
+    """Train and test methods on trials of sets; each chooses its parameters by 5 folds on the training rows.
+
+    make_methods : numbers of features and of classes -> name -> (estimator, grid). tune_each : choose in each trial,
+    not in the first one of a set.
+    """
+    for name in sets:
+        try:
+            X, y = read_set(name)
+            for trial, (train, test) in enumerate(split(name, y)):
+                measure_trial(run, name, trial, prepare(name, X, y, train, test), make_methods, tune_each)
+        except (OSError, ImportError) as error:
+            run.results.left_out[name] = str(error)
+
+
+def prepare(name: str, X: Floats, y: Labels, train: np.ndarray, test: np.ndarray) -> tuple:
+    """Return (X_train, y_train, X_test, y_test), scaled to [-1, 1]; of a set of genes the N_GENES best features."""
+    X_train, X_test = X[train], X[test]
+    if name in GENES:
+        from sklego.feature_selection import MaximumRelevanceMinimumRedundancy
+        selection = MaximumRelevanceMinimumRedundancy(k=N_GENES).fit(X_train, y[train])
+        X_train, X_test = selection.transform(X_train), selection.transform(X_test)
+    X_train, X_test = scale_to_box(X_train, X_test)
+    return X_train, y[train], X_test, y[test]
+
+
+def measure_trial(run: Run, name: str, trial: int, data: tuple, make_methods: Callable, tune_each: bool) -> None:
+    """Measure the methods of one trial that are not there yet."""
+    X, y, X_test, y_test = data
+    if run.bench.size == QUICK:
+        X, y = X[:60], y[:60]
+    for method, (estimator, grid) in make_methods(X.shape[1], len(np.unique(y))).items():
+        if run.results.has(set=name, method=method, trial=trial):
+            continue
+        if len(y) > MEMORY_ROWS and method.startswith(('unified ELM', 'L2-SVM')):
+            run.results.left_out[f'{method} on {name}'] = f'a matrix of {len(y):,} x {len(y):,} numbers'
+            continue
+        known = [row for row in run.results.rows if (row['set'], row['method']) == (name, method)]
+        if known and not tune_each:
+            chosen = json.loads(known[0]['parameters'])
+        else:
+            chosen = GridSearchCV(estimator, grid, cv=5, refit=False).fit(X, y).best_params_
+        machine = clone(estimator).set_params(**chosen)
+        if 'seed' in machine.get_params():
+            machine.set_params(seed=trial)
+        start = time.process_time()
+        machine.fit(X, y)
+        middle = time.process_time()
+        accuracy = machine.score(X_test, y_test)
+        end = time.process_time()
+        run.say({'set': name, 'method': method, 'trial': trial, 'rows': len(y), 'train_accuracy': machine.score(X, y),
+                 'accuracy': accuracy, 'train_seconds': middle - start, 'test_seconds': end - middle,
+                 'n_support': len(getattr(machine, 'support_', ())), 'parameters': json.dumps(chosen)})
+
+
+def list_sparse_elm(n_features: int, n_classes: int) -> Methods:
+    """Return the methods of tables IV to VII of the sparse ELM paper, and Algorithm 1 and our rule apart."""
+    sigmas = [width * n_features**0.5 for width in WIDTHS]
+    svc = SVC(max_iter=STEPS, cache_size=500)
+    methods: Methods = {
+        'SVC, gaussian': (svc, {'C': BOUNDS, 'gamma': [0.5 / sigma**2 for sigma in sigmas]}),
+        'SVC, polynomial': (clone(svc).set_params(kernel='poly', gamma=1.0, coef0=1.0),
+                            {'C': BOUNDS, 'degree': [1, 2, 3, 4, 5]})}
+    kernels = {'gaussian': {'C': BOUNDS, 'sigma': sigmas}, 'polynomial': {'C': BOUNDS, 'degree': [1, 2, 3, 4, 5]}}
+    for kernel, grid in kernels.items():
+        methods[f'sparse ELM by Algorithm 1, {kernel}'] = (
+            SparseELMClassifier(kernel, rule='paper', max_iter=STEPS, scale='none'), grid)
+        methods[f'sparse ELM by block, {kernel}'] = SparseELMClassifier(kernel, rule='block', scale='none'), grid
+        methods[f'unified ELM, {kernel}'] = ELMClassifier(kernel, scale='none'), grid
+    n_hidden = 200 if n_classes == 2 else 1000
+    grid = {'C': BOUNDS, 'weight_scale': [0.5, 1.0, 2.0, 4.0]}
+    for nodes in ('sigmoid', 'sine'):
+        methods[f'sparse ELM by Algorithm 1, {nodes} nodes'] = (
+            SparseELMClassifier(nodes, n_hidden=n_hidden, rule='paper', max_iter=STEPS, scale='none'), grid)
+        methods[f'sparse ELM by coordinate, {nodes} nodes'] = (
+            SparseELMClassifier(nodes, n_hidden=n_hidden, scale='none'), grid)
+        methods[f'unified ELM, {nodes} nodes'] = ELMClassifier(nodes, n_hidden=n_hidden, scale='none'), grid
+    return methods
+
+
+def split_as_published(n_trials: int, name: str, y: Labels) -> Iterator[tuple]:
+    """Yield the rows of each trial: the published parts in another order, or random halves."""
+    for trial in range(n_trials):
+        if name in PUBLISHED:
+            random, n = np.random.default_rng(trial), PUBLISHED[name]
+            yield random.permutation(n), n + random.permutation(len(y) - n)
+        else:
+            yield split_halves(y, trial)
+
+
+def measure_sparse_elm(run: Run) -> None:
+    """Measure the tables of the sparse ELM paper."""
+    measure_trials(run, run.bench.pick(('iris',), SPARSE_SETS), list_sparse_elm,
+                   partial(split_as_published, run.bench.pick(1, TRIALS)))
+
+
+def list_sphere_svm(n_features: int, n_classes: int) -> Methods:
+    """Return the methods of the double cross-validation of the SphereSVM paper."""
+    sigmas = [width * n_features**0.5 for width in WIDTHS[1:]]
+    grid, theirs = {'C': BOUNDS[1:], 'sigma': sigmas}, {'C': BOUNDS[1:], 'gamma': [0.5 / sigma**2 for sigma in sigmas]}
+    return {'SphereSVM by Algorithm 1': (SphereSVMClassifier(rule='paper', tol=1e-4, scale='none'), grid),
+            'SphereSVM by exact': (SphereSVMClassifier(rule='exact', scale='none'), grid),
+            'L1-SVM (SVC)': (SVC(cache_size=500), theirs), 'L2-SVM (SVC on K + I/C)': (L2SVC(), theirs)}
+
+
+def split_folds(n_folds: int, name: str, y: Labels) -> Iterator[tuple]:
+    """Yield the outer folds of a set."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for train, test in islice(folds.split(y, y), n_folds):
+        yield np.random.default_rng(0).permutation(train)[:MOST_OF_FOLD], test
+
+
+def measure_sphere_svm(run: Run) -> None:
+    """Measure the double cross-validation of the SphereSVM paper."""
+    measure_trials(run, run.bench.pick(('wdbc',), SPHERE_SETS), list_sphere_svm,
+                   partial(split_folds, run.bench.pick(1, 5)), tune_each=True)
+
+
+def show_figures(rows: list[dict], folder: Path) -> list[str]:
+    """Draw the figures of each set, a panel each."""
+    paragraphs, figures = [], list(dict.fromkeys(row['figure'] for row in rows))
+    for name in dict.fromkeys(row['set'] for row in rows):
+        paragraphs.append(f'![Accuracy on {name}](sparse-elm-{name}.svg)')
+        with open_figure(folder / f'sparse-elm-{name}.svg', rows=len(figures), figsize=(7, 4 * len(figures)),
+                         squeeze=False) as (_, panels):
+            for axes, figure in zip(panels.flat, figures, strict=True):
+                same = [row for row in rows if (row['set'], row['figure']) == (name, figure)]
+                for method in dict.fromkeys(row['method'] for row in same):
+                    draw_method(axes, method, [row for row in same if row['method'] == method])
+                axes.set_title(f'{name}: {figure}', fontsize=10)
+    return paragraphs
+
+
+def draw_method(axes: Any, method: str, rows: list[dict]) -> None:
+    """Draw the mean testing accuracy of a method over the nodes, or over C and another parameter."""
+    other = 'sigma' if 'sigma' in rows[0] else 'n_hidden'
+    places: dict[tuple, list[float]] = {}
+    for row in rows:
+        places.setdefault((row[other], row['C']), []).append(100 * row['accuracy'])
+    others, bounds = (sorted({place[axis] for place in places}) for axis in (0, 1))
+    values = np.array([[fmean(places[value, C]) for C in bounds] for value in others])
+    if len(bounds) > 1:
+        draw_cells(axes, values, bounds, others)
+        axes.set_ylabel(other)
+        return
+    axes.semilogx(others, values[:, 0], 'o-', label=method)
+    axes.set(xlabel='hidden nodes', ylabel='testing accuracy %')
+    axes.legend()
+
+
+def list_figures(bench: Bench, n_features: int) -> Iterator[tuple[Any, dict]]:
+    """Yield (estimator, its place) for each training of figures 2 to 7 of the sparse ELM paper."""
+    sizes, bounds = bench.pick(SIZES[:2], SIZES), bench.pick(MORE_BOUNDS[3:5], MORE_BOUNDS)
+    kinds = {'sparse ELM': SparseELMClassifier, 'OELM': OELMClassifier, 'unified ELM': ELMClassifier}
+    for (method, kind), nodes, n_hidden in product(kinds.items(), NODES, sizes):
+        yield (kind(nodes, n_hidden=n_hidden, scale='none'),
+               {'figure': f'{nodes} nodes, C = 1', 'method': method, 'n_hidden': n_hidden, 'C': 1.0})
+    for C, n_hidden in product(bounds, sizes):
+        yield (SparseELMClassifier('sine', n_hidden=n_hidden, C=C, scale='none'),
+               {'figure': 'sparse ELM, sine nodes', 'method': 'sparse ELM', 'n_hidden': n_hidden, 'C': C})
+    for C, width in product(bounds, bench.pick(WIDTHS[:2], WIDTHS)):
+        sigma = width * n_features**0.5
+        for method, machine in (('SVC', SVC(C=C, gamma=0.5 / sigma**2, max_iter=STEPS)),
+                                ('sparse ELM', SparseELMClassifier(sigma=sigma, C=C, scale='none'))):
+            yield machine, {'figure': f'{method}, Gaussian kernel', 'method': method, 'sigma': width, 'C': C}
+
+
+def measure_figures(run: Run) -> None:
+    """Measure the points of figures 2 to 7 of the sparse ELM paper."""
+    for name in run.bench.pick(('iris',), FIGURE_SETS):
+        try:
+            X, y = read_set(name)
+        except OSError as error:
+            run.results.left_out[name] = str(error)
+            continue
+        for trial in range(run.bench.pick(1, 5)):
+            data = prepare(name, X, y, *split_halves(y, trial))
+            for estimator, place in list_figures(run.bench, X.shape[1]):
+                row = {'set': name, 'trial': trial, **place}
+                if not run.results.has(**row):
+                    if 'seed' in estimator.get_params():
+                        estimator.set_params(seed=trial)
+                    machine = estimator.fit(*data[:2])
+                    run.say({**row, 'train_accuracy': machine.score(*data[:2]), 'accuracy': machine.score(*data[2:])})
+
+
+@dataclass(frozen=True)
+class Watch(Settings):
+    """Note, at each iteration of an active set rule, how many variables are free and how many at C, and when."""
+
+    seen: tuple[list, ...] = ([],)
+
+    def tell(self, n_iter: int, alpha: Floats, gradient: Floats, upper: Floats) -> None:
+        """Note an iteration."""
+        free = int(np.count_nonzero(free_variables(alpha, upper)))
+        self.seen[0].append([free, int(np.count_nonzero(alpha >= upper)), round(time.process_time(), 4)])
+
+
+def measure_oelm(run: Run) -> None:
+    """Solve by the rules of OELM: Newton systems, other steps, seconds, and the active set by iteration."""
+    for name, C, rule in product(run.bench.pick(('wdbc',), RULE_SETS), (1.0, 10.0, 100.0), ('bas', 'oelm', 'newton')):
+        if run.results.has(set=name, C=C, rule=rule):
+            continue
+        try:
+            X, y = read_set(name)
+        except OSError as error:
+            run.results.left_out[name] = str(error)
+            continue
+        some = np.random.default_rng(0).permutation(len(y))[:run.bench.pick(80, 1000)]
+        rows = kernel_rows(scale_to_box(X[some])[0], make_kernel('gaussian', gamma=1 / X.shape[1]))
+        problem = BoxQP(rows, np.where(y[some] == y.max(), 1.0, -1.0), C)
+        solve_dual(problem, rule)  # once uncounted: loads compiled code
+        watch, start = Watch(seen=([],)), time.process_time()
+        solution = solve_dual(problem, rule, watch)
+        seconds = time.process_time() - start
+        seen = [[free, bound, round(when - start, 4)] for free, bound, when in watch.seen[0]]
+        others = sum(solution.steps.values()) - solution.steps['newton']
+        run.say({'set': name, 'C': C, 'rule': rule, 'rows': len(some), 'Newton systems': solution.steps['newton'],
+                 'other steps': others, 'seconds': round(seconds, 4), 'free at the end': seen[-1][0] if seen else 0,
+                 'most free': max((free for free, _, _ in seen), default=0), 'active': seen})
+
+
+TABLE = (('method',), ('train_accuracy', 'accuracy', 'train_seconds', 'test_seconds', 'n_support'), 'set')
+SMALL = {'repeats': 1, 'features': 5, 'hidden': 10, 'sizes': [300]}
+PARTS = {
+    'pesvm': Part('PESVM, abstract: PESVM and PIESVM "scale well in terms of the evaluation metrics of speedup, sizeup '
+                  'and scaleup". Ours: L = 1,000, packed rows, on processes of this machine, Spark, and a local '
+                  'Hadoop; `piesvm` is `mr-elm update`.',
+                  partial(measure_scaling, ('pesvm', 'piesvm'),
+                          {'speedup': [4_000_000], 'sizeup': [500_000, 1_000_000, 2_000_000, 4_000_000],
+                           'scaleup': [2_000_000]}, SMALL), show=show_scaling),
+    'iesvm': Part('PESVM, abstract: it is "brutal" to train again on all rows when new ones come. Ours: `mr-elm '
+                  'update` beside `mr-elm train pesvm`, in one process, L = 1,000.', measure_updates,
+                  ('share', 'rows'), ('update', 'retrain')),
+    'mr-kelm': Part('MR-KELM, section 3, figures 3 and 4: the time of each stage over the rows, and the speedup. Ours: '
+                    'Algorithm 1 by tiles. The decomposition runs in the driver, not in jobs of Mahout.',
+                    partial(measure_scaling, ('mr-kelm-svd',),
+                            {'speedup': [4000], 'sizeup': [500, 1000, 2000, 4000], 'scaleup': [2000]}, SMALL),
+                    show=show_stages),
+    'sparse-elm': Part(f'Sparse ELM, abstract, with tables III to VIII: "better generalization performance with much '
+                       f'faster training speed" than SVM, "similar generalization performance" to unified ELM on two '
+                       f'classes. Ours: {len(SPARSE_SETS)} sets, five values of C and of sigma or the '
+                       f'degree (four weight scales), {TRIALS} trials of the published parts or of halves. Algorithm 1 '
+                       f'and SVC stop after {STEPS:,} steps.', measure_sparse_elm,
+                       *TABLE),
+    'sparse-elm-figures': Part('Sparse ELM, figures 2 to 7: accuracy over the nodes, C and sigma. Ours: five trials of '
+                               'halves; sigma in sqrt(d).', measure_figures, show=show_figures),
+    'sphere-svm': Part('SphereSVM, section 1: "While keeping the level of accuracy, it achieves a significant speedup" '
+                       'over L1 and L2 LIBSVM and BallVM, of which LIBSVM has a maintained package. Ours: double '
+                       'cross-validation, five outer folds.', measure_sphere_svm, *TABLE),
+    'oelm': Part('OELM, abstract: it "can converge to the optimal solution with less iterations", and a problem with '
+                 'as few constraints in the active set as possible "is computationally most efficient". Ours: at most '
+                 '1,000 rows, gamma 1/d, eps 0.001; `newton` is not in the paper.',
+                 measure_oelm, ('C', 'rule'),
+                 ('Newton systems', 'other steps', 'seconds', 'most free', 'free at the end'), 'set')}
+
+
+def run_parts(names: list[str], folder: Path, small: bool) -> None:
+    """Measure parts into a folder; those that are not small on a clean commit and a quiet machine only."""
+    for name in names:
+        if not small:
+            demand_clean()
+            wait_until_quiet()
+        scratch = (folder / 'scratch' / name).absolute()
+        scratch.mkdir(parents=True, exist_ok=True)
+        results = Results.resume(folder / f'papers-{name}.json')
+        with one_thread(), warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # of machines that stop early
+            PARTS[name].measure(Run(results, Bench(QUICK if small else NORMAL, str(scratch))))
+        results.write()
+
+
+def describe_part(part: Part, results: Results, folder: Path) -> list[str]:
+    """Return the paragraphs of a page about a part, which has its figures in a folder."""
+    if not results.rows:
+        return ['Not yet measured.']
+    paragraphs = [f'Measured on {describe_in_a_line(results.machine)}.']
+    if part.keys:
+        paragraphs.append(tabulate(part.keys, part.columns, part.over, results.rows))
+    paragraphs += part.show(results.rows, folder)
+    if results.left_out:
+        paragraphs.append('Left out: ' + '; '.join(f'{name} ({why})' for name, why in results.left_out.items()) + '.')
+    return paragraphs
+
+
+def tabulate(keys: tuple[str, ...], columns: tuple[str, ...], over: str, rows: list[dict]) -> str:
+    """Lay out the means of columns over the rows that have the keys in common. over : see `Part`."""
+    groups: dict[tuple, list[dict]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    common = set.intersection(*({row.get(over, '') for row in group} for group in groups.values()))
+    lines = [f'| {" | ".join([*keys, *columns])} |', '|---' * len([*keys, *columns]) + '|']
+    for key, group in groups.items():
+        same = [row for row in group if row.get(over, '') in common]
+        means = [f'{fmean(row[column] for row in same):.4g}' for column in columns if same]
+        lines.append(f'| {" | ".join([*map(str, key), *means])} |')
+    if over:
+        lines += ['', f'Means over {", ".join(sorted(common))}.']
+    return '\n'.join(lines)

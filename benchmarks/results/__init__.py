@@ -1,1 +1,0 @@
-"""Pages of what was measured, docs/results: written from the data that they keep, never by hand."""
