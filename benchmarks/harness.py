@@ -27,7 +27,7 @@ EVEN = 1.10  # who is faster by a smaller factor is neither faster nor slower
 MET, IS_EVEN, MISSED, UNSTEADY, UNKNOWN = VERDICTS = ('met', 'even', 'missed', 'unsteady', 'not yet measured')
 PROCESSOR, WALL, COUNTED = UNITS = ('processor seconds', 'seconds by the clock', 'a number that each side returns')
 FASTER, SHARE, POINTS = KINDS = ('times faster', 'ours / theirs', 'points above')
-TIME_IS_UP = 'not begun within the minutes of this race'
+TIME_IS_UP = 'no time was left'
 
 Side = Callable[[int], Any]
 
@@ -119,8 +119,8 @@ class Race:
     """Describe a race, and what is claimed of it.
 
     name : of the file of its rows. ours, theirs : both sides in words, with the solver that runs. what : what both do,
-    a sentence. cases : function of a Bench that lists the Cases. minutes : no case begins after so many. warm : whether
-    both sides run once uncounted before the trials, which loads files and compiled code.
+    a sentence. cases : function of a Bench that lists the Cases. minutes : no case begins that is not likely to end
+    within so many. warm : whether both sides run once uncounted before the trials, which loads files and compiled code.
     """
 
     name: str
@@ -188,20 +188,22 @@ class Bench:
 
 def run_race(race: Race, bench: Bench, results: Results) -> None:
     """Measure the cases of a race that are not there yet, and name those that are left out."""
-    end = time.monotonic() + 60 * race.minutes
+    end, last = time.monotonic() + 60 * race.minutes, 0.0
     for case in race.cases(bench):
         place = {'set': case.name, 'setting': case.setting}
         if results.has(**place):
             continue
         label = f'{case.name} {case.setting}'.strip()
-        if time.monotonic() > end:
+        start = time.monotonic()
+        if start + last > end:  # sets grow: the next case takes about as long as the last one, or longer
             results.left_out[label] = TIME_IS_UP
             continue
         try:
             row = run_case(race, case.prepare(), bench.size)
-        except (OSError, ImportError) as error:  # a set or a peer that is not here
-            results.left_out[label] = str(error)
+        except (OSError, ImportError, ValueError, MemoryError) as error:  # such as a set or a peer that is not here
+            results.left_out[label] = str(error).splitlines()[0]
             continue
+        last = time.monotonic() - start
         results.add({**place, **row})
         aim = race.aims[0]
         print(f'{race.name}: {label}, {aim.value_of(row):.2f} {aim.kind}', file=sys.stderr, flush=True)

@@ -148,12 +148,13 @@ def write_readme_table(found: dict[str, Results]) -> str:
     for race in RACES:
         for aim in race.aims:
             if race.name in IN_README and aim.kind == FASTER:
-                values = [aim.value_of(row) for row in aim.select(found[race.name].rows)]
-                numbers = ['', '', '', '']
+                results = found[race.name].rows
+                values = [aim.value_of(row) for row in aim.select(results)]
                 if values:
-                    numbers = [f'{aim.value(found[race.name].rows):.2f}', f'{min(values):.2f}', f'{max(values):.2f}',
-                               str(len(values))]
-                rows.append([race.ours, aim.setting or race.theirs, *numbers, aim.verdict(found[race.name].rows)])
+                    rows.append([race.ours, aim.setting or race.theirs, f'{aim.value(results):.2f}',
+                                 f'{min(values):.2f}', f'{max(values):.2f}', str(len(values)), aim.verdict(results)])
+    if not rows:
+        return f'{UNKNOWN.capitalize()}.'
     return write_table(('we', 'against', 'times faster', 'least', 'most', 'cases', 'verdict'), rows)
 
 

@@ -42,9 +42,14 @@ def list_sets() -> list[str]:
 
 
 def list_more_sets() -> list[str]:
-    """Return the names of sets in the folders of MR_ELM_DATA that sets.json has not: arrays of others' benchmarks."""
-    paths = [path for folder in list_folders() for path in sorted(folder.glob('*.npz'))]
-    return [path.stem for path in sorted(paths, key=lambda path: path.stat().st_size) if path.stem not in DATA_SETS]
+    """Return the names of sets of classes in the folders of MR_ELM_DATA that sets.json has not, small ones first."""
+    paths = [path for folder in list_folders() for path in folder.glob('*.npz') if path.stem not in DATA_SETS]
+    names = []
+    for path in sorted(paths, key=lambda path: path.stat().st_size):
+        with np.load(path) as arrays:
+            if 'task' not in arrays or arrays['task'] != 'regression':
+                names.append(path.stem)
+    return names
 
 
 @lru_cache(maxsize=2)
@@ -77,12 +82,9 @@ def read_split(name: str, trial: int) -> tuple[np.ndarray, np.ndarray] | None:
     return None
 
 
-def sample_rows(name: str, most: int, classes: tuple | None = None) -> tuple[Floats, Labels]:
-    """Return (X, y) of at most `most` rows of a set, by a hash, standardised. classes : those that count."""
+def sample_rows(name: str, most: int) -> tuple[Floats, Labels]:
+    """Return (X, y) of at most `most` rows of a set, by a hash, standardised."""
     X, y = read_set(name)
-    if classes:
-        kept = np.isin(y, classes)
-        X, y = X[kept], y[kept]
     rows = np.argsort(hash_rows(X, 0), kind='stable')[:most]
     return standardise(X[rows])[0], y[rows]
 

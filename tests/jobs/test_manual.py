@@ -34,7 +34,7 @@ from benchmarks.public.sets import DATA_SETS
 from benchmarks.scaling.__main__ import main as scaling_main
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import find_engine
-from mr_elm.rows.storage import STORES
+from mr_elm.rows.storage import SCHEMES
 from mr_elm.rows.wire import WireProtocol, encode_arrays, make_key, split_key
 from mr_elm.streaming.mr_stats import MRStats
 
@@ -171,6 +171,6 @@ def test_the_page_on_input_names_all_places_that_tasks_read_directly(runner):
     assert re.findall(r'`(\w+):`', row.split('|')[2]) == list(find_engine(runner).schemes)
 
 
-@pytest.mark.parametrize('scheme', [name for name in STORES if name])
+@pytest.mark.parametrize('scheme', SCHEMES)
 def test_the_page_on_input_names_every_place_of_a_file(scheme):
     assert f'`{scheme}://' in read_page('docs/input.md')
