@@ -1,1 +1,1 @@
-"""Measure and compare, beside the package: bench, tables, results, demonstration, boundaries, landmarks."""
+"""Measure what is claimed of speed and accuracy, beside the package, and what the papers measured."""

@@ -62,7 +62,8 @@ class Aim:
 
     kind : FASTER (their time divided by ours, at least `wanted`), SHARE (our number divided by theirs, at most
     `wanted`), both geometric means over the cases, or POINTS (our score less theirs, of 100, at least `wanted`), the
-    mean. setting : the only one that counts, all if empty. text : what is claimed, for the page.
+    mean; what a COUNTED race counts are the scores. setting : the only one that counts, all if empty. text : what is
+    claimed, for the page.
     """
 
     kind: str
@@ -84,7 +85,8 @@ class Aim:
     def value_of(self, row: dict, trial: int | None = None) -> float:
         """Return the value of one row: of the least times, of the mean scores, or of one trial."""
         if self.kind == POINTS:
-            scores = [100 * (mine - peer) for mine, peer in zip(row['our_scores'], row['their_scores'], strict=True)]
+            pairs = zip(row['our_scores'] or row['ours'], row['their_scores'] or row['theirs'], strict=True)
+            scores = [100 * (mine - peer) for mine, peer in pairs]
             return fmean(scores) if trial is None else scores[trial]
         if trial is None:
             mine, peer = min(row['ours']), min(row['theirs'])

@@ -1,6 +1,7 @@
 """The experiments of the papers, ready to run: hours, part by part; a stopped part goes on where it was."""
 import argparse
 import json
+import shutil
 import sys
 import time
 import warnings
@@ -65,8 +66,7 @@ class Run:
     def say(self, row: dict) -> None:
         """Keep a row, and say so."""
         self.results.add(row)
-        place = ', '.join(f'{name} {value}' for name, value in list(row.items())[:4])
-        print(f'{self.results.path.stem}: {place}', file=sys.stderr, flush=True)
+        print(self.results.path.stem, *list(row.values())[:5], file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -423,8 +423,10 @@ def run_parts(names: list[str], folder: Path, small: bool) -> None:
             demand_clean()
             wait_until_quiet()
         scratch = (folder / 'scratch' / name).absolute()
-        scratch.mkdir(parents=True, exist_ok=True)
         results = Results.resume(folder / f'papers-{name}.json')
+        if not results.rows:  # what lies there may be of another commit
+            shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True, exist_ok=True)
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter('ignore')  # of machines that stop early
             PARTS[name].measure(Run(results, Bench(QUICK if small else NORMAL, str(scratch))))

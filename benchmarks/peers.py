@@ -84,7 +84,7 @@ class HPELM(ClassifierMixin, BaseEstimator):
 class TunedSVC(ClassifierMixin, BaseEstimator):
     """Train SVC as a careful user does. n_rows : on which C and gamma are chosen."""
 
-    def __init__(self, n_rows: int = 2000) -> None:
+    def __init__(self, n_rows: int = 1000) -> None:
         self.n_rows = n_rows
 
     def fit(self, X: Floats, y: Labels) -> 'TunedSVC':

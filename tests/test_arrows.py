@@ -73,7 +73,7 @@ def test_no_arrow_is_turned_round(name, is_package, source):
     ('mr_elm.sums.gram', 'from ..solvers.ridge.esvm import expand'),
     ('mr_elm.engines.cluster', 'from mr_elm.cli.train import train'),
     ('mr_elm.figures.curve', 'import mr_elm.cli'),
-    ('mr_elm.cli.tune', 'from benchmarks.verdict import judge'),
+    ('mr_elm.cli.tune', 'from benchmarks.harness import Aim'),
     ('mr_elm.data.generators', 'from mr_elm.rows.blocks import Block'),
 ])
 def test_a_turned_arrow_is_seen(name, source):

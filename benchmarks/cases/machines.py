@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GridSearchCV
 
 from benchmarks.harness import Bench, Case, Pair, Side
-from benchmarks.peers import HPELM, AutoClassifier, make_sampler, make_svc
+from benchmarks.peers import HPELM, AutoClassifier, TunedSVC, make_lightgbm, make_sampler, make_svc
 from benchmarks.public.sets import DATA_SETS
 from benchmarks.sets import (
+    list_more_sets,
     list_sets,
     read_set,
     read_split,
@@ -33,7 +35,6 @@ COSTS = (1, 10, 100)
 FEW = 300  # rows of a small set
 AUTO_SETS = ('phoneme', 'pendigits', 'magic', 'usps', 'letter', 'a9a', 'shuttle', 'cod-rna')
 OURS = ('sparse ELM', 'SphereSVM', 'kernel ELM', 'PESVM')
-Fit = Callable[[int, float, float], Any]  # number of features, gamma, C -> estimator
 
 
 def choose_sets(bench: Bench) -> list[str]:
@@ -70,7 +71,7 @@ def predict(machine: Any, X: Floats, trial: int) -> None:
     machine.predict(X)
 
 
-def list_kernel_cases(bench: Bench, make: Callable[[float, float], Any], settings: tuple, most: int = 3000,
+def list_kernel_cases(bench: Bench, make: Callable[[float, float], Any], settings: tuple, most: int = 2000,
                       pair: Callable = pair_fits, fewest: int = 0, fewer_than: float = float('inf')) -> Iterator[Case]:
     """List a case for each set and setting, beside SVC of the same gamma and C.
 
@@ -104,7 +105,7 @@ def list_peers_of_pesvm(bench: Bench) -> Iterator[Case]:
     for name in choose_sets(bench):
         for peer, make in peers.items():
             yield Case(name, partial(pair_fits, ESVMClassifier(n_hidden=L, scale='none'),
-                                     make(DATA_SETS[name].n_features), name, bench.pick(500, 3000)), peer)
+                                     make(DATA_SETS[name].n_features), name, bench.pick(500, 2000)), peer)
 
 
 def list_kernel_elm(bench: Bench) -> Iterator[Case]:
@@ -112,7 +113,7 @@ def list_kernel_elm(bench: Bench) -> Iterator[Case]:
     from sklearn.kernel_ridge import KernelRidge
 
     def prepare(name: str) -> Pair:
-        X, y = sample_rows(name, bench.pick(500, 3000))
+        X, y = sample_rows(name, bench.pick(500, 2000))
         classes, codes = np.unique(y, return_inverse=True)
         T, sigma = class_targets(codes, len(classes)), (X.shape[1] / 2) ** 0.5
         ours = KernelELMClassifier(sigma=sigma, C=1.0, scale='none')
@@ -158,11 +159,11 @@ def list_threads(bench: Bench) -> Iterator[Case]:
             else:
                 sides.append(partial(lambda machine, trial: fit(machine, X, y), machine))
         return make_pair(sides[0], sides[1], X, y)
-    for name, estimator, n in (('PESVM', ESVMClassifier(n_hidden=L), 100_000),
+    for name, estimator, n in (('PESVM', ESVMClassifier(n_hidden=L), 30_000),
                                ('kernel ELM', KernelELMClassifier(), 6000),
-                               ('sparse ELM', SparseELMClassifier(C=10), 10_000)):
+                               ('sparse ELM', SparseELMClassifier(C=10), 6000)):
         yield Case(name, partial(prepare, estimator, bench.pick(500, n), 'fit'), 'fit')
-        yield Case(name, partial(prepare, estimator, bench.pick(2000, 60_000), 'predict'), 'predict')
+        yield Case(name, partial(prepare, estimator, bench.pick(2000, 20_000), 'predict'), 'predict')
 
 
 def list_landmarks(bench: Bench) -> Iterator[Case]:
@@ -173,7 +174,7 @@ def list_landmarks(bench: Bench) -> Iterator[Case]:
 
     def prepare(name: str, n_landmarks: int) -> Pair:
         X, y = read_set(name)
-        train, test = split_halves(y, 0, bench.pick(500, 10_000))
+        train, test = split_halves(y, 0, bench.pick(500, 5_000))
         Z, Z_test = standardise(X[train], X[test])
         data = Z, y[train], Z_test, y[test]
         ours = ESVMClassifier('nystrom', n_hidden=n_landmarks, weight_scale=2.0, nu=1e6, scale='none')
@@ -191,24 +192,36 @@ def fit_and_score(estimator: Any, data: tuple, trial: int) -> Callable[[], float
     return lambda: estimator.score(*data[2:])
 
 
-def list_auto(bench: Bench, names: Callable[[], list[str]], peers: dict[str, Callable[[], Any]],
-              vary: bool) -> Iterator[Case]:
-    """Train the method that chooses for itself and its peers on half of a set, or on folds of the set; score the rest.
-
-    names : function that lists sets. peers : name -> function that makes an estimator. vary : whether each trial has
-    another half.
-    """
-    def prepare(name: str, peer: str) -> Pair:
+def list_auto(bench: Bench) -> Iterator[Case]:
+    """Train the method that chooses for itself and a tuned SVC on half of a set, scored on the other half."""
+    def prepare(name: str) -> Pair:
         X, y = read_set(name)
+        train, test = split_halves(y, 0, bench.pick(100, 2000))
+        data = X[train], y[train], X[test], y[test]
+        return make_pair(partial(fit_and_score, AutoClassifier(), data), partial(fit_and_score, TunedSVC(), data),
+                         *data[:2])
+    for name in bench.pick(QUICK_SETS[:1], AUTO_SETS):
+        yield Case(name, partial(prepare, name))
 
-        def side(make: Callable[[], Any], trial: int) -> Callable[[], float]:
-            number = trial if vary else 0
-            train, test = read_split(name, number) or split_halves(y, number, bench.pick(100, 5000))
-            return fit_and_score(make(), (X[train], y[train], X[test], y[test]), trial)
+
+def list_boosting(bench: Bench) -> Iterator[Case]:
+    """Count right labels of the method that chooses for itself, and of boosted trees with their defaults."""
+    peers: dict[str, Callable[[], Any]] = {'HistGradientBoosting': HistGradientBoostingClassifier,
+                                           'LightGBM': make_lightgbm}
+
+    @lru_cache(maxsize=3)
+    def score_auto(name: str, trial: int) -> float:
+        return score(AutoClassifier, name, trial)
+
+    def score(make: Callable[[], Any], name: str, trial: int) -> float:
+        X, y = read_set(name)
+        train, test = read_split(name, trial) or split_halves(y, trial, bench.pick(100, 2000))
+        return make().fit(X[train], y[train]).score(X[test], y[test])
+
+    def prepare(name: str, peer: str) -> Pair:
         peers[peer]()  # is it installed?
-        return Pair(partial(side, AutoClassifier), partial(side, peers[peer]), len(y) // 2, X.shape[1],
-                    len(np.unique(y)))
-    for name in bench.pick(list(QUICK_SETS[:1]), names()):
+        return make_pair(partial(score_auto, name), partial(score, peers[peer], name), *read_set(name))
+    for name in bench.pick(QUICK_SETS[:1], [*list_sets(), *list_more_sets()]):
         for peer in peers:
             yield Case(name, partial(prepare, name, peer), peer)
 
@@ -222,16 +235,13 @@ def list_accuracies(bench: Bench) -> Iterator[Case]:
 
 
 def pair_accuracies(name: str, machine: str, n_rows: int) -> Pair:
-    """Return the accuracies of a machine and of SVC on the rows of a set that are left over."""
-    X, y = read_set(name)
-
-    def side(machine: str, trial: int) -> Callable[[], float]:
-        return partial(find_accuracy, name, machine, trial, n_rows)
-    return Pair(partial(side, machine), partial(side, 'SVC'), min(n_rows, len(y) // 2), X.shape[1], len(np.unique(y)))
+    """Return the accuracies of a machine and of SVC."""
+    mine, peer = (partial(find_accuracy, name, one, n_rows) for one in (machine, 'SVC'))
+    return make_pair(mine, peer, *read_set(name))
 
 
 @lru_cache(maxsize=64)
-def find_accuracy(name: str, machine: str, trial: int, n_rows: int) -> float:
+def find_accuracy(name: str, machine: str, n_rows: int, trial: int) -> float:
     """Choose parameters on some rows of a trial by 5 folds, train on these rows, and return the accuracy on others."""
     X, y = read_set(name)
     train, test = split_halves(y, trial, n_rows)
