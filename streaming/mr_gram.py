@@ -3,14 +3,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from mrjob.step import MRStep
 
 from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.models import load_layer
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, widen
-from mr_elm.rows.options import positive
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
 from mr_elm.sums.weights import row_weights
@@ -43,7 +40,6 @@ class MRGram(MRRows):
                 each task that has some
 
     Map:     add E'E of each block to the sums of the task, write them at its end.
-    Combine: as reduce; off by default, because a task has summed up already.
     Reduce:  add the pairs of a key.
 
     All sums are exact on a grid (--grid): their order does not change a bit.
@@ -53,7 +49,6 @@ class MRGram(MRRows):
 
     REQUIRED = 'layer', 'grid'
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
-    ADDER = MRSum
 
     def configure_args(self) -> None:
         """Add the hidden layer and what decides the sums."""
@@ -65,17 +60,6 @@ class MRGram(MRRows):
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_passthru_arg('--find-landmarks', action='store_true', default=False,
                               help='count the rows that the layer keeps as landmarks')
-        self.add_passthru_arg('--combine', action='store_true', default=False, help='run the combiner too')
-        self.add_passthru_arg('--fan-in', type=positive, default=1, metavar='N',
-                              help='a second job, mr_sum, adds up the sums of N map tasks each before they are '
-                              'reduced (default: %(default)s, no second job)')
-
-    def steps(self) -> list[MRStep]:
-        """Map, optionally combine, reduce; map alone where mr_sum reduces."""
-        if self.options.fan_in > 1:
-            return [MRStep(mapper=self.mapper)]
-        combiner = {'combiner': self.reducer} if self.options.combine else {}
-        return [MRStep(mapper=self.mapper, reducer=self.reducer, **combiner)]
 
     @property
     def task_bytes(self) -> int:

@@ -5,7 +5,6 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.options import positive
 from mr_elm.rows.parsed_rows import count_chunks
 from mr_elm.rows.splits import read_whole_lines
 from mr_elm.rows.storage import store_of
@@ -37,12 +36,6 @@ class MRSum(MRRows):
 
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
     ADDS = True
-
-    def configure_args(self) -> None:
-        """Add how many files a task reads."""
-        super().configure_args()
-        self.add_passthru_arg('--fan-in', type=positive, default=16, metavar='N',
-                              help='how many files a map task reads (default: %(default)s)')
 
     def look(self) -> dict[str, Any]:
         """Return a plan without files: lines of sums have no format to find."""

@@ -46,8 +46,8 @@ class MRRows(MRJob):
     A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
     REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers. TABLE : blocks
-    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`. ADDER : the
-    stage that adds up the sums of map tasks with --fan-in. ADDS : it is such a stage; its input holds sums, no rows.
+    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`. ADDS : the
+    input holds sums, no rows.
 
     Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver
     reads these records and raises the same error on every runner.
@@ -61,7 +61,6 @@ class MRRows(MRJob):
     MAP_ONLY = False
     TABLE = False
     ENCODED = False
-    ADDER: type[MRJob] | None = None
     ADDS = False
     trouble: str | None = None  # why the input cannot be used
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
@@ -132,8 +131,10 @@ class MRRows(MRJob):
                               help='how many rows of text to read together (default: %(default)s)')
 
     def steps(self) -> list[MRStep]:
-        """Map, and reduce unless the stage is MAP_ONLY."""
-        return [MRStep(mapper=self.mapper)] if self.MAP_ONLY else super().steps()
+        """Map, and reduce unless the stage is MAP_ONLY or there are to be no reduce tasks."""
+        if self.MAP_ONLY or (self.options.jobconf or {}).get('mapreduce.job.reduces') == '0':
+            return [MRStep(mapper=self.mapper)]
+        return super().steps()
 
     def execute(self) -> None:
         """Run a task; Hadoop is told that it lives."""

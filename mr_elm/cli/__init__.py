@@ -3,17 +3,18 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 
 from mr_elm.errors import ConstantWarning, ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
+from mr_elm.methods import METHODS
 from mr_elm.signals import Terminated, terminable
 
 OURS = (NumericalWarning, ConvergenceWarning, UnsuitableWarning, ConstantWarning)
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
-    'layer': ('steps', 'by hand: write the input of the next stage of a training'),
-    'finish': ('steps', 'by hand: write the model from the outputs of all stages'),
+    'layer': ('by_hand', 'by hand: write the input of the next stage of a training'),
+    'finish': ('by_hand', 'by hand: write the model from the outputs of all stages'),
     'tune': ('tune', 'choose kernel parameters and C by cross-validation'),
     'update': ('increment', 'add new rows to a model, without the old ones'),
     'forget': ('increment', 'remove rows from a model'),
@@ -85,11 +86,36 @@ def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | No
 
 def perform(argv: Sequence[str]) -> int | None:
     """Run a command here, or send it to EMR Serverless once its options are checked; returns its status."""
+    command, *words = argv
+    methods = list_methods(command)
+    if methods and (not words or words[0] not in methods):
+        return explain_methods(command, words, methods)
     try:
-        return getattr(import_module(f'{__name__}.{COMMANDS[argv[0]][0]}'), argv[0])(argv[1:])
+        return getattr(import_module(f'{__name__}.{COMMANDS[command][0]}'), command)(words)
     except Elsewhere:
         from mr_elm.cli.serverless import submit
         return submit(argv)
+
+
+def list_methods(command: str) -> dict[str, str]:
+    """Return the methods of a command: name -> what it is; none where a command has no methods."""
+    if command == 'train':
+        return {name: method.what for name, method in METHODS.items()}
+    if command == 'tune':
+        return {name: method.tuning.what for name, method in METHODS.items() if method.tuning}
+    return {}
+
+
+def explain_methods(command: str, words: Sequence[str], methods: Mapping[str, str]) -> int:
+    """Print the methods of a command, or say that the user named none of them; returns the exit status."""
+    if words and words[0] in ('-h', '--help', '--help-all'):
+        lines = [f'  {name:10} {what}' for name, what in methods.items()]
+        print('\n'.join([f'usage: mr-elm {command} METHOD INPUT... [options]', '', *lines, '',
+                         f'`mr-elm {command} METHOD --help` tells more.']))
+        return 0
+    came = f', found {words[0]!r}{suggest(words[0], methods)}' if words else ''
+    print(f'mr-elm {command}: expected one of {", ".join(methods)}{came}', file=sys.stderr)
+    return 2
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

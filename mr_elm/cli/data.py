@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mr_elm.cli.given_model import fetched_model, rows_for
 from mr_elm.cli.options import (
     Parser,
     add_debug_option,
@@ -17,8 +18,7 @@ from mr_elm.cli.options import (
     demand_targets,
     leave_if_elsewhere,
 )
-from mr_elm.cli.rejected import write_rejected
-from mr_elm.cli.score import fetched_model, rows_for
+from mr_elm.cli.output import write_rejected
 from mr_elm.data.generators import GENERATORS, replicate, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing

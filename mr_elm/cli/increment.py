@@ -1,11 +1,10 @@
 """mr-elm update, forget and merge: a model that lives."""
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 
+from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
 from mr_elm.cli.options import (
     Parser,
     add_debug_option,
-    add_fan_in_option,
     add_input_options,
     add_quiet_option,
     add_resume_option,
@@ -14,8 +13,7 @@ from mr_elm.cli.options import (
     leave_if_elsewhere,
     plan_rows,
 )
-from mr_elm.cli.score import fetch_sums, fetched_model, rows_for
-from mr_elm.cli.training import Output, output_of
+from mr_elm.cli.output import Output
 from mr_elm.drivers import increment
 from mr_elm.drivers.calibrate import renew_probabilities
 from mr_elm.engines import make_engine
@@ -47,12 +45,11 @@ def merge(argv: Sequence[str]) -> None:
     args, _ = parser.parse(argv)
     if len(args.inputs) < 2:
         parser.error(f'expected at least two models, found {len(args.inputs)}')
-    output, engine = Output(args.model, args.overwrite), make_engine(reporter=Reporter(args.quiet))
+    output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
-    with ExitStack() as stack:
-        models = [stack.enter_context(living_model(name)) for name in args.inputs]
-        model = increment.merge(models, args.inputs, engine)
-        output.keep(engine, renew_probabilities(models[0], model, engine.reporter), None)
+    models = list(map(read_living, args.inputs))
+    model = increment.merge(models, args.inputs, engine)
+    output.keep(engine, renew_probabilities(models[0], model, engine.reporter), None)
 
 
 def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:
@@ -66,12 +63,12 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
         'forget leaves them out); may be repeated'))
     add_runner_options(parser)
     add_resume_option(parser)
-    add_fan_in_option(parser)
     args, passed = parser.parse(argv)
     leave_if_elsewhere(args)
-    output = output_of(args)
+    output = Output.of(args)
     output.demand_free()
-    with living_model(args.known) as before, choose_engine(args, passed, args.model) as engine:
+    before = read_living(args.known)
+    with choose_engine(args, passed, args.model) as engine:
         options = rows_for(before, args)
         model, accounts = driver(before, plan_rows(args, options), engine, args.bad_rows)
         rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
@@ -85,19 +82,17 @@ def add_output_options(parser: Parser) -> None:
     parser.add_argument('--overwrite', action='store_true', help='replace an existing model, also MODEL itself')
 
 
-@contextmanager
-def living_model(name: str) -> Iterator[NodeModel]:
+def read_living(name: str) -> NodeModel:
     """Read a model with its sums, from wherever it is."""
     with fetched_model(name) as (path, model):
         demand_living(model, name)
-        yield fetch_sums(model, path, name)
+        return fetch_sums(model, path, name)
 
 
-@contextmanager
-def read_nodes(name: str) -> Iterator[NodeModel]:
+def read_nodes(name: str) -> NodeModel:
     """Read a model whose nodes another training takes; it needs no sums."""
     with fetched_model(name) as (_, model):
         demand_nodes(model, name)
         if not by_passes(model):
             demand_lasting_weights(model, name)
-        yield model
+        return model

@@ -3,8 +3,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mr_elm.cli.given_model import fetched_model
 from mr_elm.cli.options import Parser, add_debug_option
-from mr_elm.cli.score import fetched_model
 from mr_elm.errors import ModelFormatError
 from mr_elm.model_base import Model
 from mr_elm.rows.storage import write_file

@@ -5,10 +5,11 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
 from mr_elm.cli.options import (
     Parser,
     add_input_options,
@@ -20,21 +21,18 @@ from mr_elm.cli.options import (
     leave_if_elsewhere,
     plan_rows,
 )
-from mr_elm.cli.rejected import name_rejected, write_rejected
+from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, Layout, find_table
 from mr_elm.engines.progress import Reporter
-from mr_elm.errors import ModelFormatError
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.living import demand_living, demand_summable
 from mr_elm.machines.written import Written, add_written_arguments, demand_threshold
 from mr_elm.model_base import Model
-from mr_elm.model_checks import check_report
-from mr_elm.model_sums import copy_sums, find_sums, name_sums
-from mr_elm.models import add_sums, read_model, refusing
+from mr_elm.model_sums import find_sums, name_sums
 from mr_elm.rows.options import AdvancedHelp, RowOptions, read_columns
-from mr_elm.rows.storage import STANDARD, demand_free, fetch_file, write_file
+from mr_elm.rows.storage import STANDARD, demand_free, write_file
 from mr_elm.scores.threshold import choose_positive
 
 
@@ -210,28 +208,6 @@ def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None,
         draw(found, classes, local, positive)
 
 
-def fetch_sums(model: Any, path: str, name: str) -> Any:
-    """Return a model with its sums. path : of its copy. name : of its file, beside which the sums lie.
-
-    Raises ModelFormatError when there are no sums, or when they belong to another model.
-    """
-    copy_sums(name, path)
-    return add_sums(model, path, name)
-
-
-@contextmanager
-def fetched_model(name: str) -> Iterator[tuple[str, Any]]:
-    """Read a model from wherever it is: (path of a copy to ship under a plain name, model)."""
-    try:
-        with fetch_file(name, 'model.npz') as path:
-            model = read_model(path, name)
-            with refusing(name):
-                check_report(model.header)
-            yield path, model
-    except IsADirectoryError:
-        raise ModelFormatError(f'{name}: expected a model file, found a folder') from None
-
-
 def model_parser(command: str, description: str) -> Parser:
     """Make the parser of a command that applies a model to rows."""
     parser = Parser(command, description)
@@ -239,56 +215,6 @@ def model_parser(command: str, description: str) -> Parser:
     add_input_options(parser, reads_standard=True)
     add_runner_options(parser)
     return parser
-
-
-def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, ignore_label: bool = False,
-             ignore_extra: bool = False) -> RowOptions:
-    """Return the RowOptions of the training, unless the user says otherwise. The flags are those of RowOptions."""
-    trained = rows_of_training(model)
-    known = rows_like(model, args, labelled) | {'trained': trained}
-    if args.label_column is not None:
-        known['label_name'] = None
-    else:
-        known['label_column'] = trained.label_column or 0
-    if args.weight_column is not None:
-        known['weight_name'] = None
-    elif trained.weight_column is not None:
-        known['weight_column'], = find_positions([trained.weight_column], trained, labelled)
-    return RowOptions.of_arguments(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
-                                   ignore_label=ignore_label, ignore_extra=ignore_extra)
-
-
-def rows_of_training(model: Model) -> RowOptions:
-    """Return how the rows of the training were written."""
-    return RowOptions.from_json(model.header.parameters['input'])
-
-
-def rows_like(model: Model, args: argparse.Namespace, labelled: bool = True) -> dict[str, Any]:
-    """Return what RowOptions of rows for a model know of their columns and labels: all but where these stand."""
-    trained, header = rows_of_training(model), model.header
-    dropped = trained.dropped
-    if not labelled:
-        dropped += trained.target_names or (() if trained.label_name is None else (trained.label_name,))
-    return {'names': trained.names, 'encoding': model.encoding, 'label_name': trained.label_name,
-            'weight_name': trained.weight_name, 'dropped': dropped,
-            'positions': trained.positions and find_positions(trained.positions, trained, labelled),
-            'n_features': model.n_features if model.encoding is None else None,
-            'targets': trained.target_names or trained.targets or tuple(range(len(header.target_names))),
-            'target_names': trained.target_names, 'labels_separator': header.separator,
-            'missing_labels': trained.missing_labels if args.missing_labels is None else args.missing_labels}
-
-
-def find_positions(positions: Iterable[int], trained: RowOptions, labelled: bool) -> tuple[int, ...]:
-    """Return where columns of a training stand in rows like these, perhaps without the labels in front of them."""
-    if labelled:
-        return tuple(positions)
-    return tuple(j - sum(j > label for label in trained.label_columns) for j in positions)
-
-
-def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:
-    """Tell how many rows were left out."""
-    if reasons:
-        reporter.say('rows left out: ' + ', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items())))
 
 
 def lay_out_scores(scores: dict[str, Any]) -> str:

@@ -1,31 +1,169 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
-from collections.abc import Callable, Sequence
+import argparse
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from mr_elm.cli.methods import run_method
-from mr_elm.methods import METHODS, Method
+from mr_elm.cli.options import (
+    Parser,
+    add_input_options,
+    add_options,
+    add_resume_option,
+    add_runner_options,
+    choose_engine,
+    demand_targets,
+    leave_if_elsewhere,
+    plan_rows,
+    read_options,
+)
+from mr_elm.cli.output import Output
+from mr_elm.methods import METHODS, Method, load
+from mr_elm.rows.options import AdvancedHelp, RowOptions, add_target_arguments
 
-LINES = {name: method.what for name, method in METHODS.items()}
+OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
+OF_THE_LAYER = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--weights', '--scale', '--seed',
+                '--task', '--class-weight', '--no-center', *OF_THE_METRIC)
+
+OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in (
+    'solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')}
+CHOSEN = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--nu', '--like', *OF_THE_METRIC,
+          *OF_THE_SOLVER.values())
 
 
-def train(argv: Sequence[str]) -> int | None:
+@dataclass(frozen=True)
+class Training:
+    """Hold what the words of `mr-elm train` ask for.
+
+    words : the method, and what followed it. driver : function (plan, options, engine) -> (Model, accounts).
+    options : of the method. args, passed : all options as they were read, and those of mrjob among them.
+    rows : how the rows are written.
+    """
+
+    words: Sequence[str]
+    driver: Callable[..., tuple]
+    options: Any
+    args: argparse.Namespace
+    passed: tuple[str, ...]
+    rows: RowOptions
+
+
+def train(words: Sequence[str]) -> None:
     """Train the method that the first word names, or print how to do that by hand."""
-    return run_method(argv, 'train', partial(read_training, partial(perform, argv)), LINES)
-
-
-def read_training(perform: Callable[..., None], name: str, method: Method, argv: Sequence[str]) -> None:
-    """Read the options of a training; what they take is imported now."""
-    from mr_elm.cli.train_method import train_method
-    train_method(perform, name, method, argv)
-
-
-def perform(words: Sequence[str], driver: Callable[..., tuple], options: Any, args: Any, passed: tuple[str, ...],
-            **known: Any) -> None:
-    """Do what the words of a training ask for."""
+    training = read_training(words)
+    args = training.args
     if args.script:
-        from mr_elm.cli.script import print_script
-        print_script(words, options, args, passed, **known)
-    else:
-        from mr_elm.cli.training import run
-        run(driver, options, args, passed, **known)
+        from mr_elm.cli.by_hand import print_script
+        print_script(training)
+        return
+    output = Output.of(args)
+    output.demand_free()
+    plan = plan_rows(args, training.rows)
+    with choose_engine(args, training.passed, args.model) as engine:
+        output.keep(engine, *training.driver(plan, training.options, engine))
+
+
+def read_training(words: Sequence[str]) -> Training:
+    """Read the words of a training, the method first. Exits with status 2 on wrong usage."""
+    name, *argv = words
+    method = METHODS[name]
+    parser = make_parser(name, method)
+    args, passed = parser.parse(argv)
+    options = read_options(parser, load(method.options), args, bad_rows=args.bad_rows)
+    demand_targets(parser, args, options.numeric)
+    given = {token.partition('=')[0] for token in argv}
+    driver, known = load(method.driver), {'numeric_labels': options.numeric}
+    if method.auto:
+        driver = auto_driver(parser, method, given, args) or driver
+    leave_if_elsewhere(args)
+    if method.living and args.like is not None:
+        driver, options, known = train_like(parser, name, given, args)
+    return Training(words, driver, options, args, passed, RowOptions.of_arguments(args, **known))
+
+
+def make_parser(name: str, method: Method) -> Parser:
+    """Make the parser of a method."""
+    parser = Parser(f'train {name}', method.description)
+    add_input_options(parser, encodes=True)
+    add_target_arguments(parser.group('input').add_argument)
+    add_model_options(parser, living=method.living)
+    add_options(parser, load(method.options))
+    if method.auto:
+        add_auto_options(parser.group(name))
+    if method.living:
+        parser.group(name).add_argument('--like', metavar='MODEL', help=AdvancedHelp(
+            'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
+    add_runner_options(parser)
+    add_resume_option(parser)
+    return parser
+
+
+def add_model_options(parser: Parser, required: bool = True, living: bool = False) -> None:
+    """Add where the model goes. living : whether it has sums, which are written beside it."""
+    group = parser.group('model')
+    group.add_argument('--model', required=required, metavar='OUT.npz', help='where to write the model')
+    group.add_argument('--overwrite', action='store_true', help='replace an existing model')
+    if living:
+        group.add_argument('--no-sums', dest='sums', action='store_false', help=AdvancedHelp(
+            'write the model alone, without the sums of the rows in OUT.sums.npz, which update, forget and merge need'))
+    if required:
+        group.add_argument('--script', action='store_true', help=AdvancedHelp(
+            'train nothing; print a shell script that trains stage by stage'))
+
+
+def add_auto_options(group: Any) -> None:
+    """Add that the training chooses the nodes itself."""
+    group.add_argument('--auto', action='store_true',
+                       help='choose and average machines by held-out rows')
+    group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
+        'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s; a larger one '
+        'allows up to 20000 landmarks by passes (default: 5000)'))
+
+
+def read_budget(text: str) -> dict[str, int]:
+    """Read --budget: a number of nodes, or of seconds with an s behind it; the arguments of a Budget."""
+    number = text.removesuffix('s')
+    if not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError('expected a number of hidden nodes, such as 2000, or of seconds, such as '
+                                         f'60s, found {text!r}')
+    return {'seconds' if text.endswith('s') else 'nodes': int(number)}
+
+
+def auto_driver(parser: Parser, method: Method, given: Container[str],
+                args: argparse.Namespace) -> Callable[..., tuple] | None:
+    """Return the training of --auto, or None. Exits with status 2 if an option that --auto chooses was given."""
+    if not args.auto:
+        if '--budget' in given:
+            parser.error('--budget: only --auto has one, add --auto')
+        return None
+    if clash := [flag for flag in sorted(CHOSEN) if flag in given]:
+        parser.error(f'{clash[0]}: cannot be used with --auto, which chooses it')
+    if args.script:
+        parser.error('--script: cannot be used with --auto, whose stages depend on the rows')
+    from mr_elm.machines.budget import Budget
+    return partial(load(method.auto), budget=Budget(**args.budget or {}))
+
+
+def train_like(parser: Parser, name: str, given: Container[str],
+               args: argparse.Namespace) -> tuple[Callable[..., tuple], Any, dict[str, Any]]:
+    """Return the training of --like: driver, options, and what is known of the rows.
+
+    It has the scaling and the nodes of the other model, and its weight of the errors unless that is said.
+    """
+    from mr_elm.cli.given_model import rows_like
+    from mr_elm.cli.increment import read_nodes
+    from mr_elm.machines.living import options_of
+    if clash := [flag for flag in sorted((*OF_THE_LAYER, '--targets', '--labels-separator')) if flag in given]:
+        parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
+    if args.nu == float('inf'):
+        parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
+    model = read_nodes(args.like)
+    nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
+    solving = {name: getattr(args, name) for name, flag in OF_THE_SOLVER.items() if flag in given}
+    if len(model.members) > 1 and nu:
+        parser.error(f'--nu: cannot be used with --like {args.like}, which averages {len(model.members)} machines')
+    options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows,
+                         probabilities=args.probabilities, threshold=args.threshold, positive=args.positive,
+                         intervals=args.intervals, **nu, **solving)
+    known = {**rows_like(model, args), 'numeric_labels': model.numeric}
+    return partial(load(METHODS[name].driver), like=model), options, known

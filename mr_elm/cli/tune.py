@@ -1,23 +1,136 @@
 """mr-elm tune METHOD INPUT... [--model OUT.npz]"""
-from collections.abc import Sequence
-from importlib import import_module
+import csv
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from mr_elm.cli.methods import run_method
-from mr_elm.methods import METHODS, Method
+import numpy as np
 
-LINES = {name: method.tuning.what for name, method in METHODS.items() if method.tuning}
-# the search -> the module of this folder that runs it and reports what it found
-FACES = {'NodeSearch': 'tune_nodes', 'DualSearch': 'tune_kernel', 'BoxSearch': 'tune_kernel',
-         'KELMSearch': 'tune_kernel'}
+from mr_elm.cli.options import (
+    Parser,
+    add_input_options,
+    add_options,
+    add_resume_option,
+    add_runner_options,
+    choose_engine,
+    leave_if_elsewhere,
+    plan_rows,
+    read_options,
+)
+from mr_elm.cli.output import Output
+from mr_elm.cli.train import add_model_options
+from mr_elm.machines.grid_task import Search
+from mr_elm.machines.search_options import GRID, NodeSearch
+from mr_elm.methods import METHODS, Method, Tuning, load
+from mr_elm.rows.options import RowOptions
+from mr_elm.rows.storage import demand_free, write_file
+from mr_elm.scores.selection import LeftOut, Score
+
+SHOWN = ('accuracy', 'deviation', 'rmse')  # of the best candidate; the table has more
 
 
-def tune(argv: Sequence[str]) -> int | None:
-    """Tune the method that the first word names."""
-    return run_method(argv, 'tune', tune_method, LINES)
+def tune(words: Sequence[str]) -> None:
+    """Search for the best parameters of the method that the first word names; print them, train with them on demand."""
+    name, *argv = words
+    method = METHODS[name]
+    tuning = method.tuning
+    assert tuning is not None
+    parser = make_parser(name, method, tuning)
+    args, passed = parser.parse(argv)
+    search = read_options(parser, load(tuning.search), args)
+    options = read_options(parser, load(method.options), args, tuning.options, bad_rows=args.bad_rows,
+                           **search.of_training)
+    if search.figure and options.numeric and not search.draws_targets:
+        parser.error('--figure: cannot be drawn with --task regression, expected classes')
+    leave_if_elsewhere(args)
+    output = Output.of(args)
+    if args.model is not None:
+        output.demand_free()
+    for path in (search.table, search.figure):
+        if path is not None:
+            demand_free(path, args.overwrite)
+    run = tune_nodes if isinstance(search, NodeSearch) else tune_kernel
+    with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
+        plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
+        train = run(method, tuning, plan, options, search, engine)
+        if args.model is not None:
+            output.keep(engine, *train())
 
 
-def tune_method(name: str, method: Method, argv: Sequence[str]) -> None:
-    """Search for the best parameters of a method; what that takes is imported now."""
-    if method.tuning:
-        face = FACES[method.tuning.search.partition(':')[2]]
-        import_module(f'.{face}', __package__).tune(name, method, method.tuning, argv)
+def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
+    """Make the parser of a method."""
+    parser = Parser(f'tune {name}', tuning.description)
+    add_input_options(parser, encodes=True)
+    add_model_options(parser, required=False, living=method.living)
+    parser.group(GRID)
+    add_options(parser, load(method.options), tuning.options)
+    add_options(parser, load(tuning.search))
+    add_runner_options(parser)
+    add_resume_option(parser)
+    return parser
+
+
+def tune_nodes(method: Method, tuning: Tuning, plan: Any, options: Any, asked: Any,
+               engine: Any) -> Callable[[], tuple]:
+    """Search for kind, metric, nu and L of hidden nodes, and report; returns a function that gives the best model.
+
+    asked : NodeSearch.
+    """
+    search = Search(asked.kinds, asked.nu, asked.hidden, asked.folds, sample=asked.sample, n_counted=asked.count,
+                    memory=asked.memory, metric_rows=asked.metric_rows)
+    found, *model = load(tuning.driver)(plan, options, search, engine)
+    write_table(asked.table, list(map(cell_of, found.scores)))
+    if asked.figure is not None:
+        from mr_elm.figures.node_figure import draw
+        with write_file(asked.figure) as local:
+            draw(found.scores, found.best, local)
+    print(json.dumps(cell_of(found.best)))
+    return lambda: tuple(model)
+
+
+def cell_of(score: Any) -> dict[str, Any]:
+    """Return the fields of a NodeScore that a row of the table shows."""
+    kind = score.kind
+    return {'map': kind.map, 'weight_scale': kind.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
+            'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted,
+            'kernel': kind.kernel, 'metric': kind.metric}
+
+
+def tune_kernel(method: Method, tuning: Tuning, plan: Any, options: Any, search: Any,
+                engine: Any) -> Callable[[], tuple]:
+    """Search for kernel parameters and C, and report; returns a function that trains the best machine."""
+    tuned = load(tuning.driver)(plan, options, search, engine)
+    write_table(search.table, [{**score.parameters, 'C': score.C, **values_of(score)} for score in tuned.scores])
+    if search.figure is not None:
+        from mr_elm.figures.heatmap import draw
+        with write_file(search.figure) as local:
+            draw(tuned.scores, local)
+    values = {name: value for name, value in values_of(tuned.best).items() if name in SHOWN}
+    best = {**tuned.best.parameters, 'C': tuned.best.C, **values}
+    if tuned.solver:
+        best['solver'] = tuned.solver
+    if tuned.outer:
+        shares = [cell.correct / cell.total for cell in tuned.outer]
+        best['nested'] = {'accuracy': float(np.mean(shares)), 'deviation': float(np.std(shares)),
+                          'chosen': [{**score.parameters, 'C': score.C} for score in tuned.chosen]}
+    print(json.dumps(best))
+    chosen = replace(options, C=tuned.best.C, **tuned.best.parameters)
+    return lambda: load(method.driver)(plan, chosen, engine)
+
+
+def values_of(score: Score | LeftOut) -> dict[str, float | None]:
+    """Return what a table shows of a candidate."""
+    if isinstance(score, LeftOut):
+        return {'rmse': score.rmse} if score.accuracy is None else {'accuracy': score.accuracy}
+    return {'accuracy': score.accuracy, 'deviation': score.deviation, 'n_support': score.n_support,
+            'n_iter': score.n_iter, 'n_unfinished': score.n_unfinished, 'seconds': score.seconds}
+
+
+def write_table(path: str | None, records: list[dict[str, Any]]) -> None:
+    """Write a line of csv for each candidate, where a table was asked for."""
+    if path is not None:
+        with write_file(path) as local, open(local, 'w', newline='') as stream:
+            table = csv.DictWriter(stream, records[0])
+            table.writeheader()
+            table.writerows(records)

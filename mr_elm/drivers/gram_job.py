@@ -75,13 +75,9 @@ def count_maps(engine: Engine, plan: InputPlan) -> int:
 def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:
     """Return of how many map tasks a task of a second job adds up the sums; 1 for no such job.
 
-    Without --fan-in, only a cluster with many map tasks has one. It changes no sum, and so no model.
+    Only a cluster with many map tasks has one. It changes no sum, and so no model.
     """
-    if engine.by_hand or engine.adds_in_steps:
-        return 1
-    if engine.fan_in is not None or not engine.is_cluster:
-        return engine.fan_in or 1
-    return choose_tree(n_maps, n_hidden)
+    return choose_tree(n_maps, n_hidden) if engine.is_cluster and not engine.adds_in_steps else 1
 
 
 @cache

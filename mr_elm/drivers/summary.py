@@ -1,7 +1,6 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from mr_elm.drivers.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
@@ -127,16 +126,16 @@ def describe(encoding: Encoding) -> str:
 
 def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
     """Run the statistics job: the Summary of a DataSet, which may be empty."""
-    wanted = {'landmarks': landmarks, 'sample': n_sampled}
-    job = data.run(MRStats, [*chain(*((f'--{name}', str(n)) for name, n in wanted.items())), '--seed', str(seed)],
-                   'statistics')
+    wanted = {name: n for name, n in (('landmarks', landmarks), ('sample', n_sampled)) if n}
+    words = [word for name, n in wanted.items() for word in (f'--{name}', str(n))]
+    job = data.run(MRStats, [*words, '--seed', str(seed)] if wanted else [], 'statistics')
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (
         job.accounts.used, dict(job.accounts.reasons), data.plan.encoding)
     summary.labels.count_lines_of_files(job.accounts.lines_before())
     check_classes(summary.labels, f'{data.plan.name}: ')
-    for name, n in wanted.items():
-        if n and summary.n_rows and getattr(summary, name) is None:
+    for name in wanted:
+        if summary.n_rows and getattr(summary, name) is None:
             raise AccountingError(f'{data.plan.name}: expected rows as {name} from the statistics, found none')
     return summary
 

@@ -26,7 +26,6 @@ class Engine:
     bundle : archive with Python's environment and the code for the nodes, from `make_bundle`; or None.
     output : what the command makes, for the record of an unfinished run; resume : go on with that one.
     trace : a file of this machine to write down what each job took, or None.
-    fan_in : how many map tasks' sums a task of a second job adds up, 1 for no such job, or None to choose.
     """
 
     name: ClassVar[str]  # as users know it
@@ -43,7 +42,6 @@ class Engine:
     output: str | None = None
     resume: bool = False
     trace: str | None = None
-    fan_in: int | None = None
 
     def __enter__(self) -> 'Engine':
         return self

@@ -22,8 +22,8 @@ from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.tasks import DEAF
 from mr_elm.errors import describe_error
-from mr_elm.passes.data_set import DataSet, Pass
-from mr_elm.passes.sum_tree import SumTree, WrittenSums, plan_sums
+from mr_elm.passes.data_set import DataSet
+from mr_elm.passes.sum_tree import WrittenSums, plan_sums
 from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.inputs import plan_inputs
@@ -107,7 +107,7 @@ def run(job: Any, argv: list[str]) -> None:
         engine.prepare([*options.args, *filter(None, [folder])])
         data = plan_data(job, engine)
         with give_target(engine, folder) as target:
-            stage = run_stage(job, data, own, target)
+            stage = data.run(type(job), [*own, *target], program(type(job)))
             with stage.finished() as finished:
                 copy_lines(finished.lines(stage.accounts), job, data.plan)
             data.reconcile(stage.accounts)
@@ -126,16 +126,9 @@ def plan_data(job: Any, engine: Engine) -> DataSet:
     """Look at the inputs of a stage: rows, or the sums that map tasks have written."""
     options = job.options
     if job.ADDS:
-        return WrittenSums(plan_sums(expand_patterns(options.args), options.fan_in), engine)
+        return WrittenSums(plan_sums(expand_patterns(options.args)), engine)
     rows = job.row_options(read_encoding(options.column_encoding))
     return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
-
-
-def run_stage(job: Any, data: DataSet, own: list[str], target: list[str]) -> Pass:
-    """Return the Pass of a stage; with --fan-in a second job adds up what its map tasks write, and has the target."""
-    if job.ADDER is None or job.options.fan_in == 1:
-        return data.run(type(job), [*own, *target], program(type(job)))
-    return data.run(type(job), own, program(type(job)), SumTree(job.ADDER, job.options.fan_in, tuple(target)))
 
 
 def give_target(engine: Engine, folder: str | None) -> AbstractContextManager[list[str]]:

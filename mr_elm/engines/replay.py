@@ -21,11 +21,14 @@ from mr_elm.rows.inputs import InputFile, InputPlan
 
 
 class StageWanted(AccountingError):
-    """Stop a driver: the stage `noun` of mr_NOUN.py must be run next."""
+    """Stop a driver: the stage `noun` of mr_NOUN.py must be run next.
 
-    def __init__(self, noun: str) -> None:
+    words : its options, and its inputs where it reads outputs of stages instead of the rows, `reads_outputs`.
+    """
+
+    def __init__(self, noun: str, words: list[str], reads_outputs: bool) -> None:
         super().__init__(f'expected the output of mr_{noun} next, found no more outputs')
-        self.noun = noun
+        self.noun, self.words, self.reads_outputs = noun, words, reads_outputs
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Replay(Engine):
         """Take the next output; the context's value is a Recording. Raises StageWanted when there is none."""
         noun = noun_of(job_class)
         if len(self.taken) == len(self.outputs):
-            self.leave_files(job_class, plan, arguments)
-            raise StageWanted(noun)
+            options, inputs = self.leave_options(job_class, arguments), self.leave_inputs(plan)
+            raise StageWanted(noun, [*options, *inputs], bool(inputs))
         path = self.outputs[len(self.taken)]
         if os.path.isdir(path):
             raise AccountingError(f'{path}: expected a file with the output of mr_{noun}, found a folder: write its '
@@ -86,17 +89,26 @@ class Replay(Engine):
             raise AccountingError(f'{self.outputs[len(self.taken)]}: expected the outputs of {len(self.taken)} '
                                   'stages, this is one too many')
 
-    def leave_files(self, job_class: Any, plan: InputPlan, arguments: list[str]) -> None:
-        """Write the plan of the next stage, and copy the files that it is given or reads instead of the rows."""
-        write_json(f'{self.prefix}.plan.json', plan.to_json())
-        names_of_files = job_class(args=[]).file_options
-        for option, path in zip(arguments, arguments[1:], strict=False):
+    def leave_options(self, job_class: Any, arguments: list[str]) -> list[str]:
+        """Copy the files that the next stage is given; returns its options, which name the copies."""
+        names_of_files, words = job_class(args=[]).file_options, list(arguments)
+        for place, (option, path) in enumerate(zip(arguments, arguments[1:], strict=False), 1):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
-                shutil.copyfile(path, f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}')
-        known = {*self.rows, *map(os.path.abspath, self.taken)}
+                words[place] = f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}'
+                shutil.copyfile(path, words[place])
+        return words
+
+    def leave_inputs(self, plan: InputPlan) -> list[str]:
+        """Write the plan of the next stage; returns the files that it reads, none where these are the rows."""
+        write_json(f'{self.prefix}.plan.json', plan.to_json())
+        taken, inputs = {os.path.abspath(path): path for path in self.taken}, []
         for file in plan.files:
-            if file.path not in known:
-                shutil.copyfile(file.path, f'{self.prefix}.{os.path.basename(file.path)}')
+            if file.path in self.rows:
+                continue
+            inputs.append(taken.get(file.path) or f'{self.prefix}.{os.path.basename(file.path)}')
+            if file.path not in taken:
+                shutil.copyfile(file.path, inputs[-1])
+        return inputs
 
 
 def noun_of(job_class: type) -> str:

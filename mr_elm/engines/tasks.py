@@ -24,16 +24,12 @@ DEAF = Listener()
 
 
 def run_map(job: Any, splits: list[list[int]], listener: Listener = DEAF) -> Iterator[Pair]:
-    """Yield the pairs of a map task, combined where the stage has a combiner.
+    """Yield the pairs of a map task.
 
     job : the stage, made with its options, --plan among them. It may run any number of tasks, in any order.
     splits : what the task reads, [file number, start, length] each, as of `plan_splits`.
     """
-    task = begin_task(job, listener)
-    pairs = task.map_splits(splits)
-    if task.steps()[0]['combiner'] is not None:
-        pairs = task.combine_pairs(sort_pairs(map(carry, pairs)))
-    yield from pairs
+    return begin_task(job, listener).map_splits(splits)
 
 
 def run_reduce(job: Any, pairs: Iterable[Pair], listener: Listener = DEAF) -> Iterator[Pair]:
@@ -79,7 +75,7 @@ def name_splits(splits: Iterable[list[int]]) -> str:
 
 def is_map_only(job: Any) -> bool:
     """Tell whether a stage, with its options, has no reduce tasks."""
-    return job.steps()[0]['reducer'] is None or (job.options.jobconf or {}).get('mapreduce.job.reduces') == '0'
+    return job.steps()[0]['reducer'] is None
 
 
 def write_map(job: Any, splits: list[list[int]], path: str, listener: Listener = DEAF) -> list[tuple[str, int]]:

@@ -113,7 +113,8 @@ class Pass:
     @contextmanager
     def finished(self) -> Iterator[Finished]:
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
-        arguments = ['--bad-rows', self.data.bad_rows, *self.arguments]
+        skipping = ['--bad-rows', 'skip'] if self.data.bad_rows == 'skip' else []
+        arguments = [*skipping, *self.arguments]
         arguments += self.tree.first_arguments if self.tree else []
         plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
         with TemporaryDirectory(prefix='mr_elm-') as folder:

@@ -31,7 +31,7 @@ class SumTree:
     @property
     def first_arguments(self) -> list[str]:
         """Return the arguments of the first job, which has no reduce tasks."""
-        return ['--fan-in', str(self.fan_in), '-D', 'mapreduce.job.reduces=0']
+        return ['-D', 'mapreduce.job.reduces=0']
 
     @contextmanager
     def add_up(self, engine: Any, written: Finished) -> Iterator[Finished]:
@@ -50,7 +50,7 @@ class WrittenSums(DataSet):
             raise DataFormatError(accounts.errors[min(accounts.errors)]['message'])
 
 
-def plan_sums(entries: Iterable[Entry], fan_in: int) -> InputPlan:
+def plan_sums(entries: Iterable[Entry], fan_in: int = 16) -> InputPlan:
     """Make the InputPlan of files of sums, of which a map task reads about `fan_in`, each whole."""
     files = [InputFile(entry.path, entry.size, RowOptions('csv'), entry.copy, entry.modified, cuts=(0,))
              for entry in entries if entry.size]

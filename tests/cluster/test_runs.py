@@ -67,15 +67,6 @@ def test_a_training_by_passes_goes_on_from_the_pass_at_which_its_driver_was_kill
     demand_same_bits(inline, arrays)
 
 
-def test_a_driver_killed_in_the_second_job_of_a_tree_of_sums_keeps_the_first(training, same_model):
-    tree = '--fan-in', 2
-    with training(*tree) as process:
-        assert any(line.startswith('partial sums: submitted') for line in process.stderr)
-        process.kill()
-    with training(*tree, '--resume') as process:
-        assert 'Gram: finished in the earlier run' in same_model(process)
-
-
 def test_an_unfinished_run_is_thrown_away_with_the_job_it_left(cluster, training, same_model, monkeypatch):
     with training() as process:
         name = application(process)

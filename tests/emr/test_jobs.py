@@ -18,6 +18,7 @@ from reference.commands import elm, succeed
 from benchmarks.scaling.__main__ import main as scaling
 from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
+from mr_elm.drivers import gram_job
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.shipping import source_digest
 from mr_elm.rows.storage import copy
@@ -71,10 +72,12 @@ def check_that_nothing_holds_a_secret(account, text):
     assert [thing for thing in things for secret in CREDENTIALS.values() if secret.encode() in thing] == []
 
 
-def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed, here, fetched, model_of, tmp_path):
+def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed, here, fetched, model_of, tmp_path,
+                                                                monkeypatch):
+    monkeypatch.setattr(gram_job, 'choose_tree', lambda n_maps, n_hidden: 2)
     options = (*OPTIONS[2:], '-q')
     here('train', 'pesvm', PACK, *options, '--model', tmp_path / 'inline.npz')
-    account.done('train', 'pesvm', PACK, *options, '--model', 's3://bucket/p.npz', '--fan-in', 2,
+    account.done('train', 'pesvm', PACK, *options, '--model', 's3://bucket/p.npz',
                  '-D', 'mapreduce.job.maps=3', '-D', 'mapreduce.job.reduces=2')
     first, second = account.jobs[-2:]
     assert len(first.splits) >= 3 and len(second.splits) == -(-len(first.splits) // 2)

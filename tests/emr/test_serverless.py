@@ -162,7 +162,7 @@ MODEL = ('--model', 's3://bucket/m.npz')
     (('train', 'pesvm', READ, *MODEL, '--num-cores', 2), 1, '--num-cores: -r emr-serverless does not take this option'),
     (('tune', 'pesvm', READ, '--nu', '1,two'), 2, '--nu'),
     (('update', 's3://bucket/m.npz', READ), 2, 'required: --model'),
-    (('forget', 's3://bucket/m.npz', READ, *MODEL, '--fan-in', 'few'), 2, '--fan-in'),
+    (('forget', 's3://bucket/m.npz', READ, *MODEL, '--jobs', 'few'), 2, '--jobs'),
     (('predict', 's3://bucket/m.npz', READ), 2, 'required: -o/--output'),
     (('evaluate', 's3://bucket/m.npz', READ, '--no-label'), 2, 'labels are needed'),
     (('pack', READ, *PACKED, '--dtype', 'float16'), 2, "invalid choice: 'float16'"),

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from reference.files import FEW, GOOD
 
-from mr_elm.cli import COMMANDS, main
-from mr_elm.cli.train import LINES as TRAINED
-from mr_elm.cli.tune import LINES as TUNED
+from mr_elm.cli import COMMANDS, list_methods, main
 
 
 @pytest.mark.parametrize('arguments', [
@@ -85,7 +83,7 @@ def test_a_value_may_look_like_an_option(elm, write, tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ['-m', '-q']
 
 
-METHOD_COMMANDS = [*(f'train {method}' for method in TRAINED), *(f'tune {method}' for method in TUNED)]
+METHOD_COMMANDS = [f'{command} {method}' for command in ('train', 'tune') for method in list_methods(command)]
 
 
 @pytest.mark.parametrize('command', [*COMMANDS, *METHOD_COMMANDS, 'generate replicate'])

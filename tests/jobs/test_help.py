@@ -5,12 +5,10 @@ import sys
 
 import pytest
 
-from mr_elm.cli import COMMANDS
+from mr_elm.cli import COMMANDS, list_methods
 from mr_elm.cli.examples import EXAMPLES
-from mr_elm.cli.train import LINES as TRAINED
-from mr_elm.cli.tune import LINES as TUNED
 
-OF_METHODS = {'train': TRAINED, 'tune': TUNED}
+OF_METHODS = {command: list_methods(command) for command in ('train', 'tune')}
 LINES = [line for _, lines in EXAMPLES.values() for line in lines]
 
 

@@ -62,7 +62,7 @@ def test_rows_that_do_not_fit_are_refused_before_they_come(elm, dense, tmp_path)
 
 
 @pytest.mark.parametrize('words, said', [
-    (('elm', '--C', 'inf', '--script'), 'a finite --C'), (('elm', '--C', '-inf'), '--C'),
+    (('elm', '--C', '-inf'), '--C'),
     (('pesvm', '--nu', 'inf'), '--nu'), (('pesvm', '--map', 'identity', '--hidden', 5), '--hidden')])
 def test_what_it_cannot_take_is_wrong_usage(elm, dense, tmp_path, words, said):
     done = elm('train', words[0], dense, '--model', tmp_path / 'm.npz', *words[1:])

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reference.manual import run_script
 
 from mr_elm.estimators import ESVMClassifier, to_estimator
 from mr_elm.models import read_model
@@ -275,13 +276,16 @@ def test_missing_labels_are_written_like_csv(text, labels, parse):
     assert words.missing_labels == labels
 
 
-def test_stages_by_hand_know_missing_labels(elm, tmp_path, program, monkeypatch):
+def test_stages_by_hand_know_missing_labels(elm, tmp_path, model_of, monkeypatch):
     labels = ['a', 'NA'] * 10 + ['?']
     write_csv(labels, draw_rows(labels), tmp_path / 'rows.csv')
     monkeypatch.chdir(tmp_path)
-    script = elm('train', 'pesvm', 'rows.csv', '--header', 'no', '--missing-labels', ',?', '--bad-rows', 'skip',
-                 '--hidden', 5, '--model', 'm.npz', '--script').out
-    assert script.count("'--missing-labels=,?'") == 2
+    words = 'pesvm', 'rows.csv', '--header', 'no', '--missing-labels', ',?', '--bad-rows', 'skip', '--hidden', 5
+    assert "'--missing-labels=,?'" in elm('layer', *words, '--model', 'm.npz').err
+    assert run_script(elm('train', *words, '--model', 'm.npz', '--script').out, tmp_path).returncode == 0
+    assert elm('train', *words, '--model', 'whole.npz', '-q').status == 0
+    (header, _), (expected, _) = model_of('m.npz'), model_of('whole.npz')
+    assert header['classes'] == expected['classes'] == ['NA', 'a']
 
 
 def test_a_first_row_without_a_label_is_no_header(train, write):

@@ -1,4 +1,4 @@
-"""The Gram job sums exactly: any splits, with or without the combiner, by hand or by the runner, in few bytes."""
+"""The Gram job sums exactly: any splits, by hand or by the runner, in few bytes."""
 import json
 
 import numpy as np
@@ -115,12 +115,10 @@ def packed(elm, rows, tmp_path):
 
 
 @pytest.mark.parametrize('n_maps', [2, 5, 13])
-@pytest.mark.parametrize('combine', [[], ['--combine']])
-def test_packed_rows_have_the_same_bits_for_any_splits_and_with_the_combiner(packed, layer, arguments, combine, n_maps,
-                                                                             maps):
+def test_packed_rows_have_the_same_bits_for_any_splits(packed, layer, arguments, n_maps, maps):
     options = arguments(layer(30))
     whole = bits(output_of(packed, options))
-    assert bits(output_of(packed, [*options, *combine], *maps(n_maps))) == whole
+    assert bits(output_of(packed, options, *maps(n_maps))) == whole
 
 
 def test_the_order_of_the_tasks_does_not_show_in_the_bits(packed, layer, arguments, by_hand, rng):

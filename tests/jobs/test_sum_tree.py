@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.files import GOOD
 
+from mr_elm.drivers import gram_job
 from mr_elm.drivers.gram_job import count_maps, find_fan_in
 from mr_elm.engines import find_engine, make_engine
 from mr_elm.engines.by_hand import main
-from mr_elm.engines.replay import Replay
 from mr_elm.engines.sum_tree import SumCosts, choose_fan_in, predict_sum_seconds
 from mr_elm.errors import AccountingError
 from mr_elm.passes.data_set import DataSet
@@ -60,9 +60,10 @@ def absolute(words):
 
 @pytest.mark.parametrize('runner, n_maps, fan_in', [('inline', 1, 2), ('inline', 8, 3), ('inline', 8, 100),
                                                     ('local', 5, 2)])
-def test_the_model_has_the_same_bits_with_any_tree(elm, folder, model_of, maps, runner, n_maps, fan_in):
+def test_the_model_has_the_same_bits_with_any_tree(elm, folder, model_of, maps, monkeypatch, runner, n_maps, fan_in):
     assert elm('train', *TRAINING, '--model', 'whole.npz', '-q').status == 0
-    done = elm('train', *TRAINING, '--model', 'tree.npz', '-q', '--fan-in', fan_in, '-r', runner, *maps(n_maps))
+    monkeypatch.setattr(gram_job, 'find_fan_in', lambda *_: fan_in)
+    done = elm('train', *TRAINING, '--model', 'tree.npz', '-q', '-r', runner, *maps(n_maps))
     assert done.status == 0, done.err
     (header, arrays), (expected, whole) = model_of('tree.npz'), model_of('whole.npz')
     assert header == expected
@@ -97,11 +98,12 @@ def test_any_tree_of_tasks_run_by_hand_writes_the_lines_of_one_reducer(written, 
     check()
 
 
-def test_rows_that_are_left_out_are_named_as_without_a_tree(elm, write, tmp_path, maps):
+def test_rows_that_are_left_out_are_named_as_without_a_tree(elm, write, tmp_path, maps, monkeypatch):
     rows = write('rows.csv', GOOD + '1,bad,2\n')
-    for name, tree in (('a', []), ('b', ['--fan-in', 2])):
+    for name, fan_in in (('a', 1), ('b', 2)):
+        monkeypatch.setattr(gram_job, 'find_fan_in', lambda *_, n=fan_in: n)
         done = elm('train', 'pesvm', rows, '--hidden', 5, '--model', tmp_path / f'{name}.npz', '--bad-rows', 'skip',
-                   *maps(4), *tree)
+                   *maps(4))
         assert done.status == 0, done.err
     assert (tmp_path / 'a.npz.rejected').read_bytes() == (tmp_path / 'b.npz.rejected').read_bytes() != b''
 
@@ -147,14 +149,15 @@ def test_a_file_of_sums_that_is_cut_is_refused(written, by_hand, read_pairs, tmp
     assert len(messages) == 1 and f'{path}: expected {plan.size:,} bytes of sums, found' in messages[0]
 
 
-def test_a_stage_run_by_hand_writes_the_same_lines_with_a_tree(folder, maps):
+def test_stages_run_by_hand_write_the_same_lines_with_a_tree(folder, maps):
     def run(job_class, output, *words):
         assert main(job_class, [*words, '-q', '--output-dir', output]) == 0
         return sorted(line for path in Path(output).glob('part-*') for line in path.read_bytes().splitlines())
 
     plain = run(MRGram, 'plain', *FILES, 'packed', *maps(5))
-    assert run(MRGram, 'tree', *FILES, '--fan-in', '2', 'packed', *maps(5)) == plain
-    assert run(MRSum, 'again', 'plain', '--fan-in', '1') == plain
+    run(MRGram, 'partial', *FILES, 'packed', *maps(5), '-D', 'mapreduce.job.reduces=0')
+    assert len(list(Path('partial').glob('part-*'))) == 5
+    assert run(MRSum, 'tree', 'partial') == plain == run(MRSum, 'again', 'plain')
 
 
 def test_sums_by_hand_that_are_damaged_are_refused(folder, capsys):
@@ -162,11 +165,6 @@ def test_sums_by_hand_that_are_damaged_are_refused(folder, capsys):
     assert main(MRSum, ['m.part']) == 1 and 'damaged' in capsys.readouterr().err
     (folder / 'empty').write_bytes(b'')
     assert main(MRSum, ['empty']) == 1 and 'all are empty' in capsys.readouterr().err
-
-
-def test_the_script_asks_for_the_tree(elm, folder):
-    assert '--fan-in' not in elm('train', *TRAINING, '--model', 's.npz', '--script').out
-    assert '--fan-in 4 packed' in elm('train', *TRAINING, '--model', 's.npz', '--script', '--fan-in', '4').out
 
 
 COSTS = SumCosts(10.0, 1e-8)
@@ -194,15 +192,12 @@ def test_the_best_tree_of_many_maps_adds_about_as_many_sums_on_both_levels():
     assert fan_in == math.isqrt(4096)
 
 
-def test_only_a_cluster_with_many_map_tasks_takes_a_tree_unasked():
+def test_only_a_cluster_with_many_map_tasks_takes_a_tree():
     hadoop = make_engine('hadoop')
     assert [find_fan_in(hadoop, n_maps, 1000) for n_maps in (1, 10, 100)] == [1, 1, 1]
     assert find_fan_in(hadoop, 5000, 1000) > 1
-    assert find_fan_in(make_engine('hadoop', fan_in=1), 5000, 1000) == 1
     assert find_fan_in(make_engine('local'), 5000, 1000) == 1
-    assert find_fan_in(make_engine('local', fan_in=3), 2, 10) == 3
-    assert find_fan_in(Replay(fan_in=3), 5000, 1000) == 1
-    assert find_fan_in(find_engine('spark')(('--master', 'yarn'), fan_in=3), 5000, 1000) == 1
+    assert find_fan_in(find_engine('spark')(('--master', 'yarn')), 5000, 1000) == 1
 
 
 def test_many_small_files_of_text_count_as_many_map_tasks_on_a_cluster(write):

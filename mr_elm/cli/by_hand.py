@@ -1,0 +1,213 @@
+"""mr-elm train --script, layer and finish: a training whose stages, programs of their own, are run by hand.
+
+`mr-elm layer` writes the files that the next stage needs, and how this is run: its noun to MODELNAME.next and its
+words to MODELNAME.options. `mr-elm finish` writes the model.
+"""
+import argparse
+import csv
+import io
+import json
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mr_elm.cli import list_methods
+from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
+from mr_elm.cli.output import Output
+from mr_elm.cli.train import Training, read_training
+from mr_elm.engines.progress import Reporter
+from mr_elm.engines.replay import Replay, StageWanted
+from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
+from mr_elm.rows.options import add_row_arguments, add_target_arguments
+from mr_elm.rows.storage import store_of
+from mr_elm.store import replace_file
+
+FORMAT = {'format': 'mr_elm-training', 'version': 1}
+# what a run of jobs may be given, but not stages that are run one by one
+TRAIN_ONLY = {'bundle': '--bundle', 'trace': '--trace', 'resume': '--resume', 'auto': '--auto'}
+DELIMITERS = {None: 'space', '\t': 'tab'}
+SCRIPT = """#!/bin/sh
+# What `mr-elm train` does, stage by stage.
+set -e
+# read the first lines of the inputs, write what the first stage needs
+{first}
+# run a stage, and write what the next one needs, until there is none
+set --
+while noun=$(cat {name}.next); [ "$noun" != finish ]; do
+    output={name}.$noun.$(($# + 1))
+    eval "python -m mr_elm.streaming.mr_$noun $(cat {name}.options)" > "$output"
+    set -- "$@" "$output"
+    mr-elm layer {name}.training.json "$@"
+done
+# solve, and write the model
+mr-elm finish {name}.training.json "$@"
+"""
+
+
+def print_script(training: Training) -> None:
+    """Print a shell script that trains stage by stage; all its files begin with the name of the model."""
+    demand_stages(training)
+    demand_other_names(plan_inputs(training.args.inputs, training.rows), name_of(training.args))
+    words = [word for word in training.words if word != '--script']
+    first = shlex.join(['mr-elm', 'layer', *words])
+    print(SCRIPT.format(first=first, name=shlex.quote(name_of(training.args))), end='')
+
+
+def layer(words: Sequence[str]) -> None:
+    """Write what the next stage needs: the first one of the training that is named, or that behind some outputs."""
+    methods = list_methods('train')
+    if words and words[0] in methods:
+        begin(read_training(words))
+    elif words and not words[0].startswith('-') and not words[0].endswith('.json'):
+        raise ValueError(f'expected one of {", ".join(methods)}, or a file MODELNAME.training.json, found {words[0]!r}')
+    else:
+        resume('layer', 'Write the files that the next stage of a training needs, for example the hidden nodes.',
+               words, leave_next)
+
+
+def finish(words: Sequence[str]) -> None:
+    """Write the model, from the outputs of all stages."""
+    resume('finish', 'Solve for the model of a training whose stages have all been run, and write it.', words,
+           write_model)
+
+
+def begin(training: Training) -> None:
+    """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
+    demand_stages(training)
+    Output.of(training.args).demand_free()
+    plan = plan_inputs(training.args.inputs, training.rows)
+    demand_other_names(plan, name_of(training.args))
+    with replace_file(f'{name_of(training.args)}.training.json') as stream:
+        stream.write(json.dumps({**FORMAT, 'words': training.words, 'plan': plan.to_record()}, indent=1).encode())
+    leave_next(training, plan, ())
+
+
+def resume(command: str, description: str, words: Sequence[str], step: Callable[..., None]) -> None:
+    """Go through a training up to the outputs that were given, then take a step."""
+    parser = Parser(command, description, runs_jobs=False)
+    parser.add_argument('training', metavar='MODELNAME.training.json', help='written by `mr-elm layer METHOD ...`')
+    parser.add_argument('inputs', nargs='*', metavar='OUTPUT',
+                        help='the outputs of all stages so far, in the order of the stages')
+    add_quiet_option(parser)
+    add_debug_option(parser)
+    given, _ = parser.parse(words)
+    record = read_record(given.training)
+    plan = InputPlan.from_record(record['plan'])
+    demand_unchanged(replace(plan, files=[file for file in plan.files if store_of(file.path).find(file.path)]))
+    training = read_training(record['words'])
+    training.args.quiet |= given.quiet
+    step(training, plan, tuple(given.inputs))
+
+
+def read_record(path: str) -> dict[str, Any]:
+    """Read what `begin` wrote. Raises DataFormatError when the file is something else."""
+    try:
+        with open(path) as stream:
+            record = json.load(stream)
+        if {**record, **FORMAT} != record or not {'words', 'plan'} <= set(record):
+            raise ValueError('another format or version')
+    except IsADirectoryError:
+        raise DataFormatError(f'{path}: expected a file of `mr-elm layer METHOD ...`, found a folder') from None
+    except (ValueError, TypeError) as error:
+        raise DataFormatError(f'{path}: expected a file of `mr-elm layer METHOD ...` ({error})') from None
+    return record
+
+
+def leave_next(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> None:
+    """Leave the files of the next stage, and how it is run; `finish` stands in MODELNAME.next when there is none."""
+    replay, noun, words = make_replay(training, plan, outputs), 'finish', ''
+    try:
+        drive(training, plan, replay)
+    except StageWanted as wanted:
+        of_rows = () if wanted.reads_outputs else [*list_row_words(training), *training.args.inputs]
+        noun = wanted.noun
+        words = shlex.join([*wanted.words, *of_rows, *list_runner_words(training)])
+    for name, text in ('next', noun), ('options', words):
+        with open(f'{name_of(training.args)}.{name}', 'w') as stream:
+            stream.write(f'{text}\n')
+    replay.reporter.say('next: mr-elm finish' if noun == 'finish' else
+                        f'next: python -m mr_elm.streaming.mr_{noun} {words}')
+
+
+def write_model(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> None:
+    """Write the model."""
+    output, replay = Output.of(training.args), make_replay(training, plan, outputs)
+    output.demand_free()
+    output.keep(replay, *drive(training, plan, replay))
+
+
+def make_replay(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> Replay:
+    """Make the engine that takes the outputs for those of its own jobs."""
+    return Replay(reporter=Reporter(training.args.quiet), outputs=outputs, prefix=name_of(training.args),
+                  rows=tuple(file.path for file in plan.files))
+
+
+def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
+    """Return what the driver makes of the outputs. Raises AccountingError when one lacks lines, or is one too many."""
+    try:
+        made = training.driver(plan, training.options, replay)
+    except (KeyError, IndexError) as error:
+        if not replay.taken:
+            raise
+        raise AccountingError(f'{replay.taken[-1]}: expected the whole output of a stage, lines are missing '
+                              f'({error})') from error
+    replay.demand_all_taken()
+    return made
+
+
+def list_row_words(training: Training) -> list[str]:
+    """List the options of a stage that say how the rows are written, but for the defaults."""
+    words: list[str] = []
+
+    def add(flag: str, dest: str | None = None, default: Any = None, **_: object) -> None:
+        name = dest or flag.lstrip('-').replace('-', '_')
+        value = getattr(training.rows if name in ('n_features', 'missing_labels') else training.args, name)
+        if value != default and name != 'bad_rows':  # which is among the options of the stage
+            words.append(f'{flag}={write_option(value)}')
+    add_row_arguments(add)
+    add_target_arguments(add)
+    return [*words, '--task=regression'] if training.rows.numeric_labels else words
+
+
+def write_option(value: Any) -> Any:
+    """Write the value of an option of rows as a command line has it."""
+    if not isinstance(value, tuple):
+        return DELIMITERS.get(value, value)
+    text = io.StringIO()
+    csv.writer(text, lineterminator='').writerow(value)
+    return text.getvalue()
+
+
+def list_runner_words(training: Training) -> list[str]:
+    """List the options of a stage that say where and how it runs."""
+    args = training.args
+    words = [] if args.small or args.runner == 'inline' else ['-r', args.runner]
+    words += ['--num-cores', str(args.jobs)] if args.jobs and words else []
+    words += ['-q'] if args.quiet else []
+    return [*words, *training.passed, *(['--task-python-bin', args.python] if args.python else [])]
+
+
+def demand_stages(training: Training) -> None:
+    """Raise ValueError when an option makes no sense for stages that are run one by one."""
+    for name, flag in TRAIN_ONLY.items():
+        if getattr(training.args, name, None):
+            raise ValueError(f'{flag}: cannot be used with --script or `mr-elm layer`, the stages run one by one')
+    if any(word.partition('=')[0] == '--output-dir' for word in training.passed):
+        raise ValueError('--output-dir: cannot be used with --script or `mr-elm layer`, each stage writes one file')
+
+
+def demand_other_names(plan: InputPlan, prefix: str) -> None:
+    """Raise ValueError when an input has a name that the files of a training by hand may take."""
+    for file in plan.files:
+        folder, name = os.path.split(file.path)
+        if name.startswith(f'{prefix}.') and folder == os.getcwd():
+            raise ValueError(f'{file.path}: the training writes files whose names begin with {prefix}., and so does '
+                             'the name of this input: give the model another name')
+
+
+def name_of(args: argparse.Namespace) -> str:
+    """Return what the names of all files of a training by hand begin with."""
+    return os.path.basename(args.model).removesuffix('.npz')

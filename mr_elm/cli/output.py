@@ -1,0 +1,100 @@
+"""Write what a command makes: a model, and beside an output the rows that were left out of it."""
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mr_elm.engines.base import Engine
+from mr_elm.engines.progress import Reporter
+from mr_elm.model_base import Model
+from mr_elm.model_sums import name_sums, takes_sums
+from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.storage import demand_free, is_local, store_of, write_file
+from mr_elm.store import find_descriptor, is_stream
+
+
+@dataclass(frozen=True)
+class Output:
+    """Say where a model goes.
+
+    path : of the model. overwrite : whether to replace one that exists.
+    skips : whether rows that cannot be used are left out, and written beside the model.
+    sums : whether the sums of the rows are written beside the model, where it has some.
+    """
+
+    path: str
+    overwrite: bool
+    skips: bool = False
+    sums: bool = True
+
+    def demand_free(self) -> None:
+        """Refuse a model or sums that exist, or whose folder does not, before any work is done."""
+        demand_free(self.path, self.overwrite)
+        if takes_sums(self.path):
+            demand_free(name_sums(self.path), self.overwrite)
+        if self.skips:
+            demand_free(name_rejected(self.path), self.overwrite)
+
+    @classmethod
+    def of(cls, args: Any) -> 'Output':
+        """Return where the user wants the model."""
+        return cls(args.model, args.overwrite, getattr(args, 'bad_rows', 'stop') == 'skip', getattr(args, 'sums', True))
+
+    def keep(self, engine: Engine, model: Model, accounts: Accounts | None) -> None:
+        """Write a model, its sums, and the rows that were left out."""
+        model = model if self.sums else model.without_sums()
+        model.save(self.path)
+        if accounts is not None and accounts.rows:
+            write_rejected(name_rejected(self.path), accounts, engine)
+        elif self.overwrite:
+            remove_rejected(self.path)
+        header, say = model.header, engine.reporter.say
+        say(f'{self.path}: {header.n_rows_used:,} rows, {header.n_features} features, {describe_size(model)}')
+        if model.sums is not None and not takes_sums(self.path):
+            say(f'{self.path}: a pipe or a device gets no sums, which update, forget and merge need: write a file')
+
+
+def describe_size(model: Model) -> str:
+    """Say how large a model is."""
+    header = model.header
+    if 'dual_coef' in model.arrays:
+        return f'{len(model.arrays["dual_coef"]):,} support vectors'
+    sizes = [{**header.parameters, **own}['n_hidden'] for own in header.members or [{}]]
+    machines = f'the mean of {len(sizes)} machines of ' if header.members else ''
+    return f'{machines}{", ".join(map(str, sizes))} hidden nodes'
+
+
+def name_rejected(output: str) -> str:
+    """Return the file for rows that a command leaves out: OUTPUT.rejected, which may itself be a pipe.
+
+    Raises ValueError where the output is a device, beside which no file belongs.
+    """
+    if is_local(output) and is_stream(output) and (
+            find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode)):
+        raise ValueError(f'--bad-rows skip: expected the name of a file for the output, found {output}: '
+                         'OUTPUT.rejected gets the bad rows')
+    return f'{output}.rejected'
+
+
+def remove_rejected(output: str) -> None:
+    """Remove the file of rows that were left out of an output which another one has replaced."""
+    path = f'{output}.rejected'
+    if store_of(path).find(path) and not (is_local(path) and is_stream(path)):
+        store_of(path).remove(path)
+
+
+def write_rejected(path: str, accounts: Accounts, engine: Engine) -> None:
+    """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
+    with write_file(path) as local, open(local, 'wb') as stream:
+        for row in accounts.rejected():
+            why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
+            stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
+    reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
+    engine.reporter.say(f'rows left out: {reasons}; see {path}')
+
+
+def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:
+    """Tell how many rows were left out."""
+    if reasons:
+        reporter.say('rows left out: ' + ', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items())))
