@@ -18,7 +18,7 @@ from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
-from mr_elm.rows.text import find_repeated, read_number
+from mr_elm.rows.text import demand_distinct, read_number
 from mr_elm.typing import Floats
 
 NUMBER, CATEGORY, LISTS = 'number', 'category', 'lists'
@@ -45,9 +45,7 @@ class ArrowSchema:
         with refuse_damage(name):
             self.names: list[str] = schema.names
         self.folders = {column: text for column, text in folders if column not in self.names}
-        if repeated := find_repeated(self.names):
-            raise DataFormatError(f'{name}: expected columns of different names, {repeated[1]} are named '
-                                  f'{repeated[0]!r}: give each another name')
+        demand_distinct(name, self.names, ': give each another name')
 
     @property
     def columns(self) -> list[str]:
@@ -142,7 +140,7 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOpt
             kinds = ('target', NUMBER) if form.targets else ('label', NUMBER, CATEGORY)
             schema.demand_kind(names[position], *kinds)
     schema.demand_kind(form.weight_name, 'weight', NUMBER)
-    check_width(schema.name, form.width, options)
+    check_width(schema.name, form, options)
     return form
 
 

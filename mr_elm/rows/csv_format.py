@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
@@ -17,7 +17,7 @@ from mr_elm.rows.csv_rows import diagnose, parse, split_fields
 from mr_elm.rows.kinds import Kind, name_pattern
 from mr_elm.rows.number_styles import Style, find_style, styled_number
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.selection import Header, check_width, expected_width, select_columns
+from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import read_number
 
 DELIMITERS = (';', '\t', '|', ',', None)
@@ -26,6 +26,7 @@ MISSING = {*MISSING_TEXTS, 'N/A', 'n/a', 'None', 'none', '?', '-', '.', '<NA>'} 
 MOST = 0.9   # share of the rows, or of the fields of a column, that settles a question
 CHANCE = 8   # whole numbers that rise evenly are no chance
 CLOSE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
+Fields = list[list[str]]  # of some rows
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
 
 
@@ -35,7 +36,10 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     delimiter, decimal = find_separators(lines, options)
     rows = split_rows(lines, delimiter)
     if usual_width(rows) < 2:
-        refuse_quotes(lines, delimiter, path)
+        try:
+            [split_fields(line, delimiter) for line in lines]
+        except RowError as error:
+            raise DataFormatError(f'{path}: expected rows of fields, found {error} among the first lines') from None
     header = find_header(rows, decimal, path, options)
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
@@ -63,7 +67,7 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     form = replace(form, idle=tuple(j for j in idle if j not in used))
     if form.width < 1:
         raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
-    check_width(path, form.width, options, width_hint(form, expected_width(options)))
+    check_width(path, form, options)
     return replace(form, styles=find_styles(below, form, options))
 
 
@@ -79,43 +83,19 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
     return choose_delimiter(lines, options.delimiter, options.decimal)
 
 
-def find_header(rows: Sequence[Sequence[str]], decimal: str, path: str, options: RowOptions) -> bool:
+def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> bool:
     """Tell whether the first line names the columns; warn where that is in doubt."""
     if options.header is not None:
         return options.header
-    known = options.names or ((options.label_column,) if isinstance(options.label_column, str) else ())
-    if names_label(rows, decimal, options):
-        return True
-    before = options.trained.header if options.trained else None
-    header, doubt = decide_header(rows, decimal, known, before)
+    header, doubt = decide_header(rows, decimal, options)
     if doubt and len(rows) > 1:
-        warnings.warn(f'{path}: the first line was taken for {"names of the columns" if header else "a row"}, '
-                      f'although {doubt}: --header {"no" if header else "yes"} says otherwise', UnsuitableWarning,
-                      stacklevel=2)
+        taken, other = ('names of the columns', 'no') if header else ('a row', 'yes')
+        warnings.warn(f'{path}: the first line was taken for {taken}, although {doubt}: --header {other} says '
+                      'otherwise', UnsuitableWarning, stacklevel=2)
     return header
 
 
-def names_label(rows: Sequence[Sequence[str]], decimal: str, options: RowOptions) -> bool:
-    """Tell whether the first label is a text above numbers alone, so that it must be a name."""
-    try:
-        column = int(options.label_column)
-    except (TypeError, ValueError):
-        return False
-    labels = [row[column] for row in rows if options.labelled and -len(row) <= column < len(row)]
-    return len(labels) > 1 and not (is_number(labels[0], decimal) or is_missing(labels[0])) and (
-        all(is_number(label, decimal) for label in labels[1:]))
-
-
-def refuse_quotes(lines: Sequence[str], delimiter: str | None, path: str) -> None:
-    """Raise DataFormatError where quotes keep lines from being rows of fields."""
-    for line in lines:
-        try:
-            split_fields(line, delimiter)
-        except RowError as error:
-            raise DataFormatError(f'{path}: expected rows of fields, found {error} among the first lines') from None
-
-
-def find_idle(names: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+def find_idle(names: Sequence[str] | None, rows: Fields) -> tuple[int, ...]:
     """Find columns that hold nothing: the numbers of rows that pandas writes, and what stands behind a last delimiter.
     """
     idle, columns = [], list(zip(*rows, strict=True))
@@ -129,33 +109,26 @@ def find_idle(names: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> tup
     return tuple(idle)
 
 
-def find_styles(rows: Sequence[Sequence[str]], form: RowOptions,
-                options: RowOptions) -> tuple[tuple[int, str, str, str], ...]:
+def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tuple[int, str, str, str], ...]:
     """Return the styles of the columns of numbers that are written with signs: (position, prefix, suffix, thousands).
 
-    A column has the style that it had in the training, or else the one that all its first values agree on.
+    A column has the style that it had in the training, or else the one that all its first values agree on. Features,
+    and labels behind them, have the same order in both.
     """
-    trained: dict[int, list[str]] = {}
+    known: dict[int, list[str]] = {}
     if options.trained:
-        places = place_columns(options.trained)
-        trained = {places[position]: signs for position, *signs in options.trained.styles}
-    has_targets = form.numeric_labels and not form.ignore_label
+        before = (*options.trained.feature_positions, *options.trained.label_columns)
+        known = {before.index(position): signs for position, *signs in options.trained.styles}
+    columns = form.feature_positions
+    if form.numeric_labels and not form.ignore_label:
+        columns = (*columns, *form.label_columns)
     styles = []
-    for position, place in place_columns(form).items():
-        if place < 0 and not has_targets:
-            continue
+    for k, position in enumerate(columns):
         values = [row[position] for row in rows if not is_missing(row[position])]
-        style = Style(*trained[place]) if place in trained else find_style(values, form.decimal)
+        style = Style(*known[k]) if k in known else find_style(values, form.decimal)
         if style and style != Style():
             styles.append((position, style.prefix, style.suffix, style.thousands))
     return tuple(styles)
-
-
-def place_columns(form: RowOptions) -> dict[int, int]:
-    """Return position -> place, by which later files know a column: k for feature k, -1 - k for the label, or target k.
-    """
-    features = {position: k for k, position in enumerate(form.feature_positions)}
-    return features | {position: -1 - k for k, position in enumerate(form.label_columns)}
 
 
 def describe(form: RowOptions) -> str:
@@ -187,16 +160,7 @@ def readable(text: str) -> str:
         return text
 
 
-def width_hint(form: RowOptions, wanted: int | None) -> str:
-    """Guess why a file has one field too many or too few."""
-    if form.labelled and form.width + 1 == wanted:
-        return ' (--no-label reads rows without a label)'
-    if not form.labelled and form.width - 1 == wanted:
-        return ' (is there a label? then leave --no-label out)'
-    return ''
-
-
-def split_rows(lines: Sequence[str], delimiter: str | None) -> list[list[str]]:
+def split_rows(lines: Sequence[str], delimiter: str | None) -> Fields:
     """Split lines into their fields; a line with bad quotes is one field."""
     rows = []
     for line in lines:
@@ -207,7 +171,7 @@ def split_rows(lines: Sequence[str], delimiter: str | None) -> list[list[str]]:
     return rows
 
 
-def usual_width(rows: Sequence[Sequence[str]]) -> int:
+def usual_width(rows: Fields) -> int:
     """Return the number of fields that most rows have."""
     return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
 
@@ -243,7 +207,7 @@ def choose_delimiter(lines: Sequence[str], delimiter: str | None = 'auto',
     return answer
 
 
-def rate(rows: Sequence[Sequence[str]], decimal: str) -> tuple[float, float]:
+def rate(rows: Fields, decimal: str) -> tuple[float, float]:
     """Return the share of rows of the usual width, and the share of their fields that are numbers.
 
     A number with a sign, or with separators between thousands, counts half.
@@ -261,17 +225,17 @@ def rate(rows: Sequence[Sequence[str]], decimal: str) -> tuple[float, float]:
     return round(sum(len(row) == width for row in rows) / len(rows), 1), numbers / max(1, len(fields))
 
 
-def decide_header(rows: Sequence[Sequence[str]], decimal: str, known: Collection[str] = (),
-                  before: bool | None = None) -> tuple[bool, str | None]:
-    """Tell whether the first row holds the names of the columns: (answer, why that is in doubt or None).
-
-    known : names that columns have, such as that of the label. before : the answer for the rows of the training.
-    """
+def decide_header(rows: Fields, decimal: str, options: RowOptions) -> tuple[bool, str | None]:
+    """Tell whether the first row holds the names of the columns: (answer, why that is in doubt or None)."""
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    numbers = [is_number(field, decimal) for field in first]
+    label, before = options.label_column, options.trained.header if options.trained else None
+    if options.labelled and names_label(first, below, label, decimal):
+        return True, None
+    known = options.names or ((label,) if isinstance(label, str) else ())
     names = {name for name in known if not is_number(name, decimal)}
     if names and names <= set(first):
         return True, None
-    numbers = [is_number(field, decimal) for field in first]
     if before is not None and before is not any(numbers):
         return before, None
     if not below:
@@ -284,10 +248,18 @@ def decide_header(rows: Sequence[Sequence[str]], decimal: str, known: Collection
         if before is not None:
             return before, None
         return False, 'no column tells whether the first line holds names'
+    doubt = None
     if abs(for_names - for_row) < CLOSE * (for_names + for_row):
-        return for_names > for_row, (f'{for_names:.2g} columns speak for names in the first line, {for_row:.2g} '
-                                     'against them')
-    return for_names > for_row, None
+        doubt = f'{for_names:.2g} columns speak for names in the first line, {for_row:.2g} against them'
+    return for_names > for_row, doubt
+
+
+def names_label(first: Sequence[str], below: Fields, label: str | int | None, decimal: str) -> bool:
+    """Tell whether a label that is given by its position is a text above numbers alone, so that it must be a name."""
+    if not re.fullmatch(r'-?\d+', str(label)) or not -len(first) <= int(str(label)) < len(first) or not below:
+        return False
+    name, *labels = (row[int(str(label))] for row in (first, *below))
+    return not is_missing(name) and not is_number(name, decimal) and all(is_number(text, decimal) for text in labels)
 
 
 def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]:
@@ -315,7 +287,7 @@ def shape_of(text: str) -> str:
     return re.sub(r'\d+', '9', text)
 
 
-def are_counted(first: Sequence[str], below: Sequence[Sequence[str]], decimal: str) -> bool:
+def are_counted(first: Sequence[str], below: Fields, decimal: str) -> bool:
     """Tell whether the first row holds names that are numbers which rise evenly, above other numbers.
 
     Few such numbers can be a row by chance, but not above fractions, or beside a text above numbers.

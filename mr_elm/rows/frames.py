@@ -14,7 +14,7 @@ from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import hold_integers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN
-from mr_elm.rows.text import find_repeated
+from mr_elm.rows.text import demand_distinct
 from mr_elm.typing import Floats
 
 NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
@@ -75,17 +75,11 @@ def read_columns(X: Any) -> Frame:
     """Read a data frame column by column, as pandas and polars offer them."""
     labels = list(X.columns)
     names = tuple(map(str, labels))
-    demand_distinct(names)
+    demand_distinct('X', names)
     columns = tuple(read_values(X[label], name) for label, name in zip(labels, names, strict=True))
     categorical = frozenset(name for label, name in zip(labels, names, strict=True)
                             if str(X[label].dtype).startswith(CATEGORIES))
     return Frame(names, Table(columns, len(X)), categorical)
-
-
-def demand_distinct(names: Sequence[str]) -> None:
-    """Raise ValueError when two columns have the same name."""
-    if repeated := find_repeated(names):
-        raise ValueError(f'X: expected columns of different names, {repeated[1]} are named {write_value(repeated[0])}')
 
 
 def read_values(series: Any, name: str) -> Values:

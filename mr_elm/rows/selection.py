@@ -5,7 +5,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import find_repeated
+from mr_elm.rows.text import demand_distinct, find_repeated
 
 SHOWN = 50  # names in a message
 
@@ -81,7 +81,8 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
         decided |= {'names': tuple(names[j] for j in features), 'label_name': names[labels[0]] if labels else None,
                     'weight_name': None if weight is None else names[weight],
                     'target_names': tuple(names[j] for j in decided['targets']) or None}
-        demand_distinct(header, decided['names'])
+        demand_distinct(header.path, decided['names'], ': give each another name, or leave all but one out with --drop '
+                        'and their positions')
     chosen = set(features)
     return decided | {'positions': tuple(features), 'dropped': tuple(header.call(j) for j in free if j not in chosen)}
 
@@ -177,23 +178,16 @@ def order_features(header: Header, features: Sequence[int], names: Sequence[str]
     return [found[name] for name in names]
 
 
-def check_width(path: str, found: int, options: RowOptions, hint: str = '') -> None:
-    """Raise DataFormatError when rows have another number of features than they must. hint : why that may be."""
-    wanted = expected_width(options)
-    if wanted not in (None, found):
-        raise DataFormatError(f'{path}: expected rows of {wanted} features, found rows of {found}{hint}')
-
-
-def expected_width(options: RowOptions) -> int | None:
-    """Return how many columns must be features, None where any number will do."""
-    if options.encoding is not None:
-        return len(options.encoding.columns)
-    return None if options.table else options.n_features
-
-
-def demand_distinct(header: Header, names: Sequence[str] | None) -> None:
-    """Raise DataFormatError when two features have the same name."""
-    if repeated := find_repeated(names or ()):
-        name, count = repeated
-        raise DataFormatError(f'{header.path}: expected columns of different names, {count} are named {name!r}: '
-                              'give each another name, or leave all but one out with --drop and their positions')
+def check_width(path: str, form: RowOptions, options: RowOptions) -> None:
+    """Raise DataFormatError when rows have another number of features than they must."""
+    wanted = options.n_features
+    if options.table:
+        wanted = None if options.encoding is None else len(options.encoding.columns)
+    if wanted in (None, form.width):
+        return
+    hint = ''
+    if form.labelled and form.width + 1 == wanted:
+        hint = ' (--no-label reads rows without a label)'
+    elif not form.labelled and form.width - 1 == wanted:
+        hint = ' (is there a label? then leave --no-label out)'
+    raise DataFormatError(f'{path}: expected rows of {wanted} features, found rows of {form.width}{hint}')

@@ -1,10 +1,12 @@
 """Read and quote pieces of text, the same for all readers of rows."""
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
+
+from mr_elm.errors import DataFormatError
 
 LINE_END = ord('\n')
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
@@ -41,6 +43,14 @@ def quote(text: str, limit: int = 40) -> str:
 def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:
     """Return the first name that occurs more than once, and how often; None where there is none."""
     return next(((name, count) for name, count in Counter(names).items() if count > 1), None)
+
+
+def demand_distinct(place: str, names: Sequence[str], cure: str = '') -> None:
+    """Raise DataFormatError, a ValueError, when two columns have the same name. cure : what to do, with a colon before.
+    """
+    if repeated := find_repeated(names):
+        raise DataFormatError(f'{place}: expected columns of different names, {repeated[1]} are named '
+                              f'{repeated[0]!r}{cure}')
 
 
 def find_line_ends(text: bytes | memoryview) -> np.ndarray:

@@ -13,11 +13,11 @@ from typing import Any
 from mr_elm.engines.spark.session import STAGING, runs_here
 from mr_elm.engines.spark.task import FACTS, describe_partition, write_batches
 from mr_elm.passes.work import ROOT, new_staging
-from mr_elm.rows.frames import demand_distinct
 from mr_elm.rows.inputs import InputFile, InputPlan, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN
 from mr_elm.rows.storage import is_local, store_of
+from mr_elm.rows.text import demand_distinct
 
 NUMBER, TEXT, ARRAY, VECTOR = 'numbers', 'text', 'arrays of numbers', 'vectors'
 
@@ -26,7 +26,7 @@ def demand_session(df: Any) -> None:
     """Raise TypeError or ValueError when there is no DataFrame of a session in this process."""
     if not hasattr(df, 'sparkSession'):
         raise TypeError(f'df: expected a DataFrame of pyspark, found {type(df).__name__}')
-    demand_distinct(df.columns)
+    demand_distinct('X', df.columns)
 
 
 def demand_columns(df: Any, names: Iterable[str]) -> None:
