@@ -23,7 +23,7 @@ from mr_elm.errors import DataFormatError, ModelFormatError, one_line
 from mr_elm.model_base import Model
 from mr_elm.models import HiddenNodeModel, NodeModel
 from mr_elm.rows.blocks import Block, widen
-from mr_elm.rows.labels import find_labels, join_columns
+from mr_elm.rows.labels import find_labels, mark_labels
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.esvm import find_mean
 from mr_elm.solvers.ridge.regularized import factor_ridge
@@ -132,10 +132,11 @@ def find_sets(model: Model, block: Block) -> Floats:
 
 def mark_sets(model: Model, block: Block) -> tuple[list[str], Floats]:
     """Return the labels of a model and behind them others that rows have; (n, labels) with a 1 where a row has one."""
-    found, holds = find_labels(block.names, model.header.separator or '')
-    known = list(map(model.class_of, found))
-    labels = list(dict.fromkeys((*model.classes, *known)))
-    return labels, join_columns(holds, list(map(labels.index, known)), len(labels))[block.codes]
+    separator = model.header.separator or ''
+    known = {label: model.class_of(label) for label in find_labels(block.names, separator)[0]}
+    labels = list(dict.fromkeys((*model.classes, *known.values())))
+    index = {label: labels.index(name) for label, name in known.items()}
+    return labels, mark_labels(block.names, separator, index, len(labels))[block.codes]
 
 
 @dataclass(frozen=True)

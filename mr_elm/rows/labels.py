@@ -155,23 +155,14 @@ def find_labels(names: Sequence[str], separator: str) -> tuple[tuple[str, ...], 
 
     Returns (labels, (sets, labels) with a 1 where a set holds a label).
     """
-    sets = [split_label(name, separator) for name in names]
-    table = {label: k for k, label in enumerate(dict.fromkeys(label for labels in sets for label in labels))}
-    holds = np.zeros((len(sets), len(table)))
-    for row, labels in zip(holds, sets, strict=True):
-        row[[table[label] for label in labels]] = 1.0
-    return tuple(table), holds
+    labels = dict.fromkeys(label for name in names for label in split_label(name, separator))
+    index = {label: k for k, label in enumerate(labels)}
+    return tuple(labels), mark_labels(names, separator, index, len(labels))
 
 
 def mark_labels(names: Sequence[str], separator: str, index: Mapping[str, int], n_labels: int) -> Floats:
     """Return (sets, n_labels) with a 1 where a set holds a label. index : label -> its number; several may be one."""
-    labels, holds = find_labels(names, separator)
-    return join_columns(holds, [index[label] for label in labels], n_labels)
-
-
-def join_columns(holds: Floats, numbers: Sequence[int], n_labels: int) -> Floats:
-    """Return (sets, n_labels) with a 1 where a set holds a label. holds : of `find_labels`. numbers : of its labels."""
-    marks = np.zeros((len(holds), n_labels))
-    for number, column in zip(numbers, holds.T, strict=True):
-        marks[:, number] = np.maximum(marks[:, number], column)
+    marks = np.zeros((len(names), n_labels))
+    for row, name in zip(marks, names, strict=True):
+        row[[index[label] for label in split_label(name, separator)]] = 1.0
     return marks

@@ -92,9 +92,18 @@ def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
 
     Raises DataFormatError when a target is missing, is there twice, or is left out.
     """
-    if not options.targets or not options.labelled:
-        label = find_label(header, options)
-        return () if label is None else (label,)
+    if not options.labelled:
+        return ()
+    if not options.targets:
+        label = find_special(header, options.label_column, options.label_name, options.ignore_label)
+        if label is None:
+            return ()
+        if header.names is None or header.names[label] not in (options.names or ()):
+            return (label,)
+        if options.ignore_label:
+            return ()  # the model of an estimator knows no label's name
+        raise DataFormatError(f'{header.path}: expected a label, column {header.call(label)!r} is a feature of the '
+                              'model: name the label with --label-column')
     named = options.target_names is not None and header.names is not None
     wanted: Sequence[str | int] = options.target_names if named else options.targets  # type: ignore[assignment]
     if named and options.ignore_label:
@@ -107,19 +116,6 @@ def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
         raise DataFormatError(f'{header.path}: expected targets that are not in --drop, column '
                               f'{header.call(min(clash))!r} is in both')
     return tuple(found)
-
-
-def find_label(header: Header, options: RowOptions) -> int | None:
-    """Find the label, None where rows have none."""
-    if not options.labelled:
-        return None
-    label = find_special(header, options.label_column, options.label_name, options.ignore_label)
-    if label is None or not is_feature(header, label, options):
-        return label
-    if options.ignore_label:
-        return None
-    raise DataFormatError(f'{header.path}: expected a label, column {header.call(label)!r} is a feature of the model: '
-                          'name the label with --label-column')
 
 
 def find_special(header: Header, column: str | int | None, name: str | None, may_miss: bool) -> int | None:
@@ -136,11 +132,6 @@ def find_special(header: Header, column: str | int | None, name: str | None, may
     return header.locate(name)
 
 
-def is_feature(header: Header, position: int, options: RowOptions) -> bool:
-    """Tell whether a column has the name of a feature: the model of an estimator knows no label's name."""
-    return header.names is not None and header.names[position] in (options.names or ())
-
-
 def choose_features(header: Header, free: Sequence[int], options: RowOptions) -> list[int]:
     """Return which of the free columns the user wants as features, or a training had."""
     left_out = {header.locate(column) for column in options.drop or ()}
@@ -153,8 +144,7 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
     if options.drop is None and options.positions is not None and header.names is None:
         return [header.locate(j) for j in options.positions]
     if options.drop is None:
-        known = [column for column in options.dropped if is_known(header, column)]
-        left_out = {header.locate(column) for column in known}
+        left_out = {header.locate(column) for column in options.dropped if is_known(header, column)}
     return [j for j in free if j not in left_out]
 
 

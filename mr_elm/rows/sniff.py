@@ -44,7 +44,7 @@ def take_first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[
     size = blank_bytes = 0
     for i, chunk in enumerate(chunks):
         if not lines:
-            blank_bytes += count_blank(chunk, i == 0)
+            blank_bytes += count_blank(chunk)
         lines += [line for line in split_chunk(chunk, i == 0) if line.strip()]
         size += len(chunk)
         if len(lines) >= limit or size >= CHUNK and len(lines) >= ENOUGH:
@@ -52,12 +52,11 @@ def take_first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[
     return lines[:limit], blank_bytes
 
 
-def count_blank(chunk: bytes, first: bool) -> int:
-    """Count the bytes of the blank lines at the start of a chunk; a byte order mark at the very start is none."""
+def count_blank(chunk: bytes) -> int:
+    """Count the bytes of the blank lines at the start of a chunk, a byte order mark included."""
     text = chunk.decode('latin-1')
-    mark = BYTE_ORDER_MARK if first and text.startswith(BYTE_ORDER_MARK) else ''
-    begin = len(text) - len(text[len(mark):].lstrip())
-    return text.rfind('\n', 0, begin) + 1
+    rest = text.removeprefix(BYTE_ORDER_MARK).lstrip()
+    return text.rfind('\n', 0, len(text) - len(rest)) + 1
 
 
 def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0) -> RowOptions:
