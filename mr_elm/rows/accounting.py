@@ -104,20 +104,16 @@ class Accounts:
 
     def _demand_whole_files(self) -> None:
         """Raise AccountingError unless the splits that tasks read follow one another and make up every file."""
-        ends = [0] * len(self.plan.files)
+        ends, lines = [0] * len(self.plan.files), [0] * len(self.plan.files)
         for (number, start), counts in sorted(self.counts.items()):
             self._demand_meeting(number, ends[number], start)
             ends[number] += counts['length']
+            lines[number] += counts['lines']
         for number, file in enumerate(self.plan.files):
             self._demand_meeting(number, ends[number], file.size)
-            self._demand_rows(number, file.n_rows)
-
-    def _demand_rows(self, number: int, n_rows: int | None) -> None:
-        """Raise AccountingError unless tasks read as many rows of a file as it says that it has."""
-        found = sum(counts['lines'] for (file, _), counts in self.counts.items() if file == number)
-        if n_rows not in (None, found):
-            raise AccountingError(f'{self.plan.files[number].path}: the file says that it has {n_rows:,} rows, tasks '
-                                  f'read {found:,}: it is damaged, or rows were lost')
+            if file.n_rows not in (None, lines[number]):
+                raise AccountingError(f'{file.path}: the file says that it has {file.n_rows:,} rows, tasks read '
+                                      f'{lines[number]:,}: it is damaged, or rows were lost')
 
     def _demand_meeting(self, number: int, end: int, start: int) -> None:
         if end != start:

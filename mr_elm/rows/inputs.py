@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -132,17 +132,14 @@ class InputPlan:
 
     def to_record(self) -> dict:
         """Return the whole plan as a dictionary that JSON can hold; `from_record` undoes it."""
-        files = [{**vars(file), 'format': file.format.to_json()} for file in self.files]
-        return {'files': files, 'pack': self.pack, 'manifest': self.manifest, 'max_categories': self.max_categories,
-                'encoding': self.encoding and self.encoding.to_json()}
+        return asdict(self)
 
     @classmethod
     def from_record(cls, record: dict) -> 'InputPlan':
         """Make a plan of what `to_record` returned."""
         files = [InputFile(**{**file, 'format': RowOptions.from_json(file['format'])}) for file in record['files']]
-        encoding = record.get('encoding')
-        return cls(files, record['pack'], record['manifest'], encoding and Encoding.from_json(encoding),
-                   record.get('max_categories', MAX_CATEGORIES))
+        encoding = record['encoding'] and Encoding.from_json(record['encoding'])
+        return cls(**{**record, 'files': files, 'encoding': encoding})
 
     def with_width(self, n_features: int) -> 'InputPlan':
         """Fix the width of sparse rows; others have theirs."""
