@@ -23,6 +23,14 @@ from mr_elm.typing import Floats
 
 NUMBER, CATEGORY, LISTS = 'number', 'category', 'lists'
 MAX_ITEMS = 100_000  # of a list; larger sizes are damage, and each item has a name
+TYPES = {  # kind of a column -> how pyarrow.types asks for the types of its values
+    NUMBER: ('is_integer', 'is_floating', 'is_decimal', 'is_boolean', 'is_null'),
+    CATEGORY: ('is_dictionary', 'is_string', 'is_large_string', 'is_string_view'),
+    'time': ('is_temporal',),
+    'struct': ('is_struct',),
+    'list': ('is_list', 'is_large_list'),
+    'binary': ('is_binary', 'is_large_binary', 'is_fixed_size_binary'),
+}
 EMPTY_FOLDER = '__HIVE_DEFAULT_PARTITION__'
 CURES = {
     CATEGORY: '--encode auto makes categories of text',
@@ -41,16 +49,15 @@ class ArrowSchema:
     """
 
     def __init__(self, schema: Any, name: str, folders: Sequence[tuple[str, str]] = ()) -> None:
-        self.schema, self.name = schema, name
+        self.name, arrow = name, import_module('pyarrow')
         with refuse_damage(name):
             self.names: list[str] = schema.names
         self.folders = {column: text for column, text in folders if column not in self.names}
         demand_distinct(name, self.names, ': give each another name')
-
-    @property
-    def columns(self) -> list[str]:
-        """List the columns: those of the file, then those of its folders."""
-        return [*self.names, *self.folders]
+        for column, text in self.folders.items():
+            schema = schema.append(arrow.field(column, arrow.float64() if is_number(text) else arrow.string()))
+        self.schema = schema
+        self.columns: list[str] = schema.names  # those of the file, then those of its folders
 
     @cached_property
     def index_columns(self) -> list[str]:
@@ -63,8 +70,6 @@ class ArrowSchema:
 
     def kind(self, column: str) -> str:
         """Return number, category or lists; or time, list, binary, struct or a type, which cannot be features."""
-        if column in self.folders:
-            return NUMBER if is_number(self.folders[column]) else CATEGORY
         return kind_of(self.schema.field(column).type)
 
     def describe(self, column: str) -> str:
@@ -101,17 +106,12 @@ class ArrowSchema:
 def kind_of(type: Any) -> str:
     """Return number, category, lists (of numbers, of one size), time, list, binary, struct, or the type's own name."""
     types, type = import_module('pyarrow').types, storage_of(type)
-    if (types.is_integer(type) or types.is_floating(type) or types.is_decimal(type) or types.is_boolean(type)
-            or types.is_null(type)):
-        return NUMBER
-    if types.is_dictionary(type) or types.is_string(type) or types.is_large_string(type) or types.is_string_view(type):
-        return CATEGORY
     if types.is_fixed_size_list(type) and type.list_size <= MAX_ITEMS and kind_of(type.value_type) == NUMBER:
         return LISTS
-    others = {'time': types.is_temporal(type), 'struct': types.is_struct(type),
-              'list': types.is_list(type) or types.is_large_list(type),
-              'binary': types.is_binary(type) or types.is_large_binary(type) or types.is_fixed_size_binary(type)}
-    return next((name for name, found in others.items() if found), str(type))
+    for kind, predicates in TYPES.items():
+        if any(getattr(types, predicate)(type) for predicate in predicates):
+            return kind
+    return str(type)
 
 
 def storage_of(type: Any) -> Any:
@@ -227,12 +227,14 @@ class BatchMaker:
 
     def convert(self, table: Any) -> Batch:
         """Convert the columns of a table, each of one piece."""
-        [batch] = table.to_batches() or [import_module('pyarrow').RecordBatch.from_pylist([], table.schema)]
-        arrays = {}
+        arrow, arrays = import_module('pyarrow'), {}
+        [batch] = table.to_batches() or [arrow.RecordBatch.from_pylist([], table.schema)]
         for column in self.columns:
             array = batch.column(column)
             arrays[column] = getattr(array, 'storage', array)  # without its extension type
-        arrays |= {column: repeat_text(text, batch.num_rows) for column, text in self.schema.folders.items()}
+        for column, text in self.schema.folders.items():
+            value = arrow.scalar(None if text == EMPTY_FOLDER else text, arrow.string())
+            arrays[column] = arrow.repeat(value, batch.num_rows).cast(self.schema.schema.field(column).type)
         values: dict[str, Values] = {}
         for column in self.features:
             values |= zip(self.schema.split(column), self.read_features(arrays[column], column), strict=True)
@@ -291,13 +293,3 @@ def to_text_column(array: Any) -> TextColumn:
         names.append('')
     codes = from_array(coded.indices, names.index('') if '' in names else None)
     return TextColumn(import_module('pyarrow').DictionaryArray.from_arrays(to_array(codes), to_texts(names)))
-
-
-def repeat_text(text: str, n_rows: int) -> Any:
-    """Make the column of a folder, whose value is the same in all rows."""
-    arrow = import_module('pyarrow')
-    if text == EMPTY_FOLDER:
-        return arrow.nulls(n_rows, arrow.float64())
-    if is_number(text):
-        return arrow.array([float(text)] * n_rows, arrow.float64())
-    return arrow.array([text] * n_rows, arrow.string())
