@@ -137,27 +137,28 @@ def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Fra
     y, sample_weight : the name of a column of the stream, or one value for each row of it. Raises ValueError.
     """
     reader, start = open_stream(X), 0
-    if missing := [name for name in (y, sample_weight) if isinstance(name, str) and name not in reader.schema.names]:
+    named = [name for name in (y, sample_weight) if isinstance(name, str)]
+    names = reader.schema.names
+    if missing := [name for name in named if name not in names]:
         raise ValueError(f'X: expected a column named {write_value(missing[0])}, its columns are '
-                         f'{", ".join(reader.schema.names[:SHOWN])}')
+                         f'{", ".join(names[:SHOWN])}')
     for batch in reader:
         if batch.num_rows:
-            rows = slice(start, start + batch.num_rows)
-            start = rows.stop
-            labels, weights = (take_column(batch, given, rows) for given in (y, sample_weight))
-            others = {name for name in (y, sample_weight) if isinstance(name, str)}
-            features = [name for name in batch.schema.names if name not in others]
-            table = import_module('pyarrow').Table.from_batches([batch.select(features)])
-            yield read_arrow(table), labels, weights
+            labels, weights = (take_column(batch, given, start) for given in (y, sample_weight))
+            start += batch.num_rows
+            features = batch.select([name for name in names if name not in named])
+            yield read_arrow(import_module('pyarrow').Table.from_batches([features])), labels, weights
     for values in (y, sample_weight):
         if values is not None and not isinstance(values, str) and len(values) != start:
             raise ValueError(f'y: expected {start} values, one for each row of X, found {len(values)}')
 
 
-def take_column(batch: Any, given: Any, rows: slice) -> Any:
-    """Return the values of a batch in a column that has a name, or those of its rows."""
+def take_column(batch: Any, given: Any, start: int) -> Any:
+    """Return the values of a batch in a column that has a name, or those of its rows. start : its first row."""
+    if given is None:
+        return None
     if not isinstance(given, str):
-        return given if given is None else given[rows]
+        return given[start:start + batch.num_rows]
     values = batch.column(given).to_pylist()
     if None in values:
         raise ValueError(f'X: expected a value in each row of column {write_value(given)}, found a missing one')
