@@ -274,8 +274,6 @@ def add_runner_options(parser: Parser) -> None:
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
     add_debug_option(group)
-    group.add_argument('--trace', metavar='FILE', help=AdvancedHelp(
-        'append one line to this file for each job: a JSON object with its seconds and bytes'))
 
 
 def add_quiet_option(parser: Any) -> None:
@@ -323,7 +321,7 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
     known = {} if args.runner != 'local' else {
         'jobs': args.jobs, 'small': args.small, 'memory': getattr(args, 'memory', None)}
     return make_engine(args.runner, passed, reporter, python=args.python, bundle=args.bundle, output=output,
-                       resume=output is not None and args.resume, trace=args.trace, **known)
+                       resume=output is not None and args.resume, **known)
 
 
 def add_options(parser: Parser, kind: type, only: Container[str] | None = None) -> None:

@@ -3,7 +3,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mr_elm.engines.progress import Reporter
 from mr_elm.passes.finished import Finished
@@ -25,7 +25,6 @@ class Engine:
     python : the Python of the nodes, with numpy and scipy; None for `python3`, or for this one on the local cluster.
     bundle : archive with Python's environment and the code for the nodes, from `make_bundle`; or None.
     output : what the command makes, for the record of an unfinished run; resume : go on with that one.
-    trace : a file of this machine to write down what each job took, or None.
     """
 
     name: ClassVar[str]  # as users know it
@@ -41,7 +40,6 @@ class Engine:
     bundle: str | None = None
     output: str | None = None
     resume: bool = False
-    trace: str | None = None
 
     def __enter__(self) -> 'Engine':
         return self
@@ -152,10 +150,6 @@ class Engine:
         with self.output_arguments(folder):
             yield f'{folder}/_attempts'
             store_of(folder).remove(f'{folder}/_attempts')
-
-    def task_times(self, running: Any) -> dict[str, object]:
-        """Return what is known of the tasks of a job that has ended, see `trace.account`."""
-        return {}
 
 
 def pairs_of(arguments: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,6 @@ from mr_elm.engines.mrjob_private import protect_words
 from mr_elm.engines.mrjob_runner import place_files, plan_tasks, task_environment
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
-from mr_elm.engines.trace import trace_job
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.finished import map_input_records
@@ -51,8 +50,7 @@ class Cluster(Remote):
             target = ['--output-dir', output] if output else []
             job = self.make_job(job_class, plan, [*target, *arguments], folder)
             with self.make_runner(job) as running:
-                with (self.reporter.stage(stage, plan.size), self.follow(stage),
-                      trace_job(self, running, stage, plan.size)):
+                with self.reporter.stage(stage, plan.size), self.follow(stage):
                     self.run(running, job_class)
                 yield running
 

@@ -3,10 +3,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -26,7 +25,6 @@ from mr_elm.engines.tasks import (
     run_reduce,
     sort_pairs,
 )
-from mr_elm.engines.trace import account, trace_job
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
@@ -56,7 +54,7 @@ class Reduced(Finished):
 
 @dataclass
 class Job:
-    """Run the tasks of a job, and keep account of them.
+    """Run the tasks of a job.
 
     stage : made with the options of the job, `words`. tasks : the splits of each map task.
     folder, output : where map tasks and reduce tasks write. progress : hears how far the tasks are.
@@ -68,27 +66,20 @@ class Job:
     folder: str
     output: str
     progress: Stage
-    times: list[tuple[str, float, float, int]] = field(default_factory=list)  # kind, begin, end, bytes of each task
 
     def run_in_memory(self) -> Finished:
         """Run the tasks in this process; the one reduce task runs while the driver reads its pairs."""
         pairs: list[Pair] = []
         for number, splits in enumerate(self.tasks):
             with self.name_errors(name_task('map', number, splits)):
-                begin, first = time.time(), len(pairs)
                 pairs += map(carry, run_map(self.stage, splits, self.progress))
-                self.times.append(('map', begin, time.time(), sum(map(measure_pair, pairs[first:]))))
         return Reduced(type(self.stage), self.output, read_pairs=lambda: self.reduce(pairs))
 
     def reduce(self, pairs: list[Pair]) -> Iterator[Pair]:
         """Yield the pairs of the reduce task."""
-        begin, size = time.time(), 0
         self.progress.begin_reduce(sum(map(measure_pair, pairs)))
         with self.name_errors(name_task('reduce', 0)):
-            for pair in map(carry, run_reduce(self.stage, sort_pairs(pairs), self.progress)):
-                size += measure_pair(pair)
-                yield pair
-        self.times.append(('reduce', begin, time.time(), size))
+            yield from map(carry, run_reduce(self.stage, sort_pairs(pairs), self.progress))
 
     def run_in_files(self, pool: Pool | None, n_processes: int) -> Finished:
         """Run the tasks in a pool, or in this process: they write files."""
@@ -99,28 +90,24 @@ class Job:
             self.run_all(pool, n_processes, 'map', self.tasks, parts)
             return finished
         paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
-        answers = self.run_all(pool, n_processes, 'map', self.tasks, paths)
+        indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths)
         self.progress.begin_reduce(sum(map(os.path.getsize, paths)))
-        indexes = [answer['done'] for answer in answers]
         self.run_all(pool, n_processes, 'reduce', plan_reduces(zip(paths, indexes, strict=True),
                                                                REDUCES * n_processes), parts)
         return finished
 
     def run_all(self, pool: Pool | None, n_processes: int, kind: str, work: list,
-                paths: list[str]) -> list[dict[str, Any]]:
-        """Run all map tasks, or all reduce tasks: their answers, see `pool.perform`. None : in this process."""
+                paths: list[str]) -> list[Any]:
+        """Run all map tasks, or all reduce tasks: what they return. None : in this process."""
         stage = [*name_stage(type(self.stage)), self.words]
         requests = [{'task': name_task(kind, number, part if kind == 'map' else ()), 'stage': stage, 'kind': kind,
                      'work': part, 'path': path} for number, (part, path) in enumerate(zip(work, paths, strict=False))]
         if pool is None:
-            answers = list(map(self.perform, requests))
-        else:
-            with self.name_errors():
-                answers = pool.run_all(requests, n_processes, self.progress)
-        self.times += [(kind, *answer['times']) for answer in answers]
-        return answers
+            return list(map(self.perform, requests))
+        with self.name_errors():
+            return pool.run_all(requests, n_processes, self.progress)
 
-    def perform(self, request: dict[str, Any]) -> dict[str, Any]:
+    def perform(self, request: dict[str, Any]) -> Any:
         """Run a task in this process."""
         with self.name_errors(request['task']):
             return perform(self.stage, request, self.progress)
@@ -172,22 +159,14 @@ class Local(LocalCopies):
             tasks = plan_splits(plan, plan.n_tasks or self.wanted_maps or n_processes)
             with self.reporter.stage(stage, plan.size, None, plan.n_rows) as progress:
                 job = Job(job_stage, words, tasks, folder, output, progress)
-                with trace_job(self, job, stage, plan.size):
-                    if n_processes > 1 or not self.small:
-                        finished = job.run_in_files(self.pool, n_processes)
-                    elif kept or is_map_only(job_stage):
-                        finished = job.run_in_files(None, 1)
-                    else:
-                        finished = job.run_in_memory()
-                    demand_unchanged(plan)
-                    yield finished
-
-    def task_times(self, running: Job) -> dict[str, object]:
-        """Put together what is known of the tasks of a job."""
-        maps, reduces = ([times[1:] for times in running.times if times[0] == kind] for kind in ('map', 'reduce'))
-        mapped, reduced = sum(times[2] for times in maps), sum(times[2] for times in reduces)
-        return account([times[:2] for times in maps], [times[:2] for times in reduces], mapped if reduces else 0,
-                       reduced if reduces else mapped)
+                if n_processes > 1 or not self.small:
+                    finished = job.run_in_files(self.pool, n_processes)
+                elif kept or is_map_only(job_stage):
+                    finished = job.run_in_files(None, 1)
+                else:
+                    finished = job.run_in_memory()
+                demand_unchanged(plan)
+                yield finished
 
     def count_processes(self, plan: InputPlan, stage: Any) -> int:
         """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""

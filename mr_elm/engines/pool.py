@@ -52,8 +52,8 @@ class Worker:
             [sys.executable, '-m', 'mr_elm.engines.pool', os.getcwd()], cwd=folder, env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
-    def run(self, request: dict[str, Any], listener: Listener) -> dict[str, Any]:
-        """Run a task; returns its answer, see `serve`. Raises TaskError."""
+    def run(self, request: dict[str, Any], listener: Listener) -> Any:
+        """Run a task; returns what it returns. Raises TaskError."""
         assert self.process.stdin is not None and self.process.stdout is not None
         try:
             self.process.stdin.write(json.dumps(request).encode() + b'\n')
@@ -69,7 +69,7 @@ class Worker:
             if 'error' in answer:
                 raise TaskError(answer['error'])
             if 'done' in answer:
-                return answer
+                return answer['done']
         raise TaskError(describe_end(self.process.wait()))
 
     def kill(self) -> None:
@@ -99,8 +99,8 @@ class Pool:
         self.workers: set[Worker] = set()
         self.ended = False
 
-    def run_all(self, requests: list[dict[str, Any]], n: int, listener: Listener) -> list[dict[str, Any]]:
-        """Run tasks, at most n at once: their answers. The first one that fails ends all others. Raises TaskError."""
+    def run_all(self, requests: list[dict[str, Any]], n: int, listener: Listener) -> list[Any]:
+        """Run tasks, at most n at once: what they return. The first that fails ends all others. Raises TaskError."""
         self.ended = False
         threads = ThreadPoolExecutor(min(n, len(requests)) or 1)
         try:
@@ -117,7 +117,7 @@ class Pool:
         finally:
             threads.shutdown()
 
-    def run(self, request: dict[str, Any], listener: Listener) -> dict[str, Any]:
+    def run(self, request: dict[str, Any], listener: Listener) -> Any:
         """Run a task in a process that is idle, or in a new one. Raises TaskError, which names the task."""
         with self.lock:
             if self.ended:
@@ -125,7 +125,7 @@ class Pool:
             worker = self.idle.pop() if self.idle else Worker(self.folder.name)
             self.workers.add(worker)
         try:
-            answer = worker.run(request, listener)
+            return worker.run(request, listener)
         except TaskError as error:
             raise TaskError(f'{error} ({request["task"]})') from None
         finally:
@@ -134,7 +134,6 @@ class Pool:
                     self.idle.append(worker)
                 else:
                     self.workers.discard(worker)
-        return answer
 
     def end(self) -> None:
         """Kill all processes, whatever they do, and begin no task of the running job."""
@@ -173,15 +172,12 @@ class Reports(Listener):
         return counts
 
 
-def perform(stage: Any, request: dict[str, Any], listener: Listener) -> dict[str, Any]:
-    """Run a task of a stage.
+def perform(stage: Any, request: dict[str, Any], listener: Listener) -> Any:
+    """Run a task of a stage; returns what it returns.
 
     request : kind, map or reduce; work, the splits or the runs; path of the output.
-    Returns done, what the task has returned; times, when it began and ended, and the bytes that it wrote.
     """
-    begin = time.time()
-    done = WORK[request['kind']](stage, request['work'], request['path'], listener)
-    return {'done': done, 'times': (begin, time.time(), os.path.getsize(request['path']))}
+    return WORK[request['kind']](stage, request['work'], request['path'], listener)
 
 
 @lru_cache(maxsize=1)
@@ -200,7 +196,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         reports = Reports(write)
         try:
             module, name, words = request['stage']
-            answer = perform(make_stage(module, name, *words), request, reports)
+            answer = {'done': perform(make_stage(module, name, *words), request, reports)}
         except BaseException as error:
             if not isinstance(error, Exception):
                 traceback.print_exc()

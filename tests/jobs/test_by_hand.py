@@ -153,7 +153,7 @@ def test_no_input_is_overwritten_by_the_files_of_a_script(elm, folder):
         assert done.status == 1 and 'm.stats: the training writes files whose names begin with m.' in done.err
 
 
-@pytest.mark.parametrize('more', [['--trace', 't'], ['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])
+@pytest.mark.parametrize('more', [['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])
 def test_options_of_a_whole_training_have_no_script(elm, folder, more):
     done = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script', *more)
     assert done.status == 1 and f'{more[0]}: cannot be used with --script' in done.err

@@ -8,6 +8,8 @@ from reference.files import LOCAL
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
+from mr_elm.engines.here import Inline, Local
+from mr_elm.engines.replay import noun_of
 from mr_elm.features import single
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.inputs import plan_blocks
@@ -27,20 +29,24 @@ def table(rng):
 
 
 @pytest.fixture
-def fit(elm, tmp_path, model_of):
-    """Train, quietly unless something is to be said: (header, arrays), and the path as `fit.path`."""
+def fit(elm, tmp_path, model_of, monkeypatch):
+    """Train, quietly unless something is to be said: (header, arrays), the path as `fit.path`, jobs as `fit.stages`."""
+    run_job = Inline.run_job
+
+    def note(engine, job_class, *arguments):
+        train.stages.append(noun_of(job_class))
+        return run_job(engine, job_class, *arguments)
+    monkeypatch.setattr(Local, 'run_job', note)
+
     def train(path, *options, said=''):
+        train.stages = []
         train.path = tmp_path / f'kelm-{len(list(tmp_path.iterdir()))}.npz'
-        done = elm('train', 'mr-kelm', path, '--model', train.path, '--trace', f'{train.path}.trace', '-q', *options)
+        done = elm('train', 'mr-kelm', path, '--model', train.path, '-q', *options)
         assert (done.status, done.out) == (0, ''), done.err
         assert said in done.err if said else done.err == ''
         return model_of(train.path)
+    train.stages = []
     return train
-
-
-def stages_of(path):
-    """List the stages of the training that wrote a model."""
-    return [json.loads(line)['stage'] for line in path.with_name(f'{path.name}.trace').read_text().splitlines()]
 
 
 def scaled(X, arrays):
@@ -120,12 +126,12 @@ def test_a_task_that_cannot_keep_its_columns_gives_the_same_bits(fit, packed, mo
 def test_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, packed, maps, kernel, emit):
     options = (*kernel, '--C', C, '--emit', emit)
     header, arrays = fit(packed, *options)
-    assert 'columns' not in stages_of(fit.path)
+    assert 'columns' not in fit.stages
     for more in ((), maps(3)):
         beyond, others = fit(packed, *options, *more, '--memory', 0.03)  # 0.0288 MB are Omega's, 0.0019 the rows'
         demand_same_bits(arrays, others)
         assert beyond['parameters'] == header['parameters']
-        assert ('columns' in stages_of(fit.path)) == (emit != 'rows')
+        assert ('columns' in fit.stages) == (emit != 'rows')
 
 
 def test_the_last_passes_of_many_rows_are_of_float32(fit, packed, maps, monkeypatch):

@@ -17,7 +17,6 @@ from mrjob.hadoop import HadoopJobRunner
 
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.hadoop.failures import explain_step
-from mr_elm.engines.hadoop.history import read_task_times
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import Yarn
 from mr_elm.engines.mrjob_private import last_step, options_of, runner_arguments
@@ -56,10 +55,6 @@ class Hadoop(Cluster):
     def explain(self, error: Exception, running: Any) -> str | None:
         """Ask the history server for the log of a task that failed."""
         return explain_step(error, last_step(running))
-
-    def task_times(self, running: Any) -> dict[str, object]:
-        """Ask the history server for begin and end of the tasks."""
-        return read_task_times(last_step(running)['job_id'])
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Let mrjob copy its files into the folder of the run."""

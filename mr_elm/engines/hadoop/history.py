@@ -5,8 +5,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from mr_elm.engines.hadoop.yarn import get_json, read_counters, wait_for_json
-from mr_elm.engines.trace import account
+from mr_elm.engines.hadoop.yarn import get_json
 from mr_elm.rows.hdfs import find_home, read_configuration
 
 TIMEOUT = 10
@@ -16,16 +15,6 @@ def history_address() -> str | None:
     """Return host:port of the history server, as Hadoop's configuration names it, or None."""
     home = find_home()
     return None if home is None else read_configuration(home).get('mapreduce.jobhistory.webapp.address')
-
-
-def read_task_times(job: str) -> dict[str, object]:
-    """Return what is known of the tasks of a job, see `trace.account`. Raises OSError when the server does not know."""
-    base = f'http://{history_address()}/ws/v1/history/mapreduce/jobs/{job}'
-    tasks = wait_for_json(f'{base}/tasks')['tasks']['task']
-    counters = wait_for_json(f'{base}/counters', read_counters)
-    maps, reduces = ([(task['startTime'] / 1000, task['finishTime'] / 1000) for task in tasks if task['type'] == kind]
-                     for kind in ('MAP', 'REDUCE'))
-    return account(maps, reduces, counters.get('REDUCE_SHUFFLE_BYTES', 0), counters.get('HDFS_BYTES_WRITTEN', 0))
 
 
 def find_failed_attempt(history: str, job: str) -> dict[str, Any] | None:

@@ -5,7 +5,6 @@ starts Java once a job, and gives tasks lines of text instead of planned splits.
 """
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -40,7 +39,6 @@ from mr_elm.engines.spark.session import (
     send_code,
 )
 from mr_elm.engines.spark.task import list_reports
-from mr_elm.engines.trace import account, trace_job
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.finished import Finished
@@ -164,10 +162,9 @@ class Spark(Engine):
             made = job_class(args=argv)
             target = made.options.output_dir or output
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
-            reports = '' if self.reporter.quiet and self.trace is None else self.reports_of(target, folder)
+            reports = '' if self.reporter.quiet else self.reports_of(target, folder)
             job = SparkJob(self.session, made, argv, splits, reports, self.frame, self.partitions)
-            with (self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage),
-                  trace_job(self, reports, stage, plan.size)):
+            with self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage):
                 try:
                     job.write(target, self.uri_of(target))
                 except Exception as error:
@@ -186,19 +183,6 @@ class Spark(Engine):
     def uri_of(self, folder: str) -> str:
         """Return how Spark names a folder."""
         return folder
-
-    def task_times(self, running: str) -> dict[str, object]:
-        """Put together what the tasks said of themselves. running : the folder of their reports."""
-        times: dict[str, list] = {'mapper': [], 'reducer': []}
-        sizes = {'mapper': 0, 'reducer': 0}
-        for path in list_reports(running):
-            with store_of(path).open(path) as stream:
-                kind, begin, end, size = json.load(stream)
-            times[kind].append((begin, end))
-            sizes[kind] += size
-        reduced = bool(times['reducer'])
-        return account(times['mapper'], times['reducer'], sizes['mapper'] if reduced else 0,
-                       sizes['reducer'] if reduced else sizes['mapper'])
 
 
 class LocalSpark(Spark, LocalCopies):
