@@ -22,7 +22,7 @@ def describe() -> dict[str, str]:
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
     machine = {'commit': read_commit(), 'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
                'processor': name_processor(), 'cores': str(os.cpu_count()), 'memory': f'{memory / 2**30:.0f} GiB',
-               'system': f'{platform.system()} {platform.release()}', 'Python': platform.python_version(),
+               'system': platform.platform(), 'Python': platform.python_version(),
                'BLAS': describe_blas(), 'mr_elm': version('mr_elm')}
     for name in PACKAGES:
         try:

@@ -49,6 +49,7 @@ BOUNDS = (0.01, 0.1, 1.0, 10.0, 100.0)  # C of the grid of five
 WIDTHS = (0.125, 0.25, 0.5, 1.0, 2.0)  # sigma, in sqrt(d)
 MORE_BOUNDS = tuple(10.0**power for power in range(-3, 5))  # of figures
 SIZES = (10, 20, 50, 100, 200, 500, 1000)  # nodes, of figures
+LOOKS = {'sparse ELM': 'o-', 'OELM': 's--', 'unified ELM': '^-'}
 NODES = ('sigmoid', 'sine', 'multiquadric', 'rbf')
 STEPS = 1_000_000  # at which Algorithm 1 and SVC stop: with a large C they need hours
 TRIALS = 3
@@ -301,10 +302,10 @@ def draw_method(axes: Any, method: str, rows: list[dict]) -> None:
     others, bounds = (sorted({place[axis] for place in places}) for axis in (0, 1))
     values = np.array([[fmean(places[value, C]) for C in bounds] for value in others])
     if len(bounds) > 1:
-        draw_cells(axes, values, bounds, others)
+        axes.figure.colorbar(draw_cells(axes, values, bounds, others), ax=axes, label='testing accuracy %')
         axes.set_ylabel(other)
         return
-    axes.semilogx(others, values[:, 0], 'o-', label=method)
+    axes.semilogx(others, values[:, 0], LOOKS[method], label=method)  # two curves may agree
     axes.set(xlabel='hidden nodes', ylabel='testing accuracy %')
     axes.legend()
 

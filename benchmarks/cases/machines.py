@@ -72,15 +72,15 @@ def predict(machine: Any, X: Floats, trial: int) -> None:
 
 
 def list_kernel_cases(bench: Bench, make: Callable[[float, float], Any], settings: tuple, most: int = 2000,
-                      pair: Callable = pair_fits, fewest: int = 0, fewer_than: float = float('inf')) -> Iterator[Case]:
+                      pair: Callable = pair_fits, fewer_than: float = float('inf')) -> Iterator[Case]:
     """List a case for each set and setting, beside SVC of the same gamma and C.
 
-    make : (gamma, C) -> our estimator. settings : (gamma in 1/d, C). pair : how both run. fewest, fewer_than : rows of
-    the sets that count.
+    make : (gamma, C) -> our estimator. settings : (gamma in 1/d, C). pair : how both run. fewer_than : rows of the sets
+    that count.
     """
     for name in choose_sets(bench):
         facts = DATA_SETS[name]
-        if not fewest <= facts.n_rows < fewer_than:
+        if facts.n_rows >= fewer_than:
             continue
         for scale, C in settings:
             gamma = scale / facts.n_features
