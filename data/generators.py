@@ -7,14 +7,11 @@ import contextlib
 import gzip
 import inspect
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from mr_elm.errors import DataFormatError
 
 Rows = tuple[np.ndarray, np.ndarray]  # (X, labels)
 Draw = Callable[[np.random.Generator, int], Rows]
@@ -150,25 +147,6 @@ def write_rows(blocks: Iterable[Rows], path: str | Path, overwrite: bool = False
     return n_rows
 
 
-def replicate(path: str | Path, times: int, out: str | Path, header: bool = False, overwrite: bool = False,
-              name: str | Path | None = None) -> int:
-    """Write the rows of a text file times over, for sizeup experiments, and return the number of lines.
-
-    header=True keeps the first line once. Either file is gzip when its name ends in .gz; name : that of out, where it
-    is written under another one first. A last line
-    without its newline gets one. Memory holds one chunk, whatever the file's length.
-    Raises FileExistsError when out exists and overwrite is false, DataFormatError for a damaged gzip file.
-    """
-    _demand_at_least('times', times, 1)
-    n_lines = 0
-    with write_whole(out, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(name or out)) as target:
-        for copy in range(times):
-            for chunk in _whole_lines(path, skip_first=header and copy > 0):
-                n_lines += chunk.count(b'\n')
-                target.write(chunk)
-    return n_lines
-
-
 @contextlib.contextmanager
 def write_whole(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     """Give a temporary path beside path, which takes its name when the block ends well and is removed otherwise.
@@ -260,19 +238,3 @@ def _open_bytes(path: str | Path, mode: str, compressed: bool) -> Iterator[Any]:
         # No name and no time in the header: the same rows give the same bytes.
         with gzip.GzipFile(filename='', fileobj=raw, mode=mode, mtime=0, compresslevel=6) as file:
             yield file
-
-
-def _whole_lines(path: str | Path, skip_first: bool) -> Iterator[bytes]:
-    """Yield the bytes of a file in chunks, the last ending in a newline."""
-    last = b'\n'
-    try:
-        with _open_bytes(path, 'rb', _is_gzip(path)) as file:
-            if skip_first:
-                file.readline()
-            while chunk := file.read(_CHUNK_BYTES):
-                last = chunk
-                yield chunk
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataFormatError(f'expected a whole gzip file, but {path} is damaged: {error}') from error
-    if not last.endswith(b'\n'):
-        yield b'\n'

@@ -24,7 +24,7 @@ COMMANDS = {
     'inspect': ('inspect', 'show what is in a model file'),
     'pack': ('data', 'store rows as binary blocks, which later jobs read faster'),
     'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
-    'generate': ('data', 'write rows of a random generator, or replicate a file'),
+    'generate': ('data', 'write rows of a random generator'),
 }
 GREETING = """mr-elm learns to label rows, or to predict a number, with extreme learning
 machines. It reads CSV, LIBSVM or packed rows, on this machine or on Hadoop.

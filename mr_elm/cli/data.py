@@ -1,6 +1,5 @@
 """mr-elm pack and generate: make data sets."""
 import argparse
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,7 +18,7 @@ from mr_elm.cli.options import (
     leave_if_elsewhere,
 )
 from mr_elm.cli.output import write_rejected
-from mr_elm.data.generators import GENERATORS, replicate, write_rows
+from mr_elm.data.generators import GENERATORS, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
 from mr_elm.engines.progress import Reporter
@@ -67,18 +66,20 @@ def options_like(args: argparse.Namespace, labelled: bool, numeric_labels: bool)
 
 
 def generate(argv: Sequence[str]) -> None:
-    """Write rows of a generator, or a file many times over."""
-    if argv[:1] == ['replicate']:
-        return generate_replicate(argv[1:])
+    """Write rows of a generator."""
     parser = Parser('generate', 'Write rows of a seeded generator as csv, label first, or as LIBSVM text when OUT ends '
-                    'in .libsvm. To copy a file many times: mr-elm generate replicate.', runs_jobs=False)
+                    'in .libsvm.', runs_jobs=False)
     parser.add_argument('kind', choices=tuple(GENERATORS), metavar='KIND', help=f'one of {", ".join(GENERATORS)}')
     parser.add_argument('--rows', type=int, required=True, metavar='N', help='number of rows')
     parser.add_argument('--features', type=int, default=20, metavar='D',
                         help='features of a row (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='seed of every random choice (default: %(default)s)')
     parser.add_argument('--classes', type=int, metavar='K', help='how many classes (blobs)')
-    add_target_options(parser)
+    parser.add_argument('-o', '--output', required=True, metavar='OUT',
+                        help='where to write the rows; a name in .libsvm means LIBSVM text')
+    parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
+    add_quiet_option(parser)
+    add_debug_option(parser)
     args, _ = parser.parse(argv)
     if args.classes is not None and args.kind != 'blobs':
         parser.error(f'--classes: only blobs have it, found {args.kind}')
@@ -87,28 +88,3 @@ def generate(argv: Sequence[str]) -> None:
     demand_free(args.output, args.overwrite)
     with write_file(args.output) as local:
         write_rows(Reporter(args.quiet).count(blocks, args.kind, args.rows), local, overwrite=True, name=args.output)
-
-
-def generate_replicate(argv: Sequence[str]) -> None:
-    """Copy the rows of a file many times."""
-    parser = Parser('generate replicate', 'Write the rows of a file many times, for sizeup experiments.',
-                    runs_jobs=False)
-    parser.add_argument('input', metavar='INPUT', help='a file of rows')
-    parser.add_argument('--times', type=int, required=True, metavar='M', help='how often to write the rows')
-    parser.add_argument('--header', action='store_true', help='the first line names the columns: write it once')
-    add_target_options(parser)
-    args, _ = parser.parse(argv)
-    if os.path.abspath(args.input) == os.path.abspath(args.output):
-        parser.error(f'-o: expected another file than the input, found {args.output}')
-    demand_free(args.output, args.overwrite)
-    with write_file(args.output) as local:
-        replicate(args.input, args.times, local, header=args.header, overwrite=True, name=args.output)
-
-
-def add_target_options(parser: Parser) -> None:
-    """Add where rows are written."""
-    parser.add_argument('-o', '--output', required=True, metavar='OUT',
-                        help='where to write the rows; a name in .libsvm means LIBSVM text')
-    parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
-    add_quiet_option(parser)
-    add_debug_option(parser)

@@ -44,8 +44,6 @@ EXAMPLES = {
     'generate': ('KIND --rows N -o OUT [options]', {
         'generate twonorm --rows 100000 --features 20 -o rows.csv': 'two classes',
         'generate blobs --rows 1000 --classes 5 -o rows.libsvm': 'five classes, as LIBSVM text'}),
-    'generate replicate': ('INPUT --times M -o OUT [options]', {
-        'generate replicate rows.csv --times 10 -o ten-times.csv': 'ten times the rows'}),
 }
 
 

@@ -69,19 +69,15 @@ def test_what_is_not_a_model_is_named(elm, rows, write, tmp_path, command, conte
     assert (done.status, done.out) == (1, '') and str(model) in done.err and done.err.count('\n') == 1
 
 
-def test_generate_replicate_and_train(elm, trained, tmp_path):
-    base, many = tmp_path / 'base.csv', tmp_path / 'many.csv'
+def test_generate_and_train(elm, trained, tmp_path):
+    base = tmp_path / 'base.csv'
     assert elm('generate', 'blobs', '--rows', 50, '--features', 3, '--classes', 4, '-o', base) == (0, '', '')
-    assert elm('generate', 'replicate', base, '--times', 3, '-o', many) == (0, '', '')
-    assert many.read_text() == base.read_text() * 3
-    header, _ = trained(many)
-    assert (header['n_rows_used'], header['n_features'], len(header['classes'])) == (150, 3, 4)
+    header, _ = trained(base)
+    assert (header['n_rows_used'], header['n_features'], len(header['classes'])) == (50, 3, 4)
 
 
 def test_generate_and_pack_do_not_replace_files(elm, rows, write, tmp_path):
     old = write('old', 'old')
     assert elm('generate', 'ndc', '--rows', 5, '-o', old).status == 1
-    assert elm('generate', 'replicate', rows, '--times', 2, '-o', old).status == 1
-    assert elm('generate', 'replicate', rows, '--times', 2, '-o', rows, '--overwrite').status == 2
     assert elm('pack', rows, '-o', old).status == 1
     assert old.read_text() == 'old' and rows.read_text() == GOOD

@@ -86,7 +86,7 @@ def test_a_value_may_look_like_an_option(elm, write, tmp_path, monkeypatch):
 METHOD_COMMANDS = [f'{command} {method}' for command in ('train', 'tune') for method in list_methods(command)]
 
 
-@pytest.mark.parametrize('command', [*COMMANDS, *METHOD_COMMANDS, 'generate replicate'])
+@pytest.mark.parametrize('command', [*COMMANDS, *METHOD_COMMANDS])
 def test_every_command_has_help(elm, command):
     for flag in ('--help', '-h'):
         done = elm(*command.split(), flag)

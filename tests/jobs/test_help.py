@@ -30,7 +30,7 @@ def help_of(elm, monkeypatch):
 
 
 @pytest.mark.parametrize('flag', ['--help', '--help-all'])
-@pytest.mark.parametrize('name', ['', *names(), 'generate replicate'])
+@pytest.mark.parametrize('name', ['', *names()])
 def test_help_fits_into_80_columns_and_shows_an_example(name, flag, help_of):
     lines = help_of(name, flag)
     typed = [line for line in lines if line.startswith('  mr-elm ')]
@@ -38,7 +38,7 @@ def test_help_fits_into_80_columns_and_shows_an_example(name, flag, help_of):
     assert lines[0].startswith('usage: mr-elm') and (typed or name in OF_METHODS)
 
 
-@pytest.mark.parametrize('name', ['', *names(), 'generate replicate'])
+@pytest.mark.parametrize('name', ['', *names()])
 def test_help_fits_one_screen_of_40_lines(name, help_of):
     assert len(help_of(name)) <= 40
 

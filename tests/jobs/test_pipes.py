@@ -79,8 +79,7 @@ def test_a_pipe_gets_models_from_python(model, listen):
     (('evaluate', 'MODEL', 'ROWS', '--figure'), b'\x89PNG'),
     (('tune', 'mr-kelm', 'ROWS', '--table'), b'sigma,C,'),
     (('tune', 'mr-kelm', 'ROWS', '--figure'), b'\x89PNG'),
-    (('generate', 'blobs', '--rows', 5, '--features', 2, '-o'), b''),
-    (('generate', 'replicate', 'ROWS', '--times', 2, '-o'), b'')])
+    (('generate', 'blobs', '--rows', 5, '--features', 2, '-o'), b'')])
 def test_a_pipe_gets_figures_tables_and_rows(elm, model, rows, listen, words, start):
     words = [{'ROWS': rows, 'MODEL': model}.get(word, word) for word in words]
     assert elm(*words, listen(), '-q').status == 0

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import mr_elm.data
-from mr_elm.data.generators import BLOCK_ROWS, GENERATORS, generate, replicate, write_rows
-from mr_elm.errors import DataFormatError
+from mr_elm.data.generators import BLOCK_ROWS, GENERATORS, generate, write_rows
 
 KINDS = sorted(GENERATORS)
 TWO_CLASS_KINDS = ['ndc', 'ringnorm', 'twonorm']
@@ -229,61 +228,6 @@ def test_a_failure_in_mid_file_leaves_nothing_behind(tmp_path):
     with pytest.raises(RuntimeError, match='no more'):
         write_rows(failing(), tmp_path / 'rows.csv')
     assert list(tmp_path.iterdir()) == []
-
-
-# How a file is repeated
-
-
-@pytest.mark.parametrize('last_newline', ['\n', ''])
-@pytest.mark.parametrize('source, target', [('a.csv', 'b.csv'), ('a.csv.gz', 'b.csv'), ('a.csv', 'b.csv.gz')])
-def test_replicate_repeats_every_line_whole(source, target, last_newline, tmp_path):
-    content = ('1,2\n3,4' + last_newline).encode()
-    (tmp_path / source).write_bytes(gzip.compress(content) if source.endswith('.gz') else content)
-    assert replicate(tmp_path / source, 3, tmp_path / target) == 6
-    written = (tmp_path / target).read_bytes()
-    written = gzip.decompress(written) if target.endswith('.gz') else written
-    assert written == b'1,2\n3,4\n' * 3
-
-
-@pytest.mark.parametrize('last_newline', ['\n', ''])
-def test_replicate_keeps_a_header_once(last_newline, tmp_path):
-    (tmp_path / 'a.csv').write_text('y,x\n1,2\n3,4' + last_newline)
-    assert replicate(tmp_path / 'a.csv', 2, tmp_path / 'b.csv', header=True) == 5
-    assert (tmp_path / 'b.csv').read_text() == 'y,x\n1,2\n3,4\n1,2\n3,4\n'
-
-
-@pytest.mark.parametrize('content, header, wanted', [('', False, ''), ('', True, ''), ('y,x', True, 'y,x\n')])
-def test_replicate_of_a_file_without_rows_has_none(content, header, wanted, tmp_path):
-    (tmp_path / 'a.csv').write_text(content)
-    replicate(tmp_path / 'a.csv', 3, tmp_path / 'b.csv', header=header)
-    assert (tmp_path / 'b.csv').read_text() == wanted
-
-
-def test_replicate_reads_a_gzip_file_to_its_last_member(tmp_path):
-    (tmp_path / 'a.gz').write_bytes(gzip.compress(b'1\n') + gzip.compress(b'2\n'))
-    assert replicate(tmp_path / 'a.gz', 2, tmp_path / 'b.csv') == 4
-
-
-def test_replicate_refuses_a_cut_gzip_file_and_leaves_nothing(tmp_path):
-    whole = gzip.compress(b''.join(b'%d\n' % i for i in range(1000)))
-    (tmp_path / 'a.gz').write_bytes(whole[:-20])
-    with pytest.raises(DataFormatError, match=r'a\.gz is damaged'):
-        replicate(tmp_path / 'a.gz', 2, tmp_path / 'b.csv')
-    assert [path.name for path in tmp_path.iterdir()] == ['a.gz']
-
-
-@pytest.mark.parametrize('times', [0, -1, 2.5])
-def test_replicate_demands_a_whole_number_of_times(times, tmp_path):
-    with pytest.raises(ValueError, match='times must be a whole number of at least 1'):
-        replicate(tmp_path / 'a.csv', times, tmp_path / 'b.csv')
-
-
-def test_replicate_keeps_an_existing_file(tmp_path):
-    for name in 'ab':
-        (tmp_path / name).write_text(name)
-    with pytest.raises(FileExistsError):
-        replicate(tmp_path / 'a', 2, tmp_path / 'b')
-    assert (tmp_path / 'b').read_text() == 'b'
 
 
 # The samples
