@@ -1,16 +1,16 @@
-"""Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve."""
+"""Train PESVM and the unified ELM: statistics, random nodes, one Gram job, one small solve.
+
+What only some options take is imported where it is used: a small training waits for imports more than for its rows.
+"""
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
-from mr_elm.drivers import initial_elm, pesvm_passes
-from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.gram_job import check_counts, sum_up
-from mr_elm.drivers.metric_passes import learn_from_all_rows
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.sample import find_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
@@ -40,13 +40,14 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
     """
     data = DataSet(plan, engine, options.bad_rows)
     if np.isinf(options.nu):
+        from mr_elm.drivers import initial_elm
         return initial_elm.train(data, options)
     if like is None or len(like.members) == 1:
         return train_on(data, options, like)  # type: ignore[arg-type]
     members = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows,
                                          positive=options.positive), member)[0]
                for member in like.members]
-    return fit_held_out(data, join_members(members), options), data.first
+    return calibrate(data, join_members(members), options), data.first
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:
@@ -59,6 +60,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     if like is not None:
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
     if options.learns_from_all_rows:
+        from mr_elm.drivers.metric_passes import learn_from_all_rows
         inputs, found = learn_from_all_rows(inputs)
         return check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
     layer = inputs.make_layer() if like is None else like.layer
@@ -66,6 +68,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if solver == PASSES:
+        from mr_elm.drivers import pesvm_passes
         data.engine.reporter.say(f'solving by passes: {reason}')
         start = None if like is None else like.arrays['output_weights']
         model = pesvm_passes.train(inputs, layer, steps, start)
@@ -89,7 +92,15 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
     header = inputs.describe(layer, steps, inputs.data.blas).change_parameters(peak=size_of(sums))
     with one_thread():
         model = solve(LivingMachine(header, layer, sums), inputs.data.engine)
-    return fit_held_out(inputs.data, model, inputs.options, inputs.weights)
+    return calibrate(inputs.data, model, inputs.options, inputs.weights)
+
+
+def calibrate(data: DataSet, model: NodeModel, options: PESVMOptions, class_weights: dict | None = None) -> Any:
+    """Return a model with the probabilities or the intervals that the options ask for, if they do."""
+    if not options.holds_out:
+        return model
+    from mr_elm.drivers.calibrate import fit_held_out
+    return fit_held_out(data, model, options, class_weights)
 
 
 def check_machine(model: HiddenNodeModel, inputs: NodeInputs) -> HiddenNodeModel:
@@ -98,6 +109,7 @@ def check_machine(model: HiddenNodeModel, inputs: NodeInputs) -> HiddenNodeModel
         return note_sums(model)
     if differs_by_sums(model):
         return model
+    from mr_elm.drivers.sample import find_rows
     rows = find_rows(inputs)
     with one_thread():
         return model if rows is None else note_rows(model, *rows)
