@@ -189,7 +189,7 @@ def test_passes_train_more_landmarks_than_a_gram_where_a_budget_allows_them(
     for member in members:
         assert member.layer.n_hidden == 150 and member.header.parameters['solver'] == 'passes'
     done = elm('update', tmp_path / 'm', curved, '--model', tmp_path / 'x', '-q')
-    assert done.status == 1 and 'a training by passes keeps none' in done.err and '--like' in done.err
+    assert done.status == 1 and 'a training by passes makes none' in done.err and '--like' in done.err
     elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'again', '-q', *maps(3), *LOCAL)
     demand_same_bits(model_of, tmp_path / 'm', tmp_path / 'again')
 

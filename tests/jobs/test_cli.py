@@ -10,7 +10,8 @@ from reference.files import FEW, GOOD
 def test_the_model_is_written_under_exactly_the_name_given(elm, rows, tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert elm('train', 'pesvm', rows, *FEW, '--model', name, '-q').status == 0
-    assert sorted(os.listdir(tmp_path)) == sorted([name, 'rows.csv'])
+    sums = f'{name.removesuffix(".npz")}.sums.npz'
+    assert sorted(os.listdir(tmp_path)) == sorted([name, sums, 'rows.csv'])
 
 
 def test_an_existing_model_is_refused_before_any_work(elm, write, tmp_path):

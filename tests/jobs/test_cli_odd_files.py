@@ -54,7 +54,8 @@ def test_any_name_will_do_for_inputs_models_and_outputs(elm, write, tmp_path, mo
     assert elm('predict', model, rows, '-o', folder / f'out {ODD}', *quiet) == (0, '', '')
     assert elm('evaluate', model, rows, '--json', *quiet).status == 0
     assert elm('pack', rows, '-o', folder / f'pack {ODD}', *quiet) == (0, '', '')
-    assert sorted(os.listdir(folder)) == sorted(f'{kind} {ODD}' for kind in ('rows', 'model', 'out', 'pack'))
+    names = [f'{kind} {ODD}' for kind in ('rows', 'model', 'out', 'pack')]
+    assert sorted(os.listdir(folder)) == sorted([*names, f'model {ODD}.sums.npz'])
     assert len((folder / f'out {ODD}').read_text().splitlines()) == 60
     assert os.listdir(tmp_path) == [folder.name]
 

@@ -65,6 +65,9 @@ def test_a_digest_is_of_all_arrays_and_of_nothing_else(tmp_path):
     a, b = np.arange(6.0), np.zeros(2)
     whole = digest(header='x', a=a, b=b)
     assert digest(b=b, a=a, header='y') == whole
+    np.savez(tmp_path / 'm.sums.npz', header='z', b=b)
+    assert digest(header='x', a=a) == whole
+    (tmp_path / 'm.sums.npz').unlink()
     for other in ({'a': a, 'b': -b}, {'a': a.reshape(2, 3), 'b': b}, {'a': a.astype(np.float32), 'b': b}, {'a': a},
                   {'a': a, 'c': b}, {'a': np.nextafter(a, 9), 'b': b}):
         assert digest(**other) != whole

@@ -137,7 +137,7 @@ def test_rows_cannot_be_added_without_sums_and_the_refusal_says_what_to_do(elm, 
     train(packed, '--hidden', 10, '--solver', 'passes')
     for command in ('update', 'forget'):
         done = elm(command, tmp_path / '1.npz', packed, '--model', tmp_path / 'x.npz', '-q')
-        assert done.status == 1 and '--like' in done.err and 'a training by passes keeps none' in done.err
+        assert done.status == 1 and '--like' in done.err and 'a training by passes makes none' in done.err
 
 
 def test_too_few_passes_are_a_warning(elm, packed, tmp_path, model_of):

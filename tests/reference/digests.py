@@ -82,12 +82,14 @@ def train(commands, folder, out, *words):
 
 
 def digest_model(path):
-    """Return the digest of the arrays of a model file, in the order of their names."""
-    digest = hashlib.sha256()
-    with np.load(path, allow_pickle=False) as arrays:
-        for name in sorted(set(arrays.files) - {'header'}):
-            array = arrays[name]
-            digest.update(f'{name} {array.dtype.str} {array.shape}\n'.encode() + array.tobytes())
+    """Return the digest of the arrays of a model and of its sums, in the order of their names."""
+    digest, arrays = hashlib.sha256(), {}
+    for file in path, path.with_suffix('.sums.npz'):
+        if file.exists():
+            with np.load(file, allow_pickle=False) as archive:
+                arrays |= {name: archive[name] for name in archive.files if name != 'header'}
+    for name, array in sorted(arrays.items()):
+        digest.update(f'{name} {array.dtype.str} {array.shape}\n'.encode() + array.tobytes())
     return digest.hexdigest()[:32]
 
 
