@@ -6,10 +6,11 @@ from typing import Any
 from mr_elm.errors import ModelFormatError, one_line
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
-REQUIRABLE = (*PARTS, 'metric')
+REQUIRABLE = (*PARTS, 'metric', 'leaves')
 KEYS = ('method', 'task', 'classes', 'positive', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters',
         'history')
 OWN = ('requires', *PARTS)
+LEAVES = 'leaves+'  # what the map of a machine begins with whose first nodes are leaves of trees
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class ModelHeader:
         """Return the JSON object, whose keys stand in the order in which they were read."""
         plain = {key: getattr(self, key) if key in KEYS else self.others[key] for key in self.keys}
         required = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
-        return {**plain, 'requires': [*required, *(['metric'] if self.has_metric else [])], **required}
+        others = [name for name, present in (('metric', self.has_metric), ('leaves', self.has_leaves)) if present]
+        return {**plain, 'requires': [*required, *others], **required}
 
     @property
     def target_names(self) -> list[str]:
@@ -87,6 +89,11 @@ class ModelHeader:
     def has_metric(self) -> bool:
         """Tell whether rows pass a learned metric, in one machine at least."""
         return any(given.get('metric', 'none') != 'none' for given in (self.parameters, *(self.members or ())))
+
+    @property
+    def has_leaves(self) -> bool:
+        """Tell whether leaves of trees are nodes, in one machine at least."""
+        return any(given.get('map', '').startswith(LEAVES) for given in (self.parameters, *(self.members or ())))
 
     def change_parameters(self, **values: object) -> 'ModelHeader':
         """Return a header with other values of some parameters."""

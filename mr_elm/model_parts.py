@@ -6,9 +6,11 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError, write_value
+from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
+from mr_elm.header import LEAVES
 from mr_elm.model_checks import (
     PARTS,
     check_arrays,
@@ -21,6 +23,7 @@ from mr_elm.model_checks import (
 from mr_elm.typing import Floats, Rows
 
 VECTORS, LANDMARKS = 'support_vectors', 'landmarks'
+TREES = 'tree_features', 'tree_thresholds', 'tree_children', 'tree_roots'
 
 
 def vector_arrays(vectors: Rows, name: str = VECTORS) -> dict[str, np.ndarray]:
@@ -53,6 +56,8 @@ def take_arrays(arrays: Mapping[str, np.ndarray], k: int) -> dict[str, np.ndarra
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
     map, kernel, metric = parameters['map'], name_landmark_kernel(parameters), arrays.get('feature_metric')
+    forest = find_forest(arrays) if map.startswith(LEAVES) else None
+    map = map.removeprefix(LEAVES)
     if map not in MAPS:
         raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {write_value(map)}')
     if map == 'nystrom':
@@ -60,7 +65,7 @@ def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_
         biases = landmark_widths(kernel, weights.shape[0], float(parameters['sigma']))
     else:
         weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
-    return HiddenLayer(name_nodes(map, kernel), weights, biases, *spread_scaling(arrays, n_features), metric)
+    return HiddenLayer(name_nodes(map, kernel), weights, biases, *spread_scaling(arrays, n_features), metric, forest)
 
 
 def spread_scaling(arrays: Mapping[str, np.ndarray], n_features: int) -> tuple[Floats, Floats]:
@@ -93,26 +98,58 @@ def describe_map(layer: HiddenLayer) -> dict[str, str]:
     """Return the parameters map and kernel of a model; see `name_landmark_kernel`."""
     kernel = next((name for name, kind in LANDMARK_NODES.items() if kind == layer.kind), None)
     named = {} if kernel in (None, 'gaussian') else {'kernel': kernel}
-    return {'map': layer.kind if kernel is None else 'nystrom', **named}
+    leaves = '' if layer.forest is None else LEAVES
+    return {'map': leaves + (layer.kind if kernel is None else 'nystrom'), **named}
 
 
 def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     """Name the arrays of a HiddenLayer as the model file does."""
     nodes = vector_arrays(layer.weights, LANDMARKS) if layer.kind in LANDMARK_NODES.values() else {
         'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
-    return {**scaling_arrays(layer.offset, layer.scale, layer.metric), **nodes}
+    return {**scaling_arrays(layer.offset, layer.scale, layer.metric), **tree_arrays(layer), **nodes}
+
+
+def tree_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
+    """Name the arrays of the trees of a layer, none where it has none."""
+    if layer.forest is None:
+        return {}
+    return {name: getattr(layer.forest, name.removeprefix('tree_')) for name in TREES}
+
+
+def find_forest(arrays: Mapping[str, np.ndarray]) -> Forest | None:
+    """Undo `tree_arrays`."""
+    return Forest(*(arrays[name] for name in TREES)) if TREES[0] in arrays else None
 
 
 def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> None:
     """Raise KeyError, TypeError or ValueError when the parts of a HiddenLayer are missing or do not fit."""
     width = check_metric(arrays, n_features)
     check_scaling(arrays, n_features)
-    if parameters['map'] != 'nystrom':
+    if parameters['map'].startswith(LEAVES):
+        check_trees(arrays, n_features)
+    if parameters['map'].removeprefix(LEAVES) != 'nystrom':
         n_hidden = max(len(arrays['hidden_weights']), 1)
         check_arrays(arrays, {'hidden_weights': (n_hidden, width), 'hidden_biases': (n_hidden,)})
     else:
         demand(check_vectors(arrays, width, LANDMARKS), 'landmarks', 0)
         check_landmarks(name_landmark_kernel(parameters), parameters['sigma'])
+
+
+def check_trees(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
+    """Raise KeyError or ValueError unless every row ends at a leaf of each tree, each leaf once."""
+    features, thresholds, children, roots = (arrays[name] for name in TREES)
+    n = len(features)
+    demand(all(each.dtype == np.int32 and each.ndim == 1 for each in (features, children, roots))
+           and len(children) == n > 0, 'trees: features, children and roots', [features.shape, children.shape])
+    check_arrays(arrays, {'tree_thresholds': (n,)})
+    inner = features >= 0
+    demand((features < n_features).all() and (features >= -1).all(), f'tree_features below {n_features}', features)
+    demand(len(roots) and roots[0] == 0 and (np.diff(roots) > 0).all() and roots[-1] < n, 'tree_roots in order', roots)
+    ends = np.append(roots[1:], n)
+    last = ends[np.searchsorted(roots, np.arange(n), side='right') - 1] - 1  # the last node of the tree of each node
+    after = np.arange(n) < children
+    demand((after & (children < last))[inner].all(), 'tree_children behind their parents, in the same tree', children)
+    demand((children[~inner] == np.arange(n - inner.sum())).all(), 'tree_children: leaves in order', children)
 
 
 def check_landmarks(kernel: str, sigma: float) -> None:

@@ -58,7 +58,7 @@ class MRFolds(MRRows):
     def prepare(self) -> None:
         """Begin with empty sums."""
         workspace: dict[str, Floats] = {}
-        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace)
+        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace, n_leaves=layer.n_leaves)
                       for _ in range(self.task.n_sums(number))]
                      for number, (layer, steps) in enumerate(zip(self.task.layers, self.task.grids, strict=True))]
         if self.task.slopes:
@@ -82,12 +82,14 @@ class MRFolds(MRRows):
         """Add each fold's rows of a block to its sums, layer by layer."""
         for number, layer in enumerate(self.task.layers):
             sums = self.sums[number]
-            ET = self.expand(layer, block, sums[0].n_targets(block))
+            ET = self.expand(layer.nodes, block, sums[0].n_targets(block))
+            leaves = None if layer.forest is None else layer.forest.find_leaves(widen(block.X, layer.n_features))
             for fold in range(self.task.folds.n_parts):
                 rows = slice(edges[fold], edges[fold + 1])
                 part = take_rows(block, rows)
                 weights = row_weights(part, self.task.folds.class_weights)
-                sums[self.task.find_sum(number, fold)].add(ET[rows], part, weights)
+                of_rows = None if leaves is None else leaves[rows]
+                sums[self.task.find_sum(number, fold)].add(ET[rows], part, weights, of_rows)
             if self.task.slopes:  # of the last fold; the buffer is free again
                 X = widen(part.X, layer.n_features)
                 slopes = self.buffer[:len(part) * layer.n_hidden].reshape(len(part), layer.n_hidden)

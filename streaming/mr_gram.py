@@ -19,9 +19,9 @@ class MRGram(MRRows):
     """Sum up E'E and the class sums of the rows: map and reduce of PESVM.
 
     E = [Phi(X), -e] has a row for each row of X and m = L + 1 columns: the outputs
-    of the L hidden nodes, and -1. T holds the targets of a regression, less their
-    origin where --grid gives one. The weight of a row, times that of its class,
-    multiplies its share of every sum.
+    of the L hidden nodes, leaves of trees first where the layer has some, and -1.
+    T holds the targets of a regression, less their origin where --grid gives one.
+    The weight of a row, times that of its class, multiplies its share of every sum.
 
     Input:  <split, rows>, text or packed
     Output: <gram I J, [high, low]>
@@ -73,8 +73,8 @@ class MRGram(MRRows):
         weights = self.options.class_weights
         self.class_weights = None if weights is None else read_json(weights)
         self.gram = GramSum(self.layer.n_hidden + 1, GridSteps.from_json(read_json(self.options.grid)), self.numeric,
-                            separator=self.separator)
-        self.buffer = np.empty(BLOCK_ROWS * (self.layer.n_hidden + 1 + ROOM))
+                            separator=self.separator, n_leaves=self.layer.n_leaves)
+        self.buffer = np.empty(BLOCK_ROWS * (self.layer.nodes.n_hidden + 1 + ROOM))
         self.finder = LandmarkFinder(self.layer) if self.options.find_landmarks else None
         self.n_stored = 0
 
@@ -82,14 +82,15 @@ class MRGram(MRRows):
         """Add a block to the sums."""
         demand_width(block.X, self.layer.n_features)
         n_targets = self.gram.n_targets(block)
-        size = len(block) * (self.layer.n_hidden + 1 + n_targets)
+        size = len(block) * (self.layer.nodes.n_hidden + 1 + n_targets)
         if size > len(self.buffer):
             self.buffer = np.empty(size)
         X = widen(block.X, self.layer.n_features)
         if self.finder is not None:
             self.n_stored += int(self.finder.find(X).sum())
-        ET = expand(self.layer, X, n_targets, self.buffer)
-        self.gram.add(ET, block, row_weights(block, self.class_weights))
+        ET = expand(self.layer.nodes, X, n_targets, self.buffer)
+        leaves = None if self.layer.forest is None else self.layer.forest.find_leaves(X)
+        self.gram.add(ET, block, row_weights(block, self.class_weights), leaves)
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums tile by tile, nothing when there was no row."""

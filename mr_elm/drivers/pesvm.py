@@ -117,7 +117,7 @@ def check_machine(model: HiddenNodeModel, inputs: NodeInputs) -> HiddenNodeModel
 
 def estimate_solve(n: int) -> float:
     """Return about how many seconds it takes to solve for n unknowns."""
-    return estimate_seconds(partial(factor_ridge, ridge=0.0), n)
+    return estimate_seconds(partial(factor_ridge, penalty=0.0), n)
 
 
 def solve(machine: LivingMachine, engine: Engine) -> HiddenNodeModel:

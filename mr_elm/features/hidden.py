@@ -11,6 +11,7 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
+from mr_elm.features.forest import Forest, write_indicators
 from mr_elm.features.kernels import finish_distances, row_squares, sum_rows
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
@@ -25,11 +26,14 @@ FEW_COLUMNS = 20  # of so many columns one holds a number: to fold the weights o
 
 @dataclass(frozen=True)
 class HiddenLayer:
-    """Evaluate L nodes of one kind on raw rows; scaling and metric are part of the layer.
+    """Evaluate L nodes of one kind on raw rows, behind the leaves of trees where there are some.
+
+    Scaling and metric are part of the layer; trees compare raw features.
 
     weights, biases : (L, d), (L,), on scaled features; (L, r) behind a metric (r, d). Landmarks may be CSR.
     offset, scale : (d,), z = (x - offset) * scale.
     metric : (d,), (r, d) or None; nodes see A z, see `features.metric`.
+    forest : trees whose leaves are the first nodes, before those of the kind; None for no such nodes.
     """
 
     kind: str
@@ -38,12 +42,23 @@ class HiddenLayer:
     offset: np.ndarray
     scale: np.ndarray
     metric: np.ndarray | None = None
+    forest: Forest | None = None
     __repr__ = one_line
 
     @property
+    def n_leaves(self) -> int:
+        """Return how many of the nodes are leaves."""
+        return 0 if self.forest is None else self.forest.n_leaves
+
+    @property
     def n_hidden(self) -> int:
-        """Return L."""
-        return len(self.biases)
+        """Return the number of all nodes."""
+        return self.n_leaves + len(self.biases)
+
+    @cached_property
+    def nodes(self) -> 'HiddenLayer':
+        """Return the layer without its leaves."""
+        return self if self.forest is None else replace(self, forest=None)
 
     @property
     def n_features(self) -> int:
@@ -124,6 +139,10 @@ class HiddenLayer:
 
     def evaluate(self, X: Rows, out: Floats) -> Floats:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
+        if self.forest is not None:
+            self.nodes.evaluate(X, out[:, self.n_leaves:])
+            write_indicators(self.forest.find_leaves(X), out[:, :self.n_leaves])
+            return out
         if self.kind in LANDMARK_NODES.values() and NODES[self.kind].norm == 2 and self.n_hidden >= MANY:
             return self._fill(X, out, self._exponentiate)
         return self._fill(X, out, partial(self._apply, NODES[self.kind].activate))

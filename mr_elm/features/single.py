@@ -25,6 +25,8 @@ def takes_single(layer: HiddenLayer) -> bool:
     A step or a root would enlarge rounding errors.
     """
     node = NODES[layer.kind]
+    if layer.forest is not None:
+        return False
     smooth = node.slope is not None and not node.takes_root and node.norm == 2
     return layer.n_hidden >= FEWEST_NODES and smooth and not issparse(layer.weights)
 

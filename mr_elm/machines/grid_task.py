@@ -11,7 +11,16 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.model_parts import join_arrays, scaling_arrays, spread_scaling, take_arrays, vector_arrays, vectors_of
+from mr_elm.model_parts import (
+    find_forest,
+    join_arrays,
+    scaling_arrays,
+    spread_scaling,
+    take_arrays,
+    tree_arrays,
+    vector_arrays,
+    vectors_of,
+)
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.scores.selection import NodeCandidate, NodeScore, finalists, fold_numbers, select_sample
 from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell
@@ -154,7 +163,7 @@ class GridTask:
         """Write the file."""
         arrays: dict[str, np.ndarray] = join_arrays([
             {**scaling_arrays(layer.offset, layer.scale, layer.metric), **vector_arrays(layer.weights, 'weights'),
-             'biases': layer.biases} for layer in self.layers])
+             'biases': layer.biases, **tree_arrays(layer)} for layer in self.layers])
         arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
         save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
                            'grids': [steps.to_json() for steps in self.grids], 'scores': list(self.scores),
@@ -176,7 +185,7 @@ def read_layer(kind: str, arrays: dict[str, np.ndarray], n_features: int) -> Hid
     offset, scale = spread_scaling(arrays, n_features)
     metric = arrays.get('feature_metric')
     weights = vectors_of(arrays, n_features if metric is None else len(metric), 'weights')
-    return HiddenLayer(kind, weights, arrays['biases'], offset, scale, metric)
+    return HiddenLayer(kind, weights, arrays['biases'], offset, scale, metric, find_forest(arrays))
 
 
 def score_nodes(nodes: Nodes, grid: FoldGrid, search: Search) -> list[GridCell]:

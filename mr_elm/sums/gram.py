@@ -190,12 +190,14 @@ class GramSum(TargetSums):
 
     n_columns : m = L + 1. steps, numeric, separator : see `TargetSums`; there are no ONES.
     workspace : dictionary that sums of one task may share, for the product of a block.
+    n_leaves : how many of the first columns are leaves of trees, whose products are counts.
     Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
 
     def __init__(self, n_columns: int, steps: GridSteps, numeric: bool = False, workspace: dict | None = None,
-                 separator: str | None = None) -> None:
+                 separator: str | None = None, n_leaves: int = 0) -> None:
         super().__init__(steps, numeric, separator)
+        self.n_leaves = n_leaves
         self.high, self.low = np.zeros((2, n_columns, n_columns))
         self._workspace = {} if workspace is None else workspace
 
@@ -206,27 +208,36 @@ class GramSum(TargetSums):
         n_labels = len(self.label_sets(block)[0])
         return n_labels if n_labels <= FEW else 0
 
-    def add(self, ET: Floats, block: Block, row_weights: Floats | None = None) -> None:
-        """Add a block: ET is its expansion, (n, m + n_targets), with room for the targets; it is overwritten."""
+    def add(self, ET: Floats, block: Block, row_weights: Floats | None = None,
+            leaves: np.ndarray | None = None) -> None:
+        """Add a block: ET is its expansion without leaves, with room for the targets behind; it is overwritten.
+
+        ET : (n, m - n_leaves + n_targets). leaves : (n, n_trees), numbers of the leaves of each row, where there are
+        trees.
+        """
         if not len(ET):
             return
-        m = len(self.high)
+        m, width = len(self.high), len(self.high) - self.n_leaves
         root = None if row_weights is None else np.sqrt(row_weights)[:, None]
         names, holds = ((), None) if self.numeric else self.label_sets(block)
         if self.numeric:
-            ET[:, m:] = self.steps.shift(block.targets.reshape(len(ET), -1))
-        elif ET.shape[1] > m:
-            ET[:, m:] = make_indicators(block, holds)
+            ET[:, width:] = self.steps.shift(block.targets.reshape(len(ET), -1))
+        elif ET.shape[1] > width:
+            ET[:, width:] = make_indicators(block, holds)
         if root is not None:
             ET *= root
-        products = self._multiply(ET)
+        products = self._multiply(ET, leaves, row_weights)
         self._add_gram(products[:m, :m])
         if self.numeric:
             self._add_sum(TARGETS, products[:m, m:].T.reshape(*block.targets.shape[1:], m), self.steps.target)
             self._add_sum(SQUARES, products[m:, m:].diagonal(), self.steps.square)
         else:
-            sums = products[:m, m:].T if ET.shape[1] > m else (
-                sum_by_label(ET if root is None else ET * root, block, holds))
+            if ET.shape[1] > width:
+                sums = products[:m, m:].T
+            else:
+                sums = sum_by_label(ET if root is None else ET * root, block, holds)
+                if leaves is not None:
+                    sums = np.hstack([sum_leaves_by_label(leaves, self.n_leaves, block, holds, row_weights), sums])
             self._add_classes(sums, names, block, holds)
         self.n_rows += len(ET)
 
@@ -245,13 +256,18 @@ class GramSum(TargetSums):
         else:
             round_triangle(self.high, values, self.steps.gram)
 
-    def _multiply(self, ET: Floats) -> Floats:
-        """Return [E T]'[E T]."""
-        width = ET.shape[1]
+    def _multiply(self, ET: Floats, leaves: np.ndarray | None = None, row_weights: Floats | None = None) -> Floats:
+        """Return [E T]'[E T], of leaves the upper triangle alone."""
+        first, width = self.n_leaves, self.n_leaves + ET.shape[1]
         block = self._workspace.pop('block', None)
         if block is None or len(block) != width:
             block = np.empty((width, width))
-        self._workspace['block'] = np.matmul(ET.T, ET, out=block)  # by BLAS' dsyrk: numpy sees that both are one array
+        self._workspace['block'] = block
+        np.matmul(ET.T, ET, out=block[first:, first:])  # by BLAS' dsyrk: numpy sees that both are one array
+        if leaves is not None:
+            from mr_elm.sums.leaf_loops import add_leaves
+            weights = np.ones(len(ET)) if row_weights is None else row_weights
+            add_leaves(leaves, ET, weights, block)
         return block
 
     def merge(self, other: 'GramSum') -> None:
@@ -276,6 +292,15 @@ def make_indicators(block: Block, holds: Floats | None = None) -> Floats:
 def sum_by_label(E: Floats, block: Block, holds: Floats | None = None) -> Floats:
     """Sum up the rows of E per label, (labels of the block, m), when there are many. holds : see `make_indicators`."""
     of_names = sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
+    return of_names if holds is None else holds.T @ of_names
+
+
+def sum_leaves_by_label(leaves: np.ndarray, n_leaves: int, block: Block, holds: Floats | None,
+                        row_weights: Floats | None) -> Floats:
+    """Sum up the outputs of the leaves per label, as `sum_by_label` does: (labels of the block, n_leaves)."""
+    places = block.codes[:, None] * n_leaves + leaves
+    weights = None if row_weights is None else np.repeat(row_weights, leaves.shape[1])
+    of_names = np.bincount(places.ravel(), weights, len(block.names) * n_leaves).reshape(-1, n_leaves)
     return of_names if holds is None else holds.T @ of_names
 
 

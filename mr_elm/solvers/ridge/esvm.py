@@ -24,7 +24,7 @@ from mr_elm.errors import AccountingError, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.parallel import map_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS, Block
-from mr_elm.solvers.ridge.regularized import Solution, solve_regularized
+from mr_elm.solvers.ridge.regularized import Penalty, Solution, solve_regularized
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand
 from mr_elm.sums.statistics import Classes
@@ -79,20 +79,23 @@ def center_sums(sums: Sums) -> tuple[Sums, Floats]:
     return replace(sums, class_sums=class_sums, counts=sums.counts - mean**2 * total), mean
 
 
-def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True, center: bool = False) -> Solution:
+def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True, center: bool = False,
+           penalty: Penalty | None = None) -> Solution:
     """Solve for the output weights from Sums: a `Solution`. numeric : see `right_side`.
+
+    penalty : of the weights of leaves and landmarks, instead of nu.
 
     bias : with False r is 0, which makes it the unified ELM with C = nu: B = (I/C + Phi'Phi)^-1 Phi'T.
     center : solve for targets less their mean, and put the mean into the last row of the output weights.
     """
     if center:
         centred, mean = center_sums(sums)
-        solution = finish(centred, nu, numeric, bias)
+        solution = finish(centred, nu, numeric, bias, penalty=penalty)
         solution.output_weights[-1] -= mean
         return solution
     right = right_side(sums.class_sums, numeric)
     if bias:
-        return solve_regularized(sums.gram, np.asfortranarray(right), nu)
+        return solve_regularized(sums.gram, np.asfortranarray(right), nu, penalty)
     solution = solve_regularized(sums.gram[:-1, :-1], np.asfortranarray(right[:-1]), nu)
     return replace(solution, output_weights=np.pad(solution.output_weights, ((0, 1), (0, 0))))
 
@@ -184,11 +187,12 @@ def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound
 def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: int | None = None) -> Sums:
     """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own."""
     def sum_part(number: int) -> GramSum:
-        gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None)
+        gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None, n_leaves=layer.n_leaves)
         n_targets = rows.y[:1].size if rows.classes is None else len(rows.classes.names)
-        buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.n_hidden + 1 + n_targets))
+        buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.nodes.n_hidden + 1 + n_targets))
         for block, weights in rows.blocks(number, n_parts):
-            gram.add(expand(layer, block.X, gram.n_targets(block), buffer), block, weights)
+            leaves = None if layer.forest is None else layer.forest.find_leaves(block.X)
+            gram.add(expand(layer.nodes, block.X, gram.n_targets(block), buffer), block, weights, leaves)
         return gram
 
     n_parts = min(n_threads or 1, max(-(-rows.X.shape[0] // BLOCK_ROWS), 1))

@@ -2,7 +2,8 @@
 
     min_B  |E B - T|^2 + |B|^2 / nu
 
-E (N, m) expanded rows, T (N, K) targets, nu > 0 the weight of the errors, B (m, K) the output weights, bias last.
+E (N, m) expanded rows, T (N, K) targets, nu > 0 the weight of the errors, B (m, K) the output weights, bias last. Or
+with another penalty, see `penalty`.
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7.
 """
@@ -13,6 +14,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import NumericalWarning, one_line
+from mr_elm.solvers.ridge.penalty import Penalty
 from mr_elm.typing import Floats
 
 STRIP = 256  # columns, whose sizes need little memory
@@ -28,8 +30,8 @@ class Solution:
     __repr__ = one_line
 
 
-def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
-    """Solve (I/nu + G) B = R.
+def solve_regularized(gram: Floats, right_side: Floats, nu: float, penalty: Penalty | None = None) -> Solution:
+    """Solve (I/nu + G) B = R, or (P + G) B = R with the matrix P of a penalty.
 
     gram : (m, m), upper triangle filled.
     right_side : (m, K).
@@ -41,32 +43,51 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float) -> Solution:
         raise ValueError(f'nu: expected a number above 0, found {nu}')
     if not (np.isfinite(gram).all() and np.isfinite(right_side).all()):
         raise ValueError('expected finite sums: hidden nodes overflowed on these rows (scale the features)')
-    system = add_ridge(gram, 1 / nu)
+    system = add_penalty(gram, 1 / nu if penalty is None else penalty)
     norm = measure_norm(system)
     factor, failed = linalg.dpotrf(system, lower=1, overwrite_a=1, clean=0)
     if not failed:
         condition = 1 / max(linalg.dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
         return Solution(linalg.dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
+    if penalty is not None:
+        return solve_penalised(gram, right_side, penalty)
     warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}: its '
                   'eigenvectors are used, which take several times as long; a smaller nu would be more accurate',
                   NumericalWarning, stacklevel=2)
     return solve_by_eigenvectors(gram, right_side, nu)
 
 
-def add_ridge(gram: Floats, ridge: float) -> Floats:
-    """Return ridge I + G, (m, m) with the lower triangle filled, of G whose upper triangle is: LAPACK overwrites it."""
+def add_penalty(gram: Floats, penalty: float | Penalty) -> Floats:
+    """Return P + G, (m, m) with the lower triangle filled, of G whose upper triangle is: LAPACK overwrites it.
+
+    penalty : P, or a number for that multiple of the identity.
+    """
     system = gram.T.copy(order='F')
-    system[np.diag_indices_from(system)] += ridge
+    if isinstance(penalty, Penalty):
+        penalty.add_to(system)
+    else:
+        system[np.diag_indices_from(system)] += penalty
     return system
 
 
-def factor_ridge(gram: Floats, ridge: float) -> Floats | None:
-    """Return the lower Cholesky factor of ridge I + G, G with the upper triangle filled; None where it has none.
+def factor_ridge(gram: Floats, penalty: float | Penalty) -> Floats | None:
+    """Return the lower Cholesky factor of P + G, G with the upper triangle filled; None where it has none.
 
-    What is above the diagonal of the factor is arbitrary.
+    penalty : see `add_penalty`. What is above the diagonal of the factor is arbitrary.
     """
-    factor, failed = linalg.dpotrf(add_ridge(gram, ridge), lower=1, overwrite_a=1, clean=0)
+    factor, failed = linalg.dpotrf(add_penalty(gram, penalty), lower=1, overwrite_a=1, clean=0)
     return None if failed else factor
+
+
+def solve_penalised(gram: Floats, right_side: Floats, penalty: Penalty) -> Solution:
+    """Solve (P + G) B = R by the eigenvectors of P + G, those without a size left out; warns."""
+    warnings.warn('the sums and the penalty of their weights are not positive definite in floating point: their '
+                  'eigenvectors are used, which take several times as long', NumericalWarning, stacklevel=3)
+    values, vectors = linalg.eigh(add_penalty(gram, penalty), lower=True)
+    smallest = np.finfo(float).eps * len(values) * values[-1]
+    inverse = np.where(values > smallest, 1 / np.maximum(values, smallest), 0.0)
+    weights = vectors @ (inverse[:, None] * (vectors.T @ right_side))
+    return Solution(weights, float(values[-1] / smallest), 'eigenvectors')
 
 
 def measure_norm(system: Floats) -> float:
