@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint docs docs-commands dist bench bench-quick papers results speedup sizeup scaleup
+.PHONY: help venv demo test lint docs docs-commands dist bench bench-quick papers results joint speedup sizeup scaleup
 .PHONY: soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
@@ -23,6 +23,9 @@ $(STAMP): setup.cfg pyproject.toml
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m benchmarks.demo build/demo
+
+joint: $(STAMP) ## draw what leaves and what landmarks give to the method auto (docs/figures/joint.png)
+	$(BIN)/python -m benchmarks.joint docs/figures/joint.png
 
 test: $(STAMP) lint ## run all tests, on up to four cores
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal

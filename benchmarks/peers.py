@@ -12,12 +12,12 @@ from sklearn.svm import SVC
 
 from mr_elm.drivers import auto
 from mr_elm.engines import make_engine
-from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.options import AutoOptions
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats, Labels
 
-AUTO = 'pesvm --auto'  # what a user types after `mr-elm train`
+AUTO = 'auto'  # what a user types after `mr-elm train`
 HARD = 1e6  # C of a margin that is as good as hard
 COSTS, WIDTHS = (0.1, 1.0, 10.0, 100.0, 1000.0), (0.1, 0.4, 1.6, 6.4)  # C, and gamma in 1/d, of a tuned SVC
 
@@ -32,7 +32,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
             path = str(Path(folder) / 'rows.libsvm')
             dump_svmlight_file(X, y, path, zero_based=False)
             plan = plan_inputs([path], RowOptions(n_features=X.shape[1]))
-            self.model_ = auto.train(plan, PESVMOptions(), make_engine())[0]
+            self.model_ = auto.train(plan, AutoOptions(), make_engine())[0]
         self.classes_ = np.array(self.model_.classes, dtype=float)
         return self
 

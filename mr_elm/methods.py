@@ -33,7 +33,6 @@ class Method:
     what : a line for the list of methods. description : a paragraph for the help.
     options : names the dataclass of its options. driver : names its training, a function (plan, options, engine) ->
     (Model, accounts). estimators : name those of scikit-learn. examples : as in Tuning, of training.
-    auto : names a training that chooses the options itself, within a budget; '' for none.
     living : whether rows can be added to its models and taken away, so that models of the same nodes merge.
     """
 
@@ -44,7 +43,6 @@ class Method:
     estimators: tuple[str, ...]
     examples: dict[str, str]
     tuning: Tuning | None = None
-    auto: str = ''
     living: bool = False
 
 
@@ -68,13 +66,21 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
 
 
 METHODS = {
+    'auto': Method(
+        'the one to begin with: chooses and averages machines, any number of rows',
+        'Choose machines by a sample of the rows, train them on all rows, and average them: leaves of boosted trees '
+        'and landmarks in one ridge regression; of few rows kernel machines and random nodes.',
+        f'{OPTIONS}:AutoOptions', 'mr_elm.drivers.auto:train',
+        (f'{ESTIMATORS}:AutoClassifier', f'{ESTIMATORS}:AutoRegressor'),
+        {'rows.csv --model m.npz': 'the most accurate model, without options',
+         'rows.csv --task regression --intervals --model m.npz': 'numbers, with intervals',
+         'rows.csv --budget 60s --keep-sums --model m.npz': 'a larger model, to which rows can be added'}),
     'pesvm': Method(
         'extreme SVM: ridge regression on random nodes, any number of rows',
         'Train the parallel extreme SVM: ridge regression on random hidden nodes, with a bias. It needs only sums over '
         'the rows, the Gram matrix.',
         f'{OPTIONS}:PESVMOptions', GRAM, (f'{ESTIMATORS}:ESVMClassifier', f'{ESTIMATORS}:ESVMRegressor'),
         {'rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
-         'rows.csv --model m.npz --auto -r local': 'choose and average machines; all cores',
          'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
         Tuning('nodes, metric, nu and L, from one pass over the rows',
                'Score maps, kernels, weight scales, metrics, nu and L by cross-validation, from one pass over the '
@@ -84,7 +90,7 @@ METHODS = {
                 'threshold', 'positive', 'intervals', 'no_center'),
                {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
-        auto='mr_elm.drivers.auto:train', living=True),
+        living=True),
     'elm': Method(
         'unified ELM: as pesvm, but without a bias',
         'Train the unified ELM: ridge regression on random hidden nodes, without a bias. It needs only sums over the '

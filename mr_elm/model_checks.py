@@ -122,7 +122,7 @@ def name_landmark_kernel(parameters: Mapping[str, Any]) -> str:
 def check_living(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell how the sums of a model were made."""
     given = header.parameters
-    for name in ('sigma', 'weight_scale', 'nu' if header.method == 'pesvm' else 'C'):
+    for name in ('sigma', 'weight_scale', 'C' if header.method == 'elm' else 'nu'):
         demand(is_positive(given[name]), f'{name}: a number above 0', given[name])
     demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))
     demand(isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),

@@ -257,7 +257,7 @@ def load_layer(path: str | PathLike) -> HiddenLayer:
         return layer_of(header['parameters'], arrays, header['n_features'])
 
 
-METHODS = ('pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
+METHODS = ('auto', 'pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
 
 
 def read_model(path: str | PathLike, name: str | None = None, sums: bool = False) -> Model:

@@ -27,7 +27,7 @@ from mr_elm.store import replace_file
 
 FORMAT = {'format': 'mr_elm-training', 'version': 1}
 # what a run of jobs may be given, but not stages that are run one by one
-TRAIN_ONLY = {'bundle': '--bundle', 'resume': '--resume', 'auto': '--auto'}
+TRAIN_ONLY = {'bundle': '--bundle', 'resume': '--resume'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
 SCRIPT = """#!/bin/sh
 # What `mr-elm train` does, stage by stage.
@@ -192,6 +192,8 @@ def list_runner_words(training: Training) -> list[str]:
 
 def demand_stages(training: Training) -> None:
     """Raise ValueError when an option makes no sense for stages that are run one by one."""
+    if training.words[0] == 'auto':
+        raise ValueError('auto: cannot be used with --script or `mr-elm layer`, its stages depend on the rows')
     for name, flag in TRAIN_ONLY.items():
         if getattr(training.args, name, None):
             raise ValueError(f'{flag}: cannot be used with --script or `mr-elm layer`, the stages run one by one')

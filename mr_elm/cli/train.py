@@ -27,8 +27,6 @@ OF_THE_LAYER = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale'
 
 OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in (
     'solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')}
-CHOSEN = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--nu', '--like', *OF_THE_METRIC,
-          *OF_THE_SOLVER.values())
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,6 @@ def read_training(words: Sequence[str]) -> Training:
     demand_targets(parser, args, options.numeric)
     given = {token.partition('=')[0] for token in argv}
     driver, known = load(method.driver), {'numeric_labels': options.numeric}
-    if method.auto:
-        driver = auto_driver(parser, method, given, args) or driver
     leave_if_elsewhere(args)
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
@@ -88,8 +84,6 @@ def make_parser(name: str, method: Method) -> Parser:
     add_target_arguments(parser.group('input').add_argument)
     add_model_options(parser, living=method.living)
     add_options(parser, load(method.options))
-    if method.auto:
-        add_auto_options(parser.group(name))
     if method.living:
         parser.group(name).add_argument('--like', metavar='MODEL', help=AdvancedHelp(
             'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
@@ -109,39 +103,6 @@ def add_model_options(parser: Parser, required: bool = True, living: bool = Fals
     if required:
         group.add_argument('--script', action='store_true', help=AdvancedHelp(
             'train nothing; print a shell script that trains stage by stage'))
-
-
-def add_auto_options(group: Any) -> None:
-    """Add that the training chooses the nodes itself."""
-    group.add_argument('--auto', action='store_true',
-                       help='choose and average machines by held-out rows')
-    group.add_argument('--budget', type=read_budget, metavar='L|Ts', help=AdvancedHelp(
-        'limit for --auto: at most L nodes, such as 2000, or about T seconds of one core, such as 60s; a larger one '
-        'allows up to 20000 landmarks by passes (default: 5000)'))
-
-
-def read_budget(text: str) -> dict[str, int]:
-    """Read --budget: a number of nodes, or of seconds with an s behind it; the arguments of a Budget."""
-    number = text.removesuffix('s')
-    if not number.isdecimal() or int(number) < 1:
-        raise argparse.ArgumentTypeError('expected a number of hidden nodes, such as 2000, or of seconds, such as '
-                                         f'60s, found {text!r}')
-    return {'seconds' if text.endswith('s') else 'nodes': int(number)}
-
-
-def auto_driver(parser: Parser, method: Method, given: Container[str],
-                args: argparse.Namespace) -> Callable[..., tuple] | None:
-    """Return the training of --auto, or None. Exits with status 2 if an option that --auto chooses was given."""
-    if not args.auto:
-        if '--budget' in given:
-            parser.error('--budget: only --auto has one, add --auto')
-        return None
-    if clash := [flag for flag in sorted(CHOSEN) if flag in given]:
-        parser.error(f'{clash[0]}: cannot be used with --auto, which chooses it')
-    if args.script:
-        parser.error('--script: cannot be used with --auto, whose stages depend on the rows')
-    from mr_elm.machines.budget import Budget
-    return partial(load(method.auto), budget=Budget(**args.budget or {}))
 
 
 def train_like(parser: Parser, name: str, given: Container[str],

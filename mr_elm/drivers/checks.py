@@ -48,7 +48,7 @@ def demand_one_label(plan: InputPlan, summary: Summary, what: str) -> None:
     several = 'targets' if summary.n_targets > 1 else 'labels'
     if summary.n_targets > 1 or summary.separator is not None:
         hint = f'leave {what} out' if what.startswith('--') else (
-            'train pesvm, elm and mr-kelm take these, without --auto')
+            'train pesvm, elm and mr-kelm take these')
         raise DataFormatError(f'{plan.name}: {what}: expected one label in each row, found several {several}: {hint}')
 
 

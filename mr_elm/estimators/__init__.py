@@ -2,20 +2,22 @@
 from sklearn.base import BaseEstimator
 
 from mr_elm.errors import write_value
+from mr_elm.estimators.auto import AutoClassifier, AutoRegressor
 from mr_elm.estimators.dual import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.estimators.elm import ELMClassifier, ELMRegressor
 from mr_elm.estimators.esvm import ESVMClassifier, ESVMRegressor
 from mr_elm.estimators.kelm import KernelELMClassifier, KernelELMRegressor
 from mr_elm.model_base import Model
 
-__all__ = ['ELMClassifier', 'ELMRegressor', 'ESVMClassifier', 'ESVMRegressor', 'KernelELMClassifier',
-           'KernelELMRegressor', 'OELMClassifier', 'SparseELMClassifier', 'SphereSVMClassifier', 'to_estimator']
+__all__ = ['AutoClassifier', 'AutoRegressor', 'ELMClassifier', 'ELMRegressor', 'ESVMClassifier', 'ESVMRegressor',
+           'KernelELMClassifier', 'KernelELMRegressor', 'OELMClassifier', 'SparseELMClassifier', 'SphereSVMClassifier',
+           'to_estimator']
 
 # task -> the estimators of all methods
 ESTIMATORS = {
-    'classification': (ESVMClassifier, ELMClassifier, SparseELMClassifier, OELMClassifier, SphereSVMClassifier,
-                       KernelELMClassifier),
-    'regression': (ESVMRegressor, ELMRegressor, KernelELMRegressor),
+    'classification': (AutoClassifier, ESVMClassifier, ELMClassifier, SparseELMClassifier, OELMClassifier,
+                       SphereSVMClassifier, KernelELMClassifier),
+    'regression': (AutoRegressor, ESVMRegressor, ELMRegressor, KernelELMRegressor),
 }
 
 
@@ -31,7 +33,7 @@ def to_estimator(model: Model) -> BaseEstimator:
     >>> again, again.classes_.tolist(), again.partial_fit([[3.0]], [9]).classes_.tolist()
     (ESVMClassifier(n_hidden=10), [5, 7], [5, 7, 9])
     """
-    if len(model.members) > 1:
+    if len(model.members) > 1 and model.header.method != 'auto':
         raise ValueError(f'expected a model of one machine, found the mean of {len(model.members)}: use the `predict` '
                          'of the model, or make estimators of its members')
     for kind in ESTIMATORS[model.header.task]:

@@ -34,7 +34,7 @@ def note_rows(model: Kind, X: Rows, labels: np.ndarray, searched: bool = False) 
     """Return a model that was just trained; warn, and say so in its header, if it says the same of all rows.
 
     X : (n, d) rows of the training, not scaled. labels : (n,) or (n, K), in any coding. Rows
-    whose labels are all alike tell nothing. searched : whether nodes and nu were chosen among many, as --auto does.
+    whose labels are all alike tell nothing. searched : whether nodes and nu were chosen among many, as by auto.
     """
     rows = choose_rows(labels, model.numeric)
     X, labels = widen(X[rows], model.n_features), labels[rows]
@@ -145,6 +145,6 @@ def list_cures(header: ModelHeader) -> Iterator[str]:
     if header.task == 'classification' and header.separator is None and given.get('class_weight') is None:
         yield "class_weight='balanced'" if in_memory else '--class-weight balanced'
     if header.method == 'pesvm' and not in_memory:
-        yield '--auto'
+        yield 'mr-elm train auto'
     elif header.method != 'elm' and not in_memory:
         yield f'mr-elm tune {header.method}'

@@ -34,6 +34,7 @@ from mr_elm.solvers.ridge.increment import (
     sums_of,
     warn_of_doubt,
 )
+from mr_elm.solvers.ridge.penalty import find_penalty
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, LabelTable
 from mr_elm.sums.summary import Summary
@@ -136,12 +137,12 @@ class LivingMachine:
     def solve(self) -> HiddenNodeModel:
         """Solve for the output weights: the model, without the sums."""
         given = self.header.parameters
-        bias = self.header.method == 'pesvm'
+        bias = self.header.method != 'elm'
         nu = given['nu' if bias else 'C']
         warn_of_doubt(nu, self.peak)
         has_targets = self.header.task == 'regression' or self.header.separator is not None
         steps = steps_of(self.header)
-        solution = finish(self.sums, nu, has_targets, bias, steps.centres)
+        solution = finish(self.sums, nu, has_targets, bias, steps.centres, find_penalty(given, self.layer))
         if steps.centres:
             solution.output_weights[-1] -= steps.origin
         header = self.header.change_parameters(solver=solution.factorisation, condition=solution.condition)
@@ -204,7 +205,7 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
                            'kernel': name_landmark_kernel(given), 'landmarks': given.get('landmarks', ROWS),
                            'no_center': header.task == 'regression' and not given.get('center'),
-                           'nu': given['nu' if header.method == 'pesvm' else 'C'], **known})
+                           'nu': given['C' if header.method == 'elm' else 'nu'], **known})
 
 
 def demand_grid(name: str, model: HiddenNodeModel, summary: Summary, weights: dict | None = None,

@@ -53,7 +53,8 @@ class SampleRows:
     """Hold a sample of labelled rows.
 
     X : (n, d), raw, dense or CSR. T : (n, K) targets. n_classes : 0 where targets are numbers: these are standardised,
-    so that their errors are relative to the variance of each.
+    so that their errors are relative to the variance of each. mean, deviation : (K,) or (), a target is
+    mean + deviation * T.
     weights : (n,) of the rows, or None.
     known : the FeatureColumns of all rows of the training; None where the sample is all rows, and no table.
     """
@@ -63,6 +64,8 @@ class SampleRows:
     n_classes: int = 0
     weights: Floats | None = None
     known: FeatureColumns | None = None
+    mean: Floats | float = 0.0
+    deviation: Floats | float = 1.0
     __repr__ = one_line
 
     @classmethod
@@ -73,7 +76,15 @@ class SampleRows:
         center : whether the machines that are compared take the mean of targets off.
         """
         T = np.asarray(numbers, float) if np.ndim(numbers) == 2 else class_targets(numbers, n_classes)
-        return cls(X, T if n_classes else standardise(T, weights, center), n_classes, weights, known)
+        if n_classes:
+            return cls(X, T, n_classes, weights, known)
+        centred = CentredTargets.of(T, weights)
+        rest = centred.T * centred.units
+        deviation = np.sqrt(np.average(rest**2, axis=0, weights=weights))
+        deviation = np.where(deviation > 0, deviation, 1.0)  # a constant target stays
+        if not center:
+            return cls(X, T / deviation, 0, weights, known, 0.0, deviation)
+        return cls(X, rest / deviation, 0, weights, known, centred.mean, deviation)
 
     @cached_property
     def columns(self) -> FeatureColumns:
@@ -83,18 +94,10 @@ class SampleRows:
     def __len__(self) -> int:
         return len(self.T)
 
-    def take(self, rows: np.ndarray) -> 'SampleRows':
+    def take(self, rows: np.ndarray | slice) -> 'SampleRows':
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
-
-
-def standardise(T: Floats, weights: Floats | None, center: bool = True) -> Floats:
-    """Return targets (n, K) divided by their deviations, with center less their means. A constant one stays."""
-    centred = CentredTargets.of(T, weights)
-    rest = centred.T * centred.units
-    deviations = np.sqrt(np.average(rest**2, axis=0, weights=weights))
-    return (rest if center else T) / np.where(deviations > 0, deviations, 1.0)
 
 
 def measure_importance(layer: HiddenLayer, rows: SampleRows, B: Floats,

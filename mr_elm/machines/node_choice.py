@@ -2,7 +2,7 @@
 
 One machine of each family is chosen: its width starts at the median distance of two rows and moves on while the best
 one lies at an edge; leave-one-out scores choose width and nu. A further machine has a learned metric, see
-`machines.metric_choice`. `keep_members` and `choose_average` say which of the machines are worth averaging.
+`machines.metric_choice`. `keep_members` says which of the machines are worth averaging.
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -183,43 +183,6 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: f
     return kept
 
 
-def choose_average(members: Sequence[Candidate], rows: SampleRows, tolerance: float = 1.0) -> list[Candidate]:
-    """Return the few candidates, at most four, whose average is as good as a larger one. members : the best first.
-
-    The best one begins, and the candidate that helps most joins, again and again. From the third on it joins only if
-    the average gets better by it: its squared errors fall, by more than `tolerance` standard errors of the difference.
-    The second one always joins: the best machine of a sample is not always the best one of all rows.
-
-    Source: Caruana et al., Ensemble selection from libraries of models, 2004; the standard error is ours.
-    """
-    judged = np.all([each.judged for each in members], axis=0)
-    common = rows.take(judged)
-
-    def average(some: Sequence[Candidate]) -> Floats:
-        return np.mean([each.values[judged] for each in some], axis=0)
-
-    chosen, left = list(members[:1]), list(members[1:])
-    while left and len(chosen) < MOST_MEMBERS:
-        best = max(left, key=lambda each: judge(average([*chosen, each]), common))
-        before, after = average(chosen), average([*chosen, best])
-        gain = square_errors(before, common) - square_errors(after, common)
-        helps = judge(after, common) > judge(before, common) and (
-            gain.mean() > tolerance * gain.std() / np.sqrt(len(gain)))
-        if len(chosen) > 1 and not helps:
-            break
-        chosen.append(best)
-        left.remove(best)
-    return chosen
-
-
 def measure_loss(values: Floats, rows: SampleRows) -> Floats:
     """Return the loss of each row, (n,): whether it is labelled wrong, or its squared error."""
     return 1.0 - find_right(values, rows) if rows.n_classes else square_errors(values, rows)
-
-
-def ratio_of_half(candidate: Candidate, rows: SampleRows) -> float:
-    """Return the squared error of a candidate divided by that of its first half of nodes, both by leave-one-out."""
-    half = candidate.layer.take(max(1, candidate.layer.n_hidden // 2))
-    errors = [square_errors(decompose(expand(layer, rows.X), rows.T, [candidate.options.nu], rows.weights)
-                            .leave_out()[0], rows).mean() for layer in (candidate.layer, half)]
-    return float(errors[0] / errors[1]) if errors[1] > 0 else 1.0

@@ -115,7 +115,7 @@ class NodeProblem:
             encoding=summary.encoding_record, targets=describe_targets(summary),
             parameters={
                 **describe_map(layer), **describe_landmarks(options), 'n_hidden': layer.n_hidden, 'seed': options.seed,
-                'nu' if options.method == 'pesvm' else 'C': options.nu,
+                'nu' if options.bias else 'C': options.nu,
                 'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
                 'sigma': self.sigma, 'class_weight': options.class_weight,
                 'solver': None, 'condition': None, 'grid': list(steps.steps), **describe_origin(options.numeric, steps),

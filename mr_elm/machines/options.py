@@ -8,6 +8,7 @@ from mr_elm.machines.option_fields import (
     ROWS,
     TASKS,
     MetricOptions,
+    TrainingOptions,
     class_weight_option,
     demand,
     demand_classes,
@@ -40,7 +41,7 @@ MOST_GRAM_NODES = 5000  # of a Gram, unless the user asks for it: every task sen
 class PESVMOptions(MetricOptions):
     """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
 
-    method : pesvm, or elm: the same without the bias r, where nu is called C.
+    method : pesvm; elm: the same without the bias r, where nu is called C; auto: a machine that it has chosen.
     """
 
     SUMS_SLOPES: ClassVar[bool] = True
@@ -112,7 +113,7 @@ class PESVMOptions(MetricOptions):
     @property
     def bias(self) -> bool:
         """Tell whether there is a bias r."""
-        return self.method == 'pesvm'
+        return self.method != 'elm'
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,50 @@ class ELMOptions(PESVMOptions):
     method: str = 'elm'
     nu: float = option(1.0, 'weight of the errors against the size of the output weights; inf: the initial ELM, '
                        'pinv(H) T, which takes all rows into memory', '{method}', flag='--C', infinite=True)
+
+
+def read_budget(text: str) -> tuple[int | None, float | None]:
+    """Read a budget: (number of nodes, None), or (None, seconds) with an s behind the number.
+
+    Raises ValueError where it is neither.
+    """
+    number = text.removesuffix('s')
+    demand(number.isdecimal() and int(number) > 0, '--budget: expected a number of leaves and landmarks, such as 2000, '
+           f'or of seconds, such as 60s, found {text!r}')
+    return (None, float(number)) if text.endswith('s') else (int(number), None)
+
+
+@dataclass(frozen=True)
+class AutoOptions(TrainingOptions):
+    """Keep the parameters of the method that chooses its machines; see `mr-elm train auto --help`."""
+
+    method: str = 'auto'
+    task: str = option('classification', 'what the labels are', choices=TASKS)
+    scale: str = 'standard'
+    budget: str | None = option(None, 'at most N leaves and landmarks together in a machine, such as 2000, or machines '
+                                'that take about T seconds of one core, such as 60s, by a fixed formula (default: 4s)',
+                                'auto', metavar='N|Ts')
+    keep_sums: bool = option(False, 'keep the sums of the rows beside the model, for update, forget and merge', 'auto')
+    class_weight: str | None = class_weight_option('auto')
+    probabilities: bool = probabilities_option()
+    threshold: str | None = threshold_option()
+    positive: str | None = positive_option()
+    intervals: bool = intervals_option()
+
+    def check(self) -> None:
+        """Raise ValueError where options contradict each other."""
+        super().check()
+        demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
+        demand_threshold(self.threshold, self.probabilities)
+        demand_targets(self.task, '--intervals', self.intervals)
+        if self.budget is not None:
+            read_budget(self.budget)
+
+    @property
+    def nodes(self) -> PESVMOptions:
+        """Return the options of the machines that are compared."""
+        return PESVMOptions(method=self.method, task=self.task, seed=self.seed, bad_rows=self.bad_rows,
+                            class_weight=self.class_weight, positive=self.positive)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def grow_forest(bins: Bins, T: Floats, weights: Floats | None, options: TreeOpti
         put_in_leaves(bins.numbers, *tree, leaves)
         n_leaves = int(leaves.max()) + 1
         steps = np.column_stack([np.bincount(leaves, column, n_leaves) for column in residual.T])
-        steps *= options.rate / (np.bincount(leaves, w, n_leaves) + LEAF_RIDGE)[:, None]
+        steps = steps * (options.rate / (np.bincount(leaves, w, n_leaves) + LEAF_RIDGE)[:, None])
         values += steps[leaves]
         trees.append(tree)
     return join_trees(trees, bins)

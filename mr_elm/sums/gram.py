@@ -300,7 +300,8 @@ def sum_leaves_by_label(leaves: np.ndarray, n_leaves: int, block: Block, holds: 
     """Sum up the outputs of the leaves per label, as `sum_by_label` does: (labels of the block, n_leaves)."""
     places = block.codes[:, None] * n_leaves + leaves
     weights = None if row_weights is None else np.repeat(row_weights, leaves.shape[1])
-    of_names = np.bincount(places.ravel(), weights, len(block.names) * n_leaves).reshape(-1, n_leaves)
+    counts = np.bincount(places.ravel(), weights, len(block.names) * n_leaves)
+    of_names = counts.astype(float).reshape(-1, n_leaves)
     return of_names if holds is None else holds.T @ of_names
 
 

@@ -157,7 +157,6 @@ MODEL = ('--model', 's3://bucket/m.npz')
 @pytest.mark.parametrize('words, status, message', [
     (('train', 'pesvm', READ, *MODEL, '--hiden', 9), 2, 'unrecognized arguments: --hiden'),
     (('train', 'pesvm', READ, *MODEL, '--nu', -1), 2, '--nu: expected a number above 0'),
-    (('train', 'pesvm', READ, *MODEL, '--auto', '--hidden', 9), 2, '--hidden: cannot be used with --auto'),
     (('train', 'pesvm', READ, *MODEL, '-D', 'mapreduce.job.maps=8'), 1, 'expects a property spark.NAME=VALUE'),
     (('train', 'pesvm', READ, *MODEL, '--num-cores', 2), 1, '--num-cores: -r emr-serverless does not take this option'),
     (('tune', 'pesvm', READ, '--nu', '1,two'), 2, '--nu'),

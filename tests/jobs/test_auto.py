@@ -1,4 +1,4 @@
-"""--auto chooses machines by a sample and trains them by all rows: the same model for any splits and runner."""
+"""`train auto` chooses machines by a sample and trains them by all rows: the same model for any splits and runner."""
 import json
 
 import numpy as np
@@ -6,23 +6,42 @@ import pytest
 from reference.commands import succeed
 from reference.files import LOCAL
 
-from mr_elm.drivers import auto, auto_passes
-from mr_elm.machines import node_choice
-from mr_elm.machines.budget import Budget
-from mr_elm.models import read_model
+from mr_elm.drivers import auto as driver
+from mr_elm.errors import ModelFormatError
+from mr_elm.estimators import AutoClassifier, AutoRegressor
+from mr_elm.machines import auto
+from mr_elm.machines.auto import Budget
+from mr_elm.models import make_model, read_model
+from mr_elm.store import load_arrays, save_arrays
 
 N = 300
 
 
 @pytest.fixture
+def many(monkeypatch):
+    """Let 300 rows be many, of which a sample of about 200 chooses."""
+    for name, value in (('FEW_ROWS', 100), ('EXACT_ROWS', 0), ('SAMPLE_ROWS', 200)):
+        monkeypatch.setattr(auto, name, value)
+    monkeypatch.setattr(auto, 'SIZES', ((np.inf, 8, 60),))
+
+
+@pytest.fixture
 def trained(elm, tmp_path):
-    """Train quietly by --auto: the path of the model."""
+    """Train quietly: the path of the model."""
     def run(path, *options, name='m'):
-        done = elm('train', 'pesvm', path, '--auto', '--model', tmp_path / name, '--overwrite', '-q', *options)
+        done = elm('train', 'auto', path, '--model', tmp_path / name, '--overwrite', '-q', *options)
         assert (done.status, done.out, done.err) == (0, '', '')
         return tmp_path / name
     run.path = tmp_path / 'm'
     return run
+
+
+@pytest.fixture
+def steps(write, csv_of, rng):
+    """Write rows whose label is a step of one column and a smooth function of others."""
+    X = rng.uniform(-2, 2, size=(N, 4))
+    labels = ((X[:, 0] > 0.7) ^ (np.sin(3 * X[:, 1]) + X[:, 2] > 0)).astype(int)
+    return write('steps.csv', csv_of(labels, X)), X, labels
 
 
 def demand_same_bits(model_of, one, other):
@@ -35,40 +54,99 @@ def demand_same_bits(model_of, one, other):
 
 
 @pytest.mark.parametrize('options', [('3',), ('2', *LOCAL)], ids=' '.join)
-def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, options, maps):
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, options, maps, size, request):
+    if size == 'many':
+        request.getfixturevalue('many')
     n, *runner = options
     demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again'))
 
 
-def test_machines_whose_sums_take_a_pass_each_are_the_same(elm, trained, packed_classes, model_of, tmp_path,
+def test_machines_whose_sums_take_a_pass_each_are_the_same(elm, trained, many, packed_classes, model_of, tmp_path,
                                                            monkeypatch):
+    monkeypatch.setattr('mr_elm.machines.joint.PAYS', 0.0)
     together = trained(packed_classes)
-    monkeypatch.setattr(auto, 'TASK_SUMS', 1)
-    said = elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'again').err.splitlines()
+    monkeypatch.setattr(driver, 'TASK_SUMS', 1)
+    lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'again').err.splitlines()
     demand_same_bits(model_of, together, tmp_path / 'again')
-    passes = sum(line.startswith('folds: ') for line in said)
-    assert passes == len(read_model(together).members) > 1
+    assert sum(line.startswith('folds: ') for line in lines) == len(read_model(together).members) == 2
 
 
-def test_machines_are_averaged_and_label_new_rows(elm, trained, write, csv_of, packed_classes, rng):
-    X = rng.normal(size=(N, 3))
-    labels = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
-    model = trained(packed_classes)
-    told = json.loads(elm('evaluate', model, write('new.csv', csv_of(labels, X)), '--json').out)
-    assert 1 < len(read_model(model).members) <= 4 and told['accuracy'] > 0.85
-
-
-def test_it_is_told_what_was_compared_and_chosen(elm, packed_classes, tmp_path):
-    said = elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm').err.splitlines()
-    compared = [line for line in said if line.startswith('--map ')]
+def test_few_rows_compare_kernels_and_random_nodes(elm, packed_classes, tmp_path):
+    lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'm').err.splitlines()
+    compared = [line for line in lines if line.startswith('--map ')]
     assert len(compared) == 5 and all('of 300 rows right' in line for line in compared)
     kept = [line for line in compared if 'left out' not in line]
-    assert sum(f'the model averages {len(kept)} machines' in line for line in said) == 1
+    assert sum(f'the model averages {len(kept)} machines' in line for line in lines) == 1
 
 
-def test_the_model_lives(elm, trained, packed_classes, three_classes, write, csv_of, tmp_path, model_of):
+def test_many_rows_make_leaves_and_landmarks_and_every_decision_has_a_line(elm, many, steps, tmp_path, model_of):
+    path, X, labels = steps
+    done = elm('train', 'auto', path, '--model', tmp_path / 'm')
+    for text in ('choosing by ', 'held out', 'trees and ', 'twice the size has ', 'trees and 60 landmarks, mu '):
+        assert text in done.err
+    header = model_of(tmp_path / 'm')[0]
+    assert 'leaves' in header['requires'] and header['method'] == 'auto'
+    for member in read_model(tmp_path / 'm').members:
+        assert member.header.parameters['map'] == 'leaves+nystrom' and member.layer.forest.n_trees == 8
+        assert len(member.layer.biases) == 60 and member.layer.n_hidden == 60 + member.layer.n_leaves
+
+
+def test_up_to_5000_rows_an_exact_machine_has_every_row_as_a_landmark(trained, steps, monkeypatch):
+    monkeypatch.setattr(auto, 'FEW_ROWS', 100)
+    *joint, exact = read_model(trained(steps[0])).members
+    assert joint and exact.layer.forest is None and len(exact.layer.biases) == N
+    assert exact.header.parameters['map'] == 'nystrom'
+
+
+def test_an_exact_machine_solves_its_equations(trained, write, csv_of, rng, monkeypatch):
+    monkeypatch.setattr(auto, 'FEW_ROWS', 100)
+    X = rng.uniform(-2, 2, size=(N, 2))
+    t = 1000 + np.sin(2 * X[:, 0]) + X[:, 1]
+    exact = read_model(trained(write('t.csv', csv_of(t.tolist(), X)), '--task', 'regression')).members[-1]
+    values, alpha = exact.decision_function(X)[:, 0], exact.arrays['output_weights'][:-1, 0]
+    order = np.argmin(((exact.arrays['landmarks'][:, None] - exact.layer.place_rows(X))**2).sum(axis=2), axis=1)
+    assert np.allclose(t[order] - values[order], alpha / exact.header.parameters['nu'], atol=1e-6)
+
+
+@pytest.mark.parametrize('size', ['few', 'many', 'exact'])
+def test_new_rows_are_labelled_right(elm, trained, write, csv_of, steps, rng, size, request, monkeypatch):
+    if size == 'many':
+        request.getfixturevalue('many')
+    if size == 'exact':
+        monkeypatch.setattr(auto, 'FEW_ROWS', 100)
+    X = rng.uniform(-2, 2, size=(N, 4))
+    labels = ((X[:, 0] > 0.7) ^ (np.sin(3 * X[:, 1]) + X[:, 2] > 0)).astype(int)
+    model = trained(steps[0])
+    assert json.loads(elm('evaluate', model, write('new.csv', csv_of(labels, X)), '--json').out)['accuracy'] > 0.78
+
+
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_the_estimator_makes_the_same_model(trained, steps, size, request):
+    if size == 'many':
+        request.getfixturevalue('many')
+    path, X, labels = steps
+    model, estimator = read_model(trained(path)), AutoClassifier(probabilities=False).fit(X, labels)
+    assert len(model.members) == len(estimator.model_.members)
+    assert (model.classes[1] == '1') and (model.predict(X) == estimator.predict(X)).mean() > 0.99
+    assert np.allclose(model.decision_function(X), estimator.model_.decision_function(X), atol=1e-4)
+
+
+def test_the_estimator_of_a_regression_makes_the_same_model(trained, many, write, csv_of, rng):
+    X = rng.uniform(-2, 2, size=(N, 3))
+    t = 1e5 + np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    path = write('t.csv', csv_of(t.tolist(), X))
+    model, estimator = read_model(trained(path, '--task', 'regression')), AutoRegressor().fit(X, t)
+    assert np.allclose(model.decision_function(X)[:, 0], estimator.predict(X), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_with_its_sums_the_model_lives(elm, trained, packed_classes, three_classes, write, csv_of, tmp_path, model_of,
+                                       size, request):
     """Rows that come and leave are none of the landmarks, which cannot be forgotten."""
-    model, (X, labels) = trained(packed_classes), three_classes
+    if size == 'many':
+        request.getfixturevalue('many')
+    model, (X, labels) = trained(packed_classes, '--keep-sums'), three_classes
     more = write('more.csv', csv_of(labels, 0.9 * X))
     for command, old, new in (('update', model, 'more'), ('forget', tmp_path / 'more', 'once')):
         succeed(elm(command, old, more, '--model', tmp_path / new, '-q'))
@@ -77,21 +155,22 @@ def test_the_model_lives(elm, trained, packed_classes, three_classes, write, csv
     assert refused.status == 1 and 'landmarks' in refused.err and not (tmp_path / 'refused').exists()
 
 
-@pytest.mark.parametrize('sample_rows', [auto.SAMPLE_ROWS, 100])
-def test_landmarks_are_those_of_a_training_without_auto(elm, trained, packed_classes, tmp_path, model_of, sample_rows,
-                                                        monkeypatch):
-    monkeypatch.setattr(auto, 'SAMPLE_ROWS', sample_rows)
-    monkeypatch.setattr(auto, 'choose_metric', lambda *_: None)
-    header, arrays = model_of(trained(packed_classes))
-    number, member = next((k, each) for k, each in enumerate(header['members'])
-                          if each['map'] == 'nystrom' and each.get('metric', 'none') == 'none')
-    parameters = {**header['parameters'], **member}
-    elm('train', 'pesvm', packed_classes, '--map', 'nystrom', '--kernel', parameters.get('kernel', 'gaussian'),
-        '--hidden', N, '--weight-scale', parameters['weight_scale'], '--nu', parameters['nu'],
-        '--model', tmp_path / 'plain', '-q')
-    plain = model_of(tmp_path / 'plain')[1]
-    assert plain['landmarks'].tobytes() == arrays[f'{number}/landmarks'].tobytes()
-    assert plain['gram'].tobytes() == arrays[f'{number}/gram'].tobytes()
+def test_without_its_sums_the_model_is_small_and_refuses_rows(elm, trained, many, packed_classes, tmp_path):
+    model = trained(packed_classes)
+    done = elm('update', model, packed_classes, '--model', tmp_path / 'u', '-q')
+    assert done.status == 1 and 'sums' in done.err and model.stat().st_size < 200_000
+
+
+def test_an_estimator_learns_and_forgets(many, steps):
+    _, X, labels = steps
+    model = AutoClassifier(keep_sums=True, probabilities=False).fit(X[:250], labels[:250])
+    before = model.model_.decision_function(X)
+    model.partial_fit(X[250:], labels[250:])
+    changed = model.model_.decision_function(X)
+    assert not np.allclose(changed, before, atol=1e-6)
+    assert (model.forget(X[250:], labels[250:]).model_.decision_function(X) == before).all()
+    with pytest.raises(ValueError, match='keep_sums=True'):
+        AutoClassifier().fit(X, labels).partial_fit(X, labels)
 
 
 @pytest.mark.parametrize('n', [1, 2, 20])
@@ -103,126 +182,109 @@ def test_few_rows_of_each_class_are_enough(elm, trained, write, csv_of, rng, n):
 
 def test_rows_that_are_all_alike_are_enough_and_the_model_says_so(elm, write, tmp_path):
     path = write('alike.csv', '0,1,2\n1,1,2\n' * 3)
-    done = elm('train', 'pesvm', path, '--auto', '--model', tmp_path / 'm', '-q')
+    done = elm('train', 'auto', path, '--model', tmp_path / 'm', '-q')
     assert done.status == 0 and "gives all 6 rows that were looked at the class '0'" in done.err
 
 
-def test_sparse_rows_and_weights_of_classes(elm, trained, write, libsvm_of, rng):
+def test_many_rows_that_are_all_alike_are_enough_too(elm, write, tmp_path, many):
+    path = write('alike.csv', '0,1,2\n1,1,2\n' * 150)
+    done = elm('train', 'auto', path, '--model', tmp_path / 'm', '-q')
+    assert done.status == 0 and 'gives all 300 rows that were looked at the class' in done.err
+
+
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_sparse_rows_and_weights_of_classes(elm, trained, write, libsvm_of, rng, size, request):
+    if size == 'many':
+        request.getfixturevalue('many')
     X = rng.normal(size=(120, 30)) * (rng.random((120, 30)) < 0.2)
     path = write('rows.libsvm', libsvm_of(np.where(X[:, :5].sum(axis=1) > 0.5, '+1', '-1'), X))
-    told = json.loads(elm('evaluate', trained(path, '--class-weight', 'balanced'), path, '--json').out)
-    assert told['accuracy'] > 0.7
+    found = json.loads(elm('evaluate', trained(path, '--class-weight', 'balanced'), path, '--json').out)
+    assert found['accuracy'] > 0.7
 
 
-def test_a_regression_within_seconds(elm, trained, write, csv_of, three_classes):
-    X, _ = three_classes
-    path = write('y.csv', csv_of((np.sin(3 * X[:, 0]) + 7).tolist(), X))
-    model = trained(path, '--budget', '1s', '--task', 'regression')
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_a_regression_with_intervals_that_hold(elm, trained, write, csv_of, rng, size, request, tmp_path):
+    if size == 'many':
+        request.getfixturevalue('many')
+    X = rng.uniform(-2, 2, size=(600, 3))
+    t = np.sin(3 * X[:, 0]) + 7 + 0.1 * rng.normal(size=600)
+    model = trained(write('y.csv', csv_of(t[:N].tolist(), X[:N])), '--task', 'regression', '--intervals')
+    path = write('new.csv', csv_of(t[N:].tolist(), X[N:]))
     assert json.loads(elm('evaluate', model, path, '--json').out)['r2'] > 0.9
+    elm('predict', model, path, '--interval', '0.8', '-o', tmp_path / 'out', '-q')
+    low, high = np.loadtxt(tmp_path / 'out')[:, 1:].T
+    assert 0.68 < ((low <= t[N:]) & (t[N:] <= high)).mean() < 0.92
 
 
-def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(elm, trained, packed_classes, write, csv_of, rng):
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(elm, trained, packed_classes, write, csv_of, rng,
+                                                                     size, request):
+    if size == 'many':
+        request.getfixturevalue('many')
     X = rng.normal(size=(N, 3))
     path = write('new.csv', csv_of((X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1, X))
     model = read_model(trained(packed_classes, '--probabilities'))
-    assert len(model.members) > 1 and model.header.calibration is not None
-    told = json.loads(elm('evaluate', trained.path, path, '--json').out)
-    assert told['log_loss'] < 0.6 * np.log(3)
+    assert model.header.calibration['scored'] == ('held-out' if size == 'many' else 'leave-one-out')
+    found = json.loads(elm('evaluate', trained.path, path, '--json').out)
+    assert found['log_loss'] < 0.6 * np.log(3)
 
 
-def test_a_budget_of_nodes_is_kept(trained, packed_classes):
+def test_columns_of_text_and_missing_values(elm, trained, write, many, rng):
+    X = rng.normal(size=(N, 2))
+    lines = [f'{"yes" if (c == "red") ^ (x > 0) else "no"},{"" if i % 11 == 0 else f"{x:.3f}"},{c}'
+             for i, (x, c) in enumerate(zip(X[:, 0], rng.choice(['red', 'green'], N), strict=True))]
+    path = write('table.csv', '\n'.join(['label,x,colour', *lines]) + '\n')
+    assert json.loads(elm('evaluate', trained(path, '--encode', 'auto'), path, '--json').out)['accuracy'] > 0.85
+
+
+def test_a_budget_of_nodes_is_kept(trained, packed_classes, many):
+    for budget in (40, 150):
+        members = read_model(trained(packed_classes, '--budget', budget)).members
+        assert all(member.layer.n_hidden <= budget for member in members)
+
+
+def test_a_budget_of_few_rows_is_kept(trained, packed_classes):
     assert all(member.layer.n_hidden <= 60 for member in read_model(trained(packed_classes, '--budget', 60)).members)
 
 
-@pytest.mark.parametrize('options', [('--nu', 3), ('--kernel', 'laplacian'), ('--budget', '0'), ('--budget', '5m')])
-def test_auto_and_what_it_chooses_are_wrong_usage(elm, packed_classes, options, tmp_path):
-    assert elm('train', 'pesvm', packed_classes, '--auto', *options, '--model', tmp_path / 'm').status == 2
-    assert elm('train', 'pesvm', packed_classes, '--budget', 10, '--model', tmp_path / 'm').status == 2
+def test_seconds_are_turned_into_a_size_by_a_formula():
+    assert Budget().choose_size(0.99, 10**4) == (64, 500) and Budget().choose_size(0.5, 10**4) == (112, 2000)
+    assert Budget().choose_size(0.5, 10**6) == (64, 500)  # no size of a million rows fits: the smallest stands
+    trees, landmarks = Budget(seconds=600).choose_size(0.5, 10**4)
+    assert trees > 112 and landmarks > 2000
+    trees, landmarks = Budget(nodes=300).choose_size(0.5, 10**4)
+    assert 32 * trees + landmarks <= 300
 
 
-def test_landmarks_are_not_fewer_than_those_of_the_sample_where_rows_repeat(trained, write, csv_of, rng, monkeypatch):
-    for name, value in (('SAMPLE_ROWS', 600), ('CHEAP', 1), ('STEEP', ((np.inf, 100),)), ('FEW_ROWS', 100)):
-        monkeypatch.setattr(auto, name, value)
-    monkeypatch.setattr(node_choice, 'COMPARED_NODES', 20)
-    X = np.repeat(rng.normal(size=(150, 2)), 8, axis=0)
-    members = read_model(trained(write('rows.csv', csv_of((X[:, 0] * X[:, 1] > 0) * 1, X)))).members
-    counts = [member.layer.n_hidden for member in members if member.layer.kind != 'sigmoid']
-    assert counts and min(counts) > 60  # 600 of 1,200 rows hold about 75 distinct ones, 200 about 25
+@pytest.mark.parametrize('options', [('--nu', 3), ('--kernel', 'laplacian'), ('--budget', '0'), ('--budget', '5m'),
+                                     ('--map', 'nystrom')])
+def test_what_it_chooses_is_wrong_usage(elm, packed_classes, options, tmp_path):
+    assert elm('train', 'auto', packed_classes, *options, '--model', tmp_path / 'm').status == 2
 
 
-def test_machines_of_many_rows_choose_their_width_once_more_in_smaller_steps(elm, trained, packed_classes, tmp_path,
-                                                                             monkeypatch):
-    monkeypatch.setattr(node_choice, 'COMPARED_NODES', 50)
-    monkeypatch.setattr(auto, 'FEW_ROWS', 100)
-    monkeypatch.setattr(auto, 'REFINED_NODES', 60)
-    monkeypatch.setattr(auto, 'TRIED_NODES', 80)
-    said = elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm').err
-    assert said.index('width and nu again for 60 hidden nodes') < said.index('width and nu again for 80 hidden nodes')
-    assert all(member.layer.n_hidden == N for member in read_model(tmp_path / 'm').members)
+def test_pesvm_has_no_option_auto(elm, packed_classes, tmp_path):
+    assert elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm').status == 2
 
 
-@pytest.fixture
-def small_grams(monkeypatch):
-    """Compare landmarks of 20 nodes, and let a Gram have 40: as with many thousand rows, passes could have more."""
-    monkeypatch.setattr(node_choice, 'FAMILIES', node_choice.FAMILIES[:2])
-    monkeypatch.setattr(node_choice, 'COMPARED_NODES', 20)
-    monkeypatch.setattr(auto, 'CHEAP', 1)
-    monkeypatch.setattr(auto, 'STEEP', ((np.inf, 40),))
+@pytest.mark.parametrize('change', [
+    lambda arrays: arrays['tree_features'].__setitem__(0, 99),
+    lambda arrays: arrays['tree_children'].__setitem__(0, 0),
+    lambda arrays: arrays['tree_children'].__setitem__(0, 10**6),
+    lambda arrays: arrays['tree_roots'].__setitem__(0, 1),
+    lambda arrays: arrays['tree_thresholds'].__setitem__(0, np.nan),
+    lambda arrays: arrays.update(tree_features=arrays['tree_features'].astype(float)),
+    lambda arrays: arrays.pop('tree_roots')])
+def test_damaged_trees_are_refused(trained, many, packed_classes, change, monkeypatch, tmp_path):
+    monkeypatch.setattr('mr_elm.machines.joint.PAYS', np.inf)
+    header, arrays = load_arrays(trained(packed_classes))
+    change(arrays)
+    save_arrays(tmp_path / 'damaged', header, arrays)
+    with pytest.raises(ModelFormatError, match='damaged: '):
+        read_model(tmp_path / 'damaged')
 
 
-@pytest.fixture
-def curved(elm, write, csv_of, rng, tmp_path):
-    """Pack rows whose boundary wants many landmarks."""
-    X = rng.uniform(-2, 2, size=(N, 2))
-    path = write('curved.csv', csv_of((np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0) * 1, X))
-    elm('pack', path, '-o', tmp_path / 'curved', '--block-rows', 40, '-q')
-    return tmp_path / 'curved'
-
-
-def test_passes_train_more_landmarks_than_a_gram_where_a_budget_allows_them(
-        elm, small_grams, curved, tmp_path, maps, model_of):
-    done = elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'm')
-    assert done.status == 0 and 'solving by passes: 40 landmarks have 0.' in done.err
-    assert 'and the budget allows 150' in done.err
-    members = read_model(tmp_path / 'm').members
-    assert len(members) > 1
-    for member in members:
-        assert member.layer.n_hidden == 150 and member.header.parameters['solver'] == 'passes'
-    done = elm('update', tmp_path / 'm', curved, '--model', tmp_path / 'x', '-q')
-    assert done.status == 1 and 'a training by passes makes none' in done.err and '--like' in done.err
-    elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'again', '-q', *maps(3), *LOCAL)
-    demand_same_bits(model_of, tmp_path / 'm', tmp_path / 'again')
-
-
-def test_passes_have_probabilities_of_a_fold_held_out(elm, trained, small_grams, curved, monkeypatch):
-    monkeypatch.setattr(auto, 'choose_metric', lambda *_: None)
-    model = trained(curved, '--budget', 80, '--probabilities')
-    assert read_model(model).header.calibration['scored'] == 'folds'
-    assert json.loads(elm('evaluate', model, curved, '--json').out)['log_loss'] < 0.6
-
-
-@pytest.mark.parametrize(('words', 'reason'), [
-    ((), ''), (('--budget', 70), 'rows and budget allow 70 landmarks by passes, expected at least 80')])
-def test_a_gram_trains_where_passes_would_not_pay(elm, small_grams, curved, tmp_path, words, reason):
-    done = elm('train', 'pesvm', curved, '--auto', *words, '--model', tmp_path / 'm')
-    assert done.status == 0 and reason in done.err and 'by passes:' not in done.err
-    assert read_model(tmp_path / 'm', sums=True).sums
-
-
-def test_a_gram_trains_where_the_error_does_not_fall(elm, small_grams, curved, tmp_path, monkeypatch):
-    monkeypatch.setattr(auto_passes, 'FALLS', 0.0)
-    done = elm('train', 'pesvm', curved, '--auto', '--budget', 150, '--model', tmp_path / 'm')
-    assert 'solving by a Gram: 40 landmarks have 0.' in done.err and 'expected at most 0' in done.err
-
-
-def test_sums_of_more_machines_take_no_more_memory():
-    assert [Budget().largest(10**4, n) for n in (1, 2, 4)] == [5000, 5000, 3535]
-    assert Budget(nodes=8000).largest(10**4, 4) == 3535 and Budget(nodes=800).largest(10**4, 4) == 800
-
-
-def test_seconds_allow_more_landmarks_by_passes_than_by_a_gram_of_many_rows():
-    assert Budget().largest(10**6) == 5000 and not Budget().said
-    budget = Budget(seconds=7200)
-    assert budget.largest_by_passes(10**6, 60) > 2 * budget.largest(10**6)
-    assert budget.largest_by_passes(10**6, 60) > budget.largest_by_passes(10**6, 60, 3)
-    assert Budget(seconds=10**9).largest_by_passes(10**6, 60) == 20000
+def test_a_model_saved_and_loaded_gives_the_same_bits(trained, many, steps):
+    path, X, _ = steps
+    model = read_model(trained(path))
+    again = make_model(model.header, model.arrays)
+    assert (model.decision_function(X) == again.decision_function(X)).all()

@@ -21,7 +21,7 @@ TRAININGS = {
     'landmarks by passes': ('pesvm', *PASSES, '--map', 'nystrom', '--intervals'),
     'metric': ('pesvm', *SMALL, '--metric', 'full'),
     'metric of all': ('elm', *SMALL, '--metric', 'diagonal', '--metric-rows', 'all'),
-    'auto': ('pesvm', '--auto', '--budget', 40, '--intervals'),
+    'auto': ('auto', '--budget', 40, '--intervals'),
     'kernel': ('mr-kelm', '--C', 100), 'kernel of ones': ('mr-kelm', '--kernel', 'polynomial', '--leave-one-out'),
     'decomposed': ('mr-kelm', '--solver', 'svd', '--intervals'),
     'of rank': ('mr-kelm', '--solver', 'svd', '--rank', 90),

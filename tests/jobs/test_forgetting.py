@@ -274,7 +274,6 @@ def test_synthetic_landmarks_are_the_same_on_runners_and_stay_through_a_life(elm
 
 @pytest.mark.parametrize('words, what', [
     (('train', 'pesvm', '--landmarks', 'synthetic'), '--landmarks synthetic: expected --map nystrom, found sigmoid'),
-    (('train', 'pesvm', '--auto', '--landmarks', 'rows'), '--landmarks: cannot be used with --auto'),
     (('tune', 'pesvm', '--landmarks', 'synthetic'), '--landmarks synthetic: expected --map nystrom')], ids=str)
 def test_synthetic_landmarks_belong_to_landmarks(elm, rng, write, tmp_path, words, what):
     done = elm(*words[:2], write('rows.csv', ''.join(draw('dense', rng)[1])), *words[2:], '--model', tmp_path / 'm.npz')

@@ -225,9 +225,7 @@ def test_sets_that_choose_no_step_show_importance_all_the_same(write, rng, elm, 
     (('--metric-steps', 2), 'expected --metric diagonal or full'),
     (('--metric', 'full', '--metric-rows', 'many'), 'expected a whole number above 0'),
     (('--metric', 'full', '--map', 'hardlimit'), 'these nodes have no slope'),
-    (('--metric', 'round'), 'invalid choice'),
-    (('--metric', 'full', '--auto'), 'cannot be used with --auto'),
-    (('--solver', 'passes', '--auto'), 'cannot be used with --auto')])
+    (('--metric', 'round'), 'invalid choice')])
 def test_options_that_contradict_each_other_are_refused(dense, elm, options, message):
     done = elm('train', 'pesvm', dense, '--model', 'm.npz', *options)
     assert done.status == 2 and message in done.err

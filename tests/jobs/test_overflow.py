@@ -49,7 +49,7 @@ def test_a_training_refuses_the_column_or_gives_a_model_that_works(elm, path, tm
     assert json.loads(elm('evaluate', tmp_path / 'm.npz', path, '--json', '-q').out)['accuracy'] > 0.8
 
 
-@pytest.mark.parametrize('words', [('train', 'pesvm', '--auto'), ('train', 'pesvm', '--map', 'nystrom'),
+@pytest.mark.parametrize('words', [('train', 'auto'), ('train', 'pesvm', '--map', 'nystrom'),
                                    ('train', 'pesvm', '--solver', 'passes'), ('train', 'pesvm', '--metric', 'diagonal'),
                                    ('tune', 'pesvm'), ('tune', 'sparse-elm'), ('tune', 'mr-kelm')],
                          ids=' '.join)
@@ -89,7 +89,7 @@ def test_rows_that_come_later_are_refused_too(elm, tmp_path, command):
     demand_sentence(elm(command, tmp_path / 'g.npz', tmp_path / 'late.csv', '--model', tmp_path / 'm.npz'), tmp_path)
 
 
-@pytest.mark.parametrize('words', [('pesvm',), ('elm',), ('mr-kelm',), ('pesvm', '--auto')], ids=' '.join)
+@pytest.mark.parametrize('words', [('pesvm',), ('elm',), ('mr-kelm',), ('auto',)], ids=' '.join)
 def test_targets_that_overflow_are_refused_by_their_name(elm, tmp_path, words):
     table = make_table(1).assign(label=np.where(np.arange(N) % 5, 1.0, 1e200))
     table.to_csv(tmp_path / 'rows.csv', index=False)

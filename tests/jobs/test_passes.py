@@ -24,7 +24,7 @@ FEW = ['--hidden', '4']
 ONE = ['--sigma', '1', '--C', '1']
 COMMANDS = {
     'train pesvm': FEW, 'train elm': FEW, 'train pesvm nystrom': [*FEW, '--map', 'nystrom'],
-    'train pesvm auto': ['--auto', '--budget', '60'], 'train sparse-elm': [],
+    'train auto': ['--budget', '60'], 'train sparse-elm': [],
     'train sparse-elm parts': ['--partitions', '2'], 'train sparse-elm nodes': ['--kernel', 'sigmoid', *FEW],
     'train oelm': [], 'train sphere-svm': [], 'train mr-kelm rows': ['--emit', 'rows'],
     'train mr-kelm tiles': ['--emit', 'tiles'], 'train mr-kelm entries': ['--solver', 'svd', '--emit', 'entries'],

@@ -116,7 +116,7 @@ def test_decision_values_rank_rows_where_there_are_no_probabilities(train, say, 
 @pytest.mark.parametrize('positive', CLASSES)
 def test_averaged_machines_have_one_too(elm, dense, say, scored, table, tmp_path, model_of, positive):
     model = tmp_path / 'auto.npz'
-    done = elm('train', 'pesvm', dense, '--auto', '--budget', 100, '--probabilities', '--threshold', 'f1',
+    done = elm('train', 'auto', dense, '--budget', 100, '--probabilities', '--threshold', 'f1',
                '--positive', positive, '--model', model, '-q')
     assert done.status == 0 and model_of(model)[0]['members']
     said, P = say(model, '--probabilities')

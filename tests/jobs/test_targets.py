@@ -248,7 +248,6 @@ def test_a_row_without_a_number_for_each_target_is_a_bad_row(value, reason, refu
     (('--labels-separator', ';', '--task', 'regression'), 2, 'see --targets'),
     (of_targets('--intervals'), 1, 'leave --intervals out'),
     (of_targets('--metric', 'diagonal'), 1, 'leave --metric out'),
-    (of_targets('--auto'), 1, 'without --auto'),
 ])
 def test_what_contradicts_several_targets_is_refused(words, status, said, refuse, targets):
     found = refuse('pesvm', targets, *words)

@@ -5,11 +5,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.machines import node_refinement
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.metric_choice import choose_metric
 from mr_elm.machines.node_choice import (
-    choose_average,
     choose_candidates,
     climb,
     find_right,
@@ -19,7 +17,7 @@ from mr_elm.machines.node_choice import (
     median_scale,
     prepare_problem,
 )
-from mr_elm.machines.node_refinement import HALF, hold_out, refine_candidate
+from mr_elm.machines.node_refinement import refine_candidate
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.sums.statistics import ColumnStatistics
@@ -76,13 +74,6 @@ def test_the_first_width_is_the_median_distance_whatever_the_scale_of_the_rows(r
     assert median_scale(prepare(1e6 * X + 7, np.arange(200) % 2)[0], kernel) == pytest.approx(scale, rel=1e-6)
 
 
-def test_an_average_has_at_most_four_machines(rng):
-    problem, rows = prepare(*draw_squares(200, rng))
-    best, *_ = choose_candidates(problem, rows)
-    better = [replace(best, values=(best.values + rows.T) / 2) for _ in range(5)]
-    assert len(choose_average([best, *better], rows)) == 4
-
-
 def test_products_of_laplacians_are_for_rows_of_some_features(rng):
     X, numbers = draw_squares(100, rng)
     problem, rows = prepare(X, numbers)
@@ -113,15 +104,6 @@ def test_a_machine_is_dropped_only_where_it_is_clearly_worse(rng):
     assert keep_members([others[1], others[0], best], rows) == [best, others[0]]
 
 
-def test_a_machine_joins_the_average_only_where_its_errors_are_others(rng):
-    problem, rows = prepare(*draw_squares(300, rng))
-    best = choose_candidates(problem, rows)[0]
-    one, other = (replace(best, values=rows.T + noise) for noise in rng.normal(size=(2, *rows.T.shape)))
-    assert choose_average([one, replace(one), other], rows) == [one, other]
-    twin = replace(one)
-    assert choose_average([one, twin], rows) == [one, twin] and choose_average([one], rows) == [one]
-
-
 def test_a_metric_is_learned_where_most_features_are_noise(rng):
     X = rng.normal(size=(600, 12))
     problem, rows = prepare(X, (X[:, 0] * X[:, 1] > 0).astype(int), n_hidden=200)
@@ -139,35 +121,14 @@ def test_few_rows_and_a_single_feature_learn_no_metric(rng, n, d):
     assert choose_metric(problem, rows, choose_candidates(problem, rows)[0]) is None
 
 
-@pytest.mark.parametrize('n', [700, 1200])
-def test_more_landmarks_take_a_narrower_kernel(rng, n):
+def test_more_landmarks_take_a_narrower_kernel(rng):
+    n = 700
     problem, rows = prepare(*draw_squares(n, rng, 0.2), n_hidden=50)
     first = choose_candidates(problem, rows)[1]
     more = refine_candidate(problem.with_options(n_hidden=n), rows, first)
     assert more.layer.n_hidden == n and more.value > first.value
     assert more.options.weight_scale >= first.options.weight_scale
-    assert more.judged.mean() == 1 if n == 700 else 0.1 < more.judged.mean() < 0.3
-
-
-def test_a_width_can_be_chosen_in_half_steps(rng, monkeypatch):
-    problem, rows = prepare(*draw_squares(700, rng, 0.2), n_hidden=50)
-    first, tried, score_nus = choose_candidates(problem, rows)[1], [], node_refinement.score_nus
-    monkeypatch.setattr(node_refinement, 'score_nus', lambda problem, rows, candidate, held: (
-        tried.append(candidate.options.weight_scale / first.options.weight_scale),
-        score_nus(problem, rows, candidate, held))[1])
-    refine_candidate(problem, rows, first, HALF)
-    assert tried[:2] == pytest.approx([1, 2**0.5], rel=0.01) and len(tried) > 2
-
-
-def test_rows_are_held_out_whatever_their_order_and_copies_one_by_one(rng):
-    X, numbers = draw_squares(500, rng)
-    X[100:200] = X[0]
-    numbers[100:200] = numbers[0]
-    order = rng.permutation(500)
-    held = hold_out(SampleRows.of(X, numbers, 2), 3)
-    again = hold_out(SampleRows.of(X[order], numbers[order], 2), 3)
-    ours, theirs = (sorted(map(tuple, rows)) for rows in (X[held], X[order][again]))
-    assert ours == theirs and 0.1 < held.mean() < 0.3 and 0 < held[100:200].sum() < 60
+    assert more.judged.all()
 
 
 def test_numbers_are_judged_by_their_error_alone(rng):

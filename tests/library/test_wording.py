@@ -96,7 +96,7 @@ def test_probabilities_that_were_not_asked_for_name_the_parameter(name, method):
     kind = getattr(estimators, name)
     if 'probabilities' not in kind().get_params():
         pytest.skip('it has no probabilities')
-    plain, asked = kind().fit(X, y), kind(probabilities=True).fit(X, y)
+    plain, asked = (kind(probabilities=given).fit(X, y) for given in (False, True))
     assert not hasattr(plain, method) and hasattr(asked, method) and hasattr(kind, method)
     with pytest.raises(AttributeError, match=f'{name} has no {method}: expected probabilities=True'):
         getattr(plain, method)(X)

@@ -1,0 +1,310 @@
+"""Offer the method that chooses its machines as scikit-learn estimators: the models of `mr-elm train auto`."""
+import logging
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from mr_elm import sparse as sp
+from mr_elm.arithmetic import one_thread
+from mr_elm.errors import write_value
+from mr_elm.estimators.conversion import Convertible, label_facts, name_blas
+from mr_elm.estimators.jobs import count_threads, decide
+from mr_elm.estimators.probabilities import Labelled
+from mr_elm.estimators.tables import REFUSE, TableRows
+from mr_elm.estimators.values import Targets, available_with, row_weights
+from mr_elm.features.metric import FeatureColumns
+from mr_elm.machines.auto import (
+    AutoChoice,
+    Budget,
+    Member,
+    choose_machines,
+    count_sample,
+    describe_member,
+    hold_out_rows,
+    make_exact,
+)
+from mr_elm.machines.calibrating import add_intervals, calibrate, keep_held_out
+from mr_elm.machines.constant_check import note_rows
+from mr_elm.machines.living import Batch, LivingMachine, choose_grid, steps_of
+from mr_elm.machines.metric import SampleRows
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.option_fields import LARGEST_SEED
+from mr_elm.machines.options import AutoOptions, read_budget
+from mr_elm.machines.spread import Spread
+from mr_elm.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.rows.labels import write_label
+from mr_elm.rows.options import MAX_CATEGORIES
+from mr_elm.scores.selection import select_sample
+from mr_elm.solvers.ridge.esvm import TrainingRows, sum_up
+from mr_elm.solvers.ridge.increment import size_of
+from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.statistics import Classes, ColumnStatistics
+from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
+
+LOG = logging.getLogger(__name__)
+
+
+class AutoEstimator(TableRows, Convertible, BaseEstimator):
+    """Choose machines by a sample of the rows, train them on all rows, and average them.
+
+    Each decision is a line for the logger of this module, at the level INFO.
+    """
+
+    _method = 'auto'
+    _numeric = False
+    scale = 'standard'
+    model_: NodeModel
+    n_features_in_: int
+
+    def __init__(self, budget: str | int | None = None, random_state: int = 0, keep_sums: bool = False,
+                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+        self.budget, self.random_state, self.keep_sums = budget, random_state, keep_sums
+        self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return self._tag_tables(tags)
+
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
+        """Choose machines and train them. Sets model_, and classes_ of a classifier. Rows of weight 0 do not count."""
+        self.__dict__.pop('model_', None)
+        X, y = self._validate(X, True, sample_weight, y=y, y_numeric=self._numeric)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        if weights is not None:
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        rows = self._label(X, y, weights)
+        problem = self._state_problem(rows)
+        with one_thread():
+            choice = choose_machines(problem, take_sample(rows, problem, self._seed), self._bounds, LOG.info,
+                                     count_threads(self.n_jobs), self.keep_sums)
+            models = [self._train(member, rows) for member in choice.members]
+            model = join_members(models)
+            self.model_ = note_rows(model, X, rows.y, searched=True)
+            self._hold_out(choice)
+        return self
+
+    def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
+        """Add rows to the machines that `fit` has chosen, whose sums keep_sums=True has kept. No new classes come."""
+        return self._change(X, y, sample_weight, forget=False)
+
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
+        """Take rows away from the sums that keep_sums=True has kept. Landmarks and trees stay as they are."""
+        return self._change(X, y, sample_weight, forget=True)
+
+    def _change(self, X: Rows, y: Labels, sample_weight: Weights, forget: bool) -> 'AutoEstimator':
+        check_is_fitted(self)
+        if self.model_.sums is None:
+            raise ValueError('partial_fit, forget: expected an estimator with its sums: make it with keep_sums=True, '
+                             'and fit it again')
+        X, y = self._validate(X, False, sample_weight, y=y, y_numeric=self._numeric)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        rows = self._label(X, y, weights, known=True)
+        members = []
+        with one_thread():
+            for member in self.model_.members:
+                machine = LivingMachine.of_model(member)
+                batch = self._sum_up(rows, machine)
+                machine = machine.forget(batch) if forget else machine.add(batch)
+                members.append(machine.keep_sums(machine.solve()))
+        before, self.model_ = self.model_, join_members(members)
+        if not forget:
+            self.model_ = keep_held_out(before, self.model_)
+        elif not {'calibration', 'interval_residuals'}.isdisjoint(before.arrays):
+            self.__dict__.pop('calibration_', None)
+            warnings.warn('probabilities or intervals: left out, they may have been fitted to rows that left',
+                          stacklevel=3)
+        return self
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Return how much the output changes with each feature in the mean of the machines, (d,); the sum is 1.
+
+        Raises AttributeError where no machine has learned it.
+        """
+        check_is_fitted(self)
+        found = [member.importance.features for member in self.model_.members if member.importance is not None]
+        if not found:
+            raise AttributeError('feature_importances_: expected machines behind a metric, found none: use '
+                                 'sklearn.inspection.permutation_importance')
+        return np.mean(found, axis=0)
+
+    @property
+    def _seed(self) -> int:
+        if not isinstance(self.random_state, (int, np.integer)):
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        if not 0 <= self.random_state <= LARGEST_SEED:
+            raise ValueError(f'random_state: expected a whole number from 0 to {LARGEST_SEED}, found '
+                             f'{write_value(self.random_state)}')
+        return int(self.random_state)
+
+    @property
+    def _bounds(self) -> Budget:
+        return Budget() if self.budget is None else Budget(*read_budget(str(self.budget)))
+
+    def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
+        """Return rows with class numbers or targets. known : whether no other classes may come."""
+        raise NotImplementedError
+
+    def _hold_out(self, choice: AutoChoice) -> None:
+        """Fit probabilities or intervals to the rows that were held out."""
+
+    def _state_problem(self, rows: TrainingRows) -> NodeProblem:
+        """Return the problem that the machines solve."""
+        classes = rows.classes
+        options = AutoOptions(task='regression' if self._numeric else 'classification', seed=self._seed).nodes
+        summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=rows.X.shape[0])
+        if classes is None:
+            summary.target = ColumnStatistics.of(rows.y.reshape(len(rows.y), -1), rows.sample_weight)
+        names = getattr(self, 'feature_names_in_', None)
+        facts = {'kind': 'memory', 'names': None if names is None else names.tolist()}
+        problem = NodeProblem(options, summary, classes)
+        return replace(problem, summary=replace(summary, input={
+            **facts, **({} if classes is None else label_facts(classes.names))}))
+
+    def _train(self, member: Member, rows: TrainingRows) -> HiddenNodeModel:
+        """Train a member on all rows."""
+        if member.weights is not None:
+            return make_exact(member, [name_blas()])
+        problem = member.problem
+        steps = rows.choose_steps(1.0, problem.origin)
+        sums = sum_up(member.layer, rows, steps, count_threads(self.n_jobs))
+        header = describe_member(member, steps, [name_blas()]).change_parameters(peak=size_of(sums))
+        machine = LivingMachine(header, member.layer, sums)
+        model = machine.solve()
+        return machine.keep_sums(model) if self.keep_sums else model
+
+    def _sum_up(self, rows: TrainingRows, machine: LivingMachine) -> Batch:
+        """Sum up rows on the nodes of a machine."""
+        before = steps_of(machine.header)
+        n_rows = len(rows.y)
+        steps: GridSteps = choose_grid(before, rows.choose_steps(1.0, before.origin),
+                                       machine.header.n_rows_used + n_rows)
+        names = machine.header.classes
+        return Batch(sum_up(machine.layer, rows, steps, count_threads(self.n_jobs)), steps, list(names),
+                     list(range(len(names))) or [0], n_rows, blas=[name_blas()])
+
+    def _values(self, X: Rows) -> Floats:
+        check_is_fitted(self)
+        return decide(self.model_, self._validate(X, False), self.n_jobs)
+
+
+class AutoClassifier(Labelled, AutoEstimator):
+    """Train a classifier without options, the one to begin with.
+
+    Parameters
+    ----------
+    budget : int or str, optional
+        At most so many leaves and landmarks together in a machine, such as 2000; or '60s', machines that take about
+        that many seconds of one core by a fixed formula.
+    random_state : int, default 0
+        The seed of every random choice.
+    class_weight : None, dict or 'balanced'
+    probabilities : bool, default True
+        Fit probabilities to rows that were held out, and label by them.
+    keep_sums : bool, default False
+        Keep the sums of the rows, for `partial_fit` and `forget`.
+    encode : 'refuse' or 'auto'
+        'auto' takes data frames with text and missing values, see `mr-elm train --encode`.
+    max_categories : int, default 100
+    n_jobs : int, optional
+        Threads, as in joblib. No bit of the model depends on them.
+
+    Attributes
+    ----------
+    classes_ : ndarray (K,)
+    model_ : the fitted model, as `mr-elm train auto` writes it
+    feature_importances_ : ndarray (d,), where a machine has learned a metric
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> AutoClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    def __init__(self, budget: str | int | None = None, random_state: int = 0, class_weight: ClassWeight = None,
+                 probabilities: bool = True, keep_sums: bool = False, encode: str = REFUSE,
+                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs)
+        self.class_weight, self.probabilities = class_weight, probabilities
+
+    def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
+        if known:
+            y = np.asarray(y)
+            codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+            if (strangers := y[self.classes_[codes] != y]).size:
+                raise ValueError(f'y: expected the classes of fit, found {write_value(strangers[0])}')
+        else:
+            found, _ = self._set_classes(y)
+            if found is None:
+                raise ValueError('y: expected one label in each row, found an indicator matrix')
+            codes = found
+        names = list(map(write_label, self.classes_))
+        weights = row_weights(self.class_weight, self.classes_, codes, weights)
+        classes = Classes(names, np.bincount(codes, minlength=len(names)).tolist(),
+                          np.bincount(codes, weights, len(names)).tolist(), {name: k for k, name in enumerate(names)})
+        return TrainingRows(X, codes, classes, weights)
+
+    def _hold_out(self, choice: AutoChoice) -> None:
+        self.__dict__.pop('calibration_', None)
+        if self.probabilities:
+            self.model_ = calibrate(self.model_, hold_out_rows(choice), choice.kind)
+            self.calibration_ = self.model_.arrays['calibration']
+
+
+class AutoRegressor(Targets, AutoEstimator):
+    """Train a regression without options, the one to begin with.
+
+    Parameters as in `AutoClassifier`; intervals : bool, default True: keep the errors of rows held out, for
+    `predict_interval`.
+
+    >>> X = np.linspace(-3, 3, 300)[:, None]
+    >>> AutoRegressor().fit(X[::2], np.sin(X[::2, 0])).score(X[1::2], np.sin(X[1::2, 0])) > 0.99
+    True
+    """
+
+    _numeric = True
+
+    def __init__(self, budget: str | int | None = None, random_state: int = 0, intervals: bool = True,
+                 keep_sums: bool = False, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
+                 n_jobs: int | None = None) -> None:
+        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs)
+        self.intervals = intervals
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+    def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
+        self._set_targets(y)
+        return TrainingRows(X, np.asarray(y, float), None, weights)
+
+    @available_with('intervals')
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
+        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
+
+        Raises ValueError when there are too few rows for the coverage.
+        """
+        values = self._values(X)
+        return Spread(self.model_).interval(X, values[:, 0], coverage)
+
+    def _hold_out(self, choice: AutoChoice) -> None:
+        if self.intervals:
+            model = add_intervals(self.model_.without_sums(), hold_out_rows(choice))  # these have no leverages
+            self.model_ = replace(model, sums=self.model_.sums)
+
+
+def take_sample(rows: TrainingRows, problem: NodeProblem, seed: int) -> SampleRows:
+    """Return the sample that the driver would take of the rows: all where they are few."""
+    n_rows = rows.X.shape[0]
+    chosen = select_sample(rows.X, min(1.0, count_sample(problem.summary, sp.issparse(rows.X)) / n_rows), seed)
+    weights = None if rows.sample_weight is None else rows.sample_weight[chosen]
+    n_classes = 0 if rows.classes is None else len(rows.classes.names)
+    columns = FeatureColumns.of(problem.summary.columns, problem.summary.encoding)
+    return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns)

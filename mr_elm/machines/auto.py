@@ -1,0 +1,323 @@
+"""Choose the machines of the method auto by a sample of the rows, in memory: the driver and the estimators call it.
+
+    rows            machines whose decision values are averaged
+    up to 1,000     up to four of landmarks of three kernels, random nodes, landmarks behind a metric, and a joint
+                    machine: each at its best by leave-one-out, those that are not clearly worse than the best
+    up to 5,000     a joint machine (or two), and an exact kernel machine, which has every row as a landmark
+    more            a joint machine, or two where size does not pay
+
+`machines.joint` has the joint machine: leaves of trees and landmarks in one ridge regression.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mr_elm import linalg
+from mr_elm.errors import one_line
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.header import ModelHeader
+from mr_elm.machines.joint import (
+    JointDesign,
+    choose_joint,
+    count_held,
+    order_rows,
+    place_landmarks,
+    share_right,
+)
+from mr_elm.machines.metric import SampleRows
+from mr_elm.machines.metric_choice import choose_metric
+from mr_elm.machines.node_choice import (
+    COMPARED_NODES,
+    MOST_FEATURES,
+    MOST_MEMBERS,
+    Candidate,
+    choose_candidates,
+    find_right,
+    keep_members,
+    median_scale,
+    prepare_problem,
+    round_scale,
+    square_errors,
+)
+from mr_elm.machines.node_refinement import refine_candidate
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.press import HeldOut
+from mr_elm.model_parts import layer_arrays
+from mr_elm.models import HiddenNodeModel
+from mr_elm.parallel import map_in_threads
+from mr_elm.solvers.trees import Bins
+from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.summary import Summary
+from mr_elm.typing import Floats
+
+SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
+SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
+FEW_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines, and an exact one, are trained
+SIZES = ((0.88, 112, 2000), (0.95, 96, 1200), (0.98, 80, 800), (np.inf, 64, 500))  # error(full) / error(half): size
+LEAVES = 32  # of a tree
+SECONDS = 4.0  # of a core of the reference, that a machine may take without a budget
+EXACT_KERNELS = ('gaussian', 'product-laplacian')
+EXACT_RIDGES = (0.03, 0.3)
+NARROWEST = 4  # halvings of the median distance
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bound a training: at most so many leaves and landmarks together, or about so many seconds of one core."""
+
+    nodes: int | None = None
+    seconds: float | None = None
+
+    def choose_size(self, ratio: float, n_rows: int) -> tuple[int, int]:
+        """Return the number of trees and of landmarks of a machine.
+
+        ratio : error of a machine divided by that of its half: where it is small, size pays. The sizes go on, by a
+        factor of 1.5, where a budget allows more than the largest of SIZES and the error falls steeply.
+        """
+        first = next(k for k, (bound, *_) in enumerate(SIZES) if ratio <= bound)
+        sizes = [(trees, landmarks) for _, trees, landmarks in SIZES[first:]]
+        if first == 0 and (self.seconds or self.nodes):
+            sizes = [(int(112 * 1.5**k), int(2000 * 1.5**k)) for k in (2, 1)] + sizes
+        for n_trees, n_landmarks in sizes:
+            if self.allows(n_rows, n_trees, n_landmarks):
+                return n_trees, n_landmarks
+        n_trees, n_landmarks = sizes[-1]
+        if self.nodes is None and self.seconds is None:
+            return n_trees, n_landmarks
+        while n_landmarks > 8 and not self.allows(n_rows, n_trees, n_landmarks):
+            n_trees, n_landmarks = max(1, int(n_trees * 0.9)), int(n_landmarks * 0.9)
+        return n_trees, n_landmarks
+
+    def allows(self, n_rows: int, n_trees: int, n_landmarks: int) -> bool:
+        """Tell whether a machine is within the budget."""
+        if self.nodes is not None and n_trees * LEAVES + n_landmarks > self.nodes:
+            return False
+        return estimate_seconds(n_rows, n_trees, n_landmarks) <= (self.seconds or SECONDS) or self.nodes is not None
+
+
+def estimate_seconds(n_rows: int, n_trees: int, n_landmarks: int) -> float:
+    """Return about how long the pass and the solve of a joint machine take on a core of the reference.
+
+    A formula, and not a clock, so that the same rows give the same machine everywhere. Its speeds were measured on one
+    core in 2026-11: products, additions to leaves, counts of pairs of leaves, reading a row, and the solve.
+    """
+    of_row = 2 * n_landmarks**2 / 1e11 + n_trees * n_landmarks / 3e9 + n_trees**2 / 2e9 + 5e-7
+    return n_rows * of_row + 2 / 3 * (n_trees * LEAVES + n_landmarks)**3 / 6e10
+
+
+@dataclass(frozen=True)
+class Member:
+    """Hold a machine that all rows are to train.
+
+    problem : with its options and metric. layer : its nodes. leaf_ridge, landmark_ridge : mu and lam of a joint
+    machine, else None: nu stands in the options. weights : output weights (m, K) of a machine that is trained already.
+    """
+
+    problem: NodeProblem
+    layer: HiddenLayer
+    leaf_ridge: float | None = None
+    landmark_ridge: float | None = None
+    weights: Floats | None = None
+    __repr__ = one_line
+
+    @property
+    def ridges(self) -> dict[str, Any]:
+        """Return the parameters of a model that say what its weights cost."""
+        if self.leaf_ridge is None:
+            return {}
+        return {'leaf_ridge': self.leaf_ridge, 'landmark_ridge': self.landmark_ridge}
+
+
+@dataclass(frozen=True)
+class AutoChoice:
+    """Hold the machines to average, and what machines that have not seen some rows of the sample say of these.
+
+    rows : in the order of the search. held : (n,), numbers of rows in it. values : (n, K), decision values of the
+    average, on the scale of rows.T. kind : how they were held out: leave-one-out or held-out.
+    """
+
+    members: list[Member]
+    rows: SampleRows
+    held: np.ndarray
+    values: Floats
+    kind: str
+    __repr__ = one_line
+
+
+def count_sample(summary: Summary, sparse: bool) -> int:
+    """Return how many rows a sample should have."""
+    return SAMPLE_ROWS if sparse else max(1, min(SAMPLE_ROWS, int(SAMPLE_NUMBERS / summary.columns.n_features)))
+
+
+def choose_machines(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None = None,
+                    keep_sums: bool = False) -> AutoChoice:
+    """Choose the machines of a training.
+
+    problem : its summary counts all rows. rows : a sample of them, all where they are few. say : is called with a line
+    for each decision. n_threads : see `map_in_threads`; no choice depends on it. keep_sums : whether every machine must
+    be one of sums.
+    """
+    rows = rows.take(order_rows(rows, problem.options.seed))
+    problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
+    if problem.summary.n_rows <= FEW_ROWS:
+        return choose_small(problem, rows, budget, say, n_threads)
+    return choose_large(problem, rows, budget, say, keep_sums)
+
+
+def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, keep_sums: bool) -> AutoChoice:
+    """Choose joint machines, and for few rows an exact kernel machine beside them."""
+    n_rows, n_held = problem.summary.n_rows, count_held(len(rows))
+    say(f'choosing by {len(rows):,} rows, {n_held:,} of them held out')
+    choice = choose_joint(problem, rows)
+    for kind, error in zip(choice.kinds, choice.errors, strict=True):
+        say(f'trees and {kind.describe()}: squared error {error:.4g} of rows held out')
+    n_trees, n_landmarks = budget.choose_size(choice.ratio, n_rows)
+    n_landmarks = min(n_landmarks, problem.summary.landmarks.shape[0])
+    designs = choice.size(n_trees, n_landmarks)
+    say(f'twice the size has {choice.ratio:.3f} times the error: {len(designs)} x {n_trees} trees and {n_landmarks:,} '
+        f'landmarks, mu {choice.design.leaf_ridge:g}, lambda {choice.design.landmark_ridge:.3g}')
+    bins = Bins.of(rows.X)
+    members = [make_member(problem, design, bins, rows) for design in designs]
+    values, held = choice.values, rows.take(slice(0, n_held))
+    if len(rows) == n_rows <= EXACT_ROWS and budget.nodes is None and not keep_sums:
+        exact, of_exact = choose_exact(problem, rows, n_held)
+        values = (len(members) * values + of_exact) / (len(members) + 1)
+        members.append(exact)
+        say(f'an exact {exact.problem.options.kernel} machine of weight scale {exact.problem.options.weight_scale:g}, '
+            f'nu {exact.problem.options.nu:.3g}')
+    if rows.n_classes:
+        say(f'{share_right(values, held):.2%} of {n_held:,} rows held out are right')
+    return AutoChoice(members, rows, np.arange(n_held), values, 'held-out')
+
+
+def make_member(problem: NodeProblem, design: JointDesign, bins: Bins, rows: SampleRows) -> Member:
+    """Return the member of a design."""
+    options = replace(design.kind.problem.options, n_hidden=design.n_landmarks, nu=1.0)
+    return Member(replace(problem, options=options, learned=design.kind.problem.learned), design.make_layer(bins, rows),
+                  design.leaf_ridge, design.landmark_ridge)
+
+
+def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int) -> tuple[Member, Floats]:
+    """Train a kernel machine with every row as a landmark: the member, and its decision values of the rows held out.
+
+        (K + W^-1 / nu) A = T - mean,    f(z) = K(z, rows) A + mean
+
+    Width and nu are chosen by the rows held out: widths from the median distance on, narrower while that helps.
+    """
+    held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
+    wide = rows.X.shape[1] > MOST_FEATURES
+    best: tuple[float, NodeProblem, Floats] = (-np.inf, problem, np.zeros(held.T.shape))
+    for kernel in EXACT_KERNELS[:1] if wide else EXACT_KERNELS:
+        start, before = median_scale(problem, kernel), -np.inf
+        for step in range(NARROWEST + 1):
+            scaled = problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(start * 2.0**step))
+            layer = place_rows(scaled, grown)
+            K, of_held = (layer.evaluate(X, np.empty((X.shape[0], len(grown)))) for X in (grown.X, held.X))
+            found = []
+            for ridge in EXACT_RIDGES:
+                A, mean = solve_exact(K, grown, ridge)
+                values = of_held @ A + mean
+                error = float(np.average(square_errors(values, held), weights=held.weights))
+                found.append((-error, scaled.with_options(nu=1 / ridge), values))
+            best_of_width = max(found, key=lambda each: each[0])
+            best = max(best, best_of_width, key=lambda each: each[0])
+            if best_of_width[0] <= before:
+                break
+            before = best_of_width[0]
+    _, chosen, values = best
+    chosen = chosen.with_options(n_hidden=len(rows))
+    layer = place_rows(chosen, rows)
+    A, mean = solve_exact(layer.evaluate(rows.X, np.empty((len(rows), len(rows)))), rows, 1 / chosen.options.nu)
+    A, mean = A * rows.deviation, rows.mean + rows.deviation * mean
+    return Member(chosen, layer, weights=np.vstack([A, -np.reshape(mean, (1, -1))])), values
+
+
+def place_rows(problem: NodeProblem, rows: SampleRows) -> HiddenLayer:
+    """Return landmarks at all rows."""
+    return place_landmarks(replace(problem, summary=replace(problem.summary, landmarks=rows.X)), len(rows))
+
+
+def solve_exact(K: Floats, rows: SampleRows, ridge: float) -> tuple[Floats, Floats]:
+    """Return (A, mean) of the exact machine. K : (n, n), which stays."""
+    weights = np.ones(len(rows)) if rows.weights is None else np.maximum(rows.weights, 1e-12)
+    mean = np.average(rows.T, axis=0, weights=weights)
+    system = np.array(K, order='F')
+    system[np.diag_indices_from(system)] += ridge / weights
+    factor, _ = linalg.dpotrf(system, lower=1, overwrite_a=1, clean=0)
+    return linalg.dpotrs(factor, np.asfortranarray(rows.T - mean), lower=1)[0], mean
+
+
+def describe_member(member: Member, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
+    """Make the header of a member. steps, blas : see `NodeProblem.describe`."""
+    return member.problem.describe(member.layer, steps, blas).change_parameters(**member.ridges)
+
+
+def make_exact(member: Member, blas: Iterable[str]) -> HiddenNodeModel:
+    """Return the model of a member that is trained already."""
+    header = describe_member(member, member.problem.choose_grid(member.layer), blas)
+    assert member.weights is not None
+    return HiddenNodeModel(header.change_parameters(solver='cholesky'),
+                           {**layer_arrays(member.layer), 'output_weights': member.weights})
+
+
+def hold_out_rows(choice: AutoChoice) -> HeldOut:
+    """Return the rows that were held out, with decision values as the model has them."""
+    rows = choice.rows.take(choice.held)
+    targets, values = (rows.mean + rows.deviation * each for each in (rows.T, choice.values))
+    if not rows.n_classes:
+        numbers = targets[:, 0]
+    elif rows.T.shape[1] == 1:
+        numbers = (rows.T[:, 0] > 0).astype(float)
+    else:
+        numbers = rows.T.argmax(axis=1).astype(float)
+    n = len(rows)
+    return HeldOut(numbers, np.ones(n) if rows.weights is None else rows.weights, values, np.zeros(n))
+
+
+def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None) -> AutoChoice:
+    """Choose up to four machines by leave-one-out."""
+    say(f'comparing machines on {len(rows):,} rows')
+    candidates = choose_candidates(problem, rows)
+    landmarks = [each for each in candidates if each.options.map == 'nystrom']
+    learned = choose_metric(problem, rows, max(landmarks, key=lambda each: each.value))
+    good = keep_good(rows, [*candidates, learned] if learned else candidates, say)
+    n_hidden = min(len(rows), budget.nodes or len(rows))
+    if n_hidden > COMPARED_NODES:
+        say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
+        larger = problem.with_options(n_hidden=n_hidden)
+        good = keep_good(rows, map_in_threads(partial(refine_candidate, larger, rows), good, n_threads), say)
+    chosen = good[:MOST_MEMBERS]
+    for each in chosen:
+        say(describe(each, rows))
+    judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))
+    values = np.mean([each.values[judged] for each in chosen], axis=0)
+    members = [Member(state, state.make_layer()) for state in (each.state(problem) for each in chosen)]
+    return AutoChoice(members, rows, judged, values, 'leave-one-out')
+
+
+def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[Candidate]:
+    """Return the machines that are not clearly worse than the best, and say which are."""
+    good = keep_members(candidates, rows)
+    for each in candidates:
+        if each not in good:
+            say(f'{describe(each, rows)}: clearly worse, left out')
+    return good
+
+
+def describe(candidate: Candidate, rows: SampleRows) -> str:
+    """Say for people what a machine is, and what the rows of the sample say of it."""
+    options, judged = candidate.options, candidate.judged
+    kernel = f' --kernel {options.kernel}' if options.kernel != 'gaussian' else ''
+    metric = f' --metric {candidate.learned.kind}' if candidate.learned else ''
+    score = ''
+    if rows.n_classes:
+        right = find_right(candidate.values[judged], rows.take(judged)).mean()
+        score = f', {right:.2%} of {judged.sum():,} rows right'
+    return f'--map {options.map}{kernel}{metric} --weight-scale {options.weight_scale:g} --nu {options.nu:g}{score}'

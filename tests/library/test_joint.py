@@ -1,0 +1,107 @@
+"""A sample chooses a joint machine: leaves and landmarks in one ridge, judged by rows held out."""
+import numpy as np
+import pytest
+
+from mr_elm.features.forest import write_indicators
+from mr_elm.features.landmarks import Landmarks
+from mr_elm.machines.joint import (
+    JointSums,
+    choose_joint,
+    count_held,
+    order_rows,
+    place_landmarks,
+)
+from mr_elm.machines.metric import SampleRows
+from mr_elm.machines.node_choice import prepare_problem
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.solvers.ridge.penalty import JITTER
+from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
+from mr_elm.sums.gram import expand
+from mr_elm.sums.statistics import ColumnStatistics
+from mr_elm.sums.summary import Summary
+
+
+def prepare(X, numbers, n_classes=0, weights=None):
+    """Return the problem of rows in memory, and these in the order of the search."""
+    rows = SampleRows.of(X, numbers, n_classes, weights)
+    rows = rows.take(order_rows(rows, 0))
+    problem = NodeProblem(PESVMOptions(method='auto', map='nystrom'), Summary(ColumnStatistics.of(X), n_rows=len(X)),
+                          None)
+    return prepare_problem(problem, rows), rows
+
+
+def test_the_order_of_rows_follows_from_the_rows_and_copies_are_spread(rng):
+    X = np.repeat(rng.normal(size=(50, 2)), 8, axis=0)
+    rows = SampleRows.of(X, np.arange(400) % 2, 2)
+    order = order_rows(rows, 0)
+    mixed = rng.permutation(400)
+    again = rows.take(mixed)
+    assert (again.X[order_rows(again, 0)] == X[order]).all() and (again.T[order_rows(again, 0)] == rows.T[order]).all()
+    assert not (order_rows(rows, 1) == order).all()
+    copies = [np.flatnonzero((X[order] == row).all(axis=1)) for row in np.unique(X, axis=0)]
+    assert np.mean([np.diff(places).mean() for places in copies]) > 20  # 400 rows / 8 copies, were they even: 50
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_sums_of_a_sample_are_those_of_dense_rows(rng, weighted):
+    X, weights = rng.normal(size=(400, 3)), rng.uniform(0.5, 2, 400) if weighted else None
+    problem, rows = prepare(X, np.sin(X[:, 0]), weights=weights)
+    held, grown = rows.take(slice(0, 100)), rows.take(slice(100, None))
+    forest = grow_forest(Bins.of(grown.X), grown.T, grown.weights, TreeOptions(5, 8, fewest=5))
+    nodes = place_landmarks(problem, 30)
+    sums = JointSums.of(forest, nodes, grown, held)
+    mu, lam = 2.0, 0.1
+    w = np.ones(300) if weights is None else grown.weights
+    E = np.empty((300, forest.n_leaves + 31))
+    write_indicators(forest.find_leaves(grown.X), E[:, :forest.n_leaves])
+    E[:, forest.n_leaves:] = expand(nodes, grown.X)
+    P = np.diag(np.r_[np.full(forest.n_leaves, mu), np.zeros(30), 1e-6])
+    K = nodes.evaluate(problem.summary.landmarks[:30], np.empty((30, 30)))
+    P[forest.n_leaves:-1, forest.n_leaves:-1] = lam * (K + JITTER * np.eye(30))
+    mean = np.average(grown.T, axis=0, weights=w)
+    B = np.linalg.solve(P + E.T @ (w[:, None] * E), E.T @ (w[:, None] * (grown.T - mean)))
+    assert np.allclose(sums.solve(mu, lam), B, atol=1e-6)
+    assert sums.score(mu, lam)[0] == pytest.approx(np.average(((sums.predict(B) - held.T)**2)[:, 0],
+                                                              weights=held.weights))
+    half = sums.take(forest.take(2), nodes.take(10))
+    assert np.allclose(half.gram, JointSums.of(forest.take(2), nodes.take(10), grown, held).gram)
+
+
+def test_landmarks_are_the_first_rows_by_hash(rng):
+    X = rng.normal(size=(300, 2))
+    problem, _ = prepare(X, X[:, 0])
+    landmarks = Landmarks(300, 0)
+    landmarks.add(X)
+    scaled = (landmarks.rows - X.mean(axis=0)) / X.std(axis=0)
+    assert np.allclose(place_landmarks(problem, 20).weights, scaled[:20])
+    assert np.allclose(place_landmarks(problem, 20, 20).weights, scaled[20:40])
+    assert np.allclose(place_landmarks(problem, 200, 200).weights, scaled[100:])
+
+
+def test_trees_help_where_steps_are_and_landmarks_where_surfaces_are_smooth(rng):
+    X = rng.uniform(-2, 2, size=(1500, 3))
+    t = np.where(X[:, 0] > 0.3, 2.0, 0.0) + np.sin(3 * X[:, 1]) * np.cos(2 * X[:, 2])
+    problem, rows = prepare(X, t)
+    choice = choose_joint(problem, rows)
+    n_held = count_held(len(rows))
+    held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
+    nodes = place_landmarks(choice.design.kind.problem, 250)
+    landmarks_alone = JointSums.of(None, nodes, grown, held).score(0.0, choice.design.landmark_ridge)[0]
+    forest = grow_forest(Bins.of(grown.X), grown.T, None, TreeOptions(32, 32, fewest=20))
+    nothing = place_landmarks(choice.design.kind.problem, 1)
+    leaves_alone = JointSums.of(forest, nothing, grown, held).score(choice.design.leaf_ridge, 1.0)[0]
+    joint = min(choice.errors)
+    assert joint < 0.8 * landmarks_alone and joint < 0.8 * leaves_alone
+    assert np.mean((choice.values - held.T)**2) < 0.05
+
+
+def test_a_second_machine_joins_where_size_does_not_pay(rng):
+    X = rng.normal(size=(1200, 4))
+    problem, rows = prepare(X, X[:, 0] + 2 * rng.normal(size=1200))
+    choice = choose_joint(problem, rows)
+    assert choice.ratio > 0.96
+    first, second = choice.size(10, 50)
+    assert second.first_landmark == 50 and second.trees.seed != first.trees.seed and second.trees.row_share == 0.6
+    from dataclasses import replace
+    assert replace(choice, ratio=0.5).size(10, 50) == [first]
