@@ -263,7 +263,9 @@ def make_exact(member: Member, blas: Iterable[str]) -> HiddenNodeModel:
     """Return the model of a member that is trained already."""
     header = describe_member(member, member.problem.choose_grid(member.layer), blas)
     assert member.weights is not None
-    return HiddenNodeModel(header.change_parameters(solver='cholesky'),
+    of_sums = ('peak', 'condition')
+    parameters = {name: value for name, value in header.parameters.items() if name not in of_sums}
+    return HiddenNodeModel(replace(header, parameters={**parameters, 'solver': 'cholesky'}),
                            {**layer_arrays(member.layer), 'output_weights': member.weights})
 
 

@@ -155,7 +155,11 @@ def test_with_its_sums_the_model_lives(elm, trained, packed_classes, three_class
     assert refused.status == 1 and 'landmarks' in refused.err and not (tmp_path / 'refused').exists()
 
 
-def test_without_its_sums_the_model_is_small_and_refuses_rows(elm, trained, many, packed_classes, tmp_path):
+@pytest.mark.parametrize('exact_rows', [0, 5000])
+def test_without_its_sums_the_model_is_small_and_refuses_rows(elm, trained, many, packed_classes, tmp_path, exact_rows,
+                                                              monkeypatch):
+    monkeypatch.setattr(auto, 'EXACT_ROWS', exact_rows)
+    monkeypatch.setattr(auto, 'SAMPLE_ROWS', 1000)
     model = trained(packed_classes)
     done = elm('update', model, packed_classes, '--model', tmp_path / 'u', '-q')
     assert done.status == 1 and 'sums' in done.err and model.stat().st_size < 200_000
