@@ -67,7 +67,7 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
 
 METHODS = {
     'auto': Method(
-        'the one to begin with: chooses and averages machines, any number of rows',
+        'the one to begin with: chooses and averages machines',
         'Choose machines by a sample of the rows, train them on all rows, and average them: leaves of boosted trees '
         'and landmarks in one ridge regression; of few rows kernel machines and random nodes.',
         f'{OPTIONS}:AutoOptions', 'mr_elm.drivers.auto:train',
