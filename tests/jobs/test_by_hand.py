@@ -200,4 +200,4 @@ def test_what_is_no_training_is_refused(elm, write, text):
 
 def test_auto_has_no_script(elm, rows, tmp_path):
     done = elm('train', 'auto', rows, '--script', '--model', tmp_path / 'm.npz')
-    assert done.status == 2 and '--script' in done.err
+    assert done.status == 1 and 'auto: cannot be used with --script' in done.err
