@@ -83,7 +83,7 @@ def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed,
     assert len(first.splits) >= 3 and len(second.splits) == -(-len(first.splits) // 2)
     assert (first.n_reduces, second.n_reduces) == (0, 2)
     inline, arrays = model_of(tmp_path / 'inline.npz')[1], fetched('s3://bucket/p.npz')[1]
-    assert [name for name in inline if inline[name].tobytes() != arrays[name].tobytes()] == []
+    assert [name for name in arrays if inline[name].tobytes() != arrays[name].tobytes()] == []
 
 
 def test_the_cost_is_read_from_the_logs(packed):
