@@ -108,8 +108,7 @@ def parse(text: bytes, form: RowOptions) -> Block:
     arrays = read_arrays(text, form)
     if n_rows is not None and arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
-    has_blanks = b' ' in text or b'\t' in text
-    columns = {int(name): read_column(arrays.column(name), int(name), form, has_blanks) for name in arrays.schema.names}
+    columns = read_values(arrays, form, has_blanks=b' ' in text or b'\t' in text)
     labels = () if form.ignore_label else form.label_columns
     table = Table(tuple(columns[j] for j in form.feature_positions), arrays.num_rows)
     return make_block(table, [columns[j] for j in labels], columns.get(form.weight_column), form)
@@ -152,15 +151,20 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
     return columns
 
 
-def read_column(array: Any, position: int, form: RowOptions, has_blanks: bool) -> Values:
-    """Return the values of a column: numbers, or text without the blanks around it."""
-    if import_module('pyarrow').types.is_floating(array.type):
-        return NumberColumn(from_array(array, math.nan))
-    if has_blanks:
-        array = import_module('pyarrow.compute').ascii_trim(array, characters=BLANKS)
-    if position in form.styles_by_column:
-        return NumberColumn(read_styled(array, position, form))
-    return TextColumn(array, form.decimal)
+def read_values(arrays: Any, form: RowOptions, has_blanks: bool) -> dict[int | None, Values]:
+    """Return position -> values of each column: numbers, or text without the blanks around it."""
+    types, compute = import_module('pyarrow').types, import_module('pyarrow.compute')
+    columns: dict[int | None, Values] = {}
+    for position, array in zip(map(int, arrays.schema.names), arrays.columns, strict=True):
+        if types.is_floating(array.type):
+            columns[position] = NumberColumn(from_array(array, math.nan))
+            continue
+        texts = compute.ascii_trim(array, characters=BLANKS) if has_blanks else array
+        if position in form.styles_by_column:
+            columns[position] = NumberColumn(read_styled(texts, position, form))
+        else:
+            columns[position] = TextColumn(texts, form.decimal)
+    return columns
 
 
 def read_styled(texts: Any, position: int, form: RowOptions) -> Floats:
