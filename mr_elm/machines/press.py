@@ -72,7 +72,8 @@ class LeaveOneOut:
         their rounding errors.
         """
         if model.sums is None:
-            raise ModelFormatError('expected a model with the sums of its rows, found none')
+            raise ModelFormatError('expected a model with the sums of its rows, found none (--model-sums '
+                                   'names their file)')
         parameters, gram = model.header.parameters, unpack_upper(model.sums['gram'])
         E1, total, m = -gram[:, -1], gram[-1, -1], len(gram) - (model.header.method == 'elm')
         factor = factor_ridge(gram[:m, :m], 1 / parameters.get('nu', parameters.get('C')))

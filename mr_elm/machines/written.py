@@ -59,7 +59,8 @@ class Written:
                 raise ValueError('--interval: expected a model that was trained with --intervals')
             find_quantile(model.arrays['interval_residuals'], self.interval)
         if self.leverage and model.sums is None:
-            raise ValueError('--leverage: expected a model with the sums of its rows, found none')
+            raise ValueError('--leverage: expected a model with the sums of its rows, found none (--model-sums names '
+                             'their file)')
 
     def columns(self, model: Model) -> list[str]:
         """Name the columns that are written."""

@@ -22,6 +22,7 @@ from reference.hadoop_jobs import (
 )
 
 from mr_elm.engines.hadoop.yarn import Yarn
+from mr_elm.model_sums import name_sums
 from mr_elm.rows.hdfs import read_configuration
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures('nothing_is_left')]
@@ -45,7 +46,7 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, here, row
     done = cluster.elm(*words, '--resume')
     assert done.returncode == 0 and 'statistics: finished in the earlier run' in done.stderr, done.stderr
     assert len(jobs(cluster) - before) == 2
-    assert [path.name for path in tmp_path.iterdir()] == ['m.npz']
+    assert {path.name for path in tmp_path.iterdir()} == {'m.npz', 'm.sums.npz'}
     here('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'inline.npz', '-q')
     (header, arrays), (expected, inline) = map(model_of, (tmp_path / 'm.npz', tmp_path / 'inline.npz'))
     assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
@@ -107,9 +108,10 @@ def test_a_full_hdfs_costs_no_finished_job(cluster, training, tmp_path, inline, 
     with training('--resume', model=model) as process:
         assert 'Gram: finished in the earlier run' in process.communicate(timeout=60)[1]
     assert jobs(cluster) == before
-    cluster.get(model, tmp_path / 'm.npz')
+    for path, name in ((model, 'm.npz'), (name_sums(model), 'm.sums.npz')):
+        cluster.get(path, tmp_path / name)
     demand_same_bits(inline, model_of(tmp_path / 'm.npz')[1])
-    assert cluster.listing('/tests/full') == ['m.npz']
+    assert cluster.listing('/tests/full') == ['m.npz', 'm.sums.npz']
 
 
 def test_a_task_that_finds_no_room_says_so(cluster, training, tmp_path):

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from reference.commands import elm
 
+from mr_elm.model_sums import name_sums
+
 OPTIONS = ('--hidden', 40, '--nu', 10)
 
 
@@ -56,7 +58,8 @@ def test_packed_rows_give_the_same_bits_in_one_split(cluster, here, packed_rows,
 def test_packed_rows_on_hdfs_give_the_same_bits_in_several_splits(cluster, packed_there, model_there, model_of,
                                                                   tmp_path):
     cluster.done('train', 'pesvm', packed_there, *OPTIONS, '--model', tmp_path / 'inline.npz', runner=None)
-    cluster.get(model_there, tmp_path / 'hadoop.npz')
+    for path, name in ((model_there, 'hadoop.npz'), (name_sums(model_there), 'hadoop.sums.npz')):
+        cluster.get(path, tmp_path / name)
     assert different(model_of, tmp_path / 'inline.npz', tmp_path / 'hadoop.npz') == []
 
 

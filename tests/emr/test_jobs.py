@@ -21,6 +21,7 @@ from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
 from mr_elm.drivers import gram_job
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.shipping import source_digest
+from mr_elm.model_sums import name_sums
 from mr_elm.rows.storage import copy
 
 MODEL = 's3://bucket/models/m.npz'
@@ -32,6 +33,7 @@ def fetched(account, tmp_path, model_of):
     """Read a model from S3."""
     def read(path):
         (tmp_path / 'fetched.npz').write_bytes(account.files[path])
+        (tmp_path / 'fetched.sums.npz').write_bytes(account.files[name_sums(path)])
         return model_of(tmp_path / 'fetched.npz')
     return read
 
@@ -45,7 +47,7 @@ def test_text_gives_the_model_that_it_gives_inline(account, rows, inline_model, 
     (header, arrays), (expected, inline) = fetched(MODEL), model_of(inline_model)
     assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
-    assert set(account.left()) - before == {MODEL}
+    assert set(account.left()) - before == {MODEL, name_sums(MODEL)}
     check_that_the_jobs_shared_a_cluster(account, done)
     check_that_nothing_holds_a_secret(account, done.err + caplog.text + CONF.read_text())
     again = account.elm('train', 'pesvm', rows, *OPTIONS, '--model', MODEL)
@@ -136,7 +138,7 @@ def test_a_run_that_is_interrupted_cancels_its_step_and_goes_on(account, rows, i
     resumed = account.elm(*words, '--resume')
     assert resumed.status == 0 and 'statistics: finished in the earlier run' in resumed.err, resumed
     assert np.abs(model_of(model)[1]['output_weights'] - model_of(inline_model)[1]['output_weights']).max() < 1e-8
-    assert account.left() == before and [path.name for path in tmp_path.iterdir()] == ['m.npz']
+    assert account.left() == before and {path.name for path in tmp_path.iterdir()} == {'m.npz', 'm.sums.npz'}
 
 
 @pytest.mark.parametrize('setup, cause', [('rm plan.json', "FileNotFoundError: .* 'plan.json'"),
