@@ -58,6 +58,16 @@ def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None = None
     return arrays
 
 
+def are_sums(path: FilePath) -> bool:
+    """Tell whether there is a file of this machine that holds sums."""
+    if not (is_local(os.fspath(path)) and os.path.isfile(path)):
+        return False
+    try:
+        return DIGEST in load_arrays(path)[0]
+    except ModelFormatError:
+        return False
+
+
 def copy_sums(path: FilePath, copy_path: FilePath) -> None:
     """Copy the sums beside a model, where there are some, so that they lie beside its copy on this machine."""
     if find_sums(path):

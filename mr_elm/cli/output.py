@@ -8,7 +8,7 @@ from typing import Any
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.model_base import Model
-from mr_elm.model_sums import name_sums, takes_sums
+from mr_elm.model_sums import are_sums, name_sums, takes_sums
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.storage import demand_free, is_local, store_of, write_file
 from mr_elm.store import find_descriptor, is_stream
@@ -29,9 +29,12 @@ class Output:
     sums: bool = True
 
     def demand_free(self) -> None:
-        """Refuse a model or sums that exist, or whose folder does not, before any work is done."""
+        """Refuse a model that exists, or whose folder does not, before any work is done.
+
+        Sums whose model is gone are replaced; another file of their name is not.
+        """
         demand_free(self.path, self.overwrite)
-        if takes_sums(self.path):
+        if takes_sums(self.path) and not are_sums(name_sums(self.path)):
             demand_free(name_sums(self.path), self.overwrite)
         if self.skips:
             demand_free(name_rejected(self.path), self.overwrite)
