@@ -147,7 +147,7 @@ def test_the_staged_rows_are_removed(df, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize('change, options, expected', [
     (lambda df: df, {'label': 'z'}, "expected a column named 'z', its columns are y, a, b, c"),
-    (lambda df: df, {'method': 'svm'}, 'method: expected pesvm, .*, found .svm'),
+    (lambda df: df, {'method': 'svm'}, 'method: expected auto, pesvm, .*, found .svm'),
     (lambda df: df, {'hiden': 9}, "option of pesvm: expected .*hidden.*, found 'hiden'"),
     (lambda df: df, {'hidden': 0}, 'hidden: expected a whole number from 1, found 0'),
     (lambda df: df, {'map': 'sigmoyd'}, "map: expected sigmoid, .*, found 'sigmoyd'"),
