@@ -87,6 +87,7 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
             model = join_members(models)
             self.model_ = note_rows(model, X, rows.y, searched=True)
             self._hold_out(choice)
+            self._importance = choice.importance
         return self
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
@@ -123,16 +124,15 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Return how much the output changes with each feature in the mean of the machines, (d,); the sum is 1.
+        """Return the share of each feature in what splits of trees take off the squared error, (d,); the sum is 1.
 
-        Raises AttributeError where no machine has learned it.
+        Raises AttributeError for the estimator of a model that was read from a file.
         """
         check_is_fitted(self)
-        found = [member.importance.features for member in self.model_.members if member.importance is not None]
-        if not found:
-            raise AttributeError('feature_importances_: expected machines behind a metric, found none: use '
-                                 'sklearn.inspection.permutation_importance')
-        return np.mean(found, axis=0)
+        if not hasattr(self, '_importance'):
+            raise AttributeError('feature_importances_: expected an estimator that was fitted, found the model of a '
+                                 'file: use sklearn.inspection.permutation_importance')
+        return self._importance
 
     @property
     def _seed(self) -> int:
@@ -219,7 +219,7 @@ class AutoClassifier(Labelled, AutoEstimator):
     ----------
     classes_ : ndarray (K,)
     model_ : the fitted model, as `mr-elm train auto` writes it
-    feature_importances_ : ndarray (d,), where a machine has learned a metric
+    feature_importances_ : ndarray (d,), shares of the gains of splits, of features once they are encoded
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)

@@ -50,7 +50,7 @@ from mr_elm.machines.press import HeldOut
 from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.trees import Bins
+from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
@@ -64,6 +64,7 @@ SECONDS = 4.0  # of a core of the reference, that a machine may take without a b
 EXACT_KERNELS = ('gaussian', 'product-laplacian')
 EXACT_RIDGES = (0.03, 0.3)
 NARROWEST = 4  # halvings of the median distance
+IMPORTANCE_TREES = 16
 
 Say = Callable[[str], None]
 
@@ -141,6 +142,7 @@ class AutoChoice:
 
     rows : in the order of the search. held : (n,), numbers of rows in it. values : (n, K), decision values of the
     average, on the scale of rows.T. kind : how they were held out: leave-one-out or held-out.
+    importance : (d,), the share of each feature in what splits of trees take off the squared error.
     """
 
     members: list[Member]
@@ -148,6 +150,7 @@ class AutoChoice:
     held: np.ndarray
     values: Floats
     kind: str
+    importance: Floats
     __repr__ = one_line
 
 
@@ -168,14 +171,15 @@ def choose_machines(problem: NodeProblem, rows: SampleRows, budget: Budget, say:
     problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
     if problem.summary.n_rows <= FEW_ROWS:
         return choose_small(problem, rows, budget, say, n_threads)
-    return choose_large(problem, rows, budget, say, keep_sums)
+    return choose_large(problem, rows, budget, say, n_threads, keep_sums)
 
 
-def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, keep_sums: bool) -> AutoChoice:
+def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None,
+                 keep_sums: bool) -> AutoChoice:
     """Choose joint machines, and for few rows an exact kernel machine beside them."""
     n_rows, n_held = problem.summary.n_rows, count_held(len(rows))
     say(f'choosing by {len(rows):,} rows, {n_held:,} of them held out')
-    choice = choose_joint(problem, rows)
+    choice = choose_joint(problem, rows, n_threads)
     for kind, error in zip(choice.kinds, choice.errors, strict=True):
         say(f'trees and {kind.describe()}: squared error {error:.4g} of rows held out')
     n_trees, n_landmarks = budget.choose_size(choice.ratio, n_rows)
@@ -184,17 +188,29 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     say(f'twice the size has {choice.ratio:.3f} times the error: {len(designs)} x {n_trees} trees and {n_landmarks:,} '
         f'landmarks, mu {choice.design.leaf_ridge:g}, lambda {choice.design.landmark_ridge:.3g}')
     bins = Bins.of(rows.X)
-    members = [make_member(problem, design, bins, rows) for design in designs]
+    members = map_in_threads(lambda design: make_member(problem, design, bins, rows), designs, n_threads)
+    importance = measure_importance(bins, rows)
     values, held = choice.values, rows.take(slice(0, n_held))
     if len(rows) == n_rows <= EXACT_ROWS and budget.nodes is None and not keep_sums:
-        exact, of_exact = choose_exact(problem, rows, n_held)
+        exact, of_exact = choose_exact(problem, rows, n_held, n_threads)
         values = (len(members) * values + of_exact) / (len(members) + 1)
         members.append(exact)
         say(f'an exact {exact.problem.options.kernel} machine of weight scale {exact.problem.options.weight_scale:g}, '
             f'nu {exact.problem.options.nu:.3g}')
     if rows.n_classes:
         say(f'{share_right(values, held):.2%} of {n_held:,} rows held out are right')
-    return AutoChoice(members, rows, np.arange(n_held), values, 'held-out')
+    return AutoChoice(members, rows, np.arange(n_held), values, 'held-out', importance)
+
+
+def measure_importance(bins: Bins, rows: SampleRows) -> Floats:
+    """Return the share of each feature in what the splits of a few trees take off the squared error, (d,).
+
+    Where no split helps, all features have the same share.
+    """
+    d = rows.X.shape[1]
+    gains = np.zeros(d)
+    grow_forest(bins, rows.T, rows.weights, TreeOptions.for_rows(len(rows), d, IMPORTANCE_TREES, 0), gains)
+    return gains / gains.sum() if gains.sum() > 0 else np.full(d, 1 / d)
 
 
 def make_member(problem: NodeProblem, design: JointDesign, bins: Bins, rows: SampleRows) -> Member:
@@ -204,7 +220,7 @@ def make_member(problem: NodeProblem, design: JointDesign, bins: Bins, rows: Sam
                   design.leaf_ridge, design.landmark_ridge)
 
 
-def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int) -> tuple[Member, Floats]:
+def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, n_threads: int | None) -> tuple[Member, Floats]:
     """Train a kernel machine with every row as a landmark: the member, and its decision values of the rows held out.
 
         (K + W^-1 / nu) A = T - mean,    f(z) = K(z, rows) A + mean
@@ -212,31 +228,34 @@ def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int) -> tuple[M
     Width and nu are chosen by the rows held out: widths from the median distance on, narrower while that helps.
     """
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
-    wide = rows.X.shape[1] > MOST_FEATURES
-    best: tuple[float, NodeProblem, Floats] = (-np.inf, problem, np.zeros(held.T.shape))
-    for kernel in EXACT_KERNELS[:1] if wide else EXACT_KERNELS:
-        start, before = median_scale(problem, kernel), -np.inf
-        for step in range(NARROWEST + 1):
-            scaled = problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(start * 2.0**step))
-            layer = place_rows(scaled, grown)
-            K, of_held = (layer.evaluate(X, np.empty((X.shape[0], len(grown)))) for X in (grown.X, held.X))
-            found = []
-            for ridge in EXACT_RIDGES:
-                A, mean = solve_exact(K, grown, ridge)
-                values = of_held @ A + mean
-                error = float(np.average(square_errors(values, held), weights=held.weights))
-                found.append((-error, scaled.with_options(nu=1 / ridge), values))
-            best_of_width = max(found, key=lambda each: each[0])
-            best = max(best, best_of_width, key=lambda each: each[0])
-            if best_of_width[0] <= before:
-                break
-            before = best_of_width[0]
-    _, chosen, values = best
+    kernels = EXACT_KERNELS[:1] if rows.X.shape[1] > MOST_FEATURES else EXACT_KERNELS
+    found = map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels, n_threads)
+    _, chosen, values = min(found, key=lambda each: each[0])
     chosen = chosen.with_options(n_hidden=len(rows))
     layer = place_rows(chosen, rows)
     A, mean = solve_exact(layer.evaluate(rows.X, np.empty((len(rows), len(rows)))), rows, 1 / chosen.options.nu)
     A, mean = A * rows.deviation, rows.mean + rows.deviation * mean
     return Member(chosen, layer, weights=np.vstack([A, -np.reshape(mean, (1, -1))])), values
+
+
+def search_exact(problem: NodeProblem, kernel: str, grown: SampleRows,
+                 held: SampleRows) -> tuple[float, NodeProblem, Floats]:
+    """Return (squared error, problem, decision values) of rows held out with the best width and nu of a kernel."""
+    start, widths = median_scale(problem, kernel), []
+    for step in range(NARROWEST + 1):
+        scaled = problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(start * 2.0**step))
+        layer = place_rows(scaled, grown)
+        K, of_held = (layer.evaluate(X, np.empty((X.shape[0], len(grown)))) for X in (grown.X, held.X))
+        found = []
+        for ridge in EXACT_RIDGES:
+            A, mean = solve_exact(K, grown, ridge)
+            values = of_held @ A + mean
+            error = float(np.average(square_errors(values, held), weights=held.weights))
+            found.append((error, scaled.with_options(nu=1 / ridge), values))
+        widths.append(min(found, key=lambda each: each[0]))
+        if step and widths[-1][0] >= widths[-2][0]:
+            break
+    return min(widths, key=lambda each: each[0])
 
 
 def place_rows(problem: NodeProblem, rows: SampleRows) -> HiddenLayer:
@@ -301,7 +320,7 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))
     values = np.mean([each.values[judged] for each in chosen], axis=0)
     members = [Member(state, state.make_layer()) for state in (each.state(problem) for each in chosen)]
-    return AutoChoice(members, rows, judged, values, 'leave-one-out')
+    return AutoChoice(members, rows, judged, values, 'leave-one-out', measure_importance(Bins.of(rows.X), rows))
 
 
 def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[Candidate]:

@@ -18,8 +18,8 @@ Source: ours; Scholkopf, Smola, Learning with kernels, 2002 (the norm of the sec
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from mr_elm.machines.node_choice import (
     square_errors,
 )
 from mr_elm.machines.nodes import NodeProblem
+from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.ridge.penalty import Penalty, make_penalty, measure_landmarks
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
@@ -58,7 +59,7 @@ RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)  # lam of landmarks alone
 LEAF_RIDGES, FACTORS = (30.0, 300.0), (0.3, 3.0, 30.0)  # mu; multiples of the lam that landmarks alone would take
 METRIC_STEPS = 2
 FULL_FEATURES = 200  # up to which a full metric is tried
-MARGIN = 0.01  # by which a metric must win, and a kind may lose before it is left out
+MARGIN = 0.01  # by which a metric must win
 PAYS = 0.96  # error(full) / error(half) above which a second machine helps more than a larger one
 SECOND = 0.02  # how much worse the landmarks of a second machine may be
 
@@ -174,22 +175,24 @@ def count_held(n_rows: int) -> int:
     return min(n_rows // HELD_SHARE, MOST_HELD)
 
 
-def choose_joint(problem: NodeProblem, rows: SampleRows) -> Choice:
-    """Choose landmarks and ridges by a sample. problem : with landmarks. rows : in the order of `order_rows`."""
+def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None = None) -> Choice:
+    """Choose landmarks and ridges by a sample. problem : with landmarks. rows : in the order of `order_rows`.
+
+    n_threads : see `map_in_threads`; no choice depends on it.
+    """
     n_held, seed = count_held(len(rows)), problem.options.seed
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
     bins = Bins.of(grown.X)
     trees = TreeOptions.for_rows(len(rows), rows.X.shape[1], TREES, seed)
     forest = grow_forest(bins, grown.T, grown.weights, trees)
-    kinds = search_landmarks(problem, grown, held)
+    kinds = search_landmarks(problem, grown, held, n_threads)
     half = forest.take(TREES // 2)
     part = grown.take(slice(0, RIDGE_ROWS))
-    found = []
-    best = np.inf
-    for kind in kinds:
-        sums = JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held)
-        found.append(choose_ridges(sums, kind, best))
-        best = min(best, found[-1].error)
+
+    def choose(kind: LandmarkKind) -> Ridges:
+        return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
+
+    found = map_in_threads(choose, kinds, n_threads)
     chosen = min(range(len(kinds)), key=lambda k: found[k].error * (1 + MARGIN * kinds[k].has_metric))
     ridges, kind = found[chosen], kinds[chosen]
     layer = place_landmarks(kind.problem, LANDMARKS)
@@ -209,15 +212,28 @@ def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> H
                    options=replace(problem.options, n_hidden=n_landmarks)).make_layer()
 
 
-def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows) -> list[LandmarkKind]:
+def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows,
+                     n_threads: int | None = None) -> list[LandmarkKind]:
     """Return the two best kinds of landmarks without a metric, and the best one with a metric, the best first."""
-    plain = [choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST)
-             for kernel in list_kernels(grown, 0)]
+    def search(kernel: str) -> LandmarkKind:
+        return choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST)
+
+    plain = map_in_threads(search, list_kernels(grown, 0), n_threads)
     plain.sort(key=lambda kind: -kind.value)
     smooth = next(kind for kind in plain if NODES[kind.problem.options.node_kind].norm == 2)
-    learned = list(search_metrics(smooth, grown, held))
-    kinds = [*plain[:2], *sorted(learned, key=lambda kind: -kind.value)[:1]]
-    return sorted((refine_width(kind, grown, held) for kind in kinds), key=lambda kind: -kind.value)
+    found = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown), n_threads)
+    learned = sorted(chain(*found), key=lambda kind: -kind.value)
+    refined = map_in_threads(lambda kind: refine_width(kind, grown, held), [*plain[:2], *learned[:1]], n_threads)
+    return sorted(refined, key=lambda kind: -kind.value)
+
+
+def list_metrics(rows: SampleRows) -> list[str]:
+    """Return the kinds of metric that are worth their time: none for a single feature, and for very many."""
+    d = rows.X.shape[1]
+    if not 1 < d <= MOST_FEATURES:
+        return []
+    wanted = ('diagonal', 'full') if d <= FULL_FEATURES else ('diagonal',)
+    return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in wanted))
 
 
 def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage) -> LandmarkKind:
@@ -260,29 +276,23 @@ def score_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows, s
     return max(kinds, key=lambda kind: kind.value)
 
 
-def search_metrics(base: LandmarkKind, grown: SampleRows, held: SampleRows) -> Iterator[LandmarkKind]:
-    """Yield landmarks behind metrics that are learned step by step, each at its best width.
+def search_metrics(base: LandmarkKind, metric: str, grown: SampleRows, held: SampleRows) -> list[LandmarkKind]:
+    """Return landmarks behind metrics of a kind that are learned step by step, each at its best width.
 
     A metric is learned with the kernel and the width of `base`, relative to the median distance.
     """
-    problem, d = base.problem, grown.X.shape[1]
-    if not 1 < problem.summary.columns.n_features <= MOST_FEATURES:
-        return
-    few = grown.take(slice(0, FIRST.n_rows))
-    sparse = hasattr(few.X, 'toarray')
-    wanted = ('diagonal', 'full') if d <= FULL_FEATURES else ('diagonal',)
-    for metric_kind in dict.fromkeys(choose_kind(name, d, sparse) for name in wanted):
-        kind = base
-        for step in range(1, METRIC_STEPS + 1):
-            metric = learn_metric_step(kind, few, metric_kind == 'full')
-            if metric is None:
-                break
-            behind = replace(problem, learned=LearnedMetric(metric, step))
-            tried = [choose_width(behind.with_options(kernel=kernel), grown, held, FIRST)
-                     for kernel in list_kernels(grown, 0)]
-            yield from tried
-            kind = max((each for each in tried if NODES[each.problem.options.node_kind].norm == 2),
-                       key=lambda each: each.value)
+    few, kind, found = grown.take(slice(0, FIRST.n_rows)), base, []
+    for step in range(1, METRIC_STEPS + 1):
+        learned = learn_metric_step(kind, few, metric == 'full')
+        if learned is None:
+            break
+        behind = replace(base.problem, learned=LearnedMetric(learned, step))
+        tried = [choose_width(behind.with_options(kernel=kernel), grown, held, FIRST)
+                 for kernel in list_kernels(grown, 0)]
+        found += tried
+        kind = max((each for each in tried if NODES[each.problem.options.node_kind].norm == 2),
+                   key=lambda each: each.value)
+    return found
 
 
 def learn_metric_step(kind: LandmarkKind, rows: SampleRows, full: bool) -> Floats | None:
@@ -304,9 +314,8 @@ class Ridges:
     error: float
 
 
-def choose_ridges(sums: JointSums, kind: LandmarkKind, best: float) -> Ridges:
-    """Choose mu and lam by rows held out. best : error of another kind; where this one is far behind, fewer are tried.
-    """
+def choose_ridges(sums: JointSums, kind: LandmarkKind) -> Ridges:
+    """Choose mu and lam by rows held out: mu first, then lam, then mu in smaller steps."""
     tried: dict[tuple[float, float], float] = {}
 
     def score(mu: float, factor: float) -> None:
@@ -320,16 +329,15 @@ def choose_ridges(sums: JointSums, kind: LandmarkKind, best: float) -> Ridges:
     middle = FACTORS[1]
     score(low, middle)
     score(high, middle)
+    mu, _ = find_best()
+    score(mu / 10 if mu == low else mu * 10, middle)
+    mu, _ = find_best()
+    for factor in FACTORS:
+        score(mu, factor)
     mu, factor = find_best()
-    if tried[mu, factor] < best * (1 + MARGIN):
-        score(mu / 10 if mu == low else mu * 10, middle)
-        mu, factor = find_best()
-        for other in FACTORS:
-            score(mu, other)
-        mu, factor = find_best()
-        for step in (1 / 3, 3.0):
-            score(mu * step, factor)
-        mu, factor = find_best()
+    for step in (1 / 3, 3.0):
+        score(mu * step, factor)
+    mu, factor = find_best()
     return Ridges(mu, factor * kind.ridge, tried[mu, factor])
 
 

@@ -125,10 +125,13 @@ def cut_bins(counts: np.ndarray, frequent: np.ndarray, per_bin: float, cuts: np.
     return n_cuts
 
 
-def grow_forest(bins: Bins, T: Floats, weights: Floats | None, options: TreeOptions) -> Forest:
+def grow_forest(bins: Bins, T: Floats, weights: Floats | None, options: TreeOptions,
+                gains: Floats | None = None) -> Forest:
     """Grow trees: a Forest for raw rows.
 
     bins : of n rows. T : (n, K) targets, whose mean the machine takes off. weights : (n,) of the rows, or None.
+    gains : (d,), to which the gains of all splits are added, or None. Of more than SKETCH targets they are those of the
+    combinations.
     """
     n, K = T.shape
     w = np.ones(n) if weights is None else weights / weights.mean()
@@ -138,7 +141,7 @@ def grow_forest(bins: Bins, T: Floats, weights: Floats | None, options: TreeOpti
         random = np.random.default_rng([options.seed, number])
         residual = w[:, None] * (T - values)
         seen = residual if K <= SKETCH else residual @ (random.standard_normal((K, SKETCH)) / np.sqrt(SKETCH))
-        tree = grow_tree(bins, np.column_stack([w, seen]).astype(np.float32), options, random)
+        tree = grow_tree(bins, np.column_stack([w, seen]).astype(np.float32), options, random, gains)
         leaves = np.empty(n, np.int32)
         put_in_leaves(bins.numbers, *tree, leaves)
         n_leaves = int(leaves.max()) + 1
@@ -149,8 +152,8 @@ def grow_forest(bins: Bins, T: Floats, weights: Floats | None, options: TreeOpti
     return join_trees(trees, bins)
 
 
-def grow_tree(bins: Bins, sums: np.ndarray, options: TreeOptions,
-              random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def grow_tree(bins: Bins, sums: np.ndarray, options: TreeOptions, random: np.random.Generator,
+              gains: Floats | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Grow a tree on [weight, weighted residuals] of the rows, (n, k + 1): features, bins and children of its nodes.
 
     A row goes to the first child where its bin is not larger than that of the node. Leaves have feature -1.
@@ -164,8 +167,12 @@ def grow_tree(bins: Bins, sums: np.ndarray, options: TreeOptions,
     starts = np.cumsum([0, *(len(bins.edges[j]) + 1 for j in columns)])
     nodes = np.full((3, 2 * options.n_leaves - 1), -1)
     histograms = np.empty((options.n_leaves, starts[-1], sums.shape[1]), np.float32)
-    n_nodes = split_leaves(bins.numbers, sums, rows, columns, starts, options.fewest, histograms, nodes)
+    of_nodes = np.zeros(nodes.shape[1])
+    n_nodes = split_leaves(bins.numbers, sums, rows, columns, starts, options.fewest, histograms, nodes, of_nodes)
     features, split_bins, children = nodes[:, :n_nodes]
+    if gains is not None:
+        inner = features >= 0
+        np.add.at(gains, bins.columns[features[inner]], of_nodes[:n_nodes][inner])
     ends = features < 0
     children[ends] = np.arange(ends.sum())
     return features, split_bins, children
@@ -173,16 +180,17 @@ def grow_tree(bins: Bins, sums: np.ndarray, options: TreeOptions,
 
 @jit(fastmath=True)
 def split_leaves(numbers: np.ndarray, sums: np.ndarray, rows: np.ndarray, columns: np.ndarray, starts: np.ndarray,
-                 fewest: float, histograms: np.ndarray, nodes: np.ndarray) -> int:
+                 fewest: float, histograms: np.ndarray, nodes: np.ndarray, gain: np.ndarray) -> int:
     """Split leaf after leaf, the one with the largest gain first; return how many nodes the tree has.
 
     rows : which the tree grows on; they are reordered, so that those of a leaf follow each other.
     histograms : (leaves, bins of all columns, k + 1), room for the sums of each leaf that may still be split.
-    nodes : (3, 2 leaves - 1), features, bins and first children to write.
+    nodes : (3, 2 leaves - 1), features, bins and first children to write. gain : (2 leaves - 1), of the best split of
+    each node, to write.
     """
     n_leaves, n_nodes = len(histograms), 1
     first, last = np.zeros(nodes.shape[1], np.int64), np.zeros(nodes.shape[1], np.int64)
-    slot, gain = np.zeros(nodes.shape[1], np.int64), np.zeros(nodes.shape[1])
+    slot = np.zeros(nodes.shape[1], np.int64)
     split = np.zeros((nodes.shape[1], 2), np.int64)
     others = np.empty(len(rows), np.int32)
     last[0] = len(rows)

@@ -177,6 +177,24 @@ def test_an_estimator_learns_and_forgets(many, steps):
         AutoClassifier().fit(X, labels).partial_fit(X, labels)
 
 
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_features_have_shares_of_importance(steps, size, request):
+    if size == 'many':
+        request.getfixturevalue('many')
+    _, X, labels = steps
+    shares = AutoClassifier().fit(X, labels).feature_importances_
+    assert shares.shape == (4,) and shares.sum() == pytest.approx(1) and shares.argmin() == 3
+
+
+@pytest.mark.parametrize('n_jobs', [1, 2])
+def test_no_bit_depends_on_threads(steps, many, n_jobs, monkeypatch):
+    monkeypatch.setattr(auto, 'EXACT_ROWS', 5000)
+    monkeypatch.setattr(auto, 'SAMPLE_ROWS', 1000)
+    _, X, labels = steps
+    one, other = AutoClassifier().fit(X, labels), AutoClassifier(n_jobs=n_jobs).fit(X, labels)
+    assert (one.model_.decision_function(X) == other.model_.decision_function(X)).all()
+
+
 @pytest.mark.parametrize('n', [1, 2, 20])
 def test_few_rows_of_each_class_are_enough(elm, trained, write, csv_of, rng, n):
     X = np.r_[rng.normal(size=(n, 2)) - 2, rng.normal(size=(n, 2)) + 2]

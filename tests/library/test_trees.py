@@ -150,3 +150,10 @@ def test_trees_are_read_from_their_arrays(rows):
     forest = grow_forest(Bins.of(X), T, None, TreeOptions(2, 4))
     again = Forest(*(np.array(each) for each in (forest.features, forest.thresholds, forest.children, forest.roots)))
     assert (again.find_leaves(X) == forest.find_leaves(X)).all()
+
+
+def test_gains_tell_which_features_are_split_by(rng):
+    X = rng.normal(size=(2000, 6))
+    gains = np.zeros(6)
+    grow_forest(Bins.of(X), 2 * X[:, 1:2] + np.sign(X[:, 4:5]), None, TreeOptions(10, 16), gains)
+    assert gains.argsort()[::-1][:2].tolist() == [1, 4] and gains[[1, 4]].sum() > 0.95 * gains.sum()
