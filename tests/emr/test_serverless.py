@@ -93,7 +93,7 @@ def test_a_model_trained_there_is_the_one_trained_here(account, worker, rows, in
     (tmp_path / 'm.npz').write_bytes(account.files['s3://bucket/serverless/m.npz'])
     (_, arrays), (_, inline) = model_of(tmp_path / 'm.npz'), model_of(inline_model)
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
-    assert set(account.left()) - before == {'s3://bucket/serverless/m.npz'}
+    assert set(account.left()) - before == {'s3://bucket/serverless/m.npz', 's3://bucket/serverless/m.sums.npz'}
     check_what_was_asked_for(worker.ran[-1])
 
 

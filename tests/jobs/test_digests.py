@@ -46,7 +46,7 @@ def test_every_machine_has_a_digest_of_every_training():
 
 def test_the_trainings_are_of_all_methods_and_differ():
     assert {commands[0][1] for commands in TRAININGS.values()} == {
-        'pesvm', 'elm', 'sparse-elm', 'oelm', 'sphere-svm', 'mr-kelm'}
+        'auto', 'pesvm', 'elm', 'sparse-elm', 'oelm', 'sphere-svm', 'mr-kelm'}
     for entry in FILE['digests']:
         assert len(set(entry['of'].values())) == len(TRAININGS)
 

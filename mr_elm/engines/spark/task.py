@@ -116,7 +116,7 @@ class StageTask:
     def report(self, kind: str, name: object, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Pass on what a task writes, and report at the end that it has ended, where the driver counts this."""
         yield from lines
-        if not self.reports or is_local(self.reports):
+        if not self.reports:
             return
         # who cannot report has done its work all the same
         with suppress(OSError), tempfile.NamedTemporaryFile(prefix='mr_elm-') as file:
