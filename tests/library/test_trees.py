@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.features import forest as forest_module
 from mr_elm.features.forest import Forest, add_leaf_weights, write_indicators
 from mr_elm.solvers.trees import BINS, Bins, TreeOptions, find_edges, grow_forest
 
@@ -90,15 +89,29 @@ def test_every_leaf_has_its_least_weight_and_every_tree_its_leaves(rows):
     assert counts.min() >= 20 and counts.sum() == 5 * N and forest.n_leaves <= 80
 
 
-def test_rows_in_bins_and_raw_rows_end_at_the_same_leaves_dense_sparse_compiled_or_not(rows, monkeypatch):
+def follow(forest, x, tree):
+    """Let a row fall through a tree, node by node."""
+    node = forest.roots[tree]
+    while forest.features[node] >= 0:
+        node = forest.children[node] + (x[forest.features[node]] > forest.thresholds[node])
+    return forest.children[node]
+
+
+@pytest.mark.parametrize('n_leaves', [2, 16, 64])
+def test_rows_end_where_they_fall_through_the_trees_dense_and_sparse(rows, n_leaves):
     X, T = rows
-    forest = grow_forest(Bins.of(X), T, None, TreeOptions(6, 16, fewest=5))
+    forest = grow_forest(Bins.of(X), T, None, TreeOptions(6, n_leaves, fewest=1))
+    X = np.vstack([X, np.tile(forest.thresholds[:100, None], 5)])  # rows at thresholds too
     leaves = forest.find_leaves(X)
+    assert leaves.tolist() == [[follow(forest, x, tree) for tree in range(6)] for x in X]
     assert (forest.find_leaves(sp.csr_matrix(X)) == leaves).all()
-    monkeypatch.setattr(forest_module, 'FEW_ROWS', 0)
-    assert (forest.find_leaves(X) == leaves).all()
-    of_sparse = grow_forest(Bins.of(sp.csr_matrix(X)), T, None, TreeOptions(6, 16, fewest=5))
+    of_sparse = grow_forest(Bins.of(sp.csr_matrix(X[:N])), T, None, TreeOptions(6, n_leaves, fewest=1))
     assert (of_sparse.find_leaves(X) == leaves).all()
+
+
+def test_no_rows_have_no_leaves(rows):
+    X, T = rows
+    assert grow_forest(Bins.of(X), T, None, TreeOptions(3, 4)).find_leaves(X[:0]).shape == (0, 3)
 
 
 def test_leaves_come_tree_after_tree_and_sum_up_as_indicators(rows, rng):
