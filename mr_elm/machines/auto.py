@@ -289,7 +289,10 @@ def make_exact(member: Member, blas: Iterable[str]) -> HiddenNodeModel:
 
 
 def hold_out_rows(choice: AutoChoice) -> HeldOut:
-    """Return the rows that were held out, with decision values as the model has them."""
+    """Return the rows that were held out, with decision values as the model has them.
+
+    A class that has no row among them gets its share of all rows: the weight of a row with the mean decision values.
+    """
     rows = choice.rows.take(choice.held)
     targets, values = (rows.mean + rows.deviation * each for each in (rows.T, choice.values))
     if not rows.n_classes:
@@ -298,8 +301,14 @@ def hold_out_rows(choice: AutoChoice) -> HeldOut:
         numbers = (rows.T[:, 0] > 0).astype(float)
     else:
         numbers = rows.T.argmax(axis=1).astype(float)
-    n = len(rows)
-    return HeldOut(numbers, np.ones(n) if rows.weights is None else rows.weights, values, np.zeros(n))
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    classes = choice.members[0].problem.classes
+    if classes is not None:
+        absent = np.setdiff1d(np.arange(rows.n_classes), numbers)
+        shares = np.array(classes.weights)[absent] / sum(classes.weights)
+        numbers, weights = np.append(numbers, absent), np.append(weights, weights.sum() * shares)
+        values = np.vstack([values, *[values.mean(axis=0)] * len(absent)])
+    return HeldOut(numbers, weights, values, np.zeros(len(numbers)))
 
 
 def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None) -> AutoChoice:

@@ -161,13 +161,24 @@ class Choice:
 
 
 def order_rows(rows: SampleRows, seed: int) -> np.ndarray:
-    """Return the order of rows by a keyed hash, whatever their order is; copies of a row are spread."""
+    """Return the order of rows by a keyed hash, whatever their order is; copies of a row are spread.
+
+    Classes have their shares in any first part of the rows, and each of them has a row in front.
+    """
     hashes = hash_rows(rows.X, seed + ORDER_KEY)
     order = np.lexsort((*rows.T.T, hashes))
     ordered = hashes[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     copies = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    return order[np.argsort(scramble(ordered + copies.astype(np.uint64)), kind='stable')]
+    order = order[np.argsort(scramble(ordered + copies.astype(np.uint64)), kind='stable')]
+    if not rows.n_classes:
+        return order
+    numbers = rows.T[order].argmax(axis=1) if rows.T.shape[1] > 1 else (rows.T[order, 0] > 0).astype(int)
+    counts = np.bincount(numbers)
+    by_class = np.argsort(numbers, kind='stable')
+    ranks = np.empty(len(order), int)
+    ranks[by_class] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return order[np.argsort(ranks / counts[numbers], kind='stable')]
 
 
 def count_held(n_rows: int) -> int:
@@ -199,7 +210,8 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     full = JointSums.of(forest, layer, grown, held)
     halved = full.take(half, layer.take(len(layer.biases) // 2))
     error, values = full.score(ridges.leaves, ridges.landmarks)
-    ratio = error / halved.score(ridges.leaves, ridges.landmarks)[0]
+    error_of_half = halved.score(ridges.leaves, ridges.landmarks)[0]
+    ratio = error / error_of_half if 0 < error_of_half < np.inf else 1.0
     design = JointDesign(trees, kind, LANDMARKS, ridges.leaves, ridges.landmarks)
     return Choice(design, kinds, [each.error for each in found], ratio, values)
 

@@ -251,6 +251,24 @@ def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(elm, traine
     assert found['log_loss'] < 0.6 * np.log(3)
 
 
+def test_a_class_of_few_rows_has_its_share_of_the_probability(many, rng):
+    X = rng.normal(size=(N, 3))
+    labels = np.where(X[:, 0] > 0, 'a', 'b')
+    labels[:1] = 'rare'
+    P = AutoClassifier().fit(X, labels).predict_proba(X)
+    assert P[:, 2].mean() < 0.05 and np.allclose(P.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_a_target_that_is_constant_is_predicted(elm, write, csv_of, rng, tmp_path, size, request):
+    if size == 'many':
+        request.getfixturevalue('many')
+    path = write('five.csv', csv_of([5.0] * N, rng.normal(size=(N, 2))))
+    assert elm('train', 'auto', path, '--task', 'regression', '--model', tmp_path / 'm', '-q').status == 0
+    elm('predict', tmp_path / 'm', path, '-o', tmp_path / 'out', '-q')
+    assert np.allclose(np.loadtxt(tmp_path / 'out'), 5, atol=1e-6)
+
+
 def test_columns_of_text_and_missing_values(elm, trained, write, many, rng):
     X = rng.normal(size=(N, 2))
     lines = [f'{"yes" if (c == "red") ^ (x > 0) else "no"},{"" if i % 11 == 0 else f"{x:.3f}"},{c}'

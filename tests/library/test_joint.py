@@ -40,7 +40,16 @@ def test_the_order_of_rows_follows_from_the_rows_and_copies_are_spread(rng):
     assert (again.X[order_rows(again, 0)] == X[order]).all() and (again.T[order_rows(again, 0)] == rows.T[order]).all()
     assert not (order_rows(rows, 1) == order).all()
     copies = [np.flatnonzero((X[order] == row).all(axis=1)) for row in np.unique(X, axis=0)]
-    assert np.mean([np.diff(places).mean() for places in copies]) > 20  # 400 rows / 8 copies, were they even: 50
+    assert np.mean([np.diff(places).mean() for places in copies]) > 20  # evenly spread it were 50
+
+
+def test_every_class_has_its_share_of_the_rows_in_front(rng):
+    labels = np.r_[np.zeros(700, int), np.ones(299, int), 2]
+    rows = SampleRows.of(rng.normal(size=(1000, 2)), labels, 3)
+    numbers = rows.T[order_rows(rows, 0)].argmax(axis=1)
+    assert sorted(numbers[:3]) == [0, 1, 2]
+    for n in (100, 250, 600):
+        assert abs(np.mean(numbers[:n] == 1) - 0.299) < 0.015
 
 
 @pytest.mark.parametrize('weighted', [False, True])
