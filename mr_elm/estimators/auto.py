@@ -90,12 +90,20 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
             self._importance = choice.importance
         return self
 
-    def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
-        """Add rows to the machines that `fit` has chosen, whose sums keep_sums=True has kept. No new classes come."""
+    @available_with('keep_sums')
+    def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
+                    sample_weight: Weights = None) -> 'AutoEstimator':
+        """Add rows to the machines that the first rows have chosen, whose sums keep_sums=True keeps.
+
+        classes : those of all rows, as scikit-learn asks for them; the first rows must have each of them.
+        """
+        if not hasattr(self, 'model_'):
+            return self.fit(X, y, sample_weight)
         return self._change(X, y, sample_weight, forget=False)
 
+    @available_with('keep_sums')
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
-        """Take rows away from the sums that keep_sums=True has kept. Landmarks and trees stay as they are."""
+        """Take rows away from the sums that keep_sums=True keeps. Landmarks and trees stay as they are."""
         return self._change(X, y, sample_weight, forget=True)
 
     def _change(self, X: Rows, y: Labels, sample_weight: Weights, forget: bool) -> 'AutoEstimator':
