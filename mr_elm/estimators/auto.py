@@ -27,6 +27,7 @@ from mr_elm.machines.auto import (
     describe_member,
     hold_out_rows,
     make_exact,
+    merge_copies,
 )
 from mr_elm.machines.calibrating import add_intervals, calibrate, keep_held_out
 from mr_elm.machines.constant_check import note_rows
@@ -79,13 +80,16 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         rows = self._label(X, y, weights)
-        problem = self._state_problem(rows)
+        n_rows = len(rows.y)
+        first, merged = merge_copies(rows.X, rows.y, rows.sample_weight)
+        rows = replace(rows, X=rows.X[first], y=rows.y[first], sample_weight=merged)
+        problem = self._state_problem(rows, n_rows)
         with one_thread():
             choice = choose_machines(problem, take_sample(rows, problem, self._seed), self._bounds, LOG.info,
                                      count_threads(self.n_jobs), self.keep_sums)
             models = [self._train(member, rows) for member in choice.members]
             model = join_members(models)
-            self.model_ = note_rows(model, X, rows.y, searched=True)
+            self.model_ = note_rows(model, rows.X, rows.y, searched=True)
             self._hold_out(choice)
             self._importance = choice.importance
         return self
@@ -162,11 +166,11 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
     def _hold_out(self, choice: AutoChoice) -> None:
         """Fit probabilities or intervals to the rows that were held out."""
 
-    def _state_problem(self, rows: TrainingRows) -> NodeProblem:
-        """Return the problem that the machines solve."""
+    def _state_problem(self, rows: TrainingRows, n_rows: int) -> NodeProblem:
+        """Return the problem that the machines solve. n_rows : of the training, copies among them."""
         classes = rows.classes
         options = AutoOptions(task='regression' if self._numeric else 'classification', seed=self._seed).nodes
-        summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=rows.X.shape[0])
+        summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=n_rows)
         if classes is None:
             summary.target = ColumnStatistics.of(rows.y.reshape(len(rows.y), -1), rows.sample_weight)
         names = getattr(self, 'feature_names_in_', None)

@@ -20,6 +20,7 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.header import ModelHeader
 from mr_elm.machines.joint import (
     JointDesign,
@@ -53,10 +54,11 @@ from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, Rows
 
 SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
 SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
+FEW_DIFFERENT = 100  # rows, up to which copies are merged
 FEW_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines, and an exact one, are trained
 SIZES = ((0.88, 112, 2000), (0.95, 96, 1200), (0.98, 80, 800), (np.inf, 64, 500))  # error(full) / error(half): size
 LEAVES = 32  # of a tree
@@ -167,11 +169,29 @@ def choose_machines(problem: NodeProblem, rows: SampleRows, budget: Budget, say:
     for each decision. n_threads : see `map_in_threads`; no choice depends on it. keep_sums : whether every machine must
     be one of sums.
     """
+    first, weights = merge_copies(rows.X, rows.T, rows.weights)
+    rows = replace(rows.take(first), weights=weights)
     rows = rows.take(order_rows(rows, problem.options.seed))
     problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
     if problem.summary.n_rows <= FEW_ROWS:
         return choose_small(problem, rows, budget, say, n_threads)
     return choose_large(problem, rows, budget, say, n_threads, keep_sums)
+
+
+def merge_copies(X: Rows, T: np.ndarray, weights: Floats | None) -> tuple[np.ndarray, Floats | None]:
+    """Return the number of each different row, once, and the weight of all its copies, where few rows are different.
+
+    Where many are, all rows are returned. Leave-one-out of a row whose copy stays says nothing of new rows. So a row of
+    weight 2 is as two rows. T : (n,) or (n, K), targets or class numbers, which must be equal too.
+    """
+    everything = np.arange(len(T))
+    if len(T) > FEW_ROWS:
+        return everything, weights
+    keys = np.column_stack([hash_rows(X, 0).view(np.int64), (T + 0.0).view(np.int64)])
+    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    if len(first) > FEW_DIFFERENT or (weights is None and len(first) == len(T)):
+        return everything, weights
+    return first, np.bincount(number.ravel(), weights).astype(float)
 
 
 def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None,
