@@ -26,6 +26,7 @@ from mr_elm.rows.blocks import Block, widen
 from mr_elm.rows.labels import find_labels, mark_labels
 from mr_elm.solvers.ridge.elm import SMALLEST
 from mr_elm.solvers.ridge.esvm import find_mean
+from mr_elm.solvers.ridge.penalty import find_penalty
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.shared.multiclass import class_targets
 from mr_elm.sums.gram import expand, unpack_upper
@@ -76,7 +77,8 @@ class LeaveOneOut:
                                    'names their file)')
         parameters, gram = model.header.parameters, unpack_upper(model.sums['gram'])
         E1, total, m = -gram[:, -1], gram[-1, -1], len(gram) - (model.header.method == 'elm')
-        factor = factor_ridge(gram[:m, :m], 1 / parameters.get('nu', parameters.get('C')))
+        penalty = find_penalty(parameters, model.layer) or 1 / parameters.get('nu', parameters.get('C'))
+        factor = factor_ridge(gram[:m, :m], penalty)
         if factor is None:
             raise ValueError("expected a smaller nu: I/nu + E'E is not positive definite in floating point")
         mean = None

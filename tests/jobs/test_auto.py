@@ -11,8 +11,12 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.estimators import AutoClassifier, AutoRegressor
 from mr_elm.machines import auto
 from mr_elm.machines.auto import Budget
+from mr_elm.machines.press import LeaveOneOut
 from mr_elm.models import make_model, read_model
+from mr_elm.rows.blocks import Block
+from mr_elm.solvers.ridge.penalty import find_penalty
 from mr_elm.store import load_arrays, save_arrays
+from mr_elm.sums.gram import expand
 
 N = 300
 
@@ -153,6 +157,18 @@ def test_with_its_sums_the_model_lives(elm, trained, packed_classes, three_class
     demand_same_bits(model_of, model, tmp_path / 'once')
     refused = elm('forget', tmp_path / 'more', packed_classes, '--model', tmp_path / 'refused', '-q')
     assert refused.status == 1 and 'landmarks' in refused.err and not (tmp_path / 'refused').exists()
+
+
+def test_leave_one_out_is_the_machine_of_all_other_rows(many, steps):
+    _, X, labels = steps
+    member = AutoClassifier(keep_sums=True).fit(X, labels).model_.members[0]
+    found = LeaveOneOut.of(member).score(Block(X, ('0', '1'), labels), None).decisions
+    E, T = expand(member.layer, X), 2.0 * labels - 1
+    system = E.T @ E
+    find_penalty(member.header.parameters, member.layer).add_to(system)
+    for i in (0, 1, 50):
+        B = np.linalg.solve(system - np.outer(E[i], E[i]), E.T @ T - E[i] * T[i])
+        assert found[i, 0] == pytest.approx(E[i] @ B, abs=1e-6)
 
 
 @pytest.mark.parametrize('exact_rows', [0, 5000])
