@@ -10,6 +10,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError
+from mr_elm.features.forest import add_leaf_weights
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_BYTES, TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
@@ -65,17 +66,26 @@ class HiddenNodeModel(Model):
 
         X : (n, d) dense or CSR; narrower CSR rows are taken to end in zeros. Raises ValueError on another width.
         """
-        X, B = widen(X, self.n_features), self.arrays['output_weights']
-        step = max(1, min(BLOCK_ROWS, EXPANDED // len(B)))
-        buffer = np.empty(min(step, X.shape[0]) * len(B))
-        parts = [self.decide_expanded(expand(self.layer, X[start:start + step], buffer=buffer))
-                 for start in range(0, X.shape[0], step)]
-        return np.concatenate(parts) if parts else np.zeros((0, B.shape[1]))
+        X, nodes = widen(X, self.n_features), self.layer.nodes
+        width = nodes.n_hidden + 1
+        step = max(1, min(BLOCK_ROWS, EXPANDED // width))
+        buffer = np.empty(min(step, X.shape[0]) * width)
+        blocks = (X[start:start + step] for start in range(0, X.shape[0], step))
+        parts = [self.decide_expanded(expand(nodes, block, buffer=buffer), self.layer.find_leaves(block))
+                 for block in blocks]
+        return np.concatenate(parts) if parts else np.zeros((0, self.arrays['output_weights'].shape[1]))
 
-    def decide_expanded(self, E: Floats) -> Floats:
-        """Return decision values, (n, K), of rows of E = [Phi(x), -1]. The mean of targets is added last, at once."""
+    def decide_expanded(self, E: Floats, leaves: np.ndarray | None = None) -> Floats:
+        """Return decision values, (n, K), of rows of E = [Phi(x), -1]. The mean of targets is added last, at once.
+
+        leaves : (n, n_trees), of the rows, where E is without the outputs of leaves.
+        """
         B = self.arrays['output_weights']
-        return E[:, :-1] @ B[:-1] - B[-1] if self.numeric else E @ B
+        of_nodes = B[-E.shape[1]:]
+        values = E[:, :-1] @ of_nodes[:-1] if self.numeric else E @ of_nodes
+        if leaves is not None:
+            add_leaf_weights(leaves, B, values)
+        return values - B[-1] if self.numeric else values
 
     @cached_property
     def single(self) -> SingleMachine | None:

@@ -83,7 +83,7 @@ class MRFolds(MRRows):
         for number, layer in enumerate(self.task.layers):
             sums = self.sums[number]
             ET = self.expand(layer.nodes, block, sums[0].n_targets(block))
-            leaves = None if layer.forest is None else layer.forest.find_leaves(widen(block.X, layer.n_features))
+            leaves = layer.find_leaves(widen(block.X, layer.n_features))
             for fold in range(self.task.folds.n_parts):
                 rows = slice(edges[fold], edges[fold + 1])
                 part = take_rows(block, rows)

@@ -89,8 +89,7 @@ class MRGram(MRRows):
         if self.finder is not None:
             self.n_stored += int(self.finder.find(X).sum())
         ET = expand(self.layer.nodes, X, n_targets, self.buffer)
-        leaves = None if self.layer.forest is None else self.layer.forest.find_leaves(X)
-        self.gram.add(ET, block, row_weights(block, self.class_weights), leaves)
+        self.gram.add(ET, block, row_weights(block, self.class_weights), self.layer.find_leaves(X))
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums tile by tile, nothing when there was no row."""

@@ -34,7 +34,7 @@ class Output:
         Sums whose model is gone are replaced; another file of their name is not.
         """
         demand_free(self.path, self.overwrite)
-        if takes_sums(self.path) and not are_sums(name_sums(self.path)):
+        if takes_sums(self.path) and (self.overwrite or not are_sums(name_sums(self.path))):
             demand_free(name_sums(self.path), self.overwrite)
         if self.skips:
             demand_free(name_rejected(self.path), self.overwrite)

@@ -22,21 +22,19 @@ from mr_elm.machines.auto import (
     Member,
     choose_machines,
     count_sample,
-    describe_member,
     hold_out_rows,
     make_exact,
+    make_machine,
 )
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.grid_task import Folds, GridTask
-from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.fold_grid import total_of
-from mr_elm.solvers.ridge.increment import size_of
 
 TASK_SUMS = 3.6e7  # m^2 of all machines whose sums are made in one pass: a task keeps 16 bytes for each
 
@@ -72,21 +70,21 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
 
 
 def train_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -> list[HiddenNodeModel]:
-    """Train the members, those that are not trained yet by passes over all rows.
+    """Train the members that are not trained yet by passes over all rows: their models, then those of the others.
 
     Machines whose sums are too large for one task together take a pass each.
     """
     waiting = [member for member in members if member.weights is None]
-    models: dict[int, HiddenNodeModel] = {}
+    trained = [member for member in members if member.weights is not None]
+    models = []
     while waiting:
         together = [waiting.pop(0)]
         room = TASK_SUMS - together[0].layer.n_hidden**2
         while waiting and waiting[0].layer.n_hidden**2 <= room:
             room -= waiting[0].layer.n_hidden**2
             together.append(waiting.pop(0))
-        for member, model in zip(together, sum_up_members(inputs, together, keep_sums), strict=True):
-            models[id(member)] = model
-    return [models.get(id(member)) or make_exact(member, inputs.data.blas) for member in members]
+        models += sum_up_members(inputs, together, keep_sums)
+    return [*models, *(make_exact(member, inputs.data.blas) for member in trained)]
 
 
 def sum_up_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -> list[HiddenNodeModel]:
@@ -101,9 +99,7 @@ def sum_up_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -
         for member, grid, part in zip(members, steps, parts, strict=True):
             sums = total_of(part)
             check_counts(inputs.plan, inputs.classes, sums.counts)
-            header = describe_member(member, grid, inputs.data.blas).change_parameters(peak=size_of(sums))
-            machine = LivingMachine(header, member.layer, sums)
-            model = solve(machine, inputs.data.engine)
+            model = solve(make_machine(member, grid, inputs.data.blas, sums), inputs.data.engine)
             models.append(model if keep_sums else model.without_sums())
     return models
 

@@ -12,8 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from mr_elm import sparse as sp
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
-from mr_elm.estimators.conversion import Convertible, label_facts, name_blas
+from mr_elm.estimators.conversion import Convertible, input_facts, name_blas
 from mr_elm.estimators.jobs import count_threads, decide
+from mr_elm.estimators.living import name_classes
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import Targets, available_with, row_weights
@@ -24,12 +25,12 @@ from mr_elm.machines.auto import (
     Member,
     choose_machines,
     count_sample,
-    describe_member,
     hold_out_rows,
     make_exact,
+    make_machine,
     merge_copies,
 )
-from mr_elm.machines.calibrating import add_intervals, calibrate, keep_held_out
+from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep_held_out
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, steps_of
 from mr_elm.machines.metric import SampleRows
@@ -38,13 +39,11 @@ from mr_elm.machines.option_fields import LARGEST_SEED
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.spread import Spread
 from mr_elm.models import HiddenNodeModel, NodeModel, join_members
-from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import select_sample
 from mr_elm.solvers.ridge.esvm import TrainingRows, sum_up
-from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes, ColumnStatistics
+from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 LOG = logging.getLogger(__name__)
@@ -85,13 +84,13 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         rows = replace(rows, X=rows.X[first], y=rows.y[first], sample_weight=merged)
         problem = self._state_problem(rows, n_rows)
         with one_thread():
-            choice = choose_machines(problem, take_sample(rows, problem, self._seed), self._bounds, LOG.info,
+            choice = choose_machines(problem, take_sample(rows, problem), self._bounds, LOG.info,
                                      count_threads(self.n_jobs), self.keep_sums)
             models = [self._train(member, rows) for member in choice.members]
             model = join_members(models)
             self.model_ = note_rows(model, rows.X, rows.y, searched=True)
             self._hold_out(choice)
-            self._importance = choice.importance
+            self._importance = choice.measure_importance()
         return self
 
     @available_with('keep_sums')
@@ -128,7 +127,7 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         before, self.model_ = self.model_, join_members(members)
         if not forget:
             self.model_ = keep_held_out(before, self.model_)
-        elif not {'calibration', 'interval_residuals'}.isdisjoint(before.arrays):
+        elif not set(HELD_OUT).isdisjoint(before.arrays):
             self.__dict__.pop('calibration_', None)
             warnings.warn('probabilities or intervals: left out, they may have been fitted to rows that left',
                           stacklevel=3)
@@ -173,11 +172,8 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=n_rows)
         if classes is None:
             summary.target = ColumnStatistics.of(rows.y.reshape(len(rows.y), -1), rows.sample_weight)
-        names = getattr(self, 'feature_names_in_', None)
-        facts = {'kind': 'memory', 'names': None if names is None else names.tolist()}
-        problem = NodeProblem(options, summary, classes)
-        return replace(problem, summary=replace(summary, input={
-            **facts, **({} if classes is None else label_facts(classes.names))}))
+        summary.input = input_facts(self, () if classes is None else classes.names)
+        return NodeProblem(options, summary, classes)
 
     def _train(self, member: Member, rows: TrainingRows) -> HiddenNodeModel:
         """Train a member on all rows."""
@@ -186,8 +182,7 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         problem = member.problem
         steps = rows.choose_steps(1.0, problem.origin)
         sums = sum_up(member.layer, rows, steps, count_threads(self.n_jobs))
-        header = describe_member(member, steps, [name_blas()]).change_parameters(peak=size_of(sums))
-        machine = LivingMachine(header, member.layer, sums)
+        machine = make_machine(member, steps, [name_blas()], sums)
         model = machine.solve()
         return machine.keep_sums(model) if self.keep_sums else model
 
@@ -256,10 +251,10 @@ class AutoClassifier(Labelled, AutoEstimator):
             if found is None:
                 raise ValueError('y: expected one label in each row, found an indicator matrix')
             codes = found
-        names = list(map(write_label, self.classes_))
         weights = row_weights(self.class_weight, self.classes_, codes, weights)
-        classes = Classes(names, np.bincount(codes, minlength=len(names)).tolist(),
-                          np.bincount(codes, weights, len(names)).tolist(), {name: k for k, name in enumerate(names)})
+        counts, totals = (np.bincount(codes, each, len(self.classes_)).tolist() for each in (None, weights))
+        classes: Any = name_classes(self.classes_)
+        classes = replace(classes, counts=counts, weights=totals)
         return TrainingRows(X, codes, classes, weights)
 
     def _hold_out(self, choice: AutoChoice) -> None:
@@ -312,10 +307,11 @@ class AutoRegressor(Targets, AutoEstimator):
             self.model_ = replace(model, sums=self.model_.sums)
 
 
-def take_sample(rows: TrainingRows, problem: NodeProblem, seed: int) -> SampleRows:
+def take_sample(rows: TrainingRows, problem: NodeProblem) -> SampleRows:
     """Return the sample that the driver would take of the rows: all where they are few."""
     n_rows = rows.X.shape[0]
-    chosen = select_sample(rows.X, min(1.0, count_sample(problem.summary, sp.issparse(rows.X)) / n_rows), seed)
+    share = min(1.0, count_sample(problem.summary, sp.issparse(rows.X)) / n_rows)
+    chosen = select_sample(rows.X, share, problem.options.seed)
     weights = None if rows.sample_weight is None else rows.sample_weight[chosen]
     n_classes = 0 if rows.classes is None else len(rows.classes.names)
     columns = FeatureColumns.of(problem.summary.columns, problem.summary.encoding)

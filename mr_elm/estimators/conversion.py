@@ -89,14 +89,20 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
 def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> ModelHeader:
     """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
     classes = [write_label(label) for label in getattr(estimator, 'classes_', ())]
-    names, encoding = getattr(estimator, 'feature_names_in_', None), estimator.encoding_
+    encoding = estimator.encoding_
     known = {name: to_python(value) for name, value in parameters.items()} | {
         'scale': estimator.scale, 'class_weight': name_weights(estimator),
         **({'center': estimator.center} if hasattr(estimator, 'center') else {}), 'blas': [name_blas()],
-        'input': {'kind': 'memory', 'names': None if names is None else names.tolist(), **label_facts(classes)}}
+        'input': input_facts(estimator, classes)}
     return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,
                        known, n_rows_used=n_rows, history=[make_event('fit', n_rows)],
                        encoding=None if encoding is None else encoding.to_json(), targets=describe_targets(estimator))
+
+
+def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
+    """Return what a reader of similar rows must know of those of an estimator. classes : names, none for numbers."""
+    names = getattr(estimator, 'feature_names_in_', None)
+    return {'kind': 'memory', 'names': None if names is None else names.tolist(), **label_facts(classes)}
 
 
 def label_facts(classes: Collection[str]) -> dict[str, Any]:

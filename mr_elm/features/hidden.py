@@ -147,6 +147,10 @@ class HiddenLayer:
             return self._fill(X, out, self._exponentiate)
         return self._fill(X, out, partial(self._apply, NODES[self.kind].activate))
 
+    def find_leaves(self, X: Rows) -> np.ndarray | None:
+        """Return the number of the leaf of each row in each tree, (n, n_trees); None where there are no trees."""
+        return None if self.forest is None else self.forest.find_leaves(X)
+
     def evaluate_slopes(self, X: Rows, out: Floats) -> Floats:
         """Write the slope of each node, see `NodeKind`, into out, (n, L). Raises ValueError where a kind has none."""
         slope = NODES[self.kind].slope

@@ -1,8 +1,8 @@
 """Choose the machines of the method auto by a sample of the rows, in memory: the driver and the estimators call it.
 
     rows            machines whose decision values are averaged
-    up to 1,000     up to four of landmarks of three kernels, random nodes, landmarks behind a metric, and a joint
-                    machine: each at its best by leave-one-out, those that are not clearly worse than the best
+    up to 1,000     up to four of landmarks of three kernels, random nodes, and landmarks behind a metric: each at its
+                    best by leave-one-out, those that are not clearly worse than the best
     up to 5,000     a joint machine (or two), and an exact kernel machine, which has every row as a landmark
     more            a joint machine, or two where size does not pay
 
@@ -28,9 +28,9 @@ from mr_elm.machines.joint import (
     count_held,
     order_rows,
     place_landmarks,
-    share_right,
 )
-from mr_elm.machines.metric import SampleRows
+from mr_elm.machines.living import LivingMachine
+from mr_elm.machines.metric import SampleRows, find_classes
 from mr_elm.machines.metric_choice import choose_metric
 from mr_elm.machines.node_choice import (
     COMPARED_NODES,
@@ -51,6 +51,8 @@ from mr_elm.machines.press import HeldOut
 from mr_elm.model_parts import layer_arrays
 from mr_elm.models import HiddenNodeModel
 from mr_elm.parallel import map_in_threads
+from mr_elm.solvers.ridge.esvm import Sums
+from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.summary import Summary
@@ -61,7 +63,6 @@ SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
 FEW_DIFFERENT = 100  # rows, up to which copies are merged
 FEW_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines, and an exact one, are trained
 SIZES = ((0.88, 112, 2000), (0.95, 96, 1200), (0.98, 80, 800), (np.inf, 64, 500))  # error(full) / error(half): size
-LEAVES = 32  # of a tree
 SECONDS = 4.0  # of a core of the reference, that a machine may take without a budget
 EXACT_KERNELS = ('gaussian', 'product-laplacian')
 EXACT_RIDGES = (0.03, 0.3)
@@ -87,7 +88,8 @@ class Budget:
         first = next(k for k, (bound, *_) in enumerate(SIZES) if ratio <= bound)
         sizes = [(trees, landmarks) for _, trees, landmarks in SIZES[first:]]
         if first == 0 and (self.seconds or self.nodes):
-            sizes = [(int(112 * 1.5**k), int(2000 * 1.5**k)) for k in (2, 1)] + sizes
+            n_trees, n_landmarks = sizes[0]
+            sizes = [(int(n_trees * 1.5**k), int(n_landmarks * 1.5**k)) for k in (2, 1)] + sizes
         for n_trees, n_landmarks in sizes:
             if self.allows(n_rows, n_trees, n_landmarks):
                 return n_trees, n_landmarks
@@ -100,7 +102,7 @@ class Budget:
 
     def allows(self, n_rows: int, n_trees: int, n_landmarks: int) -> bool:
         """Tell whether a machine is within the budget."""
-        if self.nodes is not None and n_trees * LEAVES + n_landmarks > self.nodes:
+        if self.nodes is not None and n_trees * TreeOptions.n_leaves + n_landmarks > self.nodes:
             return False
         return estimate_seconds(n_rows, n_trees, n_landmarks) <= (self.seconds or SECONDS) or self.nodes is not None
 
@@ -112,7 +114,7 @@ def estimate_seconds(n_rows: int, n_trees: int, n_landmarks: int) -> float:
     core in 2026-11: products, additions to leaves, counts of pairs of leaves, reading a row, and the solve.
     """
     of_row = 2 * n_landmarks**2 / 1e11 + n_trees * n_landmarks / 3e9 + n_trees**2 / 2e9 + 5e-7
-    return n_rows * of_row + 2 / 3 * (n_trees * LEAVES + n_landmarks)**3 / 6e10
+    return n_rows * of_row + 2 / 3 * (n_trees * TreeOptions.n_leaves + n_landmarks)**3 / 6e10
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,6 @@ class AutoChoice:
 
     rows : in the order of the search. held : (n,), numbers of rows in it. values : (n, K), decision values of the
     average, on the scale of rows.T. kind : how they were held out: leave-one-out or held-out.
-    importance : (d,), the share of each feature in what splits of trees take off the squared error.
     """
 
     members: list[Member]
@@ -152,8 +153,19 @@ class AutoChoice:
     held: np.ndarray
     values: Floats
     kind: str
-    importance: Floats
     __repr__ = one_line
+
+    def measure_importance(self) -> Floats:
+        """Return the share of each feature in what the splits of a few trees take off the squared error, (d,).
+
+        Where no split helps, all features have the same share.
+        """
+        rows = self.rows
+        d = rows.X.shape[1]
+        gains = np.zeros(d)
+        options = TreeOptions.for_rows(len(rows), d, IMPORTANCE_TREES, 0)
+        grow_forest(Bins.of(rows.X), rows.T, rows.weights, options, gains)
+        return gains / gains.sum() if gains.sum() > 0 else np.full(d, 1 / d)
 
 
 def count_sample(summary: Summary, sparse: bool) -> int:
@@ -209,7 +221,6 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
         f'landmarks, mu {choice.design.leaf_ridge:g}, lambda {choice.design.landmark_ridge:.3g}')
     bins = Bins.of(rows.X)
     members = map_in_threads(lambda design: make_member(problem, design, bins, rows), designs, n_threads)
-    importance = measure_importance(bins, rows)
     values, held = choice.values, rows.take(slice(0, n_held))
     if len(rows) == n_rows <= EXACT_ROWS and budget.nodes is None and not keep_sums:
         exact, of_exact = choose_exact(problem, rows, n_held, n_threads)
@@ -218,19 +229,9 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
         say(f'an exact {exact.problem.options.kernel} machine of weight scale {exact.problem.options.weight_scale:g}, '
             f'nu {exact.problem.options.nu:.3g}')
     if rows.n_classes:
-        say(f'{share_right(values, held):.2%} of {n_held:,} rows held out are right')
-    return AutoChoice(members, rows, np.arange(n_held), values, 'held-out', importance)
-
-
-def measure_importance(bins: Bins, rows: SampleRows) -> Floats:
-    """Return the share of each feature in what the splits of a few trees take off the squared error, (d,).
-
-    Where no split helps, all features have the same share.
-    """
-    d = rows.X.shape[1]
-    gains = np.zeros(d)
-    grow_forest(bins, rows.T, rows.weights, TreeOptions.for_rows(len(rows), d, IMPORTANCE_TREES, 0), gains)
-    return gains / gains.sum() if gains.sum() > 0 else np.full(d, 1 / d)
+        share = np.average(find_right(values, held), weights=held.weights)
+        say(f'{share:.2%} of {n_held:,} rows held out are right')
+    return AutoChoice(members, rows, np.arange(n_held), values, 'held-out')
 
 
 def make_member(problem: NodeProblem, design: JointDesign, bins: Bins, rows: SampleRows) -> Member:
@@ -298,6 +299,12 @@ def describe_member(member: Member, steps: GridSteps, blas: Iterable[str]) -> Mo
     return member.problem.describe(member.layer, steps, blas).change_parameters(**member.ridges)
 
 
+def make_machine(member: Member, steps: GridSteps, blas: Iterable[str], sums: Sums) -> LivingMachine:
+    """Return the machine of a member and the sums of all rows."""
+    header = describe_member(member, steps, blas).change_parameters(peak=size_of(sums))
+    return LivingMachine(header, member.layer, sums)
+
+
 def make_exact(member: Member, blas: Iterable[str]) -> HiddenNodeModel:
     """Return the model of a member that is trained already."""
     header = describe_member(member, member.problem.choose_grid(member.layer), blas)
@@ -315,12 +322,7 @@ def hold_out_rows(choice: AutoChoice) -> HeldOut:
     """
     rows = choice.rows.take(choice.held)
     targets, values = (rows.mean + rows.deviation * each for each in (rows.T, choice.values))
-    if not rows.n_classes:
-        numbers = targets[:, 0]
-    elif rows.T.shape[1] == 1:
-        numbers = (rows.T[:, 0] > 0).astype(float)
-    else:
-        numbers = rows.T.argmax(axis=1).astype(float)
+    numbers = find_classes(rows.T).astype(float) if rows.n_classes else targets[:, 0]
     weights = np.ones(len(rows)) if rows.weights is None else rows.weights
     classes = choice.members[0].problem.classes
     if classes is not None:
@@ -349,7 +351,7 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))
     values = np.mean([each.values[judged] for each in chosen], axis=0)
     members = [Member(state, state.make_layer()) for state in (each.state(problem) for each in chosen)]
-    return AutoChoice(members, rows, judged, values, 'leave-one-out', measure_importance(Bins.of(rows.X), rows))
+    return AutoChoice(members, rows, judged, values, 'leave-one-out')
 
 
 def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[Candidate]:

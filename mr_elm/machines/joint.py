@@ -31,10 +31,10 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.features.metric import choose_kind
 from mr_elm.features.nodes import NODES
-from mr_elm.machines.metric import LearnedMetric, SampleRows
+from mr_elm.machines.metric import LearnedMetric, SampleRows, find_classes
 from mr_elm.machines.node_choice import (
     MOST_FEATURES,
-    find_right,
+    climb,
     judge,
     list_kernels,
     median_scale,
@@ -43,7 +43,7 @@ from mr_elm.machines.node_choice import (
 )
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.ridge.penalty import Penalty, make_penalty, measure_landmarks
+from mr_elm.solvers.ridge.penalty import Penalty, measure_landmarks
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import expand
@@ -54,7 +54,6 @@ HELD_SHARE, MOST_HELD, ORDER_KEY = 4, 4000, 11  # a quarter of the sample is hel
 TREES, LANDMARKS = 64, 500  # of the machine that ridges and size are chosen with
 RIDGE_ROWS = 12_000  # of the half machine
 WIDTH_STEPS = (0, -2, 2)  # doublings of a width that a search begins with
-REACH = 6  # doublings from the median distance, at most
 RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)  # lam of landmarks alone
 LEAF_RIDGES, FACTORS = (30.0, 300.0), (0.3, 3.0, 30.0)  # mu; multiples of the lam that landmarks alone would take
 METRIC_STEPS = 2
@@ -120,10 +119,6 @@ class JointDesign:
         nodes = place_landmarks(self.kind.problem, self.n_landmarks, self.first_landmark)
         return replace(nodes, forest=grow_forest(bins, rows.T, rows.weights, self.trees))
 
-    def penalise(self, layer: HiddenLayer) -> Penalty:
-        """Return the Penalty of the output weights."""
-        return make_penalty(layer, self.leaf_ridge, self.landmark_ridge)
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -173,7 +168,7 @@ def order_rows(rows: SampleRows, seed: int) -> np.ndarray:
     order = order[np.argsort(scramble(ordered + copies.astype(np.uint64)), kind='stable')]
     if not rows.n_classes:
         return order
-    numbers = rows.T[order].argmax(axis=1) if rows.T.shape[1] > 1 else (rows.T[order, 0] > 0).astype(int)
+    numbers = find_classes(rows.T[order])
     counts = np.bincount(numbers)
     by_class = np.argsort(numbers, kind='stable')
     ranks = np.empty(len(order), int)
@@ -251,24 +246,12 @@ def list_metrics(rows: SampleRows) -> list[str]:
 def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage) -> LandmarkKind:
     """Return landmarks of the width that rows held out choose: it goes on outwards while the best lies at an edge."""
     start = median_scale(problem, problem.options.kernel)
-    tried: dict[int, LandmarkKind] = {}
 
-    def score(step: int) -> None:
-        if step not in tried and abs(step) <= REACH:
-            scaled = problem.with_options(weight_scale=round_scale(start * 2.0**-step))
-            tried[step] = score_landmarks(scaled, grown, held, stage, RIDGES)
+    def score(step: int) -> LandmarkKind:
+        scaled = problem.with_options(weight_scale=round_scale(start * 2.0**-step))
+        return score_landmarks(scaled, grown, held, stage, RIDGES)
 
-    def find_best() -> int:
-        return max(tried, key=lambda step: tried[step].value)
-
-    for step in WIDTH_STEPS:
-        score(step)
-    best = None
-    while best != find_best():
-        best = find_best()
-        score(best - 1)
-        score(best + 1)
-    return tried[best]
+    return climb(score, WIDTH_STEPS, n_neighbours=2)
 
 
 def refine_width(kind: LandmarkKind, grown: SampleRows, held: SampleRows) -> LandmarkKind:
@@ -426,8 +409,3 @@ class JointSums:
         """Return how good landmarks alone are, see `node_choice.judge`."""
         B = self.solve(0.0, landmark_ridge)
         return -np.inf if B is None else judge(self.predict(B), self.held)
-
-
-def share_right(values: Floats, rows: SampleRows) -> float:
-    """Return the share of rows that decision values label right."""
-    return float(np.average(find_right(values, rows), weights=rows.weights))

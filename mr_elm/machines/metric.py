@@ -48,6 +48,11 @@ MOST_NU = 1e8  # of these machines
 BLOCK = 4096
 
 
+def find_classes(values: Floats) -> np.ndarray:
+    """Return the class numbers, (n,) int, of targets or decision values, (n, K): above 0 is the second of two."""
+    return values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+
+
 @dataclass(frozen=True)
 class SampleRows:
     """Hold a sample of labelled rows.
@@ -126,8 +131,7 @@ class MetricStep:
         error = float(np.average(((values - rows.T)**2).mean(axis=1), weights=rows.weights))
         if not rows.n_classes:
             return 0.0, error
-        numbers = rows.T.argmax(axis=1) if rows.T.shape[1] > 1 else rows.T[:, 0] > 0
-        return 1 - score_values(values, numbers, rows.weights, rows.n_classes)['accuracy'], error
+        return 1 - score_values(values, find_classes(rows.T), rows.weights, rows.n_classes)['accuracy'], error
 
 
 def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,

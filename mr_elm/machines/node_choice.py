@@ -6,7 +6,7 @@ one lies at an edge; leave-one-out scores choose width and nu. A further machine
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
-from mr_elm.machines.metric import LearnedMetric, SampleRows
+from mr_elm.machines.metric import LearnedMetric, SampleRows, find_classes
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.solvers.ridge.nu_path import decompose
@@ -24,6 +24,7 @@ from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats
 
 Problem = TypeVar('Problem', bound=NodeProblem)
+Scored = TypeVar('Scored', bound=Any)
 
 FAMILIES = (('nystrom', 'gaussian'), ('nystrom', 'laplacian'), ('nystrom', 'product-laplacian'),
             ('sigmoid', 'gaussian'))  # map, kernel of landmarks
@@ -61,15 +62,11 @@ class Candidate:
 
 
 def prepare_problem(problem: Problem, rows: SampleRows, largest: int = COMPARED_NODES) -> Problem:
-    """Return the problem of machines to compare: its landmarks are rows of the sample, those that all rows give.
-
-    Probabilities and intervals belong to the average of the machines, not to each.
-    """
+    """Return the problem of machines to compare: its landmarks are rows of the sample, those that all rows give."""
     landmarks = Landmarks(rows.X.shape[0], problem.options.seed)
     landmarks.add(rows.X)
     problem = replace(problem, summary=replace(problem.summary, landmarks=landmarks.rows))
-    return problem.with_options(n_hidden=min(COMPARED_NODES, largest), probabilities=False, intervals=False,
-                                threshold=None)
+    return problem.with_options(n_hidden=min(COMPARED_NODES, largest))
 
 
 def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]:
@@ -109,10 +106,12 @@ def measure_distances(Z: Floats, norm: int) -> Floats:
     return np.sqrt(np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0))[np.triu_indices(len(Z), 1)]
 
 
-def climb(score: Callable[[int], Candidate], first: Sequence[int] = (0, -1, 1), reach: int = REACH) -> Candidate:
+def climb(score: Callable[[int], Scored], first: Sequence[int] = (0, -1, 1), reach: int = REACH,
+          n_neighbours: int = 1) -> Scored:
     """Return the best candidate of whole numbers, which go on outwards while the best lies at an edge.
 
-    first : the numbers to begin with, side by side. reach : the largest number. Only the best one is kept in memory.
+    score : returns what has a value. first : the numbers to begin with, side by side. reach : the largest number.
+    n_neighbours : of the best one, that are scored before the next step. Only the best one is kept in memory.
     """
     best, place, tried = score(first[0]), first[0], {first[0]}
     waiting = list(first[1:])
@@ -123,7 +122,7 @@ def climb(score: Callable[[int], Candidate], first: Sequence[int] = (0, -1, 1), 
         if found.value > best.value:
             best, place = found, k
         if not waiting:
-            waiting = [k for k in (place - 1, place + 1) if k not in tried and abs(k) <= reach][:1]
+            waiting = [k for k in (place - 1, place + 1) if k not in tried and abs(k) <= reach][:n_neighbours]
     return best
 
 
@@ -160,9 +159,7 @@ def square_errors(values: Floats, rows: SampleRows) -> Floats:
 
 def find_right(values: Floats, rows: SampleRows) -> np.ndarray:
     """Tell which rows are labelled right, (n,) bool."""
-    if rows.T.shape[1] > 1:
-        return values.argmax(axis=1) == rows.T.argmax(axis=1)
-    return (values[:, 0] > 0) == (rows.T[:, 0] > 0)
+    return find_classes(values) == find_classes(rows.T)
 
 
 def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: float = 2.0) -> list[Candidate]:

@@ -89,10 +89,6 @@ class Bins:
                 numbers[k] = np.searchsorted(edges[k], column)
         return cls(numbers, edges, columns)
 
-    def take(self, rows: slice | np.ndarray) -> 'Bins':
-        """Return some of the rows, in the same bins."""
-        return replace(self, numbers=np.ascontiguousarray(self.numbers[:, rows]))
-
 
 def choose_columns(X: Rows) -> np.ndarray:
     """Return the features that trees see: of wide sparse rows those that are most often not 0."""

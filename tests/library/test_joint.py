@@ -1,4 +1,6 @@
 """A sample chooses a joint machine: leaves and landmarks in one ridge, judged by rows held out."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,5 +114,4 @@ def test_a_second_machine_joins_where_size_does_not_pay(rng):
     assert choice.ratio > 0.96
     first, second = choice.size(10, 50)
     assert second.first_landmark == 50 and second.trees.seed != first.trees.seed and second.trees.row_share == 0.6
-    from dataclasses import replace
     assert replace(choice, ratio=0.5).size(10, 50) == [first]

@@ -191,8 +191,8 @@ def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: 
         n_targets = rows.y[:1].size if rows.classes is None else len(rows.classes.names)
         buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.nodes.n_hidden + 1 + n_targets))
         for block, weights in rows.blocks(number, n_parts):
-            leaves = None if layer.forest is None else layer.forest.find_leaves(block.X)
-            gram.add(expand(layer.nodes, block.X, gram.n_targets(block), buffer), block, weights, leaves)
+            ET = expand(layer.nodes, block.X, gram.n_targets(block), buffer)
+            gram.add(ET, block, weights, layer.find_leaves(block.X))
         return gram
 
     n_parts = min(n_threads or 1, max(-(-rows.X.shape[0] // BLOCK_ROWS), 1))
