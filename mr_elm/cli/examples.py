@@ -36,6 +36,8 @@ EXAMPLES = {
         'evaluate m.npz rows.csv --leave-one-out': 'the rows of the training, each held out'}),
     'inspect': ('MODEL [options]', {
         'inspect m.npz': 'parameters, classes, rows used and rejected, history'}),
+    'export': ('MODEL -o FILE [options]', {
+        'export m.npz -o m.onnx': 'for onnxruntime and others: the answers of mr-elm predict'}),
     'pack': ('INPUT... -o DIR [options]', {
         'pack rows.csv -o rows.packed --dtype float32': 'rows that will be read often',
         'pack rows.csv -o hdfs:///rows -r hadoop': 'straight onto a cluster'}),

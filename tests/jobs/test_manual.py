@@ -144,7 +144,7 @@ def test_there_is_no_block_without_a_tag(page):
 @pytest.mark.parametrize('name', EXAMPLES)
 def test_every_option_of_every_command_is_on_the_page_of_commands(name, parser_of):
     parser, _ = parser_of(name.split())
-    named = set(re.findall(r'--[a-zA-Z][a-z-]*', read_page('docs/commands.md')))
+    named = set(re.findall(r'--[a-zA-Z][a-z0-9-]*', read_page('docs/commands.md')))
     assert {max(action.option_strings, key=len) for action in parser._actions if action.option_strings
             and action.dest != 'help'} - named == set()
 

@@ -1,0 +1,54 @@
+"""mr-elm export: a file of another program answers as predict does."""
+import sys
+
+import numpy as np
+import pytest
+
+CSV = 'kind,size,colour,weight\n' + ''.join(
+    f'{"big" if (k * 7) % 13 > 6 else "small"},{(k * 7) % 13 if k % 5 else ""},{"red" if k % 3 else "blue"},{k / 10}\n'
+    for k in range(60))
+
+
+@pytest.fixture
+def named(here, write):
+    """Train on a table with names, gaps and text: the path of the model."""
+    rows = write('rows.csv', CSV)
+    model = rows.with_name('m.npz')
+    here('train', 'pesvm', rows, '--encode', 'auto', '--hidden', 20, '--probabilities', '--model', model, '-q')
+    return model
+
+
+def test_a_graph_predicts_the_rows_of_a_table(elm, named, tmp_path):
+    onnxruntime = pytest.importorskip('onnxruntime')
+    assert elm('export', named, '-o', tmp_path / 'm.onnx')[:2] == (0, '')
+    elm('predict', named, tmp_path / 'rows.csv', '-o', tmp_path / 'out', '--scores', '--probabilities', '-q')
+    lines = [line.split('\t') for line in (tmp_path / 'out').read_text().splitlines()]
+    cells = [line.split(',') for line in CSV.splitlines()[1:]]
+    feed = {'size': np.array([[float(row[1] or 'nan')] for row in cells]),
+            'colour': np.array([[row[2]] for row in cells], object), 'weight': np.array([[float(r[3])] for r in cells])}
+    label, scores, probabilities = onnxruntime.InferenceSession(tmp_path / 'm.onnx').run(
+        ['label', 'scores', 'probabilities'], feed)
+    assert label.tolist() == [line[0] for line in lines]
+    np.testing.assert_allclose(np.hstack([scores, probabilities]), [list(map(float, line[1:])) for line in lines],
+                               rtol=0, atol=1e-9)
+
+
+def test_a_file_that_exists_is_replaced_only_when_asked(elm, named, tmp_path):
+    pytest.importorskip('onnx')
+    out = tmp_path / 'm.onnx'
+    out.write_text('mine')
+    assert elm('export', named, '-o', out).err == (
+        f'mr-elm: {out}: expected a new file, it exists (--overwrite replaces it)\n')
+    assert out.read_text() == 'mine'
+    assert elm('export', named, '-o', out, '--overwrite', '--float32').status == 0 and out.stat().st_size > 1000
+
+
+def test_another_ending_is_a_wrong_usage(elm, named):
+    done = elm('export', named, '-o', 'm.pmml')
+    assert done.status == 2 and 'expected a name that ends in .onnx' in done.err and 'm.pmml' in done.err
+
+
+def test_a_missing_extra_is_named(elm, named, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'onnx', None)
+    assert elm('export', named, '-o', tmp_path / 'm.onnx').err == (
+        "mr-elm: export: expected onnx, it is not installed: pip install 'mr_elm[onnx]'\n")

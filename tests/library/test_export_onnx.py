@@ -1,0 +1,285 @@
+"""A graph of ONNX answers in onnxruntime as the model does: the same labels, scores to 1e-9 of the largest."""
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from mr_elm.estimators import AutoClassifier, ELMRegressor, ESVMClassifier, KernelELMClassifier
+from mr_elm.features.forest import Forest
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
+from mr_elm.header import ModelHeader
+from mr_elm.model_parts import describe_map, layer_arrays, scaling_arrays, vector_arrays
+from mr_elm.models import HiddenNodeModel, KernelModel, join_members
+
+onnxruntime = pytest.importorskip('onnxruntime')
+make_onnx = pytest.importorskip('mr_elm.export.onnx').make_onnx
+D, L = 5, 30
+ROWS = 2 * np.random.default_rng(0).standard_normal((200, D))  # whose scores are 0 on average
+KERNELS = {'gaussian': {'sigma': 1.7}, 'laplacian': {'sigma': 2.0}, 'polynomial': {'degree': 3}, 'linear': {}}
+
+
+def answer(model, feed, single=False):
+    """Run a model's graph: name of output -> values."""
+    session = onnxruntime.InferenceSession(make_onnx(model, single).SerializeToString(),
+                                           providers=['CPUExecutionProvider'])
+    assert {each.name for each in session.get_inputs()} == set(feed)
+    return dict(zip([each.name for each in session.get_outputs()], session.run(None, feed), strict=True))
+
+
+def labels_of(model, X):
+    """Return what `mr-elm predict` calls the rows."""
+    decided = model.decide(model.decision_function(X))
+    if model.multilabel:
+        return [model.header.separator.join(np.array(model.classes, object)[row]) for row in decided]
+    return decided.tolist() if model.numeric else [model.classes[k] for k in decided]
+
+
+def check(model, X, single=False, feed=None):
+    """Demand that graph and model agree on rows X."""
+    feed = feed or {'X': X.astype(np.float32 if single else float)}
+    found, wanted, close = answer(model, feed, single), model.decision_function(X), 1e-4 if single else 1e-9
+    size = np.abs(wanted).max()
+    assert found['scores'].shape == wanted.shape and found['scores'].dtype == (np.float32 if single else float)
+    assert np.abs(found['scores'] - wanted).max() <= close * size
+    if model.numeric:
+        assert np.abs(found['label'] - model.predict(X)).max() <= close * size
+        assert found['label'].shape == model.predict(X).shape
+    else:
+        assert found['label'].tolist() == labels_of(model, X) and len(set(found['label'])) > 1
+    assert ('probabilities' in found) == ('calibration' in model.arrays)
+    if 'probabilities' in found:
+        wanted = model.labelling.probabilities(model.decision_function(X))
+        np.testing.assert_allclose(found['probabilities'], wanted, rtol=0, atol=max(close, 1e-9))
+    return found
+
+
+def draw_forest(rng, n_trees=7, n_inner=9, grid=None):
+    """Draw trees of different depths, and one that is a single leaf."""
+    features, thresholds, children, roots, n_leaves = [], [], [], [], 0
+    for tree in range(n_trees):
+        roots.append(len(features))
+        first, split = len(features), [None]
+        for _ in range(n_inner if tree else 0):
+            leaf = int(rng.choice([k for k, child in enumerate(split) if child is None]))
+            split[leaf] = len(split)
+            split += [None, None]
+        for child in split:
+            features.append(-1 if child is None else int(rng.integers(D)))
+            thresholds.append(0.0 if child is None else float(rng.choice(grid)))
+            children.append(n_leaves if child is None else first + child)
+            n_leaves += child is None
+    return Forest(np.array(features, np.int32), np.array(thresholds), np.array(children, np.int32),
+                  np.array(roots, np.int32))
+
+
+def metric_of(rng, kind):
+    if kind == 'none':
+        return None
+    return rng.uniform(0.3, 2, D) if kind == 'diagonal' else np.linalg.qr(rng.standard_normal((D, 3)))[0].T * 1.3
+
+
+def node_model(rng, kind, n_outputs=1, classes='ab', metric='none', forest=None, sparse=False, **facts):
+    """Make a machine of random nodes with random weights."""
+    kernel = next((name for name, node in LANDMARK_NODES.items() if node == kind), None)
+    W, b = draw_nodes('rbf' if kernel else kind, L, D, 3)
+    b = np.full(L, 1.5 if kernel != 'gaussian' else 2 * 1.5**2) if kernel else b
+    W = sp.csr_matrix(W * (rng.random(W.shape) < 0.2) * (np.arange(D) != 2)) if sparse else W
+    layer = HiddenLayer(kind, W, b, rng.standard_normal(D), rng.uniform(0.5, 2, D)).pass_metric(metric_of(rng, metric))
+    layer = replace(layer, forest=forest)
+    header = ModelHeader('pesvm', 'classification' if classes else 'regression', list(classes), D,
+                         {**describe_map(layer), 'sigma': 1.5, 'metric': metric}, **facts)
+    B = rng.standard_normal((layer.n_hidden + 1, n_outputs))
+    B[-1] = 0
+    B[-1] = HiddenNodeModel(header, {**layer_arrays(layer), 'output_weights': B}).decision_function(ROWS).mean(axis=0)
+    model = HiddenNodeModel(header, {**layer_arrays(layer), 'output_weights': B})
+    model.check_whole()
+    return model
+
+
+def kernel_model(rng, kernel, scheme='one-vs-all', classes='abcd', normalised=False, wrap=np.asarray, metric='none',
+                 **facts):
+    """Make a machine of random support vectors, one of them 0."""
+    learned = metric_of(rng, metric)
+    vectors = rng.standard_normal((40, D if learned is None or learned.ndim == 1 else len(learned)))
+    vectors[0], vectors[:, 2] = 0, 0
+    n = len(classes)
+    n_scores = n * (n - 1) // 2 if scheme == 'one-vs-one' else n if n != 2 else 1
+    arrays = {**scaling_arrays(rng.standard_normal(D), rng.uniform(0.5, 2, D), learned),
+              **vector_arrays(wrap(vectors)), 'intercept': np.zeros(n_scores),
+              'dual_coef': rng.standard_normal((40, n_scores))}
+    header = ModelHeader('sparse-elm', 'classification', list(classes), D, {
+        'kernel': kernel, **KERNELS[kernel], 'normalised': normalised, 'multiclass': scheme, 'metric': metric}, **facts)
+    arrays['intercept'] = -KernelModel(header, arrays).decision_function(ROWS).mean(axis=0)
+    model = KernelModel(header, arrays)
+    model.check()
+    return model
+
+
+def calibrated(model, values, **facts):
+    header = replace(model.header, calibration={'rows': 100}, **facts)
+    return type(model)(header, {**model.arrays, 'calibration': np.array(values)})
+
+
+@pytest.fixture
+def X(rng):
+    """Draw rows on a grid, so that some equal thresholds."""
+    return np.round(2 * rng.standard_normal((60, D)), 1)
+
+
+@pytest.mark.parametrize('single', [False, True])
+@pytest.mark.parametrize('kind, metric', [*product(sorted(NODES), ['none', 'diagonal']), ('rff', 'full'),
+                                          ('laplacian', 'full'), ('nystrom', 'full'), ('identity', 'full')])
+def test_nodes_of_every_kind(kind, metric, single, rng, X):
+    X = X.astype(np.float32).astype(float)
+    check(node_model(rng, kind, 3, 'abc', metric), X, single)
+    check(node_model(rng, kind, 1, 'ab', metric), X, single)
+
+
+@pytest.mark.parametrize('kind', sorted(LANDMARK_NODES.values()))
+def test_sparse_landmarks_and_rows_that_equal_one(kind, rng, X):
+    model = node_model(rng, kind, 3, 'abc', sparse=True)
+    layer = model.layer
+    X[:L] = layer.dense_weights / layer.scale + layer.offset
+    check(model, X)
+
+
+@pytest.mark.parametrize('kind', ['sigmoid', 'identity', 'nystrom'])
+@pytest.mark.parametrize('single', [False, True])
+def test_leaves_of_trees_are_reached_exactly(kind, single, rng, X):
+    X = X.astype(np.float32).astype(float)
+    forest = draw_forest(rng, grid=np.unique(X))
+    check(node_model(rng, kind, 3, 'abc', 'diagonal', forest), X, single)
+    other = node_model(rng, kind, 2, '', forest=draw_forest(rng, 3, 1, X[0]), targets={'names': ['y', 'z']})
+    check(other, X, single)
+
+
+@pytest.mark.parametrize('kernel, normalised', list(product(KERNELS, [False, True])))
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all'])
+def test_support_vectors_of_every_kernel(kernel, normalised, wrap, scheme, rng, X):
+    for metric, classes in (('none', 'abcd'), ('diagonal', 'ab')):
+        model = kernel_model(rng, kernel, scheme, classes, normalised, wrap, metric)
+        check(model, X, single=True)
+        X[0] = model.arrays['feature_offset']  # scaled, a row of zeros
+        check(model, X)
+    check(kernel_model(rng, kernel, scheme, 'abc', normalised, metric='full'), X)
+
+
+def test_ties_of_votes_and_of_values(rng, X):
+    for scheme in ('one-vs-one', 'one-vs-all'):
+        model = kernel_model(rng, 'gaussian', scheme)
+        n_scores = model.n_scores
+        zeros = {**model.arrays, 'dual_coef': np.zeros((40, n_scores)), 'intercept': np.zeros(n_scores)}
+        assert set(answer(KernelModel(model.header, zeros), {'X': X})['label']) == {'a'}
+    circle = {**model.arrays, 'dual_coef': np.zeros((40, 3)), 'intercept': np.array([1.0, -2.0, 1.5])}
+    model = kernel_model(rng, 'gaussian', 'one-vs-one', 'abc')  # a vote each: the sums are 1, 2.5 - 1... of a largest
+    found = answer(KernelModel(model.header, circle), {'X': X})
+    assert set(found['label']) == set(labels_of(KernelModel(model.header, circle), X))
+
+
+@pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all'])
+def test_probabilities_of_several_classes(scheme, rng, X):
+    model = kernel_model(rng, 'laplacian', scheme)
+    check(calibrated(model, [0.4, 2.0, -0.3, 0.5]), X)
+    check(calibrated(model, [0.4, 2.0, -0.3, 0.5]), X, single=True)
+
+
+@pytest.mark.parametrize('positive, threshold', [('a', None), ('a', 0.3), ('b', 0.8), ('b', None)])
+def test_probabilities_and_threshold_of_two_classes(positive, threshold, rng, X):
+    check(calibrated(node_model(rng, 'tanh'), [-0.5, 0.7], positive=positive, threshold=threshold), X)
+
+
+def test_the_mean_of_several_machines(rng, X):
+    machines = [node_model(rng, kind, 3, 'abc', forest=draw_forest(rng, grid=X[1]) if k else None)
+                for k, kind in enumerate(['nystrom', 'rff', 'sigmoid'])]
+    check(join_members(machines), X)
+    check(calibrated(join_members(machines), [0.1, 0.2, 0.3]), X)
+
+
+def test_regressions(rng, X):
+    check(node_model(rng, 'relu', 1, ''), X)
+    check(node_model(rng, 'nystrom', 1, ''), X, single=True)
+    check(node_model(rng, 'sine', 3, '', targets={'names': ['u', 'v', 'w']}), X)
+
+
+@pytest.mark.parametrize('classes', ['a', 'ab', 'abcd'])
+def test_several_labels_a_row(classes, rng, X):
+    model = node_model(rng, 'sigmoid', len(classes), classes, targets={'separator': ' + '})
+    check(model, X)
+
+
+def test_far_rows_have_no_kernel_values(rng, X):
+    X[0], X[1] = 1e200, -1e300
+    with np.errstate(all='ignore'):
+        check(node_model(rng, 'nystrom', 3, 'abc'), X)
+        check(kernel_model(rng, 'laplacian'), X)
+
+
+def test_a_thousand_features_and_large_numbers_keep_their_digits(rng):
+    X = 1e6 + rng.standard_normal((200, 300))
+    y = np.where(np.sin(X[:, 0] - 1e6) > 0, 'no', 'yes')
+    check(ESVMClassifier(n_hidden=50, map='nystrom').fit(X, y).to_model(), X)
+
+
+def frame_of(rng, n):
+    return pd.DataFrame({
+        'age': np.where(rng.random(n) < 0.2, np.nan, rng.uniform(20, 70, n)), 'half': rng.normal(3e4, 1e4, n),
+        'city': rng.choice(['Rome', 'Oslo', 'São Paulo', ''], n), 'zone': rng.choice(['north', 'south'], n)})
+
+
+def feed_of(frame, real=float):
+    return {name: frame[[name]].to_numpy(real if frame[name].dtype == float else object) for name in frame}
+
+
+def test_columns_enter_by_name_with_gaps_and_unknown_categories(rng):
+    frame = frame_of(rng, 200)
+    y = np.where((frame['age'].fillna(45) > 45) != (frame['city'] == 'Rome'), 'yes', 'no')
+    estimator = ESVMClassifier(encode='auto', n_hidden=40, probabilities=True).fit(frame, y)
+    plain = clone(estimator).set_params(probabilities=False).fit(frame, y)  # whose decision values are not calibrated
+    model, rows = estimator.to_model(), frame_of(rng, 100)
+    rows.loc[:9, 'city'], rows.loc[5:14, 'zone'], rows.loc[0, 'half'] = 'Lima', 'NA', np.nan
+    for real, close in ((float, 1e-9), (np.float32, 1e-4)):
+        found = answer(model, feed_of(rows, real), real is np.float32)
+        assert found['label'].tolist() == estimator.predict(rows).tolist()
+        np.testing.assert_allclose(found['scores'][:, 0], plain.decision_function(rows), rtol=0, atol=close)
+        np.testing.assert_allclose(found['probabilities'], estimator.predict_proba(rows), rtol=0, atol=close)
+
+
+def test_numbers_with_names_enter_by_name(rng):
+    frame = pd.DataFrame(rng.standard_normal((100, 2)), columns=['left', '/right'.strip('/')])
+    estimator = ELMRegressor(n_hidden=10).fit(frame, frame.sum(axis=1))
+    found = answer(estimator.to_model(), feed_of(frame))
+    np.testing.assert_allclose(found['label'], estimator.predict(frame), rtol=1e-9)
+
+
+def test_models_as_they_are_trained(rng):
+    X = rng.standard_normal((300, 4))
+    y = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
+    check(AutoClassifier(budget=100).fit(X, y).to_model(), X)
+    check(KernelELMClassifier(C=100, probabilities=True).fit(X, y).to_model(), X)
+    check(KernelELMClassifier(C=100).fit(sp.csr_matrix(X * (X > 0)), y).to_model(), X * (X > 0))
+
+
+@pytest.mark.parametrize('name', ['label', 'scores', '', '/x'])
+def test_columns_whose_names_a_graph_cannot_hold_are_refused(name, rng):
+    frame = pd.DataFrame(rng.standard_normal((50, 2)), columns=['left', name])
+    model = ELMRegressor(n_hidden=3).fit(frame, frame['left']).to_model()
+    with pytest.raises(ValueError, match=f"found '{name}'"):
+        make_onnx(model)
+
+
+def test_what_a_graph_does_not_know_is_refused(rng, monkeypatch):
+    model = node_model(rng, 'sigmoid')
+    monkeypatch.setattr(ModelHeader, 'to_json', lambda header: {'requires': ['metric', 'dates']})
+    with pytest.raises(ValueError, match='it requires dates, which a graph of ONNX cannot hold'):
+        make_onnx(model)
+
+
+def test_equal_models_make_equal_files(rng):
+    model = node_model(rng, 'laplacian', metric='full')
+    assert make_onnx(model).SerializeToString() == make_onnx(model).SerializeToString()
