@@ -16,7 +16,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.figures.figure import open_figure
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.solvers.ridge.esvm import finish, leading_sums

@@ -47,8 +47,8 @@ from mr_elm.errors import write_value
 from mr_elm.machines.option_fields import flag_of, option_fields, value_type
 from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
-from mr_elm.model_base import Model
-from mr_elm.models import read_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import read_model
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import fetch_file

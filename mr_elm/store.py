@@ -1,4 +1,4 @@
-"""Write and read model files: npz without pickles, with a JSON text as header."""
+"""Write and read files of named arrays: npz without pickles, with a JSON text as header."""
 import errno
 import json
 import math
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.lib import format as npy
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.header import ModelHeader
 
 FORMAT = 'mr_elm'
 VERSION = 1
@@ -25,11 +24,6 @@ MOST_LINKS = 40  # from a path to what it names, as Linux allows
 DESCRIPTORS = ('/dev/fd', '/proc/self/fd')
 FilePath = str | PathLike
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-
-
-def save_model(path: FilePath, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a model for the tasks of a job; `Model.save` writes those for users."""
-    save_arrays(path, header.to_json(), arrays)
 
 
 def save_arrays(path: FilePath, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray],

@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.store import load_arrays

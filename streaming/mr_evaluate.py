@@ -10,8 +10,8 @@ import numpy as np
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.evaluation import ScoreCollector
 from mr_elm.machines.press import LeaveOneOutModel, mark_sets
-from mr_elm.model_base import Model
-from mr_elm.models import add_sums, read_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import add_sums, read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
 from mr_elm.scores.label_sets import LabelSets

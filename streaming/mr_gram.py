@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.features.landmarks import LandmarkFinder
-from mr_elm.models import load_layer
+from mr_elm.model.file import load_layer
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, widen
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, demand_width, read_json

@@ -8,7 +8,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.features.single import SingleLayer
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
-from mr_elm.models import load_layer
+from mr_elm.model.file import load_layer
 from mr_elm.rows.blocks import Block, take_rows, widen
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.scores.held_out import HeldOutScore, HeldOutSums

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from mrjob.protocol import RawValueProtocol
 
 from mr_elm.machines.written import Writer, Written, add_written_arguments
-from mr_elm.models import add_sums, read_model
+from mr_elm.model.file import add_sums, read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width

@@ -10,8 +10,8 @@ FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.stre
            'benchmarks': ROOT / 'benchmarks'}
 # A room imports from itself and from the rooms before it: files of the package's top, and folders.
 ROOMS = ['errors', 'processes', 'signals', 'typing', 'sparse', 'arithmetic', 'linalg', 'parallel', 'compiled',
-         'history', 'header', 'store', 'json_file', 'data', 'rows', 'features', 'sums', 'solvers', 'scores',
-         'model_checks', 'model_parts', 'model_sums', 'model_base', 'models', 'machines', 'estimators', 'passes',
+         'store', 'json_file', 'data', 'rows', 'features', 'sums', 'solvers', 'scores',
+         'model', 'machines', 'estimators', 'passes',
          'engines', 'streaming', 'drivers', 'methods', 'figures', 'export', 'spark', 'cli', 'benchmarks']
 LIBRARY = [room for room in ROOMS[:ROOMS.index('passes')] if room != 'data']
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}

@@ -18,7 +18,7 @@ from mr_elm.data.generators import generate, write_rows
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.json_file import write_json
-from mr_elm.model_parts import layer_arrays
+from mr_elm.model.parts import layer_arrays
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.rows.inputs import plan_inputs

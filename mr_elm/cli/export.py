@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from mr_elm.cli.given_model import fetched_model
 from mr_elm.cli.options import Parser, add_debug_option
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.storage import demand_free, write_file
 
 

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.model_base import Model
-from mr_elm.model_checks import check_report
-from mr_elm.model_sums import copy_sums
-from mr_elm.models import add_sums, read_model, refusing
+from mr_elm.model.base import Model
+from mr_elm.model.checks import check_report
+from mr_elm.model.file import add_sums, read_model, refusing
+from mr_elm.model.sums import copy_sums
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import fetch_file
 

@@ -6,7 +6,7 @@ from typing import Any
 from mr_elm.cli.given_model import fetched_model
 from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.errors import ModelFormatError
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.storage import write_file
 from mr_elm.rows.text import quote
 

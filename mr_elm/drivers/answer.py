@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.machines.written import ONLY_LABELS, Writer, Written
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.csv_format import find_separators, is_number, readable
 from mr_elm.rows.csv_rows import split_fields
 from mr_elm.rows.encoded_rows import spread

@@ -31,7 +31,7 @@ from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.options import AutoOptions, read_budget
-from mr_elm.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.fold_grid import total_of

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import DataFormatError
-from mr_elm.header import ModelHeader
 from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import (
     Kind,
@@ -18,8 +17,9 @@ from mr_elm.machines.calibrating import (
 )
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
-from mr_elm.model_base import Model
-from mr_elm.model_sums import name_sums
+from mr_elm.model.base import Model
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.sums import name_sums
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import split_key

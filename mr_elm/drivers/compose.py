@@ -13,7 +13,7 @@ from mr_elm.drivers import score
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.written import Written
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.arrow_columns import EMPTY_FOLDER
 from mr_elm.rows.csv_format import readable

@@ -12,15 +12,14 @@ from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
-from mr_elm.header import ModelHeader
-from mr_elm.history import make_event
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
 from mr_elm.machines.gathering import join_rows
 from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.options import DualOptions
-from mr_elm.model_base import Model
-from mr_elm.models import make_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import make_model
+from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan

@@ -8,8 +8,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines, FoldsTask
-from mr_elm.model_base import Model
-from mr_elm.models import make_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import make_model
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.wire import make_key
 from mr_elm.streaming.mr_dual import read_machines

@@ -13,7 +13,7 @@ from mr_elm.engines.sum_tree import choose_fan_in
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.json_file import write_json
-from mr_elm.model_parts import describe_map, layer_arrays
+from mr_elm.model.parts import describe_map, layer_arrays
 from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key

@@ -14,7 +14,7 @@ from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
 from mr_elm.machines.nodes import describe_targets
-from mr_elm.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.sums.summary import Summary

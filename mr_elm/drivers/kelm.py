@@ -12,8 +12,6 @@ from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make
 from mr_elm.drivers.pass_report import PassReport
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import describe_time
-from mr_elm.header import ModelHeader
-from mr_elm.history import make_event
 from mr_elm.machines.calibrating import add_intervals, demand_every_class
 from mr_elm.machines.constant_check import note_values
 from mr_elm.machines.fold_machines import FOLD, FOLDS
@@ -23,8 +21,9 @@ from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
-from mr_elm.model_base import Model
-from mr_elm.models import make_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import make_model
+from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values

@@ -21,7 +21,7 @@ from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver, demand_memory
-from mr_elm.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.ridge.esvm import Sums

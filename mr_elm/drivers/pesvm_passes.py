@@ -25,8 +25,8 @@ from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import Passes, choose_type
-from mr_elm.model_parts import layer_arrays
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import layer_arrays
 from mr_elm.scores.held_out import HeldOutScore
 from mr_elm.solvers.ridge.esvm import collect_targets, find_mean, right_side
 from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding

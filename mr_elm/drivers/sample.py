@@ -7,7 +7,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.sample import part_labels
 from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.rows_task import RowsTask
-from mr_elm.model_parts import scaling_arrays
+from mr_elm.model.parts import scaling_arrays
 from mr_elm.rows.blocks import BLOCK_ROWS, stack
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.splits import SplitReader

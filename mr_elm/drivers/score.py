@@ -6,8 +6,8 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.written import ONLY_LABELS, Written
-from mr_elm.model_base import Model
-from mr_elm.model_sums import name_sums
+from mr_elm.model.base import Model
+from mr_elm.model.sums import name_sums
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan

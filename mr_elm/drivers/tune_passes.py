@@ -13,7 +13,7 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm_passes import PassProblem, PassSolution, open_problem, train_on_all
 from mr_elm.machines.grid_task import Folds, Search
 from mr_elm.machines.passes import choose_type
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
 from mr_elm.solvers.ridge.fold_grid import GridCell
 

@@ -18,7 +18,7 @@ from mr_elm.machines.fold_metrics import learn_final_metric, learn_fold_metrics
 from mr_elm.machines.grid_task import Folds, GridTask, Nodes, Search, score_kinds, score_nodes, state_finals
 from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import split_key

@@ -7,7 +7,7 @@ from mr_elm.estimators.dual import OELMClassifier, SparseELMClassifier, SphereSV
 from mr_elm.estimators.elm import ELMClassifier, ELMRegressor
 from mr_elm.estimators.esvm import ESVMClassifier, ESVMRegressor
 from mr_elm.estimators.kelm import KernelELMClassifier, KernelELMRegressor
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 
 __all__ = ['AutoClassifier', 'AutoRegressor', 'ELMClassifier', 'ELMRegressor', 'ESVMClassifier', 'ESVMRegressor',
            'KernelELMClassifier', 'KernelELMRegressor', 'OELMClassifier', 'SparseELMClassifier', 'SphereSVMClassifier',

@@ -38,7 +38,7 @@ from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.option_fields import LARGEST_SEED
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.spread import Spread
-from mr_elm.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import select_sample
 from mr_elm.solvers.ridge.esvm import TrainingRows, sum_up

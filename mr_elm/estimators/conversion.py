@@ -9,11 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
 from mr_elm.estimators.tables import AUTO
-from mr_elm.header import ModelHeader
-from mr_elm.history import make_event
 from mr_elm.machines.constant_check import note_rows
-from mr_elm.model_base import Model
-from mr_elm.model_parts import spread_scaling
+from mr_elm.model.base import Model
+from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.model.parts import spread_scaling
 from mr_elm.rows.labels import read_labels, write_label
 from mr_elm.rows.options import MISSING_LABELS
 from mr_elm.typing import Rows, Weights

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import numpy as np
 from joblib import effective_n_jobs
 
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.parallel import map_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.typing import Floats, Rows

@@ -19,9 +19,9 @@ from mr_elm.features.scaling import moments_of_nodes, scale_rows
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.option_fields import WEIGHTS
 from mr_elm.machines.options import RANDOM_NODES
-from mr_elm.model_base import Model
-from mr_elm.model_parts import scaling_arrays
-from mr_elm.models import HiddenNodeModel, KernelModel
+from mr_elm.model.base import Model
+from mr_elm.model.models import HiddenNodeModel, KernelModel
+from mr_elm.model.parts import scaling_arrays
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Labels, Rows, Weights
 

@@ -26,8 +26,8 @@ from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_node
 from mr_elm.machines.option_fields import LANDMARKS
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
-from mr_elm.model_parts import describe_map
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import describe_map
 from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import MAX_CATEGORIES

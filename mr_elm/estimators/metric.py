@@ -10,7 +10,7 @@ from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.option_fields import MetricOptions
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.typing import Floats, Rows
 
 MOST_ROWS = int(MetricOptions.metric_rows)

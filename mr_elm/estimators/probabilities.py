@@ -7,12 +7,12 @@ from sklearn.base import ClassifierMixin
 
 from mr_elm.estimators.values import available_with, is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.linear_check import FEWEST_FEATURES, sample_labelled, warn_of_linear
 from mr_elm.machines.press import HeldOut
-from mr_elm.model_base import PRESENT
-from mr_elm.models import KernelModel
+from mr_elm.model.base import PRESENT
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import KernelModel
 from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.ridge.elm import SMALLEST

@@ -10,9 +10,9 @@ from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import ROUNDING, Kernel, invert_root, row_squares
 from mr_elm.features.nodes import NODES
-from mr_elm.model_base import Model
-from mr_elm.model_parts import spread_scaling
-from mr_elm.models import HiddenNodeModel, KernelModel
+from mr_elm.model.base import Model
+from mr_elm.model.models import HiddenNodeModel, KernelModel
+from mr_elm.model.parts import spread_scaling
 from mr_elm.typing import Floats, Rows
 
 # onnxruntime has no cosine of float64: cos(z) = sin(z + pi/2)

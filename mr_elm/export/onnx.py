@@ -6,7 +6,7 @@ from onnx import checker, helper
 
 from mr_elm.export.graph import ML_OPSET, OPSET, OWN, Graph
 from mr_elm.export.machines import suits_single, write_scores
-from mr_elm.model_base import PRESENT, Model
+from mr_elm.model.base import PRESENT, Model
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, Column
 from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs

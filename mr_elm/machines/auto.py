@@ -21,7 +21,6 @@ from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.header import ModelHeader
 from mr_elm.machines.joint import (
     JointDesign,
     choose_joint,
@@ -48,8 +47,9 @@ from mr_elm.machines.node_choice import (
 from mr_elm.machines.node_refinement import refine_candidate
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.press import HeldOut
-from mr_elm.model_parts import layer_arrays
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import layer_arrays
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.solvers.ridge.increment import size_of

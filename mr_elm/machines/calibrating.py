@@ -9,7 +9,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import FOLD
 from mr_elm.machines.press import HeldOut
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 from mr_elm.scores.intervals import scale_residuals, sort_sizes

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import ConstantWarning
-from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import Kind
-from mr_elm.model_base import Model
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.base import Model
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.rows.blocks import widen
 from mr_elm.rows.text import quote
 from mr_elm.sums.gram import unpack_upper

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets

@@ -8,13 +8,13 @@ from os import PathLike
 import numpy as np
 
 from mr_elm.errors import one_line
-from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import KEY
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
-from mr_elm.model_base import Model
-from mr_elm.model_parts import join_arrays, take_arrays
-from mr_elm.models import add_sums, make_model, read_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import add_sums, make_model, read_model
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.parts import join_arrays, take_arrays
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.scores.selection import fold_numbers
 from mr_elm.store import load_arrays, save_arrays

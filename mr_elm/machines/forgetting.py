@@ -2,7 +2,7 @@
 from mr_elm.errors import AccountingError
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.option_fields import ROWS
-from mr_elm.models import HiddenNodeModel, NodeModel
+from mr_elm.model.models import HiddenNodeModel, NodeModel
 from mr_elm.sums.statistics import ColumnStatistics
 
 NEAR = 1e-9  # of a bound, where scaled features go from -1 to 1

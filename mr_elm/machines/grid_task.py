@@ -11,7 +11,7 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.model_parts import (
+from mr_elm.model.parts import (
     find_forest,
     join_arrays,
     scaling_arrays,

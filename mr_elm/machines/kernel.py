@@ -14,13 +14,14 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.single import make_landmarks, product_error
-from mr_elm.header import ModelHeader
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.metric import LearnedMetric, learn_for_kernel
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.rows_task import RowsTask
-from mr_elm.model_parts import scaling_arrays, vector_arrays
-from mr_elm.models import KernelModel
+from mr_elm.model.file import save_model
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import KernelModel
+from mr_elm.model.parts import scaling_arrays, vector_arrays
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.kernel.kelm import (
     Decomposition,
@@ -40,7 +41,7 @@ from mr_elm.solvers.kernel.nystrom import FIRST_RANK, NystromFactor, Preconditio
 from mr_elm.solvers.shared.block_cg import PassLimits
 from mr_elm.solvers.shared.centred import CentredTargets
 from mr_elm.solvers.shared.multiclass import class_targets
-from mr_elm.store import load_arrays, save_model
+from mr_elm.store import load_arrays
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights

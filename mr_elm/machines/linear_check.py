@@ -20,8 +20,8 @@ from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.sample import join_labels, make_sample, number_label, part_labels
 from mr_elm.features.scaling import scale_rows
-from mr_elm.model_base import Model
-from mr_elm.models import HiddenNodeModel, KernelModel
+from mr_elm.model.base import Model
+from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes

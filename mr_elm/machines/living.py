@@ -12,16 +12,16 @@ import numpy as np
 
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.header import ModelHeader
-from mr_elm.history import extend_history, make_event
 from mr_elm.machines.forgetting import demand_unstored
 from mr_elm.machines.nodes import grid_for
 from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import PASSES, PESVMOptions
-from mr_elm.model_base import Model
-from mr_elm.model_checks import check_living, name_landmark_kernel
-from mr_elm.model_parts import layer_arrays
-from mr_elm.models import HiddenNodeModel, refusing
+from mr_elm.model.base import Model
+from mr_elm.model.checks import check_living, name_landmark_kernel
+from mr_elm.model.file import refusing
+from mr_elm.model.header import ModelHeader, extend_history, make_event
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import layer_arrays
 from mr_elm.solvers.ridge.esvm import Sums, finish
 from mr_elm.solvers.ridge.increment import (
     add_sums,

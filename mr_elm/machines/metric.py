@@ -26,8 +26,8 @@ from mr_elm.features.sample import number_label, part_labels
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.option_fields import MetricOptions
 from mr_elm.machines.options import KernelOptions
-from mr_elm.model_parts import landmark_widths
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import landmark_widths
 from mr_elm.parallel import sum_in_threads
 from mr_elm.rows.blocks import widen
 from mr_elm.scores.selection import fold_numbers, score_values

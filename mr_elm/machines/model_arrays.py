@@ -2,7 +2,7 @@
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.model_parts import layer_arrays, vector_arrays
+from mr_elm.model.parts import layer_arrays, vector_arrays
 from mr_elm.typing import Floats, Rows
 
 

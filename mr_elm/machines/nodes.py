@@ -11,12 +11,11 @@ from mr_elm.features.landmarks import place_landmarks
 from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.features.synthetic import draw_landmarks
-from mr_elm.header import ModelHeader
-from mr_elm.history import make_event
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, sample_rows
 from mr_elm.machines.option_fields import SYNTHETIC
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.model_parts import describe_map, landmark_widths
+from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.model.parts import describe_map, landmark_widths
 from mr_elm.rows.blocks import widen
 from mr_elm.scores.selection import NodeCandidate
 from mr_elm.scores.threshold import choose_positive

@@ -20,8 +20,8 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import DataFormatError, ModelFormatError, one_line
-from mr_elm.model_base import Model
-from mr_elm.models import HiddenNodeModel, NodeModel
+from mr_elm.model.base import Model
+from mr_elm.model.models import HiddenNodeModel, NodeModel
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.rows.labels import find_labels, mark_labels
 from mr_elm.solvers.ridge.elm import SMALLEST

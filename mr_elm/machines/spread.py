@@ -8,7 +8,7 @@ import numpy as np
 
 from mr_elm.errors import one_line
 from mr_elm.machines.press import LeaveOneOut
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.blocks import widen
 from mr_elm.scores.intervals import find_quantile
 from mr_elm.sums.gram import expand

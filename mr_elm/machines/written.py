@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.machines.spread import Spread
-from mr_elm.model_base import Model
+from mr_elm.model.base import Model
 from mr_elm.rows.options import AdvancedHelp
 from mr_elm.scores.intervals import find_quantile
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL

@@ -22,7 +22,7 @@ from reference.hadoop_jobs import (
 )
 
 from mr_elm.engines.hadoop.yarn import Yarn
-from mr_elm.model_sums import name_sums
+from mr_elm.model.sums import name_sums
 from mr_elm.rows.hdfs import read_configuration
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures('nothing_is_left')]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference.commands import elm
 
-from mr_elm.model_sums import name_sums
+from mr_elm.model.sums import name_sums
 
 OPTIONS = ('--hidden', 40, '--nu', 10)
 

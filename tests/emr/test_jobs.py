@@ -21,7 +21,7 @@ from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
 from mr_elm.drivers import gram_job
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.shipping import source_digest
-from mr_elm.model_sums import name_sums
+from mr_elm.model.sums import name_sums
 from mr_elm.rows.storage import copy
 
 MODEL = 's3://bucket/models/m.npz'

@@ -12,7 +12,7 @@ from mr_elm.estimators import AutoClassifier, AutoRegressor
 from mr_elm.machines import auto
 from mr_elm.machines.auto import Budget
 from mr_elm.machines.press import LeaveOneOut
-from mr_elm.models import make_model, read_model
+from mr_elm.model.file import make_model, read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.solvers.ridge.penalty import find_penalty
 from mr_elm.store import load_arrays, save_arrays

@@ -10,7 +10,7 @@ from mr_elm import estimators
 from mr_elm.errors import ConstantWarning
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, KernelELMClassifier, KernelELMRegressor, to_estimator
 from mr_elm.machines.constant_check import N_ROWS, choose_rows, differs_by_sums, note_rows
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 WIDE = '--sigma', 1e4, '--C', 1e-4
 TINY = '--hidden', 20, '--weight-scale', 1e-3

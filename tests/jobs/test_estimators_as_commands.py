@@ -13,7 +13,7 @@ from mr_elm import estimators
 from mr_elm.arithmetic import one_thread
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, KernelELMRegressor, SparseELMClassifier
 from mr_elm.methods import METHODS, load
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.rows.frames import read_frame
 
 PAIRS = [(name, load(text)) for name, method in METHODS.items() for text in method.estimators]

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 from mr_elm.drivers import calibrate, kelm
 from mr_elm.machines import fold_machines, grid_task
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.scores.calibration import fit_calibration
 from mr_elm.scores.selection import fold_numbers
 

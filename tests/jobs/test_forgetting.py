@@ -6,7 +6,7 @@ import pytest
 from reference.files import LOCAL
 
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 N, D = 120, 4
 CITIES = np.array(['Oslo', 'Rome', 'Bern', 'New York'])
@@ -196,7 +196,7 @@ def test_a_landmark_of_float32_is_known_in_all_digits(elm, forget, rng, write, t
 
 
 def test_landmarks_of_every_machine_of_an_average_count(elm, forget, stored, tmp_path):
-    from mr_elm.models import join_members
+    from mr_elm.model.models import join_members
     model, landmarks, others = stored
     elm('train', 'pesvm', tmp_path / 'rows.csv', '--hidden', 9, '--model', tmp_path / 'nodes.npz', '-q')
     join_members([read_model(path, sums=True) for path in (tmp_path / 'nodes.npz', model)]).save(tmp_path / 'mean.npz')

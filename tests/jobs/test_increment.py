@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.model_sums import name_sums
+from mr_elm.model.sums import name_sums
 
 N, D = 240, 4
 

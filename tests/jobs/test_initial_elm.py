@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mr_elm.estimators import ELMClassifier, to_estimator
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 
 @pytest.fixture

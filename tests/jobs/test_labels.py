@@ -12,7 +12,7 @@ import pytest
 from reference.manual import run_script
 
 from mr_elm.estimators import ESVMClassifier, to_estimator
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 NEIGHBOURS = 2**53, 2**53 + 1, 2**63 + 2, 2**63 + 3
 METHODS = {'pesvm': ('--hidden', 20), 'elm': ('--hidden', 20), 'sparse-elm': (), 'oelm': ('--kernel', 'gaussian'),

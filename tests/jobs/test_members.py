@@ -7,7 +7,8 @@ import pytest
 from reference.files import LOCAL
 
 from mr_elm.estimators import to_estimator
-from mr_elm.models import join_members, read_model
+from mr_elm.model.file import read_model
+from mr_elm.model.models import join_members
 
 N = 180
 KINDS = (('--map', 'sigmoid', '--hidden', 12, '--nu', 5), ('--map', 'nystrom', '--hidden', 9, '--nu', 50),

@@ -12,7 +12,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from mr_elm import store
 from mr_elm.errors import ModelFormatError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.rows import storage
 
 N = 120
@@ -66,7 +66,7 @@ def test_the_sums_lie_beside_the_model_that_they_name(train, tmp_path, method, n
 
 
 def test_sums_of_averaged_machines_have_their_numbers(here, train, rows, tmp_path):
-    from mr_elm.models import join_members
+    from mr_elm.model.models import join_members
     one, other = train('a.npz'), train('b.npz', '--seed', 1)
     join_members([read_model(path, sums=True) for path in (one, other)]).save(tmp_path / 'mean.npz')
     assert names_in(tmp_path / 'mean.sums.npz') == {f'{k}/{name}' for k in (0, 1) for name in SUMS}

@@ -7,7 +7,7 @@ import pytest
 from mr_elm.engines import make_engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.model_parts import layer_arrays
+from mr_elm.model.parts import layer_arrays
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions

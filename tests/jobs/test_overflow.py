@@ -8,7 +8,7 @@ import pytest
 
 from mr_elm.engines.by_hand import main as by_hand
 from mr_elm.estimators import ESTIMATORS, ESVMClassifier, SparseELMClassifier
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.streaming.mr_stats import MRStats
 
 METHODS = 'pesvm', 'elm', 'sparse-elm', 'oelm', 'sphere-svm', 'mr-kelm'

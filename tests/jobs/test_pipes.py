@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from mr_elm.estimators import ESVMClassifier
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.spark import SparkModel
 from mr_elm.store import find_descriptor, is_stream
 

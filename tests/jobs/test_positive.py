@@ -10,7 +10,7 @@ from sklearn import metrics as oracle
 from mr_elm.engines.spark.batches import predict_rows
 from mr_elm.estimators import to_estimator
 from mr_elm.figures import reliability
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.spark import make_options
 
 N, D = 300, 3

@@ -6,7 +6,7 @@ import pytest
 from reference.files import LOCAL
 
 from mr_elm.drivers import calibrate, dual_folds
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.scores.selection import fold_numbers
 
 N, D = 120, 3

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from mr_elm.estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 ENCODE = '--encode', 'auto', '--label-column', 'state'
 WIDTHS = {  # words of a training -> its sigma

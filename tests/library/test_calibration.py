@@ -7,10 +7,10 @@ from scipy.special import expit, softmax
 from sklearn.calibration import _SigmoidCalibration
 
 from mr_elm.errors import DataFormatError
-from mr_elm.header import ModelHeader
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.press import HeldOut
-from mr_elm.models import KernelModel
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import KernelModel
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 
 

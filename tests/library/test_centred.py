@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from mr_elm.estimators import ELMRegressor, ESVMRegressor, KernelELMRegressor, to_estimator
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.solvers.shared.centred import CentredTargets, choose_units
 from mr_elm.sums.gram import GridSteps, bound_targets
 

@@ -18,7 +18,7 @@ from mr_elm.estimators import (
     SphereSVMClassifier,
     to_estimator,
 )
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 RNG = np.random.default_rng(3)
 X, NEW = RNG.standard_normal((2, 120, 3))

@@ -316,7 +316,7 @@ def test_an_unknown_rule_is_refused():
 
 
 def test_nothing_is_compiled_before_a_rule_is_asked_for():
-    code = ('import sys, mr_elm.models, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.rules, '
+    code = ('import sys, mr_elm.model.file, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.rules, '
             'mr_elm.solvers.ridge.elm, mr_elm.solvers.shared.multiclass; sys.exit("numba" in sys.modules)')
     assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0
 

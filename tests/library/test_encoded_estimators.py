@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 
 from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMClassifier, to_estimator
 from mr_elm.estimators.tables import learn_encoding, read_weights
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 from mr_elm.rows.frames import read_frame
 
 EVERY = [kind for kinds in ESTIMATORS.values() for kind in kinds]

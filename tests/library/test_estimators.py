@@ -21,8 +21,7 @@ from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.values import numbered_classes
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.models import read_model
-from mr_elm.store import save_model
+from mr_elm.model.file import read_model, save_model
 
 CLASSIFIERS = [SparseELMClassifier, OELMClassifier, ELMClassifier]
 

@@ -12,9 +12,9 @@ from mr_elm.estimators import AutoClassifier, ELMRegressor, ESVMClassifier, Kern
 from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
-from mr_elm.header import ModelHeader
-from mr_elm.model_parts import describe_map, layer_arrays, scaling_arrays, vector_arrays
-from mr_elm.models import HiddenNodeModel, KernelModel, join_members
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import HiddenNodeModel, KernelModel, join_members
+from mr_elm.model.parts import describe_map, layer_arrays, scaling_arrays, vector_arrays
 
 onnxruntime = pytest.importorskip('onnxruntime')
 make_onnx = pytest.importorskip('mr_elm.export.onnx').make_onnx

@@ -11,7 +11,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS
 from mr_elm.features.scaling import SCALES
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 N, D = 90, 4
 CITIES = np.array(['Bern', 'Oslo', 'Rome'])

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from mr_elm.header import KEYS, ModelHeader
+from mr_elm.model.header import KEYS, ModelHeader
 
 HEADER = ModelHeader('pesvm', 'classification', ['a', 'b'], 3, {'nu': 1.0, 'seed': 0}, 10, 1, [{'action': 'train'}])
 

@@ -21,9 +21,8 @@ from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import choose_scaling
 from mr_elm.machines.metric import SampleRows, learn_steps, measure_importance
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model, save_model
 from mr_elm.rows.frames import read_frame
-from mr_elm.store import save_model
 from mr_elm.sums.statistics import ColumnStatistics
 
 N, L, K = 80, 12, 2

@@ -11,8 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from mr_elm.estimators import KernelELMClassifier, KernelELMRegressor
 from mr_elm.estimators.kelm import SOLVERS
 from mr_elm.features.kernels import KERNELS
-from mr_elm.models import read_model
-from mr_elm.store import save_model
+from mr_elm.model.file import read_model, save_model
 
 
 @pytest.fixture(scope='module')

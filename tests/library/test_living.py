@@ -7,7 +7,6 @@ import pytest
 from mr_elm.errors import AccountingError, ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.header import ModelHeader
 from mr_elm.machines.living import (
     Batch,
     LivingMachine,
@@ -17,6 +16,7 @@ from mr_elm.machines.living import (
     join_grids,
     steps_of,
 )
+from mr_elm.model.header import ModelHeader
 from mr_elm.solvers.ridge.esvm import TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import sum_arrays
 from mr_elm.sums.gram import GridSteps

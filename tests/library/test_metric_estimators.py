@@ -17,7 +17,7 @@ from mr_elm.estimators import (
     SphereSVMClassifier,
     to_estimator,
 )
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 8))

@@ -15,10 +15,10 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import KernelTiles
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
-from mr_elm.header import ModelHeader
-from mr_elm.model_parts import describe_map, landmark_widths, layer_arrays, layer_of, vector_arrays, vectors_of
-from mr_elm.models import AveragedModel, HiddenNodeModel, KernelModel, load_layer, read_model
-from mr_elm.store import save_model
+from mr_elm.model.file import load_layer, read_model, save_model
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import AveragedModel, HiddenNodeModel, KernelModel
+from mr_elm.model.parts import describe_map, landmark_widths, layer_arrays, layer_of, vector_arrays, vectors_of
 
 D, L = 5, 8
 
@@ -76,7 +76,7 @@ def test_a_regression_predicts_its_decision_values():
 @pytest.mark.parametrize('n', [1, 7, 20, 21])
 def test_any_number_of_rows_is_predicted_block_by_block(size, n, monkeypatch):
     model, X = make_model(n_outputs=3, classes='abc'), np.random.default_rng(1).standard_normal((n, D))
-    monkeypatch.setattr('mr_elm.models.BLOCK_ROWS', size)
+    monkeypatch.setattr('mr_elm.model.models.BLOCK_ROWS', size)
     assert np.allclose(model.decision_function(X), decision_by_hand(model, X), atol=1e-12)
 
 
@@ -182,8 +182,8 @@ def test_rows_that_a_model_holds_are_predicted_as_copies_of_them(kernel, given, 
 
 BITS = '''
 import numpy as np
-from mr_elm.header import ModelHeader
-from mr_elm.models import KernelModel
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import KernelModel
 for n, d in ((300, 7), (500, 64)):
     X = np.random.default_rng(0).standard_normal((n, d))
     model = KernelModel(ModelHeader('mr-kelm', 'regression', [], d, {'kernel': 'gaussian', 'sigma': 2.0}),
@@ -211,7 +211,7 @@ def test_rows_are_scored_in_tiles_of_any_size(size, monkeypatch):
     model, _ = make_kernel_model(sigma=1.3)
     X = np.random.default_rng(1).standard_normal((50, D))
     whole = model.decision_function(X)
-    monkeypatch.setattr('mr_elm.models.TILE_ROWS', size)
+    monkeypatch.setattr('mr_elm.model.models.TILE_ROWS', size)
     assert np.allclose(model.decision_function(X), whole, rtol=0, atol=1e-12)
 
 

@@ -17,7 +17,7 @@ from mr_elm.estimators import (
     SphereSVMClassifier,
     to_estimator,
 )
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 CLASSIFIERS = [ESVMClassifier(n_hidden=60, probabilities=True), ELMClassifier(n_hidden=60, probabilities=True),
                ELMClassifier('gaussian', probabilities=True), KernelELMClassifier(probabilities=True),

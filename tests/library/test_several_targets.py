@@ -15,7 +15,7 @@ from mr_elm.estimators import (
     OELMClassifier,
     to_estimator,
 )
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 REGRESSORS = [ESVMRegressor(n_hidden=30), ELMRegressor(n_hidden=30), KernelELMRegressor()]
 CLASSIFIERS = [ESVMClassifier(n_hidden=30, nu=100), ELMClassifier(n_hidden=30, C=100), KernelELMClassifier(C=10)]

@@ -11,8 +11,8 @@ from mr_elm.features.kernel_tiles import make_kernel_product
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.features.single import SingleMachine, make_landmarks, make_single_product, product_error, takes_single
-from mr_elm.header import ModelHeader
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.sums.gram import expand
 
 L, D = 300, 5

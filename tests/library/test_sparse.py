@@ -23,7 +23,7 @@ from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import scale_rows
 from mr_elm.machines.nodes import place_landmarks
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 N, D, WIDE = 60, 30, 200_000
 KERNELS = ({'kernel': 'gaussian'}, {'kernel': 'laplacian'}, {'kernel': 'linear'}, {'kernel': 'polynomial', 'degree': 2})

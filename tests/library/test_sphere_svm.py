@@ -9,7 +9,7 @@ from mr_elm.errors import ConvergenceWarning
 from mr_elm.estimators import SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.models import KernelModel
+from mr_elm.model.models import KernelModel
 from mr_elm.solvers.box import box_qp
 from mr_elm.solvers.box.box_qp import Settings
 from mr_elm.solvers.box.path import ready_rows

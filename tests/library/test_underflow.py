@@ -12,8 +12,8 @@ from mr_elm.features.kernel_rows import SparseRows, kernel_rows
 from mr_elm.features.kernel_tiles import KernelTiles, compute_kernel, compute_lower_triangle
 from mr_elm.features.kernels import exponentiate, make_kernel
 from mr_elm.features.nodes import NODES
-from mr_elm.header import ModelHeader
-from mr_elm.models import HiddenNodeModel
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import HiddenNodeModel
 
 # function -> (its type, the power that it computes, its relative error as it says)
 EXPONENTIALS = {

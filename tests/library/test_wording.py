@@ -14,8 +14,9 @@ import mr_elm
 from mr_elm import estimators
 from mr_elm.errors import one_line, write_value
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, KernelELMClassifier
-from mr_elm.model_base import Model
-from mr_elm.models import AveragedModel, read_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import read_model
+from mr_elm.model.models import AveragedModel
 from mr_elm.rows.text import quote
 from mr_elm.spark import SparkModel
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from mr_elm.cli import main
 from mr_elm.errors import AccountingError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
-from mr_elm.models import read_model
+from mr_elm.model.file import read_model
 
 RNG = np.random.default_rng(3)
 N = 8  # rows of a batch

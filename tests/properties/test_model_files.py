@@ -14,7 +14,7 @@ from properties.texts import damage
 
 from mr_elm.cli import main
 from mr_elm.errors import ModelFormatError
-from mr_elm.models import load_layer, read_model
+from mr_elm.model.file import load_layer, read_model
 from mr_elm.store import FORMAT, VERSION, save_arrays
 
 REGRESSION = ['--task', 'regression']

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays_of
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import rows_from_arrays
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.model_parts import layer_arrays
+from mr_elm.model.parts import layer_arrays
 from mr_elm.rows.blocks import Block, encode_labels, take_rows
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.options import RowOptions

@@ -10,8 +10,8 @@ import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import RowError
-from mr_elm.model_base import Model
-from mr_elm.models import read_model
+from mr_elm.model.base import Model
+from mr_elm.model.file import read_model
 from mr_elm.rows.columns import NumberColumn, Table, Values
 from mr_elm.rows.frames import Frame, read_values, to_matrix
 from mr_elm.rows.labels import read_labels

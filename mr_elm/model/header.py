@@ -1,4 +1,6 @@
 """Hold what a model file says of a model beside its arrays."""
+import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +12,7 @@ REQUIRABLE = (*PARTS, 'metric', 'leaves')
 KEYS = ('method', 'task', 'classes', 'positive', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters',
         'history')
 OWN = ('requires', *PARTS)
+KEPT_EVENTS = 100  # in a history, beside the first
 LEAVES = 'leaves+'  # what the map of a machine begins with whose first nodes are leaves of trees
 
 
@@ -20,8 +23,8 @@ class ModelHeader:
     method : as in `mr-elm train METHOD`. task : classification or regression.
     classes : names in class order, empty for a regression. n_features : width of the rows.
     parameters : name -> value, those of the method and of its solver.
-    n_rows_used, n_rows_rejected : rows of the training. history : list of events, see `mr_elm.history`.
-    encoding : how columns of text and missing values become features, see `io.encoding`; None where there are none.
+    n_rows_used, n_rows_rejected : rows of the training. history : list of events, see `make_event`.
+    encoding : how columns of text and missing values become features, see `mr_elm.rows.encoding`, or None.
     members : parameters of each machine that differ between the machines of a model that averages several, else None.
     calibration : how many rows probabilities were fitted to, and how these were scored; None without probabilities.
     positive : of two classes, the one that threshold, F1, precision, recall and average precision are about; the last
@@ -98,3 +101,15 @@ class ModelHeader:
     def change_parameters(self, **values: object) -> 'ModelHeader':
         """Return a header with other values of some parameters."""
         return replace(self, parameters={**self.parameters, **values})
+
+
+def make_event(action: str, n_rows: int, rejected: dict | None = None) -> dict:
+    """Describe an action on a model; SOURCE_DATE_EPOCH, where it is set, is the time of it."""
+    now = float(os.environ.get('SOURCE_DATE_EPOCH', time.time()))
+    return {'action': action, 'rows_used': n_rows, 'rows_rejected': rejected or {},
+            'when': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(now))}
+
+
+def extend_history(history: list, event: dict) -> list:
+    """Return a history with one more event, the oldest but the first dropped when there are too many."""
+    return history[:1] + [*history[1:], event][-KEPT_EVENTS:]

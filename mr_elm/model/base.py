@@ -12,9 +12,9 @@ import numpy as np
 
 from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
-from mr_elm.header import ModelHeader
-from mr_elm.model_checks import check_importance, check_labelling, demand_metric
-from mr_elm.model_sums import name_sums, remove_sums, save_sums, takes_sums
+from mr_elm.model.checks import check_importance, check_labelling, demand_metric
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.sums import name_sums, remove_sums, save_sums, takes_sums
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.labels import label_keys
 from mr_elm.rows.storage import write_file

@@ -1,15 +1,12 @@
-"""Hold trained models: frozen, read from a file, asked for decision values and labels."""
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+"""Hold trained models: frozen, asked for decision values and labels."""
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import ModelFormatError
 from mr_elm.features.forest import add_leaf_weights
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_BYTES, TILE_ROWS, KernelTiles, PairProduct
@@ -17,24 +14,15 @@ from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.features.single import SingleMachine, takes_single
-from mr_elm.header import ModelHeader
-from mr_elm.model_base import UNFIT, Model
-from mr_elm.model_checks import (
-    check_arrays,
-    check_header,
-    check_metric,
-    check_scaling,
-    check_sums,
-    check_vectors,
-)
-from mr_elm.model_parts import VECTORS, check_layer, join_arrays, layer_of, take_arrays, vectors_of
-from mr_elm.model_sums import load_sums, name_sums
+from mr_elm.model.base import Model
+from mr_elm.model.checks import check_arrays, check_header, check_metric, check_scaling, check_sums, check_vectors
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.parts import VECTORS, check_layer, join_arrays, layer_of, take_arrays, vectors_of
 from mr_elm.rows.blocks import BLOCK_ROWS, widen
 from mr_elm.solvers.shared.multiclass import (
     ONE_VS_ONE,
     group_coefficients,
 )
-from mr_elm.store import load_arrays
 from mr_elm.sums.gram import expand
 from mr_elm.sums.product import EXPANDED
 from mr_elm.typing import Floats, Rows
@@ -246,62 +234,3 @@ def separate(A: Rows, B: Rows) -> Rows:
     """Return A, or a copy if it shares memory with B: BLAS has a routine for A @ A.T that rounds differently."""
     shared = type(A) is np.ndarray and type(B) is np.ndarray and np.may_share_memory(A, B)
     return A.copy() if shared else A
-
-
-@contextmanager
-def refusing(path: str | PathLike) -> Iterator[None]:
-    """Turn what missing parts, or parts that do not fit, raise into ModelFormatError."""
-    try:
-        yield
-    except ModelFormatError as error:
-        raise ModelFormatError(f'{path}: {error}') from None
-    except UNFIT as error:
-        raise ModelFormatError(f'{path}: expected a whole model, parts are missing or do not fit ({error})') from None
-
-
-def load_layer(path: str | PathLike) -> HiddenLayer:
-    """Read the HiddenLayer of a model file, trained or not. Raises ModelFormatError when there is none."""
-    header, arrays = load_arrays(path)
-    with refusing(path):
-        check_layer(header['parameters'], arrays, header['n_features'])
-        return layer_of(header['parameters'], arrays, header['n_features'])
-
-
-METHODS = ('auto', 'pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
-
-
-def read_model(path: str | PathLike, name: str | None = None, sums: bool = False) -> Model:
-    """Read a trained model, called `name` in messages. sums : whether to read its sums too, from the file beside it.
-
-    Raises ModelFormatError when a file is not what it should be, or when there are no sums.
-    """
-    header, arrays = load_arrays(path, name)
-    if header.get('method') not in METHODS:
-        raise ModelFormatError(f'{name or path}: expected a model of {", ".join(METHODS)}, found '
-                               f'{header.get("method")!r}')
-    with refusing(name or path):
-        model = make_model(ModelHeader.from_json(header), arrays)
-        model.check_whole()
-    return add_sums(model, path, name) if sums else model
-
-
-def add_sums(model: Model, path: str | PathLike, name: str | None = None, sums_path: str | None = None) -> Model:
-    """Return a model with its sums.
-
-    path : of the model's file. sums_path : of the file of sums, None for the one beside the model. name : of the model
-    in messages. Raises ModelFormatError when there are no sums, or when they do not belong to the model.
-    """
-    sums_path = sums_path or name_sums(path)
-    sums = load_sums(sums_path, path, name)
-    with refusing(sums_path if name is None else name_sums(name)):
-        model = replace(model, sums=sums)
-        model.check()
-    return model
-
-
-def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray],
-               sums: Mapping[str, np.ndarray] | None = None) -> Model:
-    """Return the model of a header and arrays, of the kind that the header says."""
-    if header.members is not None:
-        return AveragedModel(header, arrays, sums)
-    return HiddenNodeModel(header, arrays, sums) if 'map' in header.parameters else KernelModel(header, arrays)

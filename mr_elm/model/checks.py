@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import write_value
-from mr_elm.header import ModelHeader
+from mr_elm.model.header import ModelHeader
 from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
 
 TASKS = ('classification', 'regression')

@@ -10,8 +10,7 @@ from mr_elm.features.forest import MOST_LEAVES, Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
-from mr_elm.header import LEAVES
-from mr_elm.model_checks import (
+from mr_elm.model.checks import (
     PARTS,
     check_arrays,
     check_metric,
@@ -20,6 +19,7 @@ from mr_elm.model_checks import (
     demand,
     name_landmark_kernel,
 )
+from mr_elm.model.header import LEAVES
 from mr_elm.typing import Floats, Rows
 
 VECTORS, LANDMARKS = 'support_vectors', 'landmarks'

@@ -1,0 +1,1 @@
+"""Trained models: their files, headers, arrays and predictions."""
