@@ -2,7 +2,7 @@
 
 NAVIGATION = {
     'Guide': ['first-steps', 'methods', 'metric', 'text', 'input', 'python', 'export', 'hadoop', 'emr', 'spark',
-              'commands', 'stages', 'trouble'],
+              'commands', 'stages', 'audit', 'trouble'],
     'Results': ['results/index', 'results/speed', 'results/accuracy', 'results/papers'],
     'Reference': ['model-file', 'wire', 'papers', 'glossary', 'extending', 'changelog', 'api/index'],
 }

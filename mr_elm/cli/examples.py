@@ -23,9 +23,13 @@ EXAMPLES = {
     'update': ('MODEL INPUT... [options] --model OUT.npz', {
         'update m.npz tuesday.csv --model m2.npz': 'the model of all rows; only the new ones are read'}),
     'forget': ('MODEL INPUT... [options] --model OUT.npz', {
-        'forget m2.npz tuesday.csv --model m.npz --overwrite': 'the model of all other rows, which are not read'}),
+        'forget m2.npz tuesday.csv --model m.npz --overwrite': 'the model of all other rows, which are not read',
+        'forget m2.npz some.csv --ledger m.ledger --model m3.npz': 'rows that were never in are refused'}),
     'merge': ('MODEL MODEL... --model OUT.npz [options]', {
         'merge a.npz b.npz --model both.npz': 'b was trained with --like a.npz'}),
+    'verify': ('MODEL [INPUT...] --ledger FILE [options]', {
+        'verify m.npz --ledger m.ledger': 'model, ledger and receipts are as they were written',
+        'verify m.npz left.csv --ledger m.ledger': 'and the model is the one of exactly these rows'}),
     'predict': ('MODEL INPUT... -o OUT [options]', {
         'predict m.npz test.csv -o labels.txt': 'rows as in the training; labels are ignored',
         'predict m.npz new.csv --no-label --scores -o out.txt': 'rows without a label; values too',

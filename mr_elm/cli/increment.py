@@ -1,5 +1,6 @@
 """mr-elm update, forget and merge: a model that lives."""
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
 from mr_elm.cli.options import (
@@ -13,7 +14,7 @@ from mr_elm.cli.options import (
     leave_if_elsewhere,
     plan_rows,
 )
-from mr_elm.cli.output import Output
+from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.drivers import increment
 from mr_elm.drivers.calibrate import renew_probabilities
 from mr_elm.engines import make_engine
@@ -48,6 +49,8 @@ def merge(argv: Sequence[str]) -> None:
     output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
     models = list(map(read_living, args.inputs))
+    for model, name in zip(models, args.inputs, strict=True):
+        demand_no_ledger(model, name)
     model = increment.merge(models, args.inputs, engine)
     output.keep(engine, renew_probabilities(models[0], model, engine.reporter), None)
 
@@ -58,6 +61,7 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train pesvm or elm')
     add_input_options(parser)
     add_output_options(parser)
+    add_ledger_options(parser)
     parser.add_argument('--calibrate', action='append', metavar='INPUT', help=AdvancedHelp(
         'fit probabilities or intervals anew, to these rows of the new model (default: update keeps those of MODEL, '
         'forget leaves them out); may be repeated'))
@@ -67,13 +71,22 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     leave_if_elsewhere(args)
     output = Output.of(args)
     output.demand_free()
-    before = read_living(args.known)
-    with choose_engine(args, passed, args.model) as engine:
+    with (open_living(args.known) as (path, before), choose_engine(args, passed, args.model) as engine,
+          open_change(args, command, engine.reporter) as ledger):
         options = rows_for(before, args)
-        model, accounts = driver(before, plan_rows(args, options), engine, args.bad_rows)
+        plan = plan_rows(args, options)
+        if ledger is None:
+            demand_no_ledger(before, args.known)
+        else:
+            ledger.open(before, path, args.known)
+        if ledger is not None and command == 'forget':  # of classes that may leave too
+            ledger.hash(DataSet(plan, engine, args.bad_rows), before.classes)
+        model, accounts = driver(before, plan, engine, args.bad_rows)
+        if ledger is not None and command == 'update':
+            ledger.hash(DataSet(plan, engine, args.bad_rows), model.classes)
         rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
         model = renew_probabilities(before, model, engine.reporter, rows, rows_left=command == 'forget')
-        output.keep(engine, model, accounts)
+        output.keep(engine, model, accounts, ledger)
 
 
 def add_output_options(parser: Parser) -> None:
@@ -82,11 +95,25 @@ def add_output_options(parser: Parser) -> None:
     parser.add_argument('--overwrite', action='store_true', help='replace an existing model, also MODEL itself')
 
 
-def read_living(name: str) -> NodeModel:
-    """Read a model with its sums, from wherever it is."""
+@contextmanager
+def open_living(name: str) -> Iterator[tuple[str, NodeModel]]:
+    """Read a model with its sums, from wherever it is: (path of a copy of the model, model)."""
     with fetched_model(name) as (path, model):
         demand_living(model, name)
-        return fetch_sums(model, path, name)
+        yield path, fetch_sums(model, path, name)
+
+
+def read_living(name: str) -> NodeModel:
+    """Read a model with its sums, from wherever it is."""
+    with open_living(name) as (_, model):
+        return model
+
+
+def demand_no_ledger(model: NodeModel, name: str) -> None:
+    """Raise ValueError where the rows of a model would change, and its ledger would not."""
+    if 'ledger' in model.header.parameters:
+        raise ValueError(f'{name}: expected --ledger FILE, because this model has a ledger of its rows, which must '
+                         'change with it (update and forget take it, merge does not)')
 
 
 def read_nodes(name: str) -> NodeModel:

@@ -186,13 +186,15 @@ def count_values() -> dict[str, int]:
             for name, action in MRJob(args=[]).arg_parser._option_string_actions.items()}
 
 
-def add_input_options(parser: Parser, encodes: bool = False, reads_standard: bool = False) -> None:
+def add_input_options(parser: Parser, encodes: bool = False, reads_standard: bool = False,
+                      n_inputs: str = '+') -> None:
     """Add the inputs and the options that say how they are written.
 
     encodes : add also how text becomes features. reads_standard : whether `-` may be the input.
+    n_inputs : * where there need be none.
     """
     parser.reads_standard = reads_standard
-    parser.add_argument('inputs', nargs='+', metavar='INPUT', help='files, folders or globs; .gz and .bz2 too'
+    parser.add_argument('inputs', nargs=n_inputs, metavar='INPUT', help='files, folders or globs; .gz and .bz2 too'
                         + ('; - for standard input' if reads_standard else ''))
     group = parser.group('input')
     add_row_arguments(group.add_argument)

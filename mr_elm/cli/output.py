@@ -1,7 +1,8 @@
 """Write what a command makes: a model, and beside an output the rows that were left out of it."""
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.model.base import Model
 from mr_elm.model.sums import are_sums, name_sums, takes_sums
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.options import AdvancedHelp
 from mr_elm.rows.storage import demand_free, is_local, store_of, write_file
 from mr_elm.store import find_descriptor, is_stream
 
@@ -44,10 +46,15 @@ class Output:
         """Return where the user wants the model."""
         return cls(args.model, args.overwrite, getattr(args, 'bad_rows', 'stop') == 'skip', getattr(args, 'sums', True))
 
-    def keep(self, engine: Engine, model: Model, accounts: Accounts | None) -> None:
-        """Write a model, its sums, and the rows that were left out."""
+    def keep(self, engine: Engine, model: Model, accounts: Accounts | None, ledger: Any = None) -> None:
+        """Write a model, its sums, and the rows that were left out. ledger : LedgerChange that goes with it, or None.
+        """
         model = model if self.sums else model.without_sums()
-        model.save(self.path)
+        if ledger is None:
+            model.save(self.path)
+        else:
+            ledger.mark(model).save(self.path, ledger.prepare)
+            ledger.finish()
         if accounts is not None and accounts.rows:
             write_rejected(name_rejected(self.path), accounts, engine)
         elif self.overwrite:
@@ -56,6 +63,30 @@ class Output:
         say(f'{self.path}: {header.n_rows_used:,} rows, {header.n_features} features, {describe_size(model)}')
         if model.sums is not None and not takes_sums(self.path):
             say(f'{self.path}: a pipe or a device gets no sums, which update, forget and merge need: write a file')
+
+
+def add_ledger_options(parser: Any) -> None:
+    """Add the ledger, and who signs its receipts."""
+    parser.add_argument('--ledger', metavar='FILE', help=AdvancedHelp(
+        'a ledger of the rows of the model, so that forget refuses other rows: keyed hashes, with the key in FILE.key'))
+    parser.add_argument('--sign', metavar='PRIVATE.pem', help=AdvancedHelp(
+        '--ledger: sign the receipt with this Ed25519 key (needs mr_elm[audit])'))
+
+
+@contextmanager
+def open_change(args: Any, action: str, reporter: Reporter) -> Iterator[Any]:
+    """Give the LedgerChange that goes with a command, None without --ledger. action : see LedgerChange."""
+    path, sign = getattr(args, 'ledger', None), getattr(args, 'sign', None)
+    if path is None:
+        if sign is not None:
+            raise ValueError('--sign: expected --ledger FILE too, whose receipts are signed')
+        yield None
+        return
+    if os.path.realpath(path) == os.path.realpath(args.model):
+        raise ValueError(f'{path}: expected another file for --ledger than for --model')
+    from mr_elm.drivers.ledger import LedgerChange
+    with LedgerChange(path, action, reporter, sign) as change:
+        yield change
 
 
 def describe_size(model: Model) -> str:

@@ -14,7 +14,7 @@ from mr_elm.rows.storage import scheme_of, write_file
 # options of a value for the service, those of mrjob for EMR, and not for the command
 SERVICE = ('-c', '--conf-path', '--cloud-tmp-dir', '--cloud-log-dir', '--region', '--release-label',
            '--extra-cluster-param', '--check-cluster-every')
-REFUSED = ('--resume', '--script', '--python', '--master')
+REFUSED = ('--resume', '--script', '--python', '--master', '--ledger')
 OUTPUTS = ('--model', '-o', '--output', '--table', '--figure')
 
 

@@ -17,7 +17,7 @@ from mr_elm.cli.options import (
     plan_rows,
     read_options,
 )
-from mr_elm.cli.output import Output
+from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.rows.options import AdvancedHelp, RowOptions, add_target_arguments
 
@@ -57,8 +57,14 @@ def train(words: Sequence[str]) -> None:
     output = Output.of(args)
     output.demand_free()
     plan = plan_rows(args, training.rows)
-    with choose_engine(args, training.passed, args.model) as engine:
-        output.keep(engine, *training.driver(plan, training.options, engine))
+    with (choose_engine(args, training.passed, args.model) as engine,
+          open_change(args, 'train', engine.reporter) as ledger):
+        if ledger is not None:
+            ledger.begin(args.overwrite)
+        model, accounts = training.driver(plan, training.options, engine)
+        if ledger is not None:
+            ledger.hash_training(plan, engine, args.bad_rows, model, accounts)
+        output.keep(engine, model, accounts, ledger)
 
 
 def read_training(words: Sequence[str]) -> Training:
@@ -70,6 +76,9 @@ def read_training(words: Sequence[str]) -> Training:
     options = read_options(parser, load(method.options), args, bad_rows=args.bad_rows)
     demand_targets(parser, args, options.numeric)
     given = {token.partition('=')[0] for token in argv}
+    if getattr(args, 'ledger', None) is not None and not (args.sums if method.living else args.keep_sums):
+        parser.error(f'--ledger: expected a model with sums, which forget needs ('
+                     f'{"without --no-sums" if method.living else "with --keep-sums"})')
     driver, known = load(method.driver), {'numeric_labels': options.numeric}
     leave_if_elsewhere(args)
     if method.living and args.like is not None:
@@ -87,6 +96,8 @@ def make_parser(name: str, method: Method) -> Parser:
     if method.living:
         parser.group(name).add_argument('--like', metavar='MODEL', help=AdvancedHelp(
             'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
+    if method.living or name == 'auto':
+        add_ledger_options(parser.group('model'))
     add_runner_options(parser)
     add_resume_option(parser)
     return parser

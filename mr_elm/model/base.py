@@ -1,7 +1,7 @@
 """Say what every trained model has, and how its decision values become labels."""
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -127,12 +127,13 @@ class Model(ABC):
         """Return a class number a row, (n,) int; for a regression a number a row; see `decide` for several of them."""
         return self.decide(self.decision_function(X))
 
-    def save(self, path: str | PathLike) -> None:
+    def save(self, path: str | PathLike, before: Callable[[str, str | None], None] | None = None) -> None:
         """Write the model under exactly this name, and its sums, if it has some, beside it: see `name_sums`.
 
         Files that exist are replaced when both new ones are whole. The sums get their name first: what stops between
         the two leaves sums that do not belong to the model, which whoever reads them is told. A pipe or a device gets
-        the model alone. path : on this machine, HDFS or S3.
+        the model alone. path : on this machine, HDFS or S3. before : is called with the files of model and sums, None
+        without these, when both are whole and have not got their names yet.
         Raises ModelFormatError where the file cannot be read back, as after numbers that are not finite.
         """
         def read_back(written: str) -> None:
@@ -147,8 +148,12 @@ class Model(ABC):
         with ExitStack() as stack:
             local = stack.enter_context(write_file(os.fspath(path)))
             save_arrays(local, self.header.to_json(), self.arrays, read_back)
+            sums_local = None
             if self.sums is not None and keeps_sums:
-                save_sums(stack.enter_context(write_file(name_sums(path))), self.sums, local)
+                sums_local = stack.enter_context(write_file(name_sums(path)))
+                save_sums(sums_local, self.sums, local)
+            if before is not None:
+                before(local, sums_local)
         if not keeps_sums:
             remove_sums(path)
 

@@ -4,7 +4,7 @@ Labels of a set have the separator between that the user has named; spaces aroun
 text is the empty set.
 """
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -27,6 +27,22 @@ def label_keys(names: Iterable[str]) -> dict[str, Any]:
     """
     keys: dict[str, Any] = {name: read_exact(name) for name in names}
     return {name: name.encode() for name in keys} if None in keys.values() else keys
+
+
+def merge_labels(classes: Sequence[str], separator: str | None = None) -> Callable[[str], str]:
+    """Return a function that gives one text to all labels that mean the same: '1.0' becomes the class '1'.
+
+    A label that is none of the classes stays as it is. separator : what stands between the labels of a set, whose text
+    has them in byte order, each once; None where a row has one label.
+    """
+    known = {key: name for name, key in label_keys(classes).items()}
+
+    def merge(label: str) -> str:
+        return label if label in classes else known.get(read_exact(label), label)
+
+    if separator is None:
+        return merge
+    return lambda label: separator.join(sorted(set(map(merge, split_label(label, separator)))))
 
 
 def find_twins(names: Iterable[str]) -> tuple[str, str] | None:

@@ -30,13 +30,13 @@ from mr_elm.streaming.mr_stats import MRStats
 from mr_elm.streaming.stage import MRRows
 
 STAGES = ('check', 'columns', 'dual', 'dual_folds', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel',
-          'kernel_rows', 'leave_one_out', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',
+          'kernel_rows', 'leave_one_out', 'ledger', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',
           'stats', 'sum')
 NEED_NOTHING = 'pack', 'stats', 'sum'
 
 # commands that together make every stage write every kind of record that it can write
 COMMANDS = [
-    ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--model', 'm.npz'],
+    ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--ledger', 'm.ledger', '--model', 'm.npz'],
     ['train', 'pesvm', 'packed', '--hidden', '5', '--model', 'tree.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
     ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--metric-rows', 'all', '--model', 'a.npz'],

@@ -1,0 +1,142 @@
+"""Write and check receipts: what was done to the rows of a model, each with the digest of the one before it.
+
+A receipt is one line of JSON with its keys in order. `mac` is an HMAC-SHA-256 of all its other fields with the key of
+the ledger; `signature` is an Ed25519 signature of all fields but these two, which anyone can check who has the public
+key.
+"""
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mr_elm.errors import DataFormatError
+from mr_elm.model.header import make_event
+
+FORMAT, VERSION = 'mr_elm-receipt', 1
+SEALS = ('mac', 'signature')
+
+
+def write_receipt(facts: Mapping[str, Any], previous: Sequence[bytes], key: bytes, signer: Any = None) -> bytes:
+    """Return the line of a receipt, without its end.
+
+    facts : what was done. previous : the lines of the receipts before it. signer : see `read_signer`.
+    """
+    from importlib.metadata import version
+    receipt = {'format': FORMAT, 'version': VERSION, 'mr_elm': version('mr_elm'), 'number': len(previous) + 1,
+               'when': make_event('', 0)['when'], 'previous': digest(previous[-1]) if previous else None, **facts}
+    if signer is not None:
+        receipt['public_key'] = write_public_key(signer.public_key())
+        receipt['signature'] = signer.sign(write_line(receipt)).hex()
+    receipt['mac'] = seal(receipt, key)
+    return write_line(receipt)
+
+
+def write_line(receipt: Mapping[str, Any]) -> bytes:
+    """Write a receipt as a line, the same for equal receipts."""
+    return json.dumps(receipt, sort_keys=True).encode()
+
+
+def seal(receipt: Mapping[str, Any], key: bytes) -> str:
+    """Return the HMAC of a receipt without it."""
+    rest = {name: value for name, value in receipt.items() if name != 'mac'}
+    return hmac.digest(key, b'receipt ' + write_line(rest), 'sha256').hex()
+
+
+def digest(line: bytes) -> str:
+    """Return the SHA-256 of a receipt."""
+    return hashlib.sha256(line).hexdigest()
+
+
+def read_receipts(lines: Sequence[bytes], name: str, key: bytes, public_key: str | None = None) -> list[dict[str, Any]]:
+    """Read receipts, the oldest first, and check each and their chain.
+
+    name : of the ledger in messages. public_key : whose signature each receipt of `forget` must have, None for any or
+    none. Raises DataFormatError for the first receipt that was altered.
+    """
+    receipts: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            receipt = json.loads(line)
+            check_receipt(receipt, line, key, public_key)
+            before = receipts[-1]['root_after'] if receipts else None
+            if (receipt['number'], receipt['root_before']) != (number, before):
+                raise ValueError('it does not follow the one before it')
+            if receipt['previous'] != (digest(lines[number - 2]) if receipts else None):
+                raise ValueError('it does not have the digest of the one before it')
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataFormatError(f'{name}: receipt {number}: expected a receipt as it was written, found an altered '
+                                  f'one ({error})') from None
+        receipts.append(receipt)
+    if not receipts:
+        raise DataFormatError(f'{name}: expected receipts, found none')
+    return receipts
+
+
+def check_receipt(receipt: dict[str, Any], line: bytes, key: bytes, public_key: str | None) -> None:
+    """Raise ValueError or KeyError unless a receipt is as it was written."""
+    if line != write_line(receipt):
+        raise ValueError('it is not written as receipts are')
+    if (receipt['format'], receipt['version']) != (FORMAT, VERSION):
+        raise ValueError('another format or version')
+    if not hmac.compare_digest(receipt['mac'], seal(receipt, key)):
+        raise ValueError('its mac does not match')
+    if 'signature' in receipt:
+        check_signature(receipt)
+    if public_key is not None and receipt['action'] == 'forget' and receipt.get('public_key') != public_key:
+        raise ValueError('it is not signed with the key of --signed-by')
+
+
+def check_signature(receipt: Mapping[str, Any]) -> None:
+    """Raise ValueError unless the signature of a receipt is one by the public key in it."""
+    exceptions, _, ed25519 = import_cryptography()
+    signed = write_line({name: value for name, value in receipt.items() if name not in SEALS})
+    try:
+        public_key = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(receipt['public_key']))
+        public_key.verify(bytes.fromhex(receipt['signature']), signed)
+    except exceptions.InvalidSignature:
+        raise ValueError('its signature does not match') from None
+
+
+def read_signer(path: str) -> Any:
+    """Read a private Ed25519 key from a PEM file. Raises ValueError when it is none."""
+    _, serialization, ed25519 = import_cryptography()
+    with open(path, 'rb') as stream:
+        text = stream.read()
+    try:
+        signer = serialization.load_pem_private_key(text, None)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f'{path}: expected a private key in PEM without a password ({error})') from None
+    if not isinstance(signer, ed25519.Ed25519PrivateKey):
+        raise ValueError(f'{path}: expected a private key of Ed25519 (openssl genpkey -algorithm ed25519)')
+    return signer
+
+
+def read_public_key(path: str) -> str:
+    """Read a public Ed25519 key from a PEM file, as receipts have it. Raises ValueError when it is none."""
+    _, serialization, ed25519 = import_cryptography()
+    with open(path, 'rb') as stream:
+        text = stream.read()
+    try:
+        public_key = serialization.load_pem_public_key(text)
+    except ValueError as error:
+        raise ValueError(f'{path}: expected a public key in PEM ({error})') from None
+    if not isinstance(public_key, ed25519.Ed25519PublicKey):
+        raise ValueError(f'{path}: expected a public key of Ed25519')
+    return write_public_key(public_key)
+
+
+def write_public_key(public_key: Any) -> str:
+    """Return a public key as receipts have it: 32 bytes in hexadecimal digits."""
+    return public_key.public_bytes_raw().hex()
+
+
+def import_cryptography() -> tuple[Any, Any, Any]:
+    """Import what signatures need: (exceptions, serialization, ed25519). Raises ValueError where it is missing."""
+    try:
+        from cryptography import exceptions
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError:
+        raise ValueError("signatures need the package cryptography: pip install 'mr_elm[audit]'") from None
+    return exceptions, serialization, ed25519

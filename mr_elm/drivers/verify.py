@@ -1,0 +1,126 @@
+"""Verify a model against its ledger: files, receipts, and whether it is the model of exactly these rows."""
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.increment import sum_up_batch, summarise_new
+from mr_elm.drivers.ledger import hash_data, name_key, name_receipt, open_ledger
+from mr_elm.drivers.receipts import read_receipts
+from mr_elm.drivers.score import predict
+from mr_elm.errors import DataFormatError, ModelFormatError
+from mr_elm.machines.living import Batch, LivingMachine, demand_living
+from mr_elm.machines.written import Written
+from mr_elm.model.base import Model
+from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.model.sums import compute_digest, find_sums, name_sums
+from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.ledger import Ledger, count_missing, read_key
+from mr_elm.rows.storage import fetch_file
+from mr_elm.sums.summary import Summary
+from mr_elm.typing import Floats
+
+AGREEMENT = 1e-8  # of predictions; of a regression, relative to its largest target
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Say what was looked at, what was found, and whether that is as it should be."""
+
+    subject: str
+    text: str
+    sound: bool = True
+
+
+def verify_files(path: str, model: Model, model_path: str, name: str, public_key: str | None) -> Iterator[Finding]:
+    """Check the ledger of a model, its receipts and the file of sums.
+
+    path : of the ledger. model_path : of the model's file on this machine. name : what the user calls the model.
+    public_key : see `read_receipts`. Raises DataFormatError at the first file that was altered.
+    """
+    ledger = open_ledger(path, model, compute_digest(model_path), name)
+    lines = ledger.receipts
+    receipts = read_receipts(lines, path, read_key(name_key(path)), public_key)
+    yield Finding('ledger', f'{ledger.n_rows:,} rows, root {ledger.root}')
+    for number, receipt in enumerate(receipts, 1):
+        copy = name_receipt(path, number)
+        if receipt['action'] == 'forget' and os.path.exists(copy):
+            with open(copy, 'rb') as stream:
+                if stream.read() != lines[number - 1] + b'\n':
+                    raise DataFormatError(f'{copy}: expected the receipt {number} of {path}, found an altered one')
+    n_signed = sum('signature' in receipt for receipt in receipts)
+    n_forgotten = sum(receipt['rows_found'] for receipt in receipts if receipt['action'] == 'forget')
+    yield Finding('receipts', f'{len(receipts)} in a chain, {n_signed} of them signed; {n_forgotten:,} rows have left')
+    if find_sums(name):
+        with fetch_file(name_sums(name)) as sums_path:
+            if compute_digest(sums_path) != receipts[-1]['sums_after']:
+                raise DataFormatError(f'{name_sums(name)}: expected the sums that were written with {name}, found '
+                                      'others')
+        yield Finding('sums', 'as they were written')
+
+
+def verify_rows(path: str, model: NodeModel, model_path: str, name: str, data: DataSet) -> Iterator[Finding]:
+    """Check whether rows are exactly those of a ledger, and whether training on them gives the model again."""
+    ledger = open_ledger(path, model, compute_digest(model_path), name)
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        yield (finding := compare_rows(ledger, hash_data(data, name_key(path), model.classes, folder)))
+    if finding.sound:
+        yield retrain(model, name, data)
+
+
+def compare_rows(ledger: Ledger, rows: Ledger) -> Finding:
+    """Say whether rows are exactly those of a ledger."""
+    if rows.root == ledger.root:
+        return Finding('rows', f'exactly the {rows.n_rows:,} rows of the ledger')
+    n_missing, n_strangers = count_missing(ledger, rows)
+    return Finding('rows', f'{n_strangers:,} of these {rows.n_rows:,} rows are not in the ledger, and {n_missing:,} '
+                   'rows of the ledger are not among these', sound=False)
+
+
+def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
+    """Train again on rows with the scaling, encoding, nodes and grids of a model, and compare the predictions."""
+    try:
+        demand_living(model, name)
+    except ModelFormatError as error:
+        return Finding('predictions', f'not compared ({error})')
+    summary = summarise_new(model, data)
+    with one_thread():
+        members = [subtract(member, sum_up_batch(member, summary, data)) for member in model.members]
+    differences = measure_predictions(join_members(members), data) / measure_targets(summary)
+    difference = float(differences.max())
+    sound = difference <= AGREEMENT
+    return Finding('predictions', f'those of a new training on these rows differ by up to {difference:.1e}, '
+                   f'{"as they may" if sound else f"expected at most {AGREEMENT:g}"}', sound)
+
+
+def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:
+    """Return the machine whose decision values are those of training again, by the sums of rows, less those of a model.
+    """
+    header = replace(model.header, calibration=None, threshold=None)
+    again = LivingMachine(header, model.layer, batch.sums).solve()
+    differences = again.arrays['output_weights'] - model.arrays['output_weights']
+    return replace(again, arrays={**again.arrays, 'output_weights': differences})
+
+
+def measure_predictions(model: NodeModel, data: DataSet) -> Floats:
+    """Return the largest size of each decision value of a model over rows, (K,)."""
+    sizes = np.zeros(model.n_scores)
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path, out = os.path.join(folder, 'model.npz'), os.path.join(folder, 'predictions')
+        model.save(path)
+        predict(path, data.plan, out, data.engine, Written(scores=True), data.bad_rows)
+        with open(out, encoding='utf-8') as stream:
+            for line in stream:
+                sizes = np.maximum(sizes, np.abs(np.array(line.split('\t')[-model.n_scores:], float)))
+    return sizes
+
+
+def measure_targets(summary: Summary) -> Floats | float:
+    """Return the largest size of each target of a regression, (K,); 1 for classes, and where all targets are 0."""
+    if summary.target is None:
+        return 1.0
+    sizes = np.maximum(np.abs(summary.target.minimum), np.abs(summary.target.maximum))
+    return np.where(sizes > 0, sizes, 1)

@@ -1,0 +1,234 @@
+"""Know rows by keyed hashes, and keep those of a training in a sorted file, its ledger: whether a row was ever in.
+
+A ledger is a header, entries in the order of the hashes, and receipts of what was done, a line of JSON each. It is
+read and merged piece by piece, however many rows it has. An entry is 16 bytes of a hash and how many rows have it; more
+rows than an entry can count take several entries. The root of a ledger is the SHA-256 of header and entries.
+"""
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from mr_elm import sparse as sp
+from mr_elm.errors import DataFormatError, one_line
+from mr_elm.rows.blocks import Block
+
+MAGIC, VERSION = b'mrledger', 1
+HEADER = struct.Struct('<8sI16sQQ')  # magic, version, check of the key, entries, rows
+ENTRY = np.dtype([('hash', 'S16'), ('count', '<u2')])
+MOST_ROWS = 65_535  # of an entry
+FEATURE = np.dtype([('index', '<i8'), ('value', '<f8')])
+KEY_BYTES = 32
+PIECE = 1 << 16  # entries that are read together
+Entries = tuple[np.ndarray, np.ndarray]  # hashes (n,) of type S16, in increasing order, each once; counts (n,) float64
+
+
+def hash_rows(block: Block, key: bytes, write_label: Callable[[str], str]) -> np.ndarray:
+    """Return the hash of each row of a block, (n,) of type S16: HMAC-SHA-256 of label, weight and features, 16 bytes.
+
+    Features of 0 do not count, so sparse rows and dense ones agree. write_label : returns one text for all texts of a
+    label that mean the same.
+    """
+    if block.targets is None:
+        names = [b'=' + write_label(name).encode() for name in block.names]
+        labels = [names[code] for code in block.codes]
+    else:
+        targets = np.reshape(block.targets, (len(block), -1)).astype('<f8') + 0.0  # -0.0 is 0.0
+        labels = [b'#' + row.tobytes() for row in targets]
+    weights = np.ones(len(block)) if block.weights is None else block.weights
+    features, ends = list_features(block.X)
+    hashes, start = [], 0
+    for label, weight, end in zip(labels, weights.tolist(), ends.tolist(), strict=True):
+        row = struct.pack('<Q', len(label)) + label + struct.pack('<d', weight) + features[start:end].tobytes()
+        hashes.append(hmac.digest(key, row, 'sha256')[:16])
+        start = end
+    return np.frombuffer(b''.join(hashes), 'S16')
+
+
+def list_features(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """List index and value of the features of rows that are not 0, row after row, and where those of each row end."""
+    if sp.issparse(X):
+        X = X.tocsr(copy=True)
+        X.sum_duplicates()  # which sorts too
+        X.eliminate_zeros()
+        columns, values, ends = X.indices, X.data, X.indptr[1:]
+    else:
+        rows, columns = np.nonzero(X)
+        values, ends = X[rows, columns], np.cumsum(np.bincount(rows, minlength=len(X)))
+    features = np.empty(len(values), FEATURE)
+    features['index'], features['value'] = columns, values
+    return features, ends
+
+
+def count_hashes(hashes: np.ndarray, counts: np.ndarray | None = None) -> Entries:
+    """Sort hashes, and add up the counts of equal ones, which are 1 unless others are given."""
+    distinct, numbers = np.unique(hashes, return_inverse=True)
+    return distinct, np.bincount(numbers, counts, len(distinct)).astype(float)
+
+
+def make_key_file(path: str) -> None:
+    """Write a new random key that only its owner can read, unless there is one."""
+    if not os.path.exists(path):
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'wb') as stream:
+            stream.write(secrets.token_bytes(KEY_BYTES))
+
+
+def read_key(path: str) -> bytes:
+    """Read a key."""
+    with open(path, 'rb') as stream:
+        key = stream.read()
+    if len(key) != KEY_BYTES:
+        raise DataFormatError(f'{path}: expected the {KEY_BYTES} bytes of the key of a ledger, found {len(key)} bytes')
+    return key
+
+
+def demand_private(path: str) -> None:
+    """Raise PermissionError where others than the owner can read a key."""
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    if mode & 0o077:
+        raise PermissionError(f'{path}: expected a key that only its owner can read (chmod 600), found mode {mode:o}')
+
+
+def check_of_key(key: bytes) -> bytes:
+    """Return what tells one key from another without giving it away."""
+    return hmac.digest(key, b'mr_elm ledger', 'sha256')[:16]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Give access to a ledger file.
+
+    path : of the file. name : what messages call it. key_check : see `check_of_key`. n_entries : how many entries.
+    n_rows : how many rows these count.
+    """
+
+    path: str
+    name: str
+    key_check: bytes
+    n_entries: int
+    n_rows: int
+    __repr__ = one_line
+
+    @classmethod
+    def read(cls, path: str, name: str | None = None) -> 'Ledger':
+        """Read the header of a ledger. Raises DataFormatError when it is another file."""
+        name = name or path
+        with open(path, 'rb') as stream:
+            header = stream.read(HEADER.size)
+        if len(header) < HEADER.size or not header.startswith(MAGIC):
+            raise DataFormatError(f'{name}: expected a ledger of mr-elm, found another file')
+        _, version, key_check, n_entries, n_rows = HEADER.unpack(header)
+        if version != VERSION:
+            raise DataFormatError(f'{name}: expected version {VERSION} of a ledger, found version {version}')
+        ledger = cls(path, name, key_check, n_entries, n_rows)
+        if ledger.size > os.path.getsize(path):
+            raise DataFormatError(f'{name}: expected a ledger of {n_entries:,} entries, the file is cut short')
+        return ledger
+
+    @classmethod
+    def write(cls, path: str, key_check: bytes, pieces: Iterable[Entries]) -> 'Ledger':
+        """Write a ledger without receipts. pieces : all entries in the order of the hashes; counts of 0 are left out.
+        """
+        n_entries = n_rows = 0
+        with open(path, 'wb') as stream:
+            stream.write(bytes(HEADER.size))
+            for hashes, counts in pieces:
+                entries = pack_entries(hashes[counts > 0], counts[counts > 0].astype(np.int64))
+                stream.write(entries.tobytes())
+                n_entries += len(entries)
+                n_rows += int(entries['count'].sum(dtype=np.int64))
+            stream.seek(0)
+            stream.write(HEADER.pack(MAGIC, VERSION, key_check, n_entries, n_rows))
+        return cls(path, path, key_check, n_entries, n_rows)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of header and entries."""
+        return HEADER.size + self.n_entries * ENTRY.itemsize
+
+    @cached_property
+    def root(self) -> str:
+        """Return the SHA-256 of header and entries."""
+        digest = hashlib.sha256()
+        with open(self.path, 'rb') as stream:
+            for part in read_parts(stream, self.size):
+                digest.update(part)
+        return digest.hexdigest()
+
+    @property
+    def receipts(self) -> list[bytes]:
+        """Return the lines of the receipts, without their ends, the oldest first."""
+        with open(self.path, 'rb') as stream:
+            stream.seek(self.size)
+            lines = stream.read()
+        if lines and not lines.endswith(b'\n'):
+            raise DataFormatError(f'{self.name}: expected whole receipts, the last one is cut short')
+        return lines.split(b'\n')[:-1]
+
+    def take(self, start: int) -> Entries:
+        """Return up to PIECE entries from number `start` on."""
+        with open(self.path, 'rb') as stream:
+            stream.seek(HEADER.size + start * ENTRY.itemsize)
+            n_entries = min(PIECE, self.n_entries - start)
+            entries = np.frombuffer(stream.read(n_entries * ENTRY.itemsize), ENTRY)
+        return np.ascontiguousarray(entries['hash']), entries['count'].astype(float)
+
+
+def read_parts(stream: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yield the first bytes of a file in parts."""
+    while size and (part := stream.read(min(size, 1 << 20))):
+        size -= len(part)
+        yield part
+
+
+def pack_entries(hashes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return entries of hashes and their counts, (n,) of type ENTRY; a count above MOST_ROWS takes several entries."""
+    n_entries = -(-counts // MOST_ROWS)
+    entries = np.empty(n_entries.sum(), ENTRY)
+    entries['hash'], entries['count'] = np.repeat(hashes, n_entries), MOST_ROWS
+    entries['count'][np.cumsum(n_entries) - 1] = counts - (n_entries - 1) * MOST_ROWS
+    return entries
+
+
+def compare_ledgers(one: Ledger, other: Ledger) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Walk through two ledgers together: yield hashes in increasing order, and the counts of each in both.
+
+    A step takes from both the hashes below the last one that was read, so that the entries of a hash stay together.
+    """
+    places, ends = [0, 0], (one.n_entries, other.n_entries)
+    while places[0] < ends[0] or places[1] < ends[1]:
+        pieces = [ledger.take(place) for ledger, place in zip((one, other), places, strict=True)]
+        unfinished = [hashes[-1] for (hashes, _), place, end in zip(pieces, places, ends, strict=True)
+                      if place + len(hashes) < end]
+        for k, (hashes, counts) in enumerate(pieces):
+            n_taken = np.searchsorted(hashes, min(unfinished)) if unfinished else len(hashes)
+            pieces[k] = hashes[:n_taken], counts[:n_taken]
+            places[k] += int(n_taken)
+        hashes = np.concatenate([pieces[0][0], pieces[1][0]])
+        of_other = np.arange(len(hashes)) >= len(pieces[0][0])
+        counts = np.concatenate([pieces[0][1], pieces[1][1]])
+        distinct, ours = count_hashes(hashes, np.where(of_other, 0, counts))
+        yield distinct, ours, count_hashes(hashes, np.where(of_other, counts, 0))[1]
+
+
+def count_missing(one: Ledger, other: Ledger) -> tuple[int, int]:
+    """Return how many rows only the first of two ledgers has, and how many only the other."""
+    only_one = only_other = 0.0
+    for _, ours, theirs in compare_ledgers(one, other):
+        only_one += np.maximum(ours - theirs, 0).sum()
+        only_other += np.maximum(theirs - ours, 0).sum()
+    return int(only_one), int(only_other)
+
+
+def change_ledger(path: str, ledger: Ledger, rows: Ledger, sign: int) -> Ledger:
+    """Write the ledger of more rows, or with sign -1 of fewer ones, all of which must be there."""
+    pieces = ((hashes, ours + sign * theirs) for hashes, ours, theirs in compare_ledgers(ledger, rows))
+    return Ledger.write(path, ledger.key_check, pieces)
