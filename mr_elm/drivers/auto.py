@@ -12,16 +12,14 @@ from mr_elm.drivers.calibrate import fit_to
 from mr_elm.drivers.gram_job import check_counts
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import solve
-from mr_elm.drivers.sample import gather_sample
+from mr_elm.drivers.sample import read_sample
 from mr_elm.drivers.tune_pesvm import sum_up_folds
 from mr_elm.engines.base import Engine
-from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.auto import (
     AutoChoice,
     Budget,
     Member,
     choose_machines,
-    count_sample,
     hold_out_rows,
     make_exact,
     make_machine,
@@ -29,7 +27,6 @@ from mr_elm.machines.auto import (
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.grid_task import Folds, GridTask
-from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
@@ -57,16 +54,6 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
     with one_thread():
         return note_rows(model, rows.X, rows.T, searched=True), inputs.data.first
-
-
-def read_sample(inputs: NodeInputs) -> SampleRows:
-    """Bring the sample to the driver."""
-    summary = inputs.summary
-    rows = gather_sample(inputs, count_sample(summary, summary.sparse))
-    weights = None if (rows.weights == 1).all() else rows.weights
-    columns = FeatureColumns.of(summary.columns, summary.encoding)
-    return SampleRows.of(rows.X, rows.numbers, len(inputs.classes.names) if inputs.classes else 0, weights, columns,
-                         inputs.options.center)
 
 
 def train_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -> list[HiddenNodeModel]:

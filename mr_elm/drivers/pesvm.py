@@ -63,7 +63,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         from mr_elm.drivers.metric_passes import learn_from_all_rows
         inputs, found = learn_from_all_rows(inputs)
         return check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
-    layer = inputs.make_layer() if like is None else like.layer
+    layer = make_layer(inputs) if like is None else like.layer
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
@@ -76,6 +76,20 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         model = check_machine(make_model(inputs, layer, steps, sum_up(inputs, layer, steps)), inputs)
     judge_machine(model, inputs.summary, inputs.classes)
     return model, data.first
+
+
+def make_layer(inputs: NodeInputs) -> HiddenLayer:
+    """Make the nodes, leaves of trees among them where the options ask for some."""
+    layer = inputs.make_layer()
+    if not inputs.options.has_leaves:
+        return layer
+    from mr_elm.drivers.sample import read_sample
+    from mr_elm.machines.joint import grow_leaves
+    rows = read_sample(inputs)
+    with one_thread():
+        layer = grow_leaves(layer, rows, inputs.options)
+    inputs.data.engine.reporter.say(f'trees: {layer.n_leaves:,} leaves, grown on {len(rows):,} rows')
+    return layer
 
 
 def demand_targets_of(like: HiddenNodeModel | None, inputs: NodeInputs) -> None:

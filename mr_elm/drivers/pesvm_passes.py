@@ -23,12 +23,14 @@ from mr_elm.machines.constant_check import choose_rows, note_rows
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
+from mr_elm.machines.nodes import describe_leaves
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import Passes, choose_type
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
 from mr_elm.scores.held_out import HeldOutScore
 from mr_elm.solvers.ridge.esvm import collect_targets, find_mean, right_side
+from mr_elm.solvers.ridge.penalty import Penalty, find_penalty
 from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
 from mr_elm.solvers.shared.block_cg import Approximation, PassLimits, solve_positive
 from mr_elm.solvers.shared.centred import choose_units
@@ -61,6 +63,7 @@ class PassProblem:
     few : some of these rows, by which the machine is looked at.
     folder : for files of tasks. files : the options that name those of layer and sums, see `write_layer`.
     folds : the rows that are looked at, and those that are held out; None for all and none.
+    penalty : of leaves and other nodes, None for I/nu.
 
     The system is solved for targets of a regression less their mean, in units of their spread, so that all of them
     count alike: X = (B + mean in the last row) / units.
@@ -76,6 +79,7 @@ class PassProblem:
     folder: str
     files: list[str]
     folds: Folds | None = None
+    penalty: Penalty | None = None
     T: Floats | None = field(default=None, init=False)  # E'T, (m, K), as a float64 pass has summed it up
     mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
     E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
@@ -100,14 +104,17 @@ class PassProblem:
         """
         passes = self.passes
         report = PassReport(self.inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)
-        M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
+        if self.penalty is None:
+            M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
+        else:
+            M = self.gram.factor(np.inf)
         found, n_begun = self.begin(nu, self.choose_start(M, start))
         if n_begun:
             report(n_begun, found.residual)
         limits = PassLimits(passes.tolerance, passes.max_passes - n_begun, report.after(n_begun))
-        rough = (lambda D: self.multiply(D, single=True) + D / nu) if takes_single(self.layer) else None
-        found, n_passes = solve_positive(lambda D: self.multiply(D) + D / nu, lambda B: self.measure(B, nu), found,
-                                         M.apply, limits, rough)
+        rough = (lambda D: self.multiply(D, single=True) + self.weigh(D, nu)) if takes_single(self.layer) else None
+        found, n_passes = solve_positive(lambda D: self.multiply(D) + self.weigh(D, nu),
+                                         lambda B: self.measure(B, nu), found, M.apply, limits, rough)
         n_passes, residual = n_begun + n_passes, found.residual
         if residual > passes.tolerance:
             warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
@@ -132,14 +139,14 @@ class PassProblem:
         """
         if self.T is not None and self.last and np.array_equal(B, self.last[0]):
             _, X, product, _ = self.last
-            return Approximation.of(X, self.T, product + X / nu), 0
+            return Approximation.of(X, self.T, product + self.weigh(X, nu)), 0
         single, known = takes_single(self.layer), bool(B.any())
         product, pairs = self._pass(B if known else B[:, :0], targets=True, single=single)
         T = self.read_targets(pairs)
         if not single:
             self.T = T
         X, product = self.take_mean(B, product if known else B)
-        return Approximation.of(X, T, product + X / nu), 1
+        return Approximation.of(X, T, product + self.weigh(X, nu)), 1
 
     def measure(self, X: Floats, nu: float) -> Approximation:
         """Run a pass in float64 over the output weights of X, (m, K); the first one sums up E'T too."""
@@ -149,7 +156,11 @@ class PassProblem:
             self.T = self.read_targets(pairs)
         product = self.take_mean(B, product)[1]
         self.last = B, X, product, read_held_out(pairs)
-        return Approximation.of(X, self.T, product + X / nu)
+        return Approximation.of(X, self.T, product + self.weigh(X, nu))
+
+    def weigh(self, D: Floats, nu: float) -> Floats:
+        """Return the product of the penalty, I/nu where there is no other, with vectors (m, K)."""
+        return D / nu if self.penalty is None else self.penalty.multiply(D)
 
     def multiply(self, D: Floats, single: bool = False) -> Floats:
         """Run a pass: E'E D, (m, K). single : in float32."""
@@ -245,9 +256,10 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
         nu = options.nu if largest_nu is None else largest_nu
         dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
         reporter.say(f'preconditioner: {layer.n_hidden:,} nodes on {len(rows):,} rows, in {dtype.__name__}')
-        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, inputs.data.engine.n_threads)
+        penalty = find_penalty({'nu': options.nu, **describe_leaves(options)}, layer)
+        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, inputs.data.engine.n_threads, penalty)
         yield PassProblem(inputs, layer, steps, passes, gram, len(rows),
-                          rows.take(choose_rows(rows.numbers, options.numeric)), folder, files)
+                          rows.take(choose_rows(rows.numbers, options.numeric)), folder, files, penalty=penalty)
 
 
 def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> HiddenNodeModel:

@@ -4,8 +4,10 @@ import numpy as np
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.problems import run_problem
 from mr_elm.errors import DataFormatError
+from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.sample import part_labels
 from mr_elm.machines.gathering import GatheredRows, gather
+from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.model.parts import scaling_arrays
 from mr_elm.rows.blocks import BLOCK_ROWS, stack
@@ -26,6 +28,17 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
         raise DataFormatError(f'{inputs.plan.name}: expected rows in a sample of about {n_rows:,}, found none: take a '
                               'larger sample, or another --seed')
     return gather(pieces)
+
+
+def read_sample(inputs: NodeInputs) -> SampleRows:
+    """Bring the sample to the driver that trees grow on, and that machines are chosen by."""
+    from mr_elm.machines.joint import count_sample
+    summary, classes = inputs.summary, inputs.classes
+    rows = gather_sample(inputs, count_sample(summary, summary.sparse))
+    weights = None if (rows.weights == 1).all() else rows.weights
+    n_classes = 0 if classes is None or summary.separator is not None else len(classes.names)
+    columns = FeatureColumns.of(summary.columns, summary.encoding)
+    return SampleRows.of(rows.X, rows.numbers, n_classes, weights, columns, inputs.options.center)
 
 
 def state_sample(inputs: NodeInputs, share: float) -> RowsTask:

@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from mr_elm import sparse as sp
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, input_facts, name_blas
@@ -18,29 +17,25 @@ from mr_elm.estimators.living import name_classes
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import Targets, available_with, row_weights
-from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.auto import (
     AutoChoice,
     Budget,
     Member,
     choose_machines,
-    count_sample,
     hold_out_rows,
     make_exact,
     make_machine,
-    merge_copies,
 )
 from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep_held_out
 from mr_elm.machines.constant_check import note_rows
+from mr_elm.machines.joint import merge_copies, take_sample
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, steps_of
-from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.option_fields import LARGEST_SEED
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.spread import Spread
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.rows.options import MAX_CATEGORIES
-from mr_elm.scores.selection import select_sample
 from mr_elm.solvers.ridge.esvm import TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics
@@ -84,8 +79,9 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         rows = replace(rows, X=rows.X[first], y=rows.y[first], sample_weight=merged)
         problem = self._state_problem(rows, n_rows)
         with one_thread():
-            choice = choose_machines(problem, take_sample(rows, problem), self._bounds, LOG.info,
-                                     count_threads(self.n_jobs), self.keep_sums)
+            sample = take_sample(rows, problem.summary, problem.options.seed)
+            choice = choose_machines(problem, sample, self._bounds, LOG.info, count_threads(self.n_jobs),
+                                     self.keep_sums)
             models = [self._train(member, rows) for member in choice.members]
             model = join_members(models)
             self.model_ = note_rows(model, rows.X, rows.y, searched=True)
@@ -305,14 +301,3 @@ class AutoRegressor(Targets, AutoEstimator):
         if self.intervals:
             model = add_intervals(self.model_.without_sums(), hold_out_rows(choice))  # these have no leverages
             self.model_ = replace(model, sums=self.model_.sums)
-
-
-def take_sample(rows: TrainingRows, problem: NodeProblem) -> SampleRows:
-    """Return the sample that the driver would take of the rows: all where they are few."""
-    n_rows = rows.X.shape[0]
-    share = min(1.0, count_sample(problem.summary, sp.issparse(rows.X)) / n_rows)
-    chosen = select_sample(rows.X, share, problem.options.seed)
-    weights = None if rows.sample_weight is None else rows.sample_weight[chosen]
-    n_classes = 0 if rows.classes is None else len(rows.classes.names)
-    columns = FeatureColumns.of(problem.summary.columns, problem.summary.encoding)
-    return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns)

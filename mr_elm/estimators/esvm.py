@@ -55,9 +55,10 @@ class ESVMClassifier(Labelled, LivingESVM):
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
                  metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False,
                  kernel: str = PESVMOptions.kernel, landmarks: str = PESVMOptions.landmarks,
-                 keep_sums: bool = True) -> None:
+                 keep_sums: bool = True, leaves: int = PESVMOptions.leaves,
+                 leaf_ridge: float = PESVMOptions.leaf_ridge) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs,
-                         metric, metric_steps, kernel, landmarks, keep_sums)
+                         metric, metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge)
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None, sample_weight: Weights = None,
@@ -150,9 +151,10 @@ class ESVMRegressor(Targets, LivingESVM):
                  encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
                  intervals: bool = False, center: bool = True, kernel: str = PESVMOptions.kernel,
-                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True) -> None:
+                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True, leaves: int = PESVMOptions.leaves,
+                 leaf_ridge: float = PESVMOptions.leaf_ridge) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs, metric,
-                         metric_steps, kernel, landmarks, keep_sums)
+                         metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge)
         self.intervals, self.center = intervals, center
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None,

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
 from mr_elm.estimators.jobs import count_threads, decide
@@ -16,13 +17,13 @@ from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
-from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES
+from mr_elm.features.nodes import LANDMARK_NODES, LEAVES, MAPS, MAPS_OF_LEAVES, NODES, part_map
 from mr_elm.features.scaling import ScaledMoments, demand_scalable, moments_of_nodes
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
-from mr_elm.machines.nodes import describe_landmarks, describe_origin, make_nodes
+from mr_elm.machines.nodes import describe_landmarks, describe_leaves, describe_origin, make_nodes
 from mr_elm.machines.option_fields import LANDMARKS
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut, LeaveOneOut
@@ -38,8 +39,8 @@ from mr_elm.sums.statistics import Classes, ColumnStatistics, make_zeros
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
-NODE_PARAMETERS = ('map', 'n_hidden', 'weight_scale', 'weights', 'seed', 'kernel', 'landmarks', 'scale', 'encode',
-                   'metric')
+NODE_PARAMETERS = ('map', 'n_hidden', 'leaves', 'weight_scale', 'weights', 'seed', 'kernel', 'landmarks', 'scale',
+                   'encode', 'metric')
 FORM = ('n_features_in_', 'feature_names_in_', '_of_file', 'encoding_', 'scaling_', '_moments', '_columns', 'single_',
         'n_targets_')
 
@@ -50,8 +51,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     Parameters
     ----------
     map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
-        between a row and landmarks; identity: the features themselves, as many nodes as there are features.
-    n_hidden, seed : how many, and the seed that they are drawn by.
+        between a row and landmarks; identity: the features themselves, as many nodes as there are features; leaves:
+        leaves of boosted trees; leaves+NAME: leaves and nodes of one of these kinds.
+    n_hidden, seed : how many, and the seed that they are drawn by; leaves are not counted.
+    leaves : how many leaves at most, 32 of each tree; the trees grow on a sample of the rows of `fit`, or of the first
+        `partial_fit`. leaf_ridge : how much more the size of the weight of a leaf counts than that of another node.
     kernel : of landmarks: gaussian, laplacian or product-laplacian.
     landmarks : rows: of `fit`, or of the first `partial_fit`; such a row cannot be forgotten. synthetic: drawn from
         mean and deviation of each feature, so that the estimator keeps no row.
@@ -79,7 +83,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                  seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale, encode: str = REFUSE,
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
                  metric_steps: int | None = None, kernel: str = PESVMOptions.kernel,
-                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True) -> None:
+                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True,
+                 leaves: int = PESVMOptions.leaves, leaf_ridge: float = PESVMOptions.leaf_ridge) -> None:
+        self.leaves, self.leaf_ridge = leaves, leaf_ridge
         self.map, self.n_hidden, self.nu, self.kernel, self.landmarks = map, n_hidden, nu, kernel, landmarks
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
         self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
@@ -142,6 +148,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _of_model(cls, model: Any) -> 'LivingESVM':
         """Make the fitted estimator of a model, which lives on with its scaling and nodes where it has its sums."""
         estimator = super()._of_model(replace(model, sums=None))
+        if model.layer.forest is not None:
+            estimator.n_hidden = len(model.layer.biases) or PESVMOptions.n_hidden
         if model.sums is None:
             return estimator
         machine = LivingMachine.of_model(model)
@@ -276,10 +284,13 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
             self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
             layer = layer.pass_metric(self._metric)
+            if self._options.has_leaves:
+                layer = self._grow_leaves(layer, labelled)
         batch = self._sum_up(rows, labels, layer)
         names = ('nu', 'weight_scale', 'weights', 'seed')
         header = describe(self, batch.n_rows, {
-            **describe_map(layer), **describe_landmarks(self._options), **{name: getattr(self, name) for name in names},
+            **describe_map(layer), **describe_landmarks(self._options), **describe_leaves(self._options),
+            **{name: getattr(self, name) for name in names},
             'n_hidden': layer.n_hidden, 'sigma': sigma,
             'solver': None, 'condition': None, 'grid': list(batch.steps.steps), 'peak': size_of(batch.sums),
             **describe_origin(self._numeric, batch.steps),
@@ -289,27 +300,41 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     @property
     def _options(self) -> PESVMOptions:
         """Return the options that say what the nodes are. Raises ValueError where there are no such nodes."""
-        for name, choices in (('map', MAPS), ('kernel', LANDMARK_NODES), ('landmarks', LANDMARKS)):
+        for name, choices in (('map', (*MAPS, *MAPS_OF_LEAVES)), ('kernel', LANDMARK_NODES), ('landmarks', LANDMARKS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f'{name}: expected one of {", ".join(choices)}, found '
                                  f'{write_value(getattr(self, name))}')
         for name in ('kernel', 'landmarks'):
-            if self.map != 'nystrom' and getattr(self, name) != getattr(PESVMOptions, name):
+            if part_map(self.map) != 'nystrom' and getattr(self, name) != getattr(PESVMOptions, name):
                 raise ValueError(f"{name}: {write_value(getattr(self, name))} expects map='nystrom', found "
                                  f'{write_value(self.map)}')
-        if not self.n_hidden >= 1:
-            raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
+        for name in ('n_hidden', 'leaves'):
+            if not getattr(self, name) >= 1:
+                raise ValueError(f'{name}: expected a number of at least 1, found {getattr(self, name)}')
+        if not self.leaf_ridge > 0:
+            raise ValueError(f'leaf_ridge: expected a number above 0, found {self.leaf_ridge}')
+        if self.map == LEAVES and self.metric != 'none':
+            raise ValueError("metric: cannot be used with map='leaves', trees compare the features as they are")
         return PESVMOptions(map=self.map, kernel=self.kernel, landmarks=self.landmarks, n_hidden=self.n_hidden,
-                            weight_scale=self.weight_scale, weights=self.weights, seed=self.seed)
+                            weight_scale=self.weight_scale, weights=self.weights, seed=self.seed, leaves=self.leaves,
+                            leaf_ridge=to_python(self.leaf_ridge))
+
+    def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
+        """Return a layer behind leaves of trees that grow on a sample of the rows."""
+        from mr_elm.machines.joint import grow_leaves, take_sample
+        summary = Summary(ColumnStatistics.of(rows.X, rows.sample_weight), encoding=self.encoding_)
+        with one_thread():
+            sample = take_sample(rows, summary, self.seed, getattr(self, 'center', False))
+            return grow_leaves(layer, sample, self._options)
 
     @property
     def _node_moments(self) -> ScaledMoments:
-        return moments_of_nodes(self.map, self.scale, self._moments)
+        return moments_of_nodes(part_map(self.map), self.scale, self._moments)
 
     def _make_layer(self, X: Rows, sample_weight: Floats | None) -> HiddenLayer:
         """Make the nodes, which landmarks among these rows may be; rows of weight 0 do not count."""
         options = self._options
-        if options.map != 'nystrom':
+        if options.other_map != 'nystrom':
             return make_nodes(options, Summary(columns=make_zeros(0, self._width)), self.scaling_, self._node_moments)
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
@@ -327,7 +352,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if not hasattr(self, 'machine_'):
             raise ValueError('expected an estimator with the sums of its rows, found one without: fit it with '
                              'keep_sums=True, or read its model by read_model(path, sums=True)')
-        header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self))
+        header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self),
+                                                        **describe_leaves(self._options))
         return replace(self.machine_, header=header)
 
     def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:

@@ -164,7 +164,7 @@ class HiddenLayer:
         if NODES[self.kind].norm == 1:  # rows become dense, and no product wants many of them
             step = max(1, CACHE // (8 * max(self.n_hidden, self.n_features)))
         else:
-            step = max(FEWEST, CACHE // (8 * self.n_hidden))
+            step = max(FEWEST, CACHE // (8 * max(self.n_hidden, 1)))
         for start in range(0, X.shape[0], step):
             compute(X[start:start + step], out[start:start + step])
         return out

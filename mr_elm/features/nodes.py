@@ -162,11 +162,25 @@ NODES = {
 # kernel -> what `--map nystrom` computes with it
 LANDMARK_NODES = {'gaussian': 'nystrom', 'laplacian': 'laplacian', 'product-laplacian': 'product-laplacian'}
 MAPS = tuple(kind for kind in NODES if kind == 'nystrom' or kind not in LANDMARK_NODES.values())
+LEAVES, BEFORE = 'leaves', 'leaves+'  # leaves of trees alone, or before nodes of another kind
+MAPS_OF_LEAVES = (LEAVES, *(BEFORE + map for map in MAPS))
+NO_NODES = 'sigmoid'  # the kind of a layer of leaves alone: of any kind there are none
+
+
+def has_leaves(map: str) -> bool:
+    """Tell whether a map has leaves of trees among its nodes."""
+    return map == LEAVES or map.startswith(BEFORE)
+
+
+def part_map(map: str) -> str:
+    """Return the map of the nodes beside the leaves of trees, '' where there are none."""
+    return '' if map == LEAVES else map.removeprefix(BEFORE)
 
 
 def name_nodes(map: str, kernel: str) -> str:
-    """Return the key of NODES that a map, and for `nystrom` a kernel of landmarks, stand for."""
-    return LANDMARK_NODES[kernel] if map == 'nystrom' else map
+    """Return the key of NODES that a map, and for `nystrom` a kernel of landmarks, stand for; leaves do not count."""
+    others = part_map(map)
+    return LANDMARK_NODES[kernel] if others == 'nystrom' else others or NO_NODES
 
 
 def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_scale: float = 1.0,

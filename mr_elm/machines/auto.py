@@ -13,18 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.joint import (
     JointDesign,
     choose_joint,
     count_held,
+    merge_copies,
     order_rows,
     place_landmarks,
 )
@@ -47,7 +46,6 @@ from mr_elm.machines.node_choice import (
 from mr_elm.machines.node_refinement import refine_candidate
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.press import HeldOut
-from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
 from mr_elm.parallel import map_in_threads
@@ -55,12 +53,8 @@ from mr_elm.solvers.ridge.esvm import Sums
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats
 
-SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
-SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
-FEW_DIFFERENT = 100  # rows, up to which copies are merged
 FEW_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines, and an exact one, are trained
 SIZES = ((0.88, 112, 2000), (0.95, 96, 1200), (0.98, 80, 800), (np.inf, 64, 500))  # error(full) / error(half): size
 SECONDS = 4.0  # of a core of the reference, that a machine may take without a budget
@@ -121,23 +115,14 @@ def estimate_seconds(n_rows: int, n_trees: int, n_landmarks: int) -> float:
 class Member:
     """Hold a machine that all rows are to train.
 
-    problem : with its options and metric. layer : its nodes. leaf_ridge, landmark_ridge : mu and lam of a joint
-    machine, else None: nu stands in the options. weights : output weights (m, K) of a machine that is trained already.
+    problem : with its options and metric. layer : its nodes. weights : output weights (m, K) of a machine that is
+    trained already.
     """
 
     problem: NodeProblem
     layer: HiddenLayer
-    leaf_ridge: float | None = None
-    landmark_ridge: float | None = None
     weights: Floats | None = None
     __repr__ = one_line
-
-    @property
-    def ridges(self) -> dict[str, Any]:
-        """Return the parameters of a model that say what its weights cost."""
-        if self.leaf_ridge is None:
-            return {}
-        return {'leaf_ridge': self.leaf_ridge, 'landmark_ridge': self.landmark_ridge}
 
 
 @dataclass(frozen=True)
@@ -168,11 +153,6 @@ class AutoChoice:
         return gains / gains.sum() if gains.sum() > 0 else np.full(d, 1 / d)
 
 
-def count_sample(summary: Summary, sparse: bool) -> int:
-    """Return how many rows a sample should have."""
-    return SAMPLE_ROWS if sparse else max(1, min(SAMPLE_ROWS, int(SAMPLE_NUMBERS / summary.columns.n_features)))
-
-
 def choose_machines(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None = None,
                     keep_sums: bool = False) -> AutoChoice:
     """Choose the machines of a training.
@@ -188,22 +168,6 @@ def choose_machines(problem: NodeProblem, rows: SampleRows, budget: Budget, say:
     if problem.summary.n_rows <= FEW_ROWS:
         return choose_small(problem, rows, budget, say, n_threads)
     return choose_large(problem, rows, budget, say, n_threads, keep_sums)
-
-
-def merge_copies(X: Rows, T: np.ndarray, weights: Floats | None) -> tuple[np.ndarray, Floats | None]:
-    """Return the number of each different row, once, and the weight of all its copies, where few rows are different.
-
-    Where many are, all rows are returned. Leave-one-out of a row whose copy stays says nothing of new rows. So a row of
-    weight 2 is as two rows. T : (n,) or (n, K), targets or class numbers, which must be equal too.
-    """
-    everything = np.arange(len(T))
-    if len(T) > FEW_ROWS:
-        return everything, weights
-    keys = np.column_stack([hash_rows(X, 0).view(np.int64), (T + 0.0).view(np.int64)])
-    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    if len(first) > FEW_DIFFERENT or (weights is None and len(first) == len(T)):
-        return everything, weights
-    return first, np.bincount(number.ravel(), weights).astype(float)
 
 
 def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None,
@@ -236,9 +200,8 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
 
 def make_member(problem: NodeProblem, design: JointDesign, bins: Bins, rows: SampleRows) -> Member:
     """Return the member of a design."""
-    options = replace(design.kind.problem.options, n_hidden=design.n_landmarks, nu=1.0)
-    return Member(replace(problem, options=options, learned=design.kind.problem.learned), design.make_layer(bins, rows),
-                  design.leaf_ridge, design.landmark_ridge)
+    problem = replace(problem, options=design.options, learned=design.kind.problem.learned)
+    return Member(problem, design.make_layer(bins, rows))
 
 
 def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, n_threads: int | None) -> tuple[Member, Floats]:
@@ -294,20 +257,15 @@ def solve_exact(K: Floats, rows: SampleRows, ridge: float) -> tuple[Floats, Floa
     return linalg.dpotrs(factor, np.asfortranarray(rows.T - mean), lower=1)[0], mean
 
 
-def describe_member(member: Member, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
-    """Make the header of a member. steps, blas : see `NodeProblem.describe`."""
-    return member.problem.describe(member.layer, steps, blas).change_parameters(**member.ridges)
-
-
 def make_machine(member: Member, steps: GridSteps, blas: Iterable[str], sums: Sums) -> LivingMachine:
-    """Return the machine of a member and the sums of all rows."""
-    header = describe_member(member, steps, blas).change_parameters(peak=size_of(sums))
+    """Return the machine of a member and the sums of all rows. steps, blas : see `NodeProblem.describe`."""
+    header = member.problem.describe(member.layer, steps, blas).change_parameters(peak=size_of(sums))
     return LivingMachine(header, member.layer, sums)
 
 
 def make_exact(member: Member, blas: Iterable[str]) -> HiddenNodeModel:
     """Return the model of a member that is trained already."""
-    header = describe_member(member, member.problem.choose_grid(member.layer), blas)
+    header = member.problem.describe(member.layer, member.problem.choose_grid(member.layer), blas)
     assert member.weights is not None
     of_sums = ('peak', 'condition')
     parameters = {name: value for name, value in header.parameters.items() if name not in of_sums}

@@ -24,13 +24,14 @@ from itertools import chain
 import numpy as np
 
 from mr_elm import linalg
+from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.features.forest import Forest, add_leaf_weights
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import hash_rows, scramble
-from mr_elm.features.metric import choose_kind
-from mr_elm.features.nodes import NODES
+from mr_elm.features.metric import FeatureColumns, choose_kind
+from mr_elm.features.nodes import BEFORE, NODES
 from mr_elm.machines.metric import LearnedMetric, SampleRows, find_classes
 from mr_elm.machines.node_choice import (
     MOST_FEATURES,
@@ -42,14 +43,21 @@ from mr_elm.machines.node_choice import (
     square_errors,
 )
 from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.ridge.penalty import Penalty, measure_landmarks
+from mr_elm.scores.selection import select_sample
+from mr_elm.solvers.ridge.esvm import TrainingRows
+from mr_elm.solvers.ridge.penalty import Penalty, measure_nodes
 from mr_elm.solvers.ridge.regularized import factor_ridge
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import expand
 from mr_elm.sums.leaf_loops import add_leaves
-from mr_elm.typing import Floats
+from mr_elm.sums.summary import Summary
+from mr_elm.typing import Floats, Rows
 
+SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
+SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
+MERGED, FEW_DIFFERENT = 1000, 100  # rows, and different ones among them, up to which copies are merged
 HELD_SHARE, MOST_HELD, ORDER_KEY = 4, 4000, 11  # a quarter of the sample is held out, by a hash with a key of its own
 TREES, LANDMARKS = 64, 500  # of the machine that ridges and size are chosen with
 RIDGE_ROWS = 12_000  # of the half machine
@@ -119,6 +127,14 @@ class JointDesign:
         nodes = place_landmarks(self.kind.problem, self.n_landmarks, self.first_landmark)
         return replace(nodes, forest=grow_forest(bins, rows.T, rows.weights, self.trees))
 
+    @property
+    def options(self) -> PESVMOptions:
+        """Return the options of a training on all rows."""
+        options = self.kind.problem.options
+        return replace(options, map=f'{BEFORE}{options.map}', n_hidden=self.n_landmarks, nu=1 / self.landmark_ridge,
+                       leaves=self.trees.n_trees * self.trees.n_leaves,
+                       leaf_ridge=self.leaf_ridge / self.landmark_ridge)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -153,6 +169,50 @@ class Choice:
         factor = self.design.landmark_ridge / self.design.kind.ridge
         return [first, replace(first, trees=first.trees.vary(), kind=kind, landmark_ridge=factor * kind.ridge,
                                first_landmark=n_landmarks)]
+
+
+def count_sample(summary: Summary, sparse: bool) -> int:
+    """Return how many rows a sample should have."""
+    return SAMPLE_ROWS if sparse else max(1, min(SAMPLE_ROWS, int(SAMPLE_NUMBERS / summary.columns.n_features)))
+
+
+def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = True) -> SampleRows:
+    """Return the sample that a driver would take of rows in memory. center : see `SampleRows.of`."""
+    share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
+    chosen = select_sample(rows.X, share, seed)
+    weights = None if rows.sample_weight is None else rows.sample_weight[chosen]
+    n_classes = 0 if rows.classes is None else len(rows.classes.names)
+    columns = FeatureColumns.of(summary.columns, summary.encoding)
+    return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns, center)
+
+
+def merge_copies(X: Rows, T: np.ndarray, weights: Floats | None) -> tuple[np.ndarray, Floats | None]:
+    """Return the number of each different row, once, and the weight of all its copies, where few rows are different.
+
+    Where many are, all rows are returned. Leave-one-out of a row whose copy stays says nothing of new rows. So a row of
+    weight 2 is as two rows. T : (n,) or (n, K), targets or class numbers, which must be equal too.
+    """
+    everything = np.arange(len(T))
+    if len(T) > MERGED:
+        return everything, weights
+    keys = np.column_stack([hash_rows(X, 0).view(np.int64), (T + 0.0).view(np.int64)])
+    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    if len(first) > FEW_DIFFERENT or (weights is None and len(first) == len(T)):
+        return everything, weights
+    return first, np.bincount(number.ravel(), weights).astype(float)
+
+
+def grow_leaves(layer: HiddenLayer, rows: SampleRows, options: PESVMOptions) -> HiddenLayer:
+    """Return a layer behind leaves of trees that grow on a sample of the rows, as those of `JointDesign` do."""
+    if rows.weights is not None and rows.weights.any():
+        rows = rows.take(rows.weights > 0)
+    first, weights = merge_copies(rows.X, rows.T, rows.weights)
+    rows = replace(rows.take(first), weights=weights)
+    rows = rows.take(order_rows(rows, options.seed))
+    n_trees = max(1, options.leaves // TreeOptions.n_leaves)
+    trees = TreeOptions.for_rows(len(rows), rows.X.shape[1], n_trees, options.seed)
+    trees = replace(trees, n_leaves=min(trees.n_leaves, options.leaves))
+    return replace(layer, forest=grow_forest(Bins.of(rows.X), rows.T, rows.weights, trees))
 
 
 def order_rows(rows: SampleRows, seed: int) -> np.ndarray:
@@ -370,7 +430,7 @@ class JointSums:
         if forest is not None:
             add_leaves(forest.find_leaves(rows.X), ET, weights, products)
             leaves = forest.find_leaves(held.X)
-        return cls(n_leaves, products[:m, :m], products[:m, m:], measure_landmarks(nodes), mean, leaves,
+        return cls(n_leaves, products[:m, :m], products[:m, m:], measure_nodes(nodes), mean, leaves,
                    expand(nodes, held.X), held)
 
     def take(self, forest: Forest, nodes: HiddenLayer) -> JointSums:

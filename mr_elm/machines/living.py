@@ -202,7 +202,8 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     """Return the PESVMOptions that a model was trained with; `known` overrides."""
     given = header.parameters
     solving = ('solver', 'tolerance') if given['solver'] == PASSES else ()
-    names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *solving)
+    leaves = ('leaves', 'leaf_ridge') if 'leaf_ridge' in given else ()
+    names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *leaves, *solving)
     return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
                            'kernel': name_landmark_kernel(given), 'landmarks': given.get('landmarks', ROWS),
                            'no_center': header.task == 'regression' and not given.get('center'),

@@ -56,7 +56,8 @@ class NodeProblem:
     @cached_property
     def moments(self) -> ScaledMoments:
         """Return mean and variance of the scaled features, as the nodes see them; see `moments_of_nodes`."""
-        return moments_of_nodes(self.options.map, self.options.scale, self.summary.measure_scaled(self.options.scale))
+        options = self.options
+        return moments_of_nodes(options.other_map, options.scale, self.summary.measure_scaled(options.scale))
 
     @property
     def sigma(self) -> float:
@@ -114,7 +115,7 @@ class NodeProblem:
             encoding=summary.encoding_record, targets=describe_targets(summary),
             parameters={
                 **describe_map(layer), **describe_landmarks(options), 'n_hidden': layer.n_hidden, 'seed': options.seed,
-                'nu' if options.bias else 'C': options.nu,
+                'nu' if options.bias else 'C': options.nu, **describe_leaves(options),
                 'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
                 'sigma': self.sigma, 'class_weight': options.class_weight,
                 'solver': None, 'condition': None, 'grid': list(steps.steps), **describe_origin(options.numeric, steps),
@@ -132,13 +133,14 @@ def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
 
 def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, Floats],
                moments: ScaledMoments) -> HiddenLayer:
-    """Draw the nodes, or scale the first n_hidden landmarks: those of the summary, or such as its statistics describe.
+    """Draw the nodes beside leaves, or scale the first n_hidden landmarks: rows of the summary, or synthetic ones.
 
     scaling : offset and scale of the features. moments : of the features behind it.
     """
     d, (offset, scale) = summary.columns.n_features, scaling
-    if options.map != 'nystrom':
-        weights, biases = draw_nodes(options.map, options.n_hidden, d, options.seed, options.weight_scale,
+    if options.other_map != 'nystrom':
+        n_hidden = options.n_hidden if options.other_map else 0
+        weights, biases = draw_nodes(options.node_kind, n_hidden, d, options.seed, options.weight_scale,
                                      options.weights, moments)
     else:
         if options.landmarks == SYNTHETIC:
@@ -153,7 +155,12 @@ def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, F
 
 def describe_landmarks(options: PESVMOptions) -> dict[str, str]:
     """Return the parameter of a model that says that its landmarks are no rows, none where they are."""
-    return {'landmarks': SYNTHETIC} if options.map == 'nystrom' and options.landmarks == SYNTHETIC else {}
+    return {'landmarks': SYNTHETIC} if options.other_map == 'nystrom' and options.landmarks == SYNTHETIC else {}
+
+
+def describe_leaves(options: PESVMOptions) -> dict[str, float]:
+    """Return the parameters of a model that say how many leaves it may have, and what their weights cost."""
+    return {'leaves': options.leaves, 'leaf_ridge': options.leaf_ridge} if options.has_leaves else {}
 
 
 def describe_targets(summary: Summary) -> dict[str, Any] | None:

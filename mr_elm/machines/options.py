@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.nodes import MAPS, NODES, name_nodes
+from mr_elm.features.nodes import LEAVES, MAPS, MAPS_OF_LEAVES, NODES, has_leaves, name_nodes, part_map
 from mr_elm.machines.option_fields import (
     ROWS,
     TASKS,
@@ -32,6 +32,7 @@ from mr_elm.solvers.shared.multiclass import SCHEMES
 
 RANDOM_NODES = tuple(kind for kind in MAPS if kind not in ('nystrom', 'identity'))
 N_HIDDEN = 1000
+N_LEAVES, LEAF_RIDGE = 2048, 100.0
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
 GRAM, PASSES = NODE_SOLVERS = 'gram', 'passes'  # of pesvm and elm
 MOST_GRAM_NODES = 5000  # of a Gram, unless the user asks for it: every task sends L^2 numbers
@@ -47,8 +48,9 @@ class PESVMOptions(MetricOptions):
     SUMS_SLOPES: ClassVar[bool] = True
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
-    map: str = option('sigmoid', 'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear '
-                      'machine', '{method}', MAPS, metavar='NAME')
+    map: str = option('sigmoid', f'hidden nodes: {", ".join(MAPS)}; identity: the scaled features themselves, as in '
+                      'the linear machine; leaves: leaves of boosted trees; leaves+NAME: leaves and nodes of a kind',
+                      '{method}', (*MAPS, *MAPS_OF_LEAVES), metavar='NAME')
     kernel: str = kernel_option('{method}')
     landmarks: str = landmarks_option('{method}')
     n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
@@ -56,6 +58,10 @@ class PESVMOptions(MetricOptions):
                                  'sigma = sqrt(v)/S, v the sum of the variances of the scaled features', '{method}',
                                  metavar='S', advanced=True)
     weights: str = weights_option('{method}')
+    leaves: int = option(N_LEAVES, '--map leaves: how many leaves at most, 32 of each tree; the trees grow on a sample '
+                         'of the rows', '{method}', metavar='N', advanced=True)
+    leaf_ridge: float = option(LEAF_RIDGE, '--map leaves: how much more the size of the weight of a leaf counts than '
+                               'that of another node', '{method}', metavar='R', advanced=True)
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
     probabilities: bool = probabilities_option()
@@ -84,31 +90,46 @@ class PESVMOptions(MetricOptions):
         demand_targets(self.task, '--no-center', self.no_center)
         demand(not self.holds_out or self.nu < float('inf'),
                f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums')
-        demand(self.map != 'identity' or self.n_hidden == N_HIDDEN,
-               '--hidden: cannot be used with --map identity, whose nodes are the features')
-        demand(self.map == 'nystrom' or self.kernel == 'gaussian',
+        demand(self.n_hidden == N_HIDDEN or self.other_map not in ('identity', ''),
+               f'--hidden: cannot be used with --map {self.map}, '
+               + ('whose nodes are leaves' if self.map == LEAVES else 'whose nodes are the features'))
+        demand(self.other_map == 'nystrom' or self.kernel == 'gaussian',
                f'--kernel {self.kernel}: expected --map nystrom, found {self.map}')
-        demand(self.map == 'nystrom' or self.landmarks == ROWS,
+        demand(self.other_map == 'nystrom' or self.landmarks == ROWS,
                f'--landmarks {self.landmarks}: expected --map nystrom, found {self.map}')
+        demand(self.has_leaves or (self.leaves, self.leaf_ridge) == (N_LEAVES, LEAF_RIDGE),
+               f'--leaves, --leaf-ridge: expected --map leaves, or leaves and other nodes, found {self.map}')
+        demand(self.map != LEAVES or self.metric == 'none',
+               '--metric: cannot be used with --map leaves, trees compare the features as they are')
         demand(self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
                '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly')
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
-        demand_slope(self.metric, self.map)
+        demand_slope(self.metric, self.other_map)
         if self.learns_from_all_rows:
-            demand(NODES[self.map].family == 'projection', '--metric-rows all: expected nodes of a weighted sum of the '
-                   f'features, found --map {self.map}')
+            demand(not self.has_leaves and NODES[self.map].family == 'projection', '--metric-rows all: expected nodes '
+                   f'of a weighted sum of the features, found --map {self.map}')
             demand(self.solver != PASSES and self.nu < float('inf'), '--metric-rows all: expected --solver gram and a '
                    'finite --C, the metric is learned by sums')
 
     @property
+    def has_leaves(self) -> bool:
+        """Tell whether leaves of trees are nodes."""
+        return has_leaves(self.map)
+
+    @property
+    def other_map(self) -> str:
+        """Return the map of the nodes beside leaves, '' where there are none."""
+        return part_map(self.map)
+
+    @property
     def node_kind(self) -> str:
-        """Return what the nodes compute, a key of NODES."""
+        """Return what the nodes beside leaves compute, a key of NODES."""
         return name_nodes(self.map, self.kernel)
 
     @property
     def n_landmarks(self) -> int:
         """Return how many rows the statistics are to choose as landmarks."""
-        return self.n_hidden if self.map == 'nystrom' and self.landmarks == ROWS else 0
+        return self.n_hidden if self.other_map == 'nystrom' and self.landmarks == ROWS else 0
 
     @property
     def bias(self) -> bool:
@@ -121,6 +142,10 @@ class ELMOptions(PESVMOptions):
     """Keep the parameters of the unified ELM; see `mr-elm train elm --help`."""
 
     method: str = 'elm'
+    map: str = option('sigmoid', 'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear '
+                      'machine', '{method}', MAPS, metavar='NAME')
+    leaves: int = N_LEAVES
+    leaf_ridge: float = LEAF_RIDGE
     nu: float = option(1.0, 'weight of the errors against the size of the output weights; inf: the initial ELM, '
                        'pinv(H) T, which takes all rows into memory', '{method}', flag='--C', infinite=True)
 

@@ -124,6 +124,8 @@ def check_living(header: ModelHeader) -> None:
     given = header.parameters
     for name in ('sigma', 'weight_scale', 'C' if header.method == 'elm' else 'nu'):
         demand(is_positive(given[name]), f'{name}: a number above 0', given[name])
+    demand('leaf_ridge' not in given or is_positive(given['leaf_ridge']), 'leaf_ridge: a number above 0',
+           given.get('leaf_ridge'))
     demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))
     demand(isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),
            'grid: three numbers above 0', given['grid'])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mr_elm.errors import ModelFormatError, one_line
+from mr_elm.features.nodes import has_leaves
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
 REQUIRABLE = (*PARTS, 'metric', 'leaves')
@@ -13,7 +14,6 @@ KEYS = ('method', 'task', 'classes', 'positive', 'n_features', 'n_rows_used', 'n
         'history')
 OWN = ('requires', *PARTS)
 KEPT_EVENTS = 100  # in a history, beside the first
-LEAVES = 'leaves+'  # what the map of a machine begins with whose first nodes are leaves of trees
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class ModelHeader:
     @property
     def has_leaves(self) -> bool:
         """Tell whether leaves of trees are nodes, in one machine at least."""
-        return any(given.get('map', '').startswith(LEAVES) for given in (self.parameters, *(self.members or ())))
+        return any(has_leaves(given.get('map', '')) for given in (self.parameters, *(self.members or ())))
 
     def change_parameters(self, **values: object) -> 'ModelHeader':
         """Return a header with other values of some parameters."""

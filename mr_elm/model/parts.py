@@ -9,7 +9,7 @@ from mr_elm.errors import ModelFormatError, write_value
 from mr_elm.features.forest import MOST_LEAVES, Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
-from mr_elm.features.nodes import LANDMARK_NODES, MAPS, name_nodes
+from mr_elm.features.nodes import BEFORE, LANDMARK_NODES, LEAVES, MAPS, has_leaves, name_nodes, part_map
 from mr_elm.model.checks import (
     PARTS,
     check_arrays,
@@ -19,7 +19,6 @@ from mr_elm.model.checks import (
     demand,
     name_landmark_kernel,
 )
-from mr_elm.model.header import LEAVES
 from mr_elm.typing import Floats, Rows
 
 VECTORS, LANDMARKS = 'support_vectors', 'landmarks'
@@ -56,11 +55,12 @@ def take_arrays(arrays: Mapping[str, np.ndarray], k: int) -> dict[str, np.ndarra
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
     map, kernel, metric = parameters['map'], name_landmark_kernel(parameters), arrays.get('feature_metric')
-    forest = find_forest(arrays) if map.startswith(LEAVES) else None
-    map = map.removeprefix(LEAVES)
-    if map not in MAPS:
+    forest, others = find_forest(arrays) if has_leaves(map) else None, part_map(map)
+    if others not in MAPS and map != LEAVES:
         raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {write_value(map)}')
-    if map == 'nystrom':
+    if others == '':
+        weights, biases = np.zeros((0, n_features)), np.zeros(0)
+    elif others == 'nystrom':
         weights = vectors_of(arrays, n_features if metric is None else len(metric), LANDMARKS)
         biases = landmark_widths(kernel, weights.shape[0], float(parameters['sigma']))
     else:
@@ -98,14 +98,20 @@ def describe_map(layer: HiddenLayer) -> dict[str, str]:
     """Return the parameters map and kernel of a model; see `name_landmark_kernel`."""
     kernel = next((name for name, kind in LANDMARK_NODES.items() if kind == layer.kind), None)
     named = {} if kernel in (None, 'gaussian') else {'kernel': kernel}
-    leaves = '' if layer.forest is None else LEAVES
-    return {'map': leaves + (layer.kind if kernel is None else 'nystrom'), **named}
+    map = layer.kind if kernel is None else 'nystrom'
+    if layer.forest is not None:
+        map = BEFORE + map if len(layer.biases) else LEAVES
+    return {'map': map, **named}
 
 
 def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     """Name the arrays of a HiddenLayer as the model file does."""
-    nodes = vector_arrays(layer.weights, LANDMARKS) if layer.kind in LANDMARK_NODES.values() else {
-        'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
+    if layer.kind in LANDMARK_NODES.values():
+        nodes = vector_arrays(layer.weights, LANDMARKS)
+    elif len(layer.biases):
+        nodes = {'hidden_weights': layer.weights, 'hidden_biases': layer.biases}
+    else:
+        nodes = {}
     return {**scaling_arrays(layer.offset, layer.scale, layer.metric), **tree_arrays(layer), **nodes}
 
 
@@ -125,9 +131,11 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
     """Raise KeyError, TypeError or ValueError when the parts of a HiddenLayer are missing or do not fit."""
     width = check_metric(arrays, n_features)
     check_scaling(arrays, n_features)
-    if parameters['map'].startswith(LEAVES):
+    if has_leaves(parameters['map']):
         check_trees(arrays, n_features)
-    if parameters['map'].removeprefix(LEAVES) != 'nystrom':
+    if parameters['map'] == LEAVES:
+        return
+    if part_map(parameters['map']) != 'nystrom':
         n_hidden = max(len(arrays['hidden_weights']), 1)
         check_arrays(arrays, {'hidden_weights': (n_hidden, width), 'hidden_biases': (n_hidden,)})
     else:

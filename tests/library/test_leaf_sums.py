@@ -107,5 +107,14 @@ def test_output_weights_have_no_gradient_of_the_penalised_error(layer, rng):
 
 
 def test_a_header_names_the_penalty(layer):
-    penalty = find_penalty({'leaf_ridge': 3.0, 'landmark_ridge': 0.1}, layer)
-    assert penalty.leaves == 3.0 and penalty.landmarks.shape == (L, L) and find_penalty({'nu': 1}, layer) is None
+    penalty = find_penalty({'leaf_ridge': 30.0, 'nu': 10.0}, layer)
+    assert penalty.leaves == 3.0 and find_penalty({'nu': 1}, layer) is None
+    assert np.allclose(penalty.nodes, find_penalty({'leaf_ridge': 3.0, 'nu': 1.0}, layer).nodes / 10)
+
+
+@pytest.mark.parametrize('kind', ['nystrom', 'sigmoid'])
+def test_a_penalty_multiplies_as_its_matrix_does(layer, rng, kind):
+    penalty = make_penalty(replace(layer, kind=kind), 7.0, 0.5)
+    P, B = np.zeros((layer.n_hidden + 1,) * 2), rng.normal(size=(layer.n_hidden + 1, 2))
+    penalty.add_to(P)
+    assert np.allclose(penalty.multiply(B), P @ B) and (P == P.T).all()

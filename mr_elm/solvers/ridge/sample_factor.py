@@ -18,6 +18,7 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm.errors import NumericalWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.solvers.ridge.penalty import Penalty
 from mr_elm.solvers.shared.tile_cholesky import WIDTH, add_gram, factor_upper
 from mr_elm.sums.product import expand_slices
 from mr_elm.typing import Floats, Rows
@@ -96,10 +97,11 @@ class SampleGram:
 
     @classmethod
     def sum_up(cls, layer: HiddenLayer, sample: Sample, bias: bool = True, dtype: type = np.float64,
-               n_threads: int = 1) -> 'SampleGram':
+               n_threads: int = 1, penalty: Penalty | None = None) -> 'SampleGram':
         """Return the SampleGram. The number of threads changes no bit.
 
-        bias : whether the last column of E belongs to the system.
+        bias : whether the last column of E belongs to the system. penalty : of leaves and other nodes, which is added
+        to the matrix once, instead of I/nu.
         """
         m, c, total = layer.n_hidden + bias, 1 / sample.share, sample.weights.sum()
         M: Floats = np.zeros((m, m), dtype, order='F')
@@ -111,6 +113,9 @@ class SampleGram:
             centred = E[:, :m] - mean
             centred *= np.sqrt(sample.weights[rows])[:, None]
             add_gram(M, centred.astype(dtype, copy=False), c, n_threads)
+        if penalty is not None:
+            penalty.add_to(M)
+            M[-1, -1] += 1.0  # the bias, centred, is 0 in all rows: its 1 is little beside v v'
         for here, right in cut_blocks(m):
             M[right, here] = M[here, right].T
         return cls(M, [M[here, here].copy() for here, _ in cut_blocks(m)], np.sqrt(c * total) * mean[:, None], ET,
