@@ -41,7 +41,8 @@ EXAMPLES = {
     'inspect': ('MODEL [options]', {
         'inspect m.npz': 'parameters, classes, rows used and rejected, history'}),
     'export': ('MODEL -o FILE [options]', {
-        'export m.npz -o m.onnx': 'for onnxruntime and others: the answers of mr-elm predict'}),
+        'export m.npz -o m.onnx': 'for onnxruntime and others: the answers of mr-elm predict',
+        'export m.npz -o m.sql --dialect postgres --table rows --keep id': 'the same as a query of a database'}),
     'pack': ('INPUT... -o DIR [options]', {
         'pack rows.csv -o rows.packed --dtype float32': 'rows that will be read often',
         'pack rows.csv -o hdfs:///rows -r hadoop': 'straight onto a cluster'}),

@@ -4,15 +4,15 @@ from typing import Any
 import numpy as np
 from onnx import checker, helper
 
-from mr_elm.export.graph import ML_OPSET, OPSET, OWN, Graph
-from mr_elm.export.machines import suits_single, write_scores
+from mr_elm.export.columns import columns_of, demand_known
+from mr_elm.export.graph import OWN, Graph, suits_single
 from mr_elm.model.base import PRESENT, Model
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, Column
 from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.typing import Floats
 
-KNOWN = {'metric', 'encoding', 'calibration', 'threshold', 'targets', 'members', 'leaves'}
+OPSET, ML_OPSET = 20, 3  # 20 is the first that joins texts
 OUTPUTS = 'label', 'scores', 'probabilities'
 IR_VERSION = 9  # of files that onnxruntime 1.17 reads
 LARGEST = 2**31 - 2**20  # bytes: a file of ONNX holds 2 GB
@@ -29,10 +29,7 @@ def make_onnx(model: Model, single: bool = False) -> Any:
         that does no harm, see `suits_single`.
     Raises ValueError where a graph cannot hold the model.
     """
-    unknown = sorted(set(model.header.to_json()['requires']) - KNOWN)
-    if unknown:
-        raise ValueError(f'export: expected a model of {", ".join(sorted(KNOWN))} at most, it requires '
-                         f'{", ".join(unknown)}, which a graph of ONNX cannot hold')
+    demand_known(model)
     outside = np.float32 if single else np.float64
     graph = Graph(np.float32 if single and suits_single(model) else np.float64)
     number = helper.np_dtype_to_tensor_dtype(np.dtype(outside))
@@ -79,15 +76,7 @@ def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], st
                                             ['N', 1])
               for each in columns]
     features = [part for column in columns for part in write_column(graph, column)]
-    return inputs, features[0] if len(features) == 1 else graph.add('Concat', *features, axis=1)
-
-
-def columns_of(model: Model) -> list[Column] | None:
-    """Return the columns of the rows; None where they are numbers without names."""
-    if model.encoding is not None:
-        return list(model.encoding.columns)
-    names = model.header.parameters.get('input', {}).get('names')
-    return None if names is None else [Column(name, mean=np.nan) for name in names]
+    return inputs, features[0] if len(features) == 1 else graph.put('Concat', *features, axis=1)
 
 
 def write_column(graph: Graph, column: Column) -> list[str]:
@@ -95,24 +84,24 @@ def write_column(graph: Graph, column: Column) -> list[str]:
     if column.kind == CATEGORY:
         n = len(column.categories)
         codes = {**column.lookup, **dict.fromkeys(MISSING_TEXTS, column.lookup.get(MISSING, n))}
-        found = graph.add('LabelEncoder', graph.add('Reshape', column.name, np.array([-1])), domain='ai.onnx.ml',
+        found = graph.put('LabelEncoder', graph.put('Reshape', column.name, np.array([-1])), domain='ai.onnx.ml',
                           keys_strings=list(codes), values_int64s=list(codes.values()), default_int64=n)
         return [graph.take(np.eye(n + 1), found)]
-    values = graph.cast(graph.add('Reshape', column.name, np.array([-1, 1])), graph.real)
+    values = graph.cast(graph.put('Reshape', column.name, np.array([-1, 1])), graph.real)
     if np.isnan(column.mean):  # a missing number has no stand-in
         return [values]
-    missing = graph.add('IsNaN', values)
-    filled = graph.add('Where', missing, column.mean, values)
+    missing = graph.put('IsNaN', values)
+    filled = graph.put('Where', missing, column.mean, values)
     return [filled, graph.cast(missing, graph.real)] if column.missing else [filled]
 
 
 def write_answers(graph: Graph, model: Model, X: str) -> list[str]:
     """Write label, scores, and of a calibrated model probabilities."""
-    scores = write_scores(graph, model, X)
+    scores = graph.write_scores(model, X)
     if model.multilabel:
         return [write_labels(graph, model, scores), scores]
     if model.numeric:
-        return [scores if model.header.target_names else graph.add('Reshape', scores, np.array([-1])), scores]
+        return [scores if model.header.target_names else graph.put('Reshape', scores, np.array([-1])), scores]
     probabilities = None
     if model.labelling.calibration is not None:
         probabilities = write_probabilities(graph, model, scores, model.labelling.calibration)
@@ -124,13 +113,13 @@ def write_answers(graph: Graph, model: Model, X: str) -> list[str]:
 def write_labels(graph: Graph, model: Model, scores: str) -> str:
     """Write the names of the labels of a row, joined."""
     separator, names = model.header.separator or '', np.array(model.classes, object)
-    present = graph.add('Greater', scores, PRESENT)
-    before = graph.add('CumSum', graph.cast(present, np.int64), np.array(1), exclusive=1)
-    later = graph.add('Where', graph.add('Greater', before, np.array(0)), separator + names, names)
-    pieces = graph.add('Where', present, later, np.array('', object))
+    present = graph.put('Greater', scores, PRESENT)
+    before = graph.put('CumSum', graph.cast(present, np.int64), np.array(1), exclusive=1)
+    later = graph.put('Where', graph.put('Greater', before, np.array(0)), separator + names, names)
+    pieces = graph.put('Where', present, later, np.array('', object))
     label = graph.take(pieces, np.array(0), axis=1)
     for k in range(1, len(names)):
-        label = graph.add('StringConcat', label, graph.take(pieces, np.array(k), axis=1))
+        label = graph.put('StringConcat', label, graph.take(pieces, np.array(k), axis=1))
     return label
 
 
@@ -139,23 +128,23 @@ def write_numbers(graph: Graph, model: Model, scores: str, probabilities: str | 
     labelling = model.labelling
     if probabilities is not None and labelling.threshold is not None:
         p = graph.take(probabilities, np.array(labelling.positive), axis=1)
-        above = graph.add('Greater', p, labelling.threshold)
-        return graph.add('Where', above, np.array(labelling.positive), np.array(1 - labelling.positive))
+        above = graph.put('Greater', p, labelling.threshold)
+        return graph.put('Where', above, np.array(labelling.positive), np.array(1 - labelling.positive))
     if probabilities is not None:
         return first_largest(graph, probabilities)
     if model.n_scores == 1:
-        values = graph.add('Reshape', scores, np.array([-1]))
-        return graph.cast(graph.add('Greater', values, 0.0), np.int64)
+        values = graph.put('Reshape', scores, np.array([-1]))
+        return graph.cast(graph.put('Greater', values, 0.0), np.int64)
     if labelling.scheme != ONE_VS_ONE:
         return first_largest(graph, scores)
     votes, sums = write_votes(graph, scores, len(model.classes))
-    most = graph.add('Equal', votes, graph.add('ReduceMax', votes, np.array([1])))
-    return first_largest(graph, graph.add('Where', most, sums, -np.inf))
+    most = graph.put('Equal', votes, graph.put('ReduceMax', votes, np.array([1])))
+    return first_largest(graph, graph.put('Where', most, sums, -np.inf))
 
 
 def first_largest(graph: Graph, values: str) -> str:
     """Write the number of the largest value of each row, the first of equal ones."""
-    return graph.add('ArgMax', values, axis=1, keepdims=0)
+    return graph.put('ArgMax', values, axis=1, keepdims=0)
 
 
 def write_votes(graph: Graph, scores: str, n_classes: int) -> tuple[str, str]:
@@ -163,20 +152,20 @@ def write_votes(graph: Graph, scores: str, n_classes: int) -> tuple[str, str]:
     gain: Floats = np.zeros((len(class_pairs(n_classes)), n_classes))
     for p, (i, j) in enumerate(class_pairs(n_classes)):
         gain[p, i], gain[p, j] = -1.0, 1.0
-    won = graph.cast(graph.add('Greater', scores, 0.0), graph.real)
-    votes = graph.add('Add', graph.add('MatMul', won, gain), (gain < 0).sum(axis=0).astype(float))
-    return votes, graph.add('MatMul', scores, gain)
+    won = graph.cast(graph.put('Greater', scores, 0.0), graph.real)
+    votes = graph.put('Add', graph.put('MatMul', won, gain), (gain < 0).sum(axis=0).astype(float))
+    return votes, graph.put('MatMul', scores, gain)
 
 
 def write_probabilities(graph: Graph, model: Model, scores: str, calibration: Floats) -> str:
     """Write the probability of each class, (N, K): softmax of e^t f + b; see `scores.calibration`."""
     n, size, biases = len(model.classes), np.exp(calibration[0]), np.append(0.0, calibration[1:])
     if n == 2:
-        logits = graph.add('Mul', scores, np.array([0.0, size]))
+        logits = graph.put('Mul', scores, np.array([0.0, size]))
     elif model.labelling.scheme == ONE_VS_ONE:
         votes, sums = write_votes(graph, scores, n)
-        squeezed = graph.add('Div', sums, graph.add('Mul', graph.add('Add', graph.add('Abs', sums), 1.0), 3.0))
-        logits = graph.add('Mul', graph.add('Add', votes, squeezed), size)
+        squeezed = graph.put('Div', sums, graph.put('Mul', graph.put('Add', graph.put('Abs', sums), 1.0), 3.0))
+        logits = graph.put('Mul', graph.put('Add', votes, squeezed), size)
     else:
-        logits = graph.add('Mul', scores, size)
-    return graph.add('Softmax', graph.add('Add', logits, biases), axis=1)
+        logits = graph.put('Mul', scores, size)
+    return graph.put('Softmax', graph.put('Add', logits, biases), axis=1)

@@ -41,6 +41,15 @@ class Forest:
         return int((self.features < 0).sum())
 
     @cached_property
+    def depth(self) -> int:
+        """Return the largest number of comparisons on the way to a leaf."""
+        depths = np.zeros(len(self.features), int)
+        for node in np.flatnonzero(self.features >= 0):  # children stand behind their parents
+            first = self.children[node]
+            depths[first:first + 2] = depths[node] + 1
+        return int(depths.max())
+
+    @cached_property
     def used(self) -> np.ndarray:
         """Return the features that some node compares, in increasing order."""
         return np.unique(self.features[self.features >= 0])

@@ -33,6 +33,23 @@ def test_a_graph_predicts_the_rows_of_a_table(elm, named, tmp_path):
                                rtol=0, atol=1e-9)
 
 
+def test_a_query_predicts_the_rows_of_a_table(elm, named, tmp_path):
+    duckdb = pytest.importorskip('duckdb')
+    words = '-o', tmp_path / 'm.sql', '--table', 'my rows', '--keep', 'weight'
+    assert elm('export', named, *words)[:2] == (0, '')
+    elm('predict', named, tmp_path / 'rows.csv', '-o', tmp_path / 'out.csv', '--scores', '--probabilities', '-q')
+    wanted = [line.split(',') for line in (tmp_path / 'out.csv').read_text().splitlines()]
+    with duckdb.connect() as database:
+        database.sql(f"create table \"my rows\" as from read_csv('{tmp_path / 'rows.csv'}')")
+        found = database.sql((tmp_path / 'm.sql').read_text())
+        assert found.columns == [*wanted[0], 'weight']
+        rows = found.fetchall()
+    assert [row[0] for row in rows] == [line[0] for line in wanted[1:]]
+    np.testing.assert_allclose([row[1:4] for row in rows], [list(map(float, line[1:])) for line in wanted[1:]],
+                               rtol=0, atol=1e-9)
+    assert [row[4] for row in rows] == [float(line.split(',')[3]) for line in CSV.splitlines()[1:]]
+
+
 def test_a_file_that_exists_is_replaced_only_when_asked(elm, named, tmp_path):
     pytest.importorskip('onnx')
     out = tmp_path / 'm.onnx'
@@ -48,7 +65,8 @@ def test_another_ending_is_a_wrong_usage(elm, named):
     assert done.status == 2 and 'expected a name that ends in .onnx' in done.err and 'm.pmml' in done.err
 
 
-def test_a_missing_extra_is_named(elm, named, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, 'onnx', None)
-    assert elm('export', named, '-o', tmp_path / 'm.onnx').err == (
-        "mr-elm: export: expected onnx, it is not installed: pip install 'mr_elm[onnx]'\n")
+@pytest.mark.parametrize('ending, package', [('onnx', 'onnx'), ('sql', 'sqlglot')])
+def test_a_missing_extra_is_named(elm, named, tmp_path, monkeypatch, ending, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert elm('export', named, '-o', tmp_path / f'm.{ending}').err == (
+        f"mr-elm: export: expected {package}, it is not installed: pip install 'mr_elm[{ending}]'\n")

@@ -1,0 +1,23 @@
+"""Say what the columns of a model's rows are, for those who write the model for other programs."""
+import numpy as np
+
+from mr_elm.model.base import Model
+from mr_elm.rows.encoding import Column
+
+KNOWN = ('metric', 'encoding', 'calibration', 'threshold', 'targets', 'members', 'leaves')
+
+
+def demand_known(model: Model) -> None:
+    """Raise ValueError where a model requires what other programs cannot be told yet."""
+    unknown = [name for name in model.header.to_json()['requires'] if name not in KNOWN]
+    if unknown:
+        raise ValueError(f'export: expected a model of {", ".join(KNOWN)} at most, it requires {", ".join(unknown)}, '
+                         'which other programs cannot be told')
+
+
+def columns_of(model: Model) -> list[Column] | None:
+    """Return the columns of the rows; None where they are numbers without names. A missing number may have no mean."""
+    if model.encoding is not None:
+        return list(model.encoding.columns)
+    names = model.header.parameters.get('input', {}).get('names')
+    return None if names is None else [Column(name, mean=np.nan) for name in names]

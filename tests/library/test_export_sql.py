@@ -1,0 +1,155 @@
+"""A query of SQL answers in DuckDB as the model does: the same labels, scores to 1e-9 of the largest."""
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from reference.machines import (
+    KERNELS,
+    D,
+    calibrated,
+    draw_forest,
+    frame_of,
+    kernel_model,
+    labels_of,
+    node_model,
+)
+
+from mr_elm.estimators import AutoRegressor, ELMRegressor, ESVMClassifier, KernelELMClassifier
+from mr_elm.features.nodes import NODES
+from mr_elm.model.models import KernelModel, join_members
+
+duckdb = pytest.importorskip('duckdb')
+sql = pytest.importorskip('mr_elm.export.sql')
+
+
+@pytest.fixture(scope='module')
+def database():
+    with duckdb.connect() as connection:
+        yield connection
+
+
+@pytest.fixture
+def X(rng):
+    """Draw rows on a grid, so that some equal thresholds."""
+    return np.round(2 * rng.standard_normal((40, D)), 1)
+
+
+def ask(database, model, rows, **options):
+    """Return the answers to the rows of a frame, or of an array."""
+    names = {'columns': [f'x{j + 1}' for j in range(rows.shape[1])]} if isinstance(rows, np.ndarray) else {}
+    database.register('rows', pd.DataFrame(rows, **names))
+    return database.sql(sql.make_sql(model, **options)).df()
+
+
+def check(database, model, X):
+    """Demand that query and model agree on rows X."""
+    found, scores = ask(database, model, X), model.decision_function(X)
+    if not model.numeric:
+        assert found.pop('label').tolist() == labels_of(model, X)
+    wanted = scores if 'calibration' not in model.arrays else np.hstack([scores, model.labelling.probabilities(scores)])
+    assert np.abs(found.to_numpy() - wanted).max() <= 1e-9 * max(1, np.abs(scores).max())
+    return found
+
+
+@pytest.mark.parametrize('kind, metric', [*product(sorted(NODES), ['diagonal']), ('rff', 'full'), ('laplacian', 'none')
+                                          ])
+def test_nodes_of_every_kind(database, kind, metric, rng, X):
+    check(database, node_model(rng, kind, 3, 'abc', metric), X)
+    check(database, node_model(rng, kind, 1, 'ab', metric, draw_forest(rng, grid=np.unique(X))), X)
+
+
+@pytest.mark.parametrize('kernel, normalised', list(product(KERNELS, [False, True])))
+def test_support_vectors_of_every_kernel(database, kernel, normalised, rng, X):
+    for scheme, wrap in (('one-vs-one', np.asarray), ('one-vs-all', sp.csr_matrix)):
+        model = kernel_model(rng, kernel, scheme, normalised=normalised, wrap=wrap)
+        X[0] = model.arrays['feature_offset']
+        check(database, model, X)
+
+
+def test_ties(database, rng, X):
+    for scheme in ('one-vs-one', 'one-vs-all'):
+        model = kernel_model(rng, 'gaussian', scheme)
+        zeros = {**model.arrays, 'dual_coef': np.zeros((40, model.n_scores)), 'intercept': np.zeros(model.n_scores)}
+        assert set(ask(database, KernelModel(model.header, zeros), X)['label']) == {'a'}
+
+
+def test_probabilities_thresholds_and_several_machines(database, rng, X):
+    for scheme in ('one-vs-one', 'one-vs-all'):
+        check(database, calibrated(kernel_model(rng, 'laplacian', scheme), [0.4, 2.0, -0.3, 0.5]), X)
+    for threshold in (None, 0.3):
+        check(database, calibrated(node_model(rng, 'tanh'), [-0.5, 0.7], positive='a', threshold=threshold), X)
+    check(database, join_members([node_model(rng, kind, 3, 'abc') for kind in ('nystrom', 'rff', 'sigmoid')]), X)
+
+
+def test_targets_and_labels(database, rng, X):
+    found = check(database, node_model(rng, 'sine', 2, '', targets={'names': ['u', "v'"]}), X)
+    assert list(found) == ['label_u', "label_v'"]
+    assert list(check(database, node_model(rng, 'relu', 1, ''), X)) == ['label']
+    check(database, node_model(rng, 'sigmoid', 4, ['a', "b'b", 'c"', 'd'], targets={'separator': ' + '}), X)
+
+
+def test_columns_enter_by_name_with_gaps_unknown_categories_and_names_that_need_quotes(database, rng):
+    frame = frame_of(rng, 200).rename(columns={'city': 'the "city"', 'age': "age's"})
+    y = np.where((frame["age's"].fillna(45) > 45) != (frame['the "city"'] == 'Rome'), "it's", 'no')
+    estimator = ESVMClassifier(encode='auto', n_hidden=40, probabilities=True).fit(frame, y)
+    rows = frame_of(rng, 100).rename(columns={'city': 'the "city"', 'age': "age's"})
+    rows.loc[:9, 'the "city"'], rows.loc[5:14, 'zone'], rows.loc[0, 'half'] = 'Lima', 'NA', np.nan
+    rows['id'] = np.arange(100)
+    found = ask(database, estimator.to_model(), rows, keep=['id', 'zone'])
+    assert found['label'].tolist() == estimator.predict(rows[frame.columns]).tolist()
+    probabilities = estimator.predict_proba(rows[frame.columns])
+    np.testing.assert_allclose(found[["probability_it's", 'probability_no']], probabilities, rtol=0, atol=1e-9)
+    assert found['id'].tolist() == list(range(100)) and found['zone'].tolist() == rows['zone'].tolist()
+
+
+@pytest.mark.parametrize('value', [None, float('nan'), float('inf')])
+@pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all', 'labels', 'two', 'calibrated', 'leaves'])
+def test_a_row_that_predict_would_refuse_has_no_answer(database, value, scheme, rng, X):
+    models = {'labels': lambda: node_model(rng, 'hardlimit', 2, 'ab', targets={'separator': ';'}),
+              'calibrated': lambda: calibrated(node_model(rng, 'rbf'), [0.1, 1]),
+              'two': lambda: node_model(rng, 'relu'),
+              'leaves': lambda: node_model(rng, 'identity', forest=draw_forest(rng, grid=X[0]))}
+    model = models.get(scheme, lambda: kernel_model(rng, 'linear', scheme))()
+    frame = pd.DataFrame(X, columns=[f'x{j + 1}' for j in range(D)]).astype(object)
+    frame.loc[3, 'x2'] = value
+    found = ask(database, model, frame)
+    assert found.isna().all(axis=1).tolist() == [k == 3 for k in range(len(X))]
+
+
+def test_models_as_they_are_trained(database, rng):
+    X = rng.standard_normal((200, 4))
+    y = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
+    check(database, AutoRegressor(budget=100).fit(X, 1e5 + X[:, 0] * X[:, 1]).to_model(), X)
+    check(database, ESVMClassifier(map='leaves', leaves=40).fit(X, y).to_model(), X)
+    check(database, KernelELMClassifier(C=100, probabilities=True).fit(X, y).to_model(), X)
+
+
+@pytest.mark.parametrize('dialect', sql.ARRAYS)
+def test_dialects_have_their_own_types_and_quotes(dialect, rng):
+    frame = pd.DataFrame(rng.standard_normal((50, 2)), columns=['left', 'the right'])
+    text = sql.make_sql(ELMRegressor(n_hidden=3).fit(frame, frame['left']).to_model(), 'my.rows', dialect)
+    kind, quote = {'duckdb': ('DOUBLE', '"'), 'postgres': ('DOUBLE PRECISION', '"'), 'spark': ('DOUBLE', '`'),
+                   'bigquery': ('FLOAT64', '`')}[dialect]
+    assert f'CAST({quote}the right{quote} AS {kind})' in text and f'{quote}rows{quote}' in text
+
+
+@pytest.mark.parametrize('shape, found', [((201, 5), '200 features .*found 201:'),
+                                          ((3, 2001), '2,000 nodes or support vectors .*found 2,001:')])
+def test_a_model_that_is_too_large_is_refused(shape, found, rng):
+    X = rng.standard_normal((20, shape[0]))
+    model = ELMRegressor(n_hidden=shape[1]).fit(X, X[:, 0]).to_model()
+    with pytest.raises(ValueError, match=f'expected at most {found}'):
+        sql.make_sql(model)
+
+
+def test_too_many_trees_are_refused(rng, X):
+    with pytest.raises(ValueError, match='expected at most 100 trees .*found 101: .*ONNX'):
+        sql.make_sql(node_model(rng, 'tanh', forest=draw_forest(rng, 101, 1, X[0])))
+
+
+def test_the_name_of_a_table_is_quoted_and_needed(rng):
+    assert 'FROM "rows; drop table rows"' in sql.make_sql(node_model(rng, 'tanh'), 'rows; drop table rows')
+    with pytest.raises(ValueError, match='--table: expected the name of a table, found'):
+        sql.make_sql(node_model(rng, 'tanh'), '')
