@@ -39,7 +39,8 @@ EXAMPLES = {
         'evaluate m.npz test.csv --json -q': 'one JSON object',
         'evaluate m.npz rows.csv --leave-one-out': 'the rows of the training, each held out'}),
     'inspect': ('MODEL [options]', {
-        'inspect m.npz': 'parameters, classes, rows used and rejected, history'}),
+        'inspect m.npz': 'parameters, classes, rows used and rejected, history',
+        'inspect m.npz --rows': 'what in the model stems from single rows'}),
     'export': ('MODEL -o FILE [options]', {
         'export m.npz -o m.onnx': 'for onnxruntime and others: the answers of mr-elm predict',
         'export m.npz -o m.sql --dialect postgres --table rows --keep id': 'the same as a query of a database'}),

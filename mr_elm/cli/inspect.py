@@ -3,10 +3,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mr_elm.cli.given_model import fetched_model
+from mr_elm.cli.given_model import fetch_sums, fetched_model
 from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.errors import ModelFormatError
 from mr_elm.model.base import Model
+from mr_elm.model.sums import find_sums
 from mr_elm.rows.storage import write_file
 from mr_elm.rows.text import quote
 
@@ -22,9 +23,14 @@ def inspect(argv: Sequence[str]) -> None:
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.add_argument('--figure', metavar='OUT.png', help='where to draw the importance of the features, of a model '
                         'with a learned metric')
+    parser.add_argument('--rows', action='store_true', help='show instead what in the model, and in its sums, stems '
+                        'from single rows of the training')
     add_debug_option(parser)
     args, _ = parser.parse(argv)
-    with fetched_model(args.model) as (_, model):
+    with fetched_model(args.model) as (path, model):
+        if args.rows:
+            print_rows(fetch_sums(model, path, args.model) if find_sums(args.model) else model, args.json)
+            return
         shown = {**model.header.to_json(), 'arrays': {name: list(a.shape) for name, a in model.arrays.items()}}
     importance = list_importance(model)
     for parameters in (shown['parameters'], *shown.get('members', ())):
@@ -43,6 +49,19 @@ def inspect(argv: Sequence[str]) -> None:
         print(f'{name}: {json.dumps(value)}' if isinstance(value, (dict, list)) else f'{name}: {value}')
     if importance:
         print('importance:', *lay_out_importance(importance['importance_by_column']), sep='\n')
+
+
+def print_rows(model: Model, as_json: bool) -> None:
+    """Print what in a model stems from single rows."""
+    from mr_elm.machines.forgetting import list_row_parts
+    parts = list_row_parts(model)
+    if as_json:
+        print(json.dumps({part: {'count': n, 'what': what} for part, (n, what) in parts.items()}))
+        return
+    for part, (n, what) in parts.items():
+        print(f'{part}: {n:,} {what}')
+    if not parts:
+        print('nothing')
 
 
 def list_importance(model: Model) -> dict[str, Any]:

@@ -1,8 +1,14 @@
-"""Find what a model would still hold of rows that leave: landmarks, and the bounds of min-max scaling."""
+"""Find what a model holds of single rows, also after they have left: landmarks, bounds of min-max scaling and others."""
+from typing import Any
+
+import numpy as np
+
 from mr_elm.errors import AccountingError
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.option_fields import ROWS
-from mr_elm.model.models import HiddenNodeModel, NodeModel
+from mr_elm.model.base import Model
+from mr_elm.model.models import HiddenNodeModel, KernelModel, NodeModel
+from mr_elm.rows.encoding import CATEGORY
 from mr_elm.sums.statistics import ColumnStatistics
 
 NEAR = 1e-9  # of a bound, where scaled features go from -1 to 1
@@ -36,3 +42,34 @@ def warn_of_bounds(model: NodeModel, leaving: ColumnStatistics) -> str:
         return ''
     return (f'rows that leave have the smallest or the largest value of {n_bounds:,} features, which the model keeps '
             'for min-max scaling: these values stay readable; train again without these rows, or with --scale standard')
+
+
+def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:
+    """List what in a model, and in its sums where these were read, stems from single rows: part -> (how many, what).
+
+    It is empty for random nodes on numbers that are scaled by mean and deviation.
+    """
+    parts: dict[str, list[Any]] = {}
+
+    def add(part: str, n: int, what: str) -> None:
+        if n:
+            parts.setdefault(part, [0, what])[0] += n
+
+    for member in model.members:
+        if isinstance(member, KernelModel):
+            add('support_vectors', len(member.arrays['dual_coef']), 'rows of the training, scaled')
+        elif isinstance(member, HiddenNodeModel):
+            add('landmarks', member.layer.nodes.n_hidden if keeps_rows(member) else 0, 'rows of the training, scaled')
+            inner = member.arrays.get('tree_features', np.zeros(0)) >= 0
+            add('tree_thresholds', int(inner.sum()), 'numbers between the values of a feature in two rows of a sample')
+            counts = member.sums['counts'] if member.sums and not model.numeric else np.zeros(0)
+            add('sums', int((counts == 1).sum()), 'classes of one row, whose sums are the node outputs of this row')
+    if model.header.parameters['scale'] == 'minmax':
+        indicators = 0 if model.encoding is None else int(model.encoding.indicators.sum())
+        add('scaling', 2 * (model.n_features - indicators), 'smallest and largest values of features, each of a row')
+    for column in () if model.encoding is None else model.encoding.columns:
+        if column.kind == CATEGORY:
+            add('encoding', len(column.categories), 'names of categories, of which a rare one may be of a single row')
+    add('threshold', int(model.header.threshold is not None), 'a number between the probabilities of two rows')
+    add('interval_residuals', model.arrays.get('interval_residuals', np.zeros(0)).size, 'errors, each of a row')
+    return {part: (n, what) for part, (n, what) in parts.items()}

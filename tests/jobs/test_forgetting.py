@@ -330,3 +330,34 @@ def test_a_model_says_what_its_landmarks_are(elm, rng, write, tmp_path):
     path, model = write('rows.csv', ''.join(draw('dense', rng)[1])), tmp_path / 'm.npz'
     elm('train', 'pesvm', path, *NYSTROM, '--landmarks', 'synthetic', '--model', model, '-q')
     assert json.loads(elm('inspect', model, '--json').out)['parameters']['landmarks'] == 'synthetic'
+
+
+@pytest.mark.parametrize('words, parts', [
+    (('pesvm',), {}), (('elm', '--map', 'rbf'), {}), (('pesvm', *NYSTROM), {'landmarks': 30}),
+    (('pesvm', *NYSTROM, '--landmarks', 'synthetic'), {}), (('pesvm', '--scale', 'minmax'), {'scaling': 2 * D}),
+    (('mr-kelm',), {'support_vectors': N}), (('pesvm', '--probabilities', '--threshold', 'f1'), {'threshold': 1})])
+def test_inspect_lists_what_stems_from_single_rows(elm, write, rng, tmp_path, words, parts):
+    path = write('rows.csv', ''.join(draw('dense', rng)[1]))
+    size = () if words[0] == 'mr-kelm' or '--hidden' in words else ('--hidden', 10)
+    done = elm('train', words[0], path, *words[1:], *size, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 0, done.err
+    found = json.loads(elm('inspect', tmp_path / 'm.npz', '--rows', '--json').out)
+    assert {part: each['count'] for part, each in found.items()} == parts
+    text = elm('inspect', tmp_path / 'm.npz', '--rows').out
+    assert text == 'nothing\n' if not parts else text.startswith(f'{next(iter(parts))}: ')
+
+
+def test_inspect_lists_categories_trees_and_classes_of_one_row(elm, write, rng, tmp_path):
+    lines = draw('encoded', rng)[1]
+    path = write('rows.csv', ''.join([*lines, '7' + lines[0][1:]]))
+    words = '--encode', 'auto', '--hidden', 5, '--model', tmp_path / 'm.npz', '-q'
+    assert elm('train', 'pesvm', path, *words).status == 0
+    found = json.loads(elm('inspect', tmp_path / 'm.npz', '--rows', '--json').out)
+    assert {part: each['count'] for part, each in found.items()} == {'sums': 1, 'encoding': len(CITIES)}
+    X = rng.normal(size=(1500, D))
+    rows = write('more.csv', ''.join(f'{int(x[0] * x[1] > 0)},' + ','.join(map(repr, x)) + '\n' for x in X.tolist()))
+    assert elm('train', 'auto', rows, '--model', tmp_path / 'a.npz', '-q').status == 0
+    arrays = read_model(tmp_path / 'a.npz').arrays
+    inner = sum((array >= 0).sum() for name, array in arrays.items() if name.endswith('tree_features'))
+    found = json.loads(elm('inspect', tmp_path / 'a.npz', '--rows', '--json').out)
+    assert inner > 0 and found['tree_thresholds']['count'] == inner and found['landmarks']['count'] > 0
