@@ -38,10 +38,6 @@ class KernelSource:
         """
         return None
 
-    def identify(self) -> np.ndarray | None:
-        """Return a hash of each row, (n,) uint64, which equal rows share; None where they are not known."""
-        return None
-
     def factor(self) -> Floats | None:
         """Return Z, (n, d), where K = ZZ'; None where it is not known."""
         return None
@@ -73,13 +69,6 @@ class DenseRows(KernelSource):
     def take(self, subset: np.ndarray) -> 'DenseRows':
         """Return the same of a part of the data."""
         return DenseRows(self.X[subset], self.kernel, self.squares[subset], self.exact)
-
-    def identify(self) -> np.ndarray:
-        """Return a hash of each row, (n,) uint64, which equal rows share."""
-        from mr_elm.features import fused
-        marks = np.empty(self.n_samples, np.uint64)
-        fused.mark_rows(self.X.view(np.uint64), marks)
-        return marks
 
     def factor(self) -> Floats | None:
         """Return the rows where the kernel is linear, see `KernelSource`."""

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
-from mr_elm.features.landmarks import GOLDEN, scramble
 from mr_elm.typing import Floats, Pair
 
 SUMS = {'reassoc', 'contract', 'arcp', 'afn', 'nsz'}  # all of fastmath that keeps infinite numbers and NaN
 fast, inner = jit(fastmath=SUMS), jit(fastmath=SUMS, **INNER)
 # An exponential takes its argument apart, which no compiler may put together again.
 ordered = jit(fastmath={'contract', 'nsz'})
-_scramble = inline(scramble)
 BIAS_DOUBLE = 1.5 * 2.0**52 + 1023  # added to a whole number n, it leaves n + 1023 in the last bits: no conversion
 BIAS_SINGLE = np.float32(1.5 * 2.0**23 + 127)
 LEAST_DOUBLE = -708.3964185322641  # the least x whose exp is a normal number, here and in float32
@@ -266,15 +264,3 @@ def add_to_rows(values: Floats, rows: np.ndarray, start: int, out: Floats) -> No
         here, new = out[rows[r], start:start + values.shape[1]], values[r]
         for j in range(len(new)):
             here[j] += new[j]
-
-
-@jit()
-def mark_rows(values: np.ndarray, marks: np.ndarray) -> None:
-    """Fill marks (n,) with a hash of each row, which equal rows share; values : (n, d), float64 seen as uint64."""
-    minus_zero = np.uint64(1 << 63)
-    for i in range(len(values)):
-        row, mark = values[i], np.uint64(0)
-        for j in range(len(row)):
-            value = np.uint64(0) if row[j] == minus_zero else row[j]
-            mark += _scramble(value ^ np.uint64(j + 1) * GOLDEN)
-        marks[i] = mark

@@ -14,7 +14,6 @@ from mr_elm import sparse as sp
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, KernelSource, deliver
 from mr_elm.features.kernels import Kernel, multiplies_exactly, row_squares
-from mr_elm.features.landmarks import hash_rows
 from mr_elm.typing import Floats, Rows
 
 CENTRED = 0.01         # of the mean square norm of the rows, that of their mean: to centre them would not pay
@@ -51,10 +50,6 @@ class SparseRows(KernelSource):
     def take(self, subset: np.ndarray) -> 'SparseRows':
         """Return the same of a part of the data."""
         return SparseRows(self.X[subset], self.kernel)
-
-    def identify(self) -> np.ndarray:
-        """Return a hash of each row, (n,) uint64, which equal rows share."""
-        return hash_rows(self.X, 0)
 
     def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""

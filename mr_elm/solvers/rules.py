@@ -3,7 +3,6 @@ from importlib import import_module
 
 from mr_elm.errors import write_value
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
-from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.solvers.sphere import sphere_svm
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
@@ -48,9 +47,4 @@ def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = 
         raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {write_value(rule)}')
     module, function = RULES[rule]
     solve = getattr(import_module(f'.{module}', __package__), function)
-    equal = EqualRows.find(problem.rows, problem.targets, problem.upper) if rule == 'block' else None
-    if equal is None:
-        return solve(problem, settings or Settings())
-    rows, targets, upper = equal.take(problem.rows, problem.targets)
-    found = solve(BoxQP(rows, targets, 1.0, upper), settings or Settings())
-    return equal.restore(found, equal.share_in_order)
+    return solve(problem, settings or Settings())

@@ -10,7 +10,7 @@ from reference import dual as twin
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.solvers.box import active_set, block_rule, box_qp
+from mr_elm.solvers.box import active_set
 from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, RULES, solve_dual
@@ -162,26 +162,6 @@ def test_a_row_twice_is_a_row_of_weight_two(rule):
     weights = np.where(np.arange(150) < 40, 2.0, 1.0)
     weighted = solve_dual(gaussian_problem(X, t, 0.4, 2, weights), rule, TIGHT)
     assert twice.objective == pytest.approx(weighted.objective, rel=1e-9)
-
-
-@pytest.mark.parametrize('C', [0.1, 10.0, 1000.0])
-@pytest.mark.parametrize('layout', [np.asarray, sp.csr_matrix])
-def test_equal_rows_of_a_class_are_solved_as_one_and_hold_their_bounds(layout, C, monkeypatch):
-    rng, solved, real = np.random.default_rng(0), [], block_rule.solve_by_blocks
-    X, t = rng.integers(0, 2, (500, 4)).astype(float), np.where(rng.random(500) < 0.5, 1.0, -1.0)
-    weights = rng.choice([0.0, 1.0, 2.5], 500)
-    monkeypatch.setattr(block_rule, 'solve_by_blocks',
-                        lambda problem, *given: solved.append(problem.n_samples) or real(problem, *given))
-    found = solve_dual(gaussian_problem(layout(X), t, 0.5, C, weights), 'block', TIGHT)
-    alone = solve_dual(BoxQP(PrecomputedRows(twin.gaussian(X, X, 0.5)), t, C, weights), 'block', TIGHT)
-    assert [*dict.fromkeys(solved)] == [len(np.unique(np.column_stack([X, t]), axis=0)), 500]
-    assert found.objective == pytest.approx(alone.objective, rel=1e-6)
-    assert (found.alpha >= 0).all() and (found.alpha <= C * weights).all()
-    gradient = twin.signed(twin.gaussian(X, X, 0.5), t) @ found.alpha - 1
-    assert box_qp.violations(found.alpha, gradient, C * weights).max() <= 1.1 * TIGHT.eps
-    assert np.allclose(t * found.decision - 1, gradient, atol=1e-8 * C)
-    inside = (found.alpha > 0) & (found.alpha < C * weights)
-    assert len(np.unique(np.column_stack([X, t])[inside], axis=0)) == inside.sum()  # one of those that are equal
 
 
 @pytest.mark.parametrize('rule', RULES)

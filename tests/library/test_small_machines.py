@@ -115,36 +115,6 @@ def test_a_reducer_trains_the_machine_of_one_pair_as_an_estimator_trains_it_amon
         assert np.allclose(alone.alpha, small.make_result(number).alpha, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize('weighted', [False, True])
-@pytest.mark.parametrize('n_classes', [2, 4])
-@pytest.mark.parametrize('kind, rule', [(BoxMachine, 'block'), (SphereMachine, 'exact')])
-def test_equal_rows_of_a_class_are_solved_as_one(kind, rule, n_classes, weighted):
-    rng = np.random.default_rng(2)
-    X, codes = rng.integers(0, 2, (300, 4)).astype(float), rng.integers(0, n_classes, 300)
-    weights, kernel = rng.choice([0.0, 1.0, 2.5], 300) if weighted else None, make_kernel('gaussian', gamma=0.2)
-    machine, counts = kind(5.0, rule, Settings(eps=1e-9)), np.full(300, 5.0) if weights is None else 5 * weights
-    merged, apart = (machine.solve_pairs(source, codes, weights)
-                     for source in (kernel_rows(X, kernel), PrecomputedRows(kernel.tile(X, X))))
-    support, coefficients = merged.join()
-    assert (np.diff(support) > 0).all()
-    for number, (members, targets) in enumerate(ClassScheme(n_classes).list_machines(codes)):
-        one, other = merged.make_result(number), apart.make_result(number)
-        assert one.objective == pytest.approx(other.objective, rel=1e-8)
-        assert np.allclose(one.decision, other.decision, atol=1e-6) and one.converged
-        full = np.zeros(300)
-        full[support] = coefficients[:, number]
-        assert np.array_equal(full[members], one.alpha * targets)
-        if kind is SphereMachine:
-            assert np.allclose(one.alpha, other.alpha, atol=1e-6 * other.alpha.max())
-        else:
-            assert (one.alpha <= counts[members]).all()
-            inside = (one.alpha > 0) & (one.alpha < counts[members])
-            assert len(np.unique(np.column_stack([X[members], targets])[inside], axis=0)) == inside.sum()
-        alone = machine.solve_alone(kernel_rows(X[members], kernel), targets,
-                                    np.ones(len(members)) if weights is None else weights[members], n_classes)
-        assert alone.n_iter == one.n_iter and np.allclose(alone.alpha, one.alpha, rtol=0, atol=1e-9)
-
-
 def test_rows_of_one_class_and_rows_that_do_not_train_are_left_to_another_solver(rows):
     source, n = kernel_rows(rows[0][:50], make_kernel('gaussian', gamma=0.2)), 50
     for machine in (BoxMachine(5.0, 'block', Settings()), SphereMachine(5.0, 'exact', Settings())):

@@ -188,25 +188,6 @@ def test_a_row_twice_is_a_row_of_weight_two():
     assert np.allclose(twice.decision[:150], weighted.decision, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize('layout', [np.asarray, sp.csr_matrix])
-def test_equal_rows_of_a_class_are_solved_as_one_and_share_its_weight(layout, monkeypatch):
-    rng, solved = np.random.default_rng(0), []
-    X, y = rng.integers(0, 2, (400, 4)).astype(float), np.where(rng.random(400) < 0.5, 1.0, -1.0)
-    weights = rng.choice([0.0, 1.0, 2.5], 400)
-    alone = solve_sphere(SphereProblem(PrecomputedRows(twin.gaussian(X, X, 0.4)), y, 10.0, weights), 'exact', TIGHT)
-    real = sphere_search.solve_ball
-    monkeypatch.setattr(sphere_search, 'solve_ball',
-                        lambda box, *given: solved.append(box.n_samples) or real(box, *given))
-    found = solve_sphere(problem_of(layout(X), y, 10.0, weights=weights), 'exact', TIGHT)
-    assert solved == [len(np.unique(np.column_stack([X, y]), axis=0))]
-    assert found.converged and found.objective == pytest.approx(alone.objective, rel=1e-6)
-    assert np.allclose(found.decision, alone.decision, atol=1e-5) and found.alpha.shape == (400,)
-    assert np.allclose(found.alpha, alone.alpha, atol=1e-4 * alone.alpha.max()) and not found.alpha[weights == 0].any()
-    path = list(walk_sphere_path(kernel_rows(layout(X), make_kernel('gaussian', gamma=0.4)), y, [1.0, 10.0], weights,
-                                 TIGHT))
-    assert path[-1].result.objective == pytest.approx(alone.objective, rel=1e-6)
-
-
 @pytest.mark.parametrize('rule, settings', [('exact', TIGHT), ('paper', Settings(eps=1e-4))])
 def test_a_row_of_weight_zero_is_not_there_but_has_a_decision_value(rule, settings):
     X, y = noisy_rows(200, seed=12)

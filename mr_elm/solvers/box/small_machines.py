@@ -11,11 +11,10 @@ once a tile, not once a pair.
 Machines that are too large (`plan_pairs`) or not solved after ROUNDS are left to `block_rule`.
 """
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +24,8 @@ from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap, objec
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
 from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, join_machines
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
-from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
-
-Self = TypeVar('Self', bound='SmallMachines')
 
 TILE = 512   # rows, up to which small classes share a tile: its values take 2 MB, as much as the second cache holds
 WORTH_THREADS = 5000  # rows of all machines of a tile, from which threads save more than starting them takes
@@ -117,20 +113,6 @@ class SmallMachines:
         """Return the bias of each machine, (P,)."""
         return np.zeros(self.n_machines)
 
-    def spread(self: Self, equal: EqualRows, share: Callable[[Floats, np.ndarray], Floats], ridge: Floats) -> Self:
-        """Return the machines of all rows, for those of distinct ones.
-
-        share : a method of `equal`. ridge : (N,), of all rows.
-        """
-        rows, where = equal.spread(self.members)
-        if self.n_machines == 1:
-            by_row = np.argsort(rows)
-            rows, where = rows[by_row], where[by_row]
-        ends, costs = np.append(0, np.cumsum(equal.counts[self.members])), equal.costs[rows]
-        gradient = self.gradient[where] - np.where(costs > 0, 0.0, (self.alpha * self.ridge)[where])
-        return replace(self, offsets=ends[self.offsets], members=rows, targets=self.targets[where], upper=costs,
-                       ridge=ridge[rows], alpha=share(self.alpha[where], rows), gradient=gradient)
-
 
 def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: Settings,
                          ridge: Floats | None = None, n_classes: int = 0) -> SmallMachines | None:
@@ -141,10 +123,6 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     n_classes : of the whole problem, where codes are of two of them.
     """
     started = time.process_time()
-    equal = find_equal(rows, codes, upper) if ridge is None else None
-    if equal is not None:
-        found = solve_small_machines(*equal.take(rows, codes), settings, n_classes=n_classes)
-        return found and found.spread(equal, equal.share_in_order, np.zeros(len(codes)))
     if max(n_classes, codes.max() + 1) == 2:
         return solve_single_machine(rows, codes, upper, settings, ridge)
     features = rows.features()
@@ -168,14 +146,6 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
         solve_tiles(rows, order, plan, machines, settings.n_threads)
     found.seconds = time.process_time() - started
     return found
-
-
-def find_equal(rows: Any, codes: np.ndarray, costs: Floats) -> EqualRows | None:
-    """Return the EqualRows, None also where no machine of distinct rows can be small."""
-    equal = EqualRows.find(rows, codes, costs)
-    if equal is None or np.sort(np.bincount(codes[equal.first]))[:2].sum() > MOST_OF_FEW[0]:
-        return None
-    return equal
 
 
 def begin(diagonal: Floats, upper: Floats) -> Floats:

@@ -252,30 +252,3 @@ def put_variables(block: np.ndarray, new: Floats, a: Floats) -> tuple[Floats, fl
         a[block[k]] = new[k]
         total += abs(change[k])
     return change, total
-
-
-@jit()
-def group_equal(keys: np.ndarray, first: np.ndarray, groups: np.ndarray) -> int:
-    """Number distinct keys as they appear; fill in where each is first, and the number of each key. Returns how many.
-    """
-    size, n = 64, 0
-    while size < 2 * len(keys):
-        size *= 2
-    table = np.full(size, -1)
-    for i in range(len(keys)):
-        place = np.int64(keys[i] & np.uint64(size - 1))
-        while table[place] >= 0 and keys[first[table[place]]] != keys[i]:
-            place = (place + 1) % size
-        if table[place] < 0:
-            table[place], first[n] = n, i
-            n += 1
-        groups[i] = table[place]
-    return n
-
-
-@jit()
-def sum_before(values: Floats, groups: np.ndarray, totals: Floats, before: Floats) -> None:
-    """Fill in the sum of the values of a group that come before each of them. totals : of each group, zeros."""
-    for i in range(len(values)):
-        before[i] = totals[groups[i]]
-        totals[groups[i]] += values[i]

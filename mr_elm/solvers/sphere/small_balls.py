@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.errors import one_line
 from mr_elm.solvers.box.box_qp import Result, Settings
-from mr_elm.solvers.box.small_machines import SmallMachines, find_equal, solve_small_machines
+from mr_elm.solvers.box.small_machines import SmallMachines, solve_small_machines
 from mr_elm.solvers.sphere.sphere_svm import common_diagonal, invert, limit_violation
 from mr_elm.typing import Floats
 
@@ -44,10 +44,6 @@ def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Set
     costs : (N,), C w_i; rows of 0 do not train. n_classes : of the whole problem, where codes are of two of them.
     """
     common_diagonal(rows.diagonal())
-    equal = find_equal(rows, codes, costs)
-    if equal is not None:
-        distinct = solve_small_balls(*equal.take(rows, codes), settings, n_classes)
-        return distinct and distinct.spread(equal, equal.share_in_proportion, invert(costs))
     trains = costs > 0
     upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`
     found = solve_small_machines(rows, codes, upper, limit_violation(settings), invert(costs), n_classes)

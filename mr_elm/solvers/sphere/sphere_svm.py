@@ -41,7 +41,6 @@ from numpy.typing import DTypeLike
 
 from mr_elm.errors import ConvergenceWarning, write_value
 from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
-from mr_elm.solvers.shared.equal_rows import EqualRows
 from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
@@ -171,12 +170,6 @@ def limit_violation(settings: Settings) -> Settings:
 def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None = None) -> Result:
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
     from mr_elm.solvers.sphere.sphere_search import solve_ball
-    equal = EqualRows.find(problem.rows, problem.targets, problem.costs)
-    if equal is not None:
-        rows, targets, costs = equal.take(problem.rows, problem.targets)
-        distinct = SphereProblem(rows, targets, 1.0, costs)
-        found = solve_exact(distinct, settings, None if start is None else equal.join(start))
-        return equal.restore(found, equal.share_in_proportion)
     started = time.process_time()
     within = limit_violation(settings)
     with warnings.catch_warnings():
