@@ -22,14 +22,10 @@ SAFE_EXPONENT = 4.0  # gamma |x|^2 up to which float32 products cost about 1e-6 
 
 
 class KernelSource:
-    """Say what a source of kernel rows does unless it knows better; a source has n_samples and rows().
-
-    rows_a_call : from so many rows on a call costs about as much as its rows.
-    """
+    """Say what a source of kernel rows does unless it knows better; a source has n_samples and rows()."""
 
     n_samples: int
     rows: Any
-    rows_a_call = 64
 
     def features(self) -> tuple[Floats, tuple[float, bool]] | None:
         """Return (features, exponential), see `fused`, where single rows of K are quickly computed from them.
@@ -63,8 +59,6 @@ class DenseRows(KernelSource):
         self.n_samples = len(X)
         self.squares = row_squares(X) if squares is None else squares
         self._factor = X.astype(np.float32) if exact else X  # what float64 tiles are multiplied from
-        if X.shape[1] > FEW_FEATURES:
-            self.rows_a_call = 128  # each product packs the whole of X
 
     def take(self, subset: np.ndarray) -> 'DenseRows':
         """Return the same of a part of the data."""

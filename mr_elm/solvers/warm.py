@@ -21,9 +21,7 @@ from mr_elm.solvers.box.path import ready_rows, walk_folds
 from mr_elm.solvers.box.small_machines import solve_small_machines
 from mr_elm.solvers.rules import RULES, solve_dual
 from mr_elm.solvers.shared.multiclass import vote
-from mr_elm.solvers.shared.split_cache import SplitCache
-from mr_elm.solvers.shared.workspace import Workspace
-from mr_elm.solvers.sphere import sphere_search, sphere_svm
+from mr_elm.solvers.sphere import sphere_svm
 from mr_elm.sums.exact_sum import add_triangle
 from mr_elm.typing import Floats
 
@@ -62,12 +60,6 @@ def warm() -> None:
             for rows in (ready, kernel_rows(X, kernels[0])):
                 problem = sphere_svm.SphereProblem(rows, targets, 1.0)
                 sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
-        box = problem.box()
-        for dtype in ('float32', 'float64'):
-            sphere_search.search_ball(box, Settings(dtype=dtype, max_iter=20), None, False)
-        cache = SplitCache(box.rows, N**3, None, Workspace())
-        cache.ensure(np.arange(N))
-        cache.weighted_sum(np.arange(N), targets)
         dense = X.toarray() if sp.issparse(X) else X
         squares = (row_squares(dense),) * 2
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):

@@ -15,7 +15,6 @@ path is that of Zhao et al.
 """
 import time
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -44,6 +43,8 @@ ROUNDS = 1000         # blocks before giving up
 PATIENCE = 10         # blocks without less violation, after which the objective is looked at
 SLOW, SLOW_WHOLE = 50, 10  # blocks, after which another way is tried; of a problem that is one block
 AFTER, LONG_AFTER = 20, 300  # blocks more, after the other way and without one, where rounding may hide the end
+NEW_SHARE, LEAST_NEW, MOST_NEW = 0.25, 128, 512  # new variables of a block: share of the support vectors, bounds
+NOISE = 0.1  # of eps; where rounding makes more of the gradient, the end is solved in float64
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
 PART = 0.8     # of the rows: so many unproven ones take as long as all
@@ -52,25 +53,8 @@ WHOLE, POLISH = Effort(np.inf, 0.0, 20, 2, 2), Effort(np.inf, 0.0, 20, 1, 2)
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 
-class Pace(NamedTuple):
-    """Say how fast blocks meet new rows, and from when on rounding matters.
-
-    share : of the support vectors, new rows a block, at least `least` and at most `most` of them.
-    least : 0 for what the source of the rows says.
-    noise : of eps; where rounding makes more of the gradient, the end is solved in float64.
-    """
-
-    least: int = 0
-    most: int = 512
-    share: float = 0.25
-    noise: float = 0.1
-
-
-STEADY = Pace()
-
-
 def solve_by_blocks(problem: BoxQP, settings: Settings, start: Floats | None = None, decision: Floats | None = None,
-                    pace: Pace = STEADY, kept: KeptBlock | None = None) -> Result:
+                    kept: KeptBlock | None = None) -> Result:
     """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
@@ -79,8 +63,8 @@ def solve_by_blocks(problem: BoxQP, settings: Settings, start: Floats | None = N
     """
     if kept is None:
         with borrowed() as space:
-            return solve_by_blocks(problem, settings, start, decision, pace, KeptBlock(space))
-    search = BlockSearch(problem, settings, kept, pace)
+            return solve_by_blocks(problem, settings, start, decision, KeptBlock(space))
+    search = BlockSearch(problem, settings, kept)
     if start is not None:
         search.begin_at(start, decision)
     return search.run()
@@ -89,9 +73,9 @@ def solve_by_blocks(problem: BoxQP, settings: Settings, start: Floats | None = N
 class BlockSearch:
     """Hold one run: the point, its running gradient, and the rows met so far."""
 
-    def __init__(self, problem: BoxQP, settings: Settings, kept: KeptBlock, pace: Pace) -> None:
+    def __init__(self, problem: BoxQP, settings: Settings, kept: KeptBlock) -> None:
         self.started = time.process_time()
-        self.problem, self.settings, self.kept, self.pace = problem, settings, kept, pace
+        self.problem, self.settings, self.kept = problem, settings, kept
         n = problem.n_samples
         self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
@@ -209,7 +193,7 @@ class BlockSearch:
         square : |alpha|^2.
         """
         noise = self.rounding * sqrt(square)
-        return noise if noise > self.pace.noise * self.eps else 0.0
+        return noise if noise > NOISE * self.eps else 0.0
 
     def certify(self) -> None:
         """Replace the running gradient by that of float64 rows, where it may violate."""
@@ -261,8 +245,7 @@ class BlockSearch:
 
     def count_new(self) -> int:
         """Return how many variables of the next block may be new."""
-        least = self.pace.least or self.problem.rows.rows_a_call
-        return int(min(max(self.pace.share * self.n_support, least), self.pace.most))
+        return int(min(max(NEW_SHARE * self.n_support, LEAST_NEW), MOST_NEW))
 
     def choose_block(self, goal: float) -> np.ndarray:
         """Return the free variables, violators met before, and some of the worst violators whose rows are new."""

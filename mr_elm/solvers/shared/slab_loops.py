@@ -1,4 +1,4 @@
-"""Find rows of K in a slab, gather blocks of them, split them and add them up, compiled; letters as in `box_qp`.
+"""Find rows of K in a slab, gather blocks of them and add them up, compiled; letters as in `box_qp`.
 
 Rows lie in the slab one a slot; `slot_of[i]` is row i's slot, or -1.
 """
@@ -47,24 +47,6 @@ def refresh_block(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, column
                 Q[r, c] = row[r]
 
 
-@fast
-def refresh_columns(slab: np.ndarray, slot_of: np.ndarray, targets: Floats, columns: np.ndarray, there: np.ndarray,
-                    absent: np.ndarray, Q: np.ndarray) -> None:
-    """Fill Q between variables whose rows are in the slab and others, `absent` by rising column, by symmetry."""
-    signs = targets[columns].astype(Q.dtype)
-    narrow, turned = columns[absent].astype(np.int32), signs[absent]
-    for start in range(0, len(there), LINE):
-        stop = min(start + LINE, len(there))
-        for r in there[start:stop]:
-            row, sign, out = slab[slot_of[columns[r]]], signs[r], Q[r]
-            for c in range(len(absent)):
-                out[absent[c]] = row[narrow[c]] * (sign * turned[c])
-        for c in absent:
-            out = Q[c]
-            for r in there[start:stop]:
-                out[r] = Q[r, c]
-
-
 @strict
 def ask_for(indices: np.ndarray, slot_of: np.ndarray, asked: np.ndarray, clock: int) -> np.ndarray:
     """Return which rows have no slot, and mark the slots of the others as asked for at this time."""
@@ -97,33 +79,3 @@ def move_gradient(slab: np.ndarray, slot_of: np.ndarray, indices: np.ndarray, ch
     for j in range(len(gradient)):
         gradient[j] += targets[j] * total[j]
     return True
-
-
-@fast
-def split_rows(values: Floats, slots: np.ndarray, slab: np.ndarray, rest: np.ndarray, unit: float) -> None:
-    """Put float64 rows into float32 slots, and into those of `rest` what rounding took, in units of unit values."""
-    most, scale = np.float32(32767), np.float32(1 / unit)
-    for r in range(len(values)):
-        row, near, left = values[r], slab[slots[r]], rest[slots[r]]
-        for j in range(len(row)):
-            v = np.float32(row[j])
-            taken = np.float32(row[j] - v) * (scale / v) if v != 0 else np.float32(0)
-            near[j] = v
-            left[j] = np.int16(min(max(taken, -most), most))
-
-
-@fast
-def add_split_rows(slab: np.ndarray, rest: np.ndarray, unit: float, slots: np.ndarray, weights: Floats,
-                   total: Floats) -> None:
-    """Add sum_r weights_r (1 + unit rest) slab[slots_r] to total in float64, one stretch of columns at a time."""
-    part = np.empty(1024)
-    for start in range(0, len(total), len(part)):
-        stop = min(start + len(part), len(total))
-        m = stop - start
-        part[:m] = 0.0
-        for r in range(len(weights)):
-            w, near, left = weights[r], slab[slots[r], start:stop], rest[slots[r], start:stop]
-            for j in range(m):
-                part[j] += w * near[j] * (1.0 + unit * left[j])
-        for j in range(m):
-            total[start + j] += part[j]

@@ -22,8 +22,7 @@ c.x~_i >= |c|^2 / 2 - (2 eps + eps^2) R^2 / 2, which even for eps -> 0 only give
 
 `exact` (ours): the nearest point itself, until min_i c.x~_i >= (1 - gap) |c|^2, and so |c| <= |c*| / (1 - gap). With
 b = a / |c|^2 it is the box-constrained dual of box_qp on k~ without a bound: min 1/2 b'k~b - e'b, b >= 0, whose
-optimum has k~b = 1 where b > 0, b'k~b = sum b = 1 / |c|^2. The certificate comes from float64 kernel rows, see
-`sphere_search`.
+optimum has k~b = 1 where b > 0, b'k~b = sum b = 1 / |c|^2; `block_rule` solves it.
 
 Both return b, so that f is divided by |c|^2: it is about 1 on the margin, to be compared and summed between machines.
 A weight w_i of a row stands for w_i rows: C w_i in the place of C.
@@ -44,7 +43,6 @@ from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, check
 from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
-SPARE = 0.08  # of eps, what the rounding of rows may add to the gap; see `sphere_search.NEGLIGIBLE`
 EVEN = 1e-5  # of the largest K(x, x): differences below this are rounding, of float32 too
 FEW_DRAWS = 512  # subsets drawn at a time
 STEPS_A_ROW, LEAST_STEPS = 100, 1_000_000  # after which `paper` gives up
@@ -162,34 +160,34 @@ def solve_sphere(problem: SphereProblem, rule: str = 'exact', settings: Settings
 def limit_violation(settings: Settings) -> Settings:
     """Return the settings of a box-constrained dual whose solution has a gap of eps.
 
-    k~b within 1 +- eps' gives the gap 1 - (1 - eps') / (1 + eps'); a little is left for the rounding of rows.
+    k~b within 1 +- eps' gives the gap 1 - (1 - eps') / (1 + eps').
     """
-    return replace(settings, eps=(1 - SPARE) * settings.eps / (2 - min(settings.eps, 1)))
+    return replace(settings, eps=settings.eps / (2 - min(settings.eps, 1)))
 
 
 def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None = None) -> Result:
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
-    from mr_elm.solvers.sphere.sphere_search import solve_ball
+    from mr_elm.solvers.box.block_rule import solve_by_blocks
     started = time.process_time()
     within = limit_violation(settings)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', ConvergenceWarning)  # its words are of another gap
-        found, error = solve_ball(problem.box(), within, start)
+        found = solve_by_blocks(problem.box(), within, start)
     b, product = found.alpha, problem.targets * found.decision
     work = SolverWork(found.n_iter, found.n_kernel_rows, started)
-    return conclude(problem, settings, (b, product), work, error=error)
+    return conclude(problem, settings, (b, product), work)
 
 
 def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Floats], work: SolverWork,
-             violation: float | None = None, error: float = 0.0) -> Result:
+             violation: float | None = None) -> Result:
     """Return the Result for weights b and k~b in float64, on the scale where b'k~b = sum b; warn when not within eps.
 
-    violation : what the rule stops by, or None for the gap. error : how far off each of k~b may be; the gap has it in.
+    violation : what the rule stops by, or None for the gap.
     """
     b, product = point
     scale = b.sum() / (b @ product)
     b, product = scale * b, scale * product
-    gap = float(1 - product[problem.trains].min()) + 3 * scale * error  # relative to |c|^2, whose error is in it too
+    gap = float(1 - product[problem.trains].min())  # relative to |c|^2
     violation = gap if violation is None else violation
     if violation > settings.eps:
         warnings.warn(f'stopped after {work.n_iter} iterations at {violation:.3g}, expected at most {settings.eps:g}; '
