@@ -2,7 +2,6 @@
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import cached_property
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_rows import NodeRows
@@ -13,7 +12,6 @@ from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
 from mr_elm.scores.selection import Cell, fold_numbers, select_sample
 from mr_elm.solvers.box.path import ready_rows
-from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.streaming.problem_stage import ProblemStage
 
 SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of its own
@@ -43,11 +41,6 @@ class MRGrid(ProblemStage):
 
     TASK = KernelGridTask
 
-    @cached_property
-    def space(self) -> Workspace:
-        """Keep the memory of a kernel matrix for the next task."""
-        return Workspace()
-
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send the rows of the sample to every candidate that trains or tests on them."""
         problem = self.problem
@@ -74,7 +67,7 @@ class MRGrid(ProblemStage):
         n_folds, key = (problem.n_outer, OUTER) if candidate.tests_outer else (problem.n_folds, INNER)
         folds = fold_numbers(rows.X, n_folds, problem.seed + key)
         made = problem.prepare_rows(rows.X)
-        source = ready_rows(made, space=self.space) if problem.kernel else NodeRows(made)
+        source = ready_rows(made) if problem.kernel else NodeRows(made)
         self.set_status(f'candidate {number + 1} of {len(problem.candidates)}')
         tested = [candidate.outer] if candidate.tests_outer else range(n_folds)
         cells = cross_validate(

@@ -17,7 +17,6 @@ COLUMNS_AT_ONCE = 1024  # the memory of a tile is small enough not to be given b
 FEW_FEATURES = 64    # up to here a compiled loop over differences beats a product followed by exp
 FEW_ON_DEMAND = 100  # up to here single rows are computed in float64 fast enough not to compute all together
 MIRROR_SHARE = 0.25  # of the rows: with fewer of them weighted, reordering costs more than the mirrored half saves
-EXPONENTIAL = 2.5e-7  # error of exp in float32, see `fused`
 SAFE_EXPONENT = 4.0  # gamma |x|^2 up to which float32 products cost about 1e-6 (root mean square) in the kernel
 
 
@@ -37,10 +36,6 @@ class KernelSource:
     def factor(self) -> Floats | None:
         """Return Z, (n, d), where K = ZZ'; None where it is not known."""
         return None
-
-    def rounding(self) -> float:
-        """Return how far float32 rows are from K at most; inf where it is not known."""
-        return np.inf
 
     def square(self, out: Floats) -> Floats:
         """Return K of all rows in float64, in `out` where that helps."""
@@ -109,20 +104,6 @@ class DenseRows(KernelSource):
             fused.fill_kernel_tile(products, squares, self.kernel.exponential, out, 0)
             return out
         return self.kernel.finish(products.astype(float, copy=False), *squares)
-
-    def rounding(self) -> float:
-        """Return how far float32 rows of a Gaussian kernel are from K at most, inf for other kernels.
-
-        With t^2 = gamma |u - v|^2: the error of |u - v|^2 times gamma exp(-t^2), to which t exp(-t^2) < 0.43 and
-        t^2 exp(-t^2) < 0.37 apply; of products of u and v, gamma |u|^2 <= SAFE_EXPONENT, gamma |u||v| exp(-t^2) < 4.3.
-        """
-        d, unit = self.X.shape[1], 0.5 * np.finfo(np.float32).eps
-        if self.kernel.kind.exponent != 2:
-            return np.inf
-        if d <= FEW_FEATURES:
-            reach = np.sqrt(self.kernel.factor * self.squares.max())
-            return EXPONENTIAL + unit * (1.72 * reach + 0.37 * (d + 6))
-        return EXPONENTIAL + unit * (9 * (d + 2) + 30)
 
     @cached_property
     def _fits_single(self) -> bool:

@@ -2,72 +2,72 @@
 import numpy as np
 import pytest
 
-from mr_elm.solvers.box.block_choice import BlockChoice, Point, survey
-from mr_elm.solvers.box.box_qp import free_variables, violations
+from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
+from mr_elm.features.kernels import make_kernel
+from mr_elm.solvers.box import block_rule
+from mr_elm.solvers.box.block_rule import BlockSearch
+from mr_elm.solvers.box.box_qp import BoxQP, Settings, free_variables, violations
 
-N = 300
+N, GOAL = 1500, 0.3
 
 
-def draw_point(seed, met_share=0.6):
-    """Draw a point: a third of the variables at each bound, a third free; some are met."""
+def draw_search(seed, met_share=0.6, **settings):
+    """Draw a search at a point: a third of the variables at each bound, a third free; rows of some are there."""
     random = np.random.default_rng(seed)
-    upper = random.uniform(0.5, 2, N)
-    a = upper * random.choice([0.0, 0.5, 1.0], N)
-    slot_of = np.where(random.random(N) < met_share, np.arange(N), -1)
-    return Point(a, random.standard_normal(N), upper, random.choice([-1.0, 1.0], N), slot_of)
+    t, weights = random.choice([-1.0, 1.0], N), random.uniform(0.5, 2, N)
+    rows = kernel_rows(random.standard_normal((N, 2)), make_kernel('gaussian', gamma=1.0))
+    search = BlockSearch(BoxQP(rows, t, 1.0, weights), Settings(**settings))
+    search.alpha = weights * random.choice([0.0, 0.5, 1.0], N)
+    search.gradient = random.standard_normal(N)
+    met = np.flatnonzero(random.random(N) < met_share)[:search.cache.capacity]
+    search.cache.ensure(met)
+    return search, np.isin(np.arange(N), met)
 
 
-def take_worst(candidates, score, count):
-    """Return the count candidates of the largest scores, as a set: sort all."""
-    return set(sorted(candidates, key=lambda i: -score[i])[:count])
+@pytest.mark.parametrize('seed', range(10))
+def test_free_variables_that_were_met_are_in_it_and_the_worst_new_violators_of_each_side(seed):
+    search, met = draw_search(seed)
+    misfit = violations(search.alpha, search.gradient, search.problem.upper)
+    free, rises = free_variables(search.alpha, search.problem.upper), search.problem.targets * search.gradient < 0
+    block = search.choose_block(GOAL)
+    assert (np.diff(block) > 0).all() and set(np.flatnonzero(met & free)) <= set(block)
+    new = block[~met[block]]
+    assert 0 < len(new) <= block_rule.MOST_NEW
+    for side in (rises, ~rises):
+        left = np.setdiff1d(np.flatnonzero(~met & side), new)
+        assert misfit[left].max() <= misfit[new[side[new]]].min()
+        assert misfit[new].min() > 0.5 * GOAL
 
 
-@pytest.mark.parametrize('seed', range(20))
-def test_it_takes_what_sorting_all_candidates_says(seed):
-    point, goal, count, room = draw_point(seed), 0.3, 20, 120
-    a, g, upper, t, slot_of = point
-    misfit, met, free = violations(a, g, upper), slot_of >= 0, free_variables(a, upper)
-    rising = -t * g
-    sides = [np.flatnonzero((misfit > 0.5 * goal) & ~met & side) for side in (rising > 0, rising <= 0)]
-    new = take_worst(set().union(*(take_worst(side, misfit, count // 2) for side in sides)), misfit, count)
-    kept = set(np.flatnonzero(met & free))
-    left = max(room - len(kept), room // 2) - len(new)
-    old = met & ~free
-    raises = np.flatnonzero(old & np.where(t > 0, a < upper, a > 0))
-    lowers = np.flatnonzero(old & np.where(t > 0, a > 0, a < upper))
-    numbers = [int(np.sum(rising[raises] > 0.1 * goal)), int(np.sum(-rising[lowers] > 0.1 * goal))]
-    few, half = int(0.1 * max(numbers)), (left + 1) // 2
-    worst = (take_worst(raises, rising, min(max(numbers[0], few), half))
-             | take_worst(lowers, -rising, min(max(numbers[1], few), half)))
-    found = BlockChoice(N).choose(point, goal, count, room, N)
-    assert found.tolist() == sorted(new | kept | set(sorted(worst)[:left]))
-
-
-def test_no_variable_is_taken_twice_and_no_more_than_there_is_room_for():
-    choice = BlockChoice(N)
-    for seed in range(50):
-        point, capacity = draw_point(seed, 0.2), 40 + seed
-        block = choice.choose(point, 0.0, 30, 200, capacity)
-        assert len(set(block.tolist())) == len(block) <= capacity
-        assert (np.diff(block) > 0).all()
+def test_no_more_variables_are_taken_than_rows_can_be_there():
+    for seed, size in enumerate((1, 10**6, 4 * 10**6)):
+        search, _ = draw_search(seed, 0.2, cache_bytes=size)
+        assert len(search.choose_block(0.0)) <= search.cache.capacity
 
 
 def test_where_one_side_has_no_violator_its_next_ones_join_in():
-    point = draw_point(0, 1.0)
-    a, g, upper, t, slot_of = point
-    one_sided = point._replace(a=np.zeros(N), g=-t * np.abs(g))  # only positive rows violate
-    block = BlockChoice(N).choose(one_sided, 0.1, 20, 100, N)
-    assert {1.0, -1.0} == set(t[block])
+    search, _ = draw_search(0, 1.0)
+    search.alpha[:], t = 0.0, search.problem.targets
+    search.gradient = -t * np.abs(search.gradient)  # only positive rows violate
+    assert {1.0, -1.0} == set(t[search.choose_block(0.1)])
 
 
-@pytest.mark.parametrize('seed', range(5))
-def test_the_worst_violation_is_that_of_all(seed):
-    a, g, upper, *_ = draw_point(seed)
-    worst, square, n_support = survey(a, g, upper)
-    assert worst == violations(a, g, upper).max()
-    assert square == pytest.approx(a @ a, rel=1e-12)
-    assert n_support == np.count_nonzero(a)
-    for value in (np.nan, -np.nan, np.inf, -np.inf):
-        for share in (0.0, 0.5, 1.0):
-            g[seed], a[seed] = value, share * upper[seed]
-            np.testing.assert_equal(survey(a, g, upper)[0], violations(a, g, upper).max())
+def test_rows_of_the_longest_time_unasked_make_room_and_all_are_what_the_source_says():
+    random = np.random.default_rng(0)
+    X, t = random.standard_normal((200, 3)), random.choice([-1.0, 1.0], 200)
+    rows = kernel_rows(X, make_kernel('gaussian', gamma=0.3))
+    K = rows.rows(np.arange(200))
+    Q = K * np.outer(t, t)
+    cache = block_rule.RowCache(rows, 'float32', 100 * 200 * 4)
+    for count in (90, 60, 100, 30, 100):
+        wanted = np.sort(random.choice(200, count, replace=False))
+        cache.ensure(wanted)
+        assert np.allclose(cache.block(wanted, t), Q[np.ix_(wanted, wanted)], atol=1e-6)
+        there = np.flatnonzero(cache.slot_of >= 0)
+        assert len(there) <= 100 and np.allclose(cache.slab[cache.slot_of[there]], K[there], atol=1e-6)
+        before, change, gradient = cache.n_computed, random.standard_normal(200), np.zeros(200)
+        cache.ensure(wanted)
+        assert cache.n_computed == before
+        cache.move(np.arange(200), change, t, gradient)
+        assert np.allclose(gradient, t * (K @ (t * change)), atol=1e-5)
+    assert block_rule.RowCache(PrecomputedRows(K), 'float32', 1).slab is not None

@@ -11,7 +11,7 @@ import pytest
 
 import mr_elm
 from mr_elm.compiled import LOOPS, ROOMS, WIDE, WideCompiler
-from mr_elm.solvers.shared import slab_loops
+from mr_elm.solvers.shared import row_cache
 
 
 def test_a_loop_wishes_for_wide_vectors_and_computes_the_same():
@@ -28,7 +28,7 @@ def test_a_loop_wishes_for_wide_vectors_and_computes_the_same():
 
 
 def test_all_loops_are_compiled_so():
-    assert slab_loops.gather_block in LOOPS
+    assert row_cache.gather_block in LOOPS
     assert {loop._compiler.pipeline_class for loop in LOOPS} == {WideCompiler}
 
 

@@ -11,10 +11,10 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers.box import active_set
-from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
+from mr_elm.solvers.box.block_rule import Effort, minimise_block
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
+from mr_elm.solvers.box.projected_path import BoxBlock
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, RULES, solve_dual
-from mr_elm.solvers.shared.workspace import Workspace
 
 TIGHT = Settings(eps=1e-6)
 EXACT_RULES = ['block', 'newton', 'oelm', 'bas']  # those whose steps do not grow with C
@@ -303,5 +303,5 @@ def test_nothing_is_compiled_before_a_rule_is_asked_for():
 
 def test_a_block_may_be_solved_by_the_last_pair_step_that_it_is_allowed():
     a, g, upper = np.zeros(1), -np.ones(1), np.full(1, 0.1)
-    minimise_block(BoxBlock(np.eye(1), a, g, upper, np.ones(1)), 1e-9, Effort(np.inf, 0.1, 3, 1, 1), Workspace())
+    minimise_block(BoxBlock(np.eye(1), a, g, upper, np.ones(1)), 1e-9, Effort(np.inf, 0.1, 3, 1, 1))
     assert (a[0], g[0]) == (0.1, pytest.approx(-0.9))

@@ -27,7 +27,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mr_elm.solvers.box.block_step import BoxBlock, choose_lower_end, step_pairs
 from mr_elm.solvers.box.box_qp import (
     TINY,
     BoxQP,
@@ -41,6 +40,7 @@ from mr_elm.solvers.box.box_qp import (
 )
 from mr_elm.solvers.box.free_factor import FreeFactor
 from mr_elm.solvers.box.interior import find_lower_point, is_small
+from mr_elm.solvers.box.projected_path import BoxBlock, choose_lower_end
 from mr_elm.solvers.shared import loops
 from mr_elm.solvers.shared.row_cache import RowCache
 from mr_elm.typing import Floats
@@ -204,7 +204,7 @@ def reassign_released(search: ActiveSetSearch, block: BoxBlock, released: np.nda
 def reassign_pairs(search: ActiveSetSearch, block: BoxBlock, released: np.ndarray) -> None:
     """Step two variables at a time over the whole face, free ones too, in place."""
     with search.time_steps('two_variables'):
-        steps, _ = step_pairs(block, SOLVED * search.settings.eps, len(block.a))
+        steps, _ = loops.step_pairs(*block, SOLVED * search.settings.eps, len(block.a))
         search.steps['two_variables'] += steps
 
 

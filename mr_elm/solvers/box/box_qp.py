@@ -79,8 +79,7 @@ class Result:
     """Hold what a solver found.
 
     alpha : (N,), the dual variables.
-    decision : (N,), f(x_i) of every row, those of bound 0 included; of a row that is proven not to violate without its
-        float64 kernel values, from float32 ones.
+    decision : (N,), f(x_i) of every row, those of bound 0 included.
     objective : 1/2 a'Qa - e'a.
     gap, violation : duality gap and largest violation of the optimality conditions, from float64 kernel rows.
     n_iter : iterations as the solver counts them.
@@ -150,17 +149,10 @@ class BoxQP:
         """Tell whether the rounding of float32 makes more than eps of a single kernel value."""
         return bool(0.5 * np.finfo(np.float32).eps * self.diagonal.max(initial=0.0) > eps)
 
-    def gradient(self, alpha: Floats, part: np.ndarray | None = None) -> tuple[Floats, int]:
-        """Return Qa - e in float64, and how many kernel rows were computed for it.
-
-        part : numbers of the variables it is wanted of, among them all that are not 0; None for all.
-        """
+    def gradient(self, alpha: Floats) -> tuple[Floats, int]:
+        """Return Qa - e in float64, and how many kernel rows were computed for it."""
         support, t = np.flatnonzero(alpha), self.targets
-        weights = (alpha * t)[support]
-        if part is None:
-            return t * self.rows.weighted_sum(support, weights) - 1, len(support)
-        decision = self.rows.take(part).weighted_sum(np.searchsorted(part, support), weights)
-        return t[part] * decision - 1, -(-len(support) * len(part) // self.n_samples)
+        return t * self.rows.weighted_sum(support, (alpha * t)[support]) - 1, len(support)
 
     def block(self, indices: np.ndarray) -> Floats:
         """Return Q[indices, indices] in float64, made of these rows alone."""
@@ -227,10 +219,7 @@ class Progress:
         return self.idle >= self.patience
 
     def look(self, alpha: Floats, gradient: Floats) -> bool:
-        """Look at the objective, and keep the lowest point; returns whether it has fallen since the last look.
-
-        gradient : of float64 kernel rows at alpha.
-        """
+        """Look at the objective, and keep the lowest point; returns whether it has fallen since the last look."""
         before, self.objective, self.idle = self.objective, objective_of(alpha, gradient), 0
         if self.objective < self.best:
             self.best, self.lowest = self.objective, (alpha.copy(), gradient.copy())

@@ -20,7 +20,7 @@ from mr_elm.errors import one_line
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.features.kernels import multiply_transposed, row_squares
 from mr_elm.solvers.box import node_loops
-from mr_elm.solvers.box.block_step import BoxBlock, Effort, minimise_block
+from mr_elm.solvers.box.block_rule import Effort, minimise_block
 from mr_elm.solvers.box.box_qp import (
     TINY,
     BoxQP,
@@ -33,8 +33,8 @@ from mr_elm.solvers.box.box_qp import (
     upper_bounds,
     violations,
 )
+from mr_elm.solvers.box.projected_path import BoxBlock
 from mr_elm.solvers.rules import solve_dual
-from mr_elm.solvers.shared.workspace import Workspace
 from mr_elm.typing import Floats, Rows
 
 PASSES = 2000    # before giving up
@@ -72,7 +72,7 @@ class NodePoint:
         self.beta = (self.alpha * self.targets) @ self.H
         return self.targets * (self.H @ self.beta) - 1
 
-    def solve_face(self, gradient: Floats, tolerance: float, space: Workspace) -> None:
+    def solve_face(self, gradient: Floats, tolerance: float) -> None:
         """Minimise over the free variables and violators, if they are few enough."""
         face = np.flatnonzero(free_variables(self.alpha, self.upper)
                               | (violations(self.alpha, gradient, self.upper) > 0))
@@ -80,7 +80,7 @@ class NodePoint:
             rows, t, here = self.H[face], self.targets[face], self.alpha[face]
             Q = multiply_transposed(rows, rows) * np.outer(t, t)
             curvature = np.maximum(Q.diagonal(), TINY * self.squares.max())
-            minimise_block(BoxBlock(Q, here, gradient[face], self.upper[face], curvature), tolerance, EFFORT, space)
+            minimise_block(BoxBlock(Q, here, gradient[face], self.upper[face], curvature), tolerance, EFFORT)
             self.alpha[face] = here
 
 
@@ -95,14 +95,13 @@ def solve_node_dual(H: Rows, targets: Floats, C: float, weights: Floats | None =
     started, settings = time.process_time(), settings or Settings()
     point = NodePoint(H, check_targets(targets, H.shape[0]), upper_bounds(C, weights, H.shape[0]))
     rng, limit = np.random.default_rng(settings.seed), settings.max_iter or PASSES
-    space = Workspace()
     active, n_iter, worst = np.arange(H.shape[0]), 0, np.inf
     while worst > settings.eps and n_iter < limit:
         n_iter += 1
         point.sweep(rng.permutation(active))
         gradient = point.gradient()
         if n_iter % FACE_EVERY == 0:
-            point.solve_face(gradient, 0.1 * settings.eps, space)
+            point.solve_face(gradient, 0.1 * settings.eps)
             gradient = point.gradient()
         worst = violations(point.alpha, gradient, point.upper).max()
         active = find_moving(point.alpha, gradient, point.upper, worst)

@@ -15,9 +15,7 @@ from numpy.typing import DTypeLike
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.solvers.box.block_rule import solve_by_blocks
 from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings
-from mr_elm.solvers.shared.kept_block import KeptBlock
 from mr_elm.solvers.shared.loops import two_variables
-from mr_elm.solvers.shared.workspace import Workspace, borrowed
 from mr_elm.typing import Floats
 
 
@@ -30,13 +28,10 @@ class PathPoint:
     result: Result
 
 
-def ready_rows(source: Any, dtype: DTypeLike = np.float32, space: Workspace | None = None) -> PrecomputedRows:
-    """Compute the whole kernel matrix of a source of rows and return its PrecomputedRows.
-
-    space : Workspace that lends the memory, for one matrix at a time, or None.
-    """
+def ready_rows(source: Any, dtype: DTypeLike = np.float32) -> PrecomputedRows:
+    """Compute the whole kernel matrix of a source of rows and return its PrecomputedRows."""
     n = source.n_samples
-    matrix = (space or Workspace()).array('kernel matrix', (n, n), np.dtype(dtype))
+    matrix = np.empty((n, n), dtype)
     return PrecomputedRows(source.rows(np.arange(n), matrix.dtype, matrix), checked=True)
 
 
@@ -48,13 +43,11 @@ def walk_path(rows: Any, targets: Floats, bounds: Iterable[float], weights: Floa
     targets, weights : (N,) as in BoxQP; a weight of 0 holds a row out.
     """
     settings, last, result = settings or Settings(), None, None
-    with borrowed() as space:
-        kept = KeptBlock(space)
-        for C in sorted(bounds):
-            problem = BoxQP(rows, targets, C, weights)
-            alpha, decision = (None, None) if last is None or result is None else step_along(problem, result, last)
-            result, last = solve_by_blocks(problem, settings, alpha, decision, kept=kept), problem
-            yield PathPoint(C, fold, result)
+    for C in sorted(bounds):
+        problem = BoxQP(rows, targets, C, weights)
+        alpha, decision = (None, None) if last is None or result is None else step_along(problem, result, last)
+        result, last = solve_by_blocks(problem, settings, alpha, decision), problem
+        yield PathPoint(C, fold, result)
 
 
 def step_along(problem: BoxQP, result: Result, last: BoxQP) -> tuple[Floats, Floats]:

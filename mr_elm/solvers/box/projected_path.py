@@ -2,12 +2,33 @@
 
 Source: Zhao et al., An efficient active set method for optimization extreme learning machines, section 3.1.
 """
+from typing import NamedTuple
+
 import numpy as np
 
 from mr_elm.compiled import inline, jit
 from mr_elm.typing import Floats
 
 with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
+
+
+class BoxBlock(NamedTuple):
+    """Hold a block of n variables, whose a and g change in place: Q (n, n); a, g, upper, diagonal (n,)."""
+
+    Q: np.ndarray
+    a: Floats
+    g: Floats
+    upper: Floats
+    diagonal: Floats
+
+
+def choose_lower_end(Q: np.ndarray, direction: Floats, start: Floats, g: Floats, upper: Floats) -> Floats:
+    """Return the first minimiser of the projected path from start, or the end of the whole step where that is lower."""
+    first = start.copy()
+    fallen = descend_path(Q, direction, first, g, upper)
+    end = np.clip(start + direction, 0, upper)
+    step = end - start
+    return end if -(g @ step + 0.5 * step @ (Q @ step.astype(Q.dtype))) > fallen else first
 
 
 @inline

@@ -24,7 +24,6 @@ from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap, objec
 from mr_elm.solvers.box.pair_loops import PairProblem, solve_pairs
 from mr_elm.solvers.box.pair_plan import Group, PairPlan, begin_machines, join_machines
 from mr_elm.solvers.box.whole_loops import DIAGONAL, INVERSE, UPPER, A, G, finish_square
-from mr_elm.solvers.shared.workspace import borrowed
 from mr_elm.typing import Floats
 
 TILE = 512   # rows, up to which small classes share a tile: its values take 2 MB, as much as the second cache holds
@@ -178,21 +177,20 @@ def solve_single_machine(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     state = begin(rows.diagonal() + shift + extra, upper)
     found = SmallMachines(np.array([0, n]), np.arange(n), t, state[UPPER], extra, state[A], state[G], np.zeros(1),
                           np.zeros(1, np.int64), settings.eps)
-    with borrowed() as space:
-        buffers, ready = tuple(space.array('buffers', (3, n**2), float)), np.ones((2, n), bool)
-        if features is not None and len(features[0]) <= FEW_ALONE:
-            columns, exponential = features
-            ready[0] = False
-        else:
-            columns, exponential = SQUARE, (0.0, False)
-            Q = buffers[0].reshape(n, n)
-            K = rows.square(Q)
-            if K is not Q:
-                Q[...] = K
-            finish_square(Q, t, shift, extra)
-        problem = PairProblem(FLAT, columns, NONE, t, exponential, extra, shift, settings.eps, limit(settings))
-        solve_pairs(SQUARE, np.array([[0, n, 0, 0, 0, 0, 0, 0]]), problem, state, (found.violation, found.n_iter),
-                    buffers, ready)
+    buffers, ready = tuple(np.empty((3, n**2))), np.ones((2, n), bool)
+    if features is not None and len(features[0]) <= FEW_ALONE:
+        columns, exponential = features
+        ready[0] = False
+    else:
+        columns, exponential = SQUARE, (0.0, False)
+        Q = buffers[0].reshape(n, n)
+        K = rows.square(Q)
+        if K is not Q:
+            Q[...] = K
+        finish_square(Q, t, shift, extra)
+    problem = PairProblem(FLAT, columns, NONE, t, exponential, extra, shift, settings.eps, limit(settings))
+    solve_pairs(SQUARE, np.array([[0, n, 0, 0, 0, 0, 0, 0]]), problem, state, (found.violation, found.n_iter),
+                buffers, ready)
     found.seconds = time.process_time() - started
     return found
 
@@ -223,21 +221,20 @@ def solve_tiles(rows: Any, order: np.ndarray, plan: PairPlan, machines: tuple, n
     """
     problem, state, found = machines
     most, n_parts = plan.most_rows, n_threads or 1
-    with borrowed() as space:
-        problem = problem._replace(squares=space.array('squares', (plan.squares[-1],), float))
-        buffers = space.array('buffers', (n_parts, 3, most**2), float)
+    problem = problem._replace(squares=np.empty((plan.squares[-1],)))
+    buffers = np.empty((n_parts, 3, most**2))
 
-        def solve(number: int) -> None:
-            part = np.ascontiguousarray(tasks[number::n_tasks])
-            solve_pairs(tile, part, problem, state, found, tuple(buffers[number]), np.ones((2, most), bool))
+    def solve(number: int) -> None:
+        part = np.ascontiguousarray(tasks[number::n_tasks])
+        solve_pairs(tile, part, problem, state, found, tuple(buffers[number]), np.ones((2, most), bool))
 
-        for one, other, tasks in plan.list_tasks():
-            here, there = (order[plan.starts[first]:plan.starts[last]] for first, last in (one, other))
-            tile = rows.tile(here, there, space.array('tile', (len(here), len(there)), float))
-            if one == other:
-                keep_squares(tile, one, plan, problem.squares)
-            n_tasks = count_parts(tasks, n_threads)
-            map_in_threads(solve, range(min(n_tasks, len(tasks))), n_threads if n_tasks > 1 else None)
+    for one, other, tasks in plan.list_tasks():
+        here, there = (order[plan.starts[first]:plan.starts[last]] for first, last in (one, other))
+        tile = rows.tile(here, there, np.empty((len(here), len(there))))
+        if one == other:
+            keep_squares(tile, one, plan, problem.squares)
+        n_tasks = count_parts(tasks, n_threads)
+        map_in_threads(solve, range(min(n_tasks, len(tasks))), n_threads if n_tasks > 1 else None)
 
 
 def solve_on_demand(features: tuple[Floats, tuple[float, bool]], order: np.ndarray, plan: PairPlan, machines: tuple,
@@ -250,16 +247,15 @@ def solve_on_demand(features: tuple[Floats, tuple[float, bool]], order: np.ndarr
     (columns, exponential), (problem, state, found) = features, machines
     most, n_tasks = plan.most_rows, count_parts(plan.tasks, n_threads)
     problem = problem._replace(features=np.ascontiguousarray(columns[:, order]), exponential=exponential)
-    with borrowed() as space:
-        squares = space.array('squares', (n_tasks, plan.squares[-1]), float)
-        buffers = space.array('buffers', (n_tasks, 3, most**2), float)
+    squares = np.empty((n_tasks, plan.squares[-1]))
+    buffers = np.empty((n_tasks, 3, most**2))
 
-        def solve(number: int) -> None:
-            mine = problem._replace(squares=squares[number], known=np.zeros(len(order), bool))
-            solve_pairs(SQUARE, np.ascontiguousarray(plan.tasks[number::n_tasks]), mine, state, found,
-                        tuple(buffers[number]), np.ones((2, most), bool))
+    def solve(number: int) -> None:
+        mine = problem._replace(squares=squares[number], known=np.zeros(len(order), bool))
+        solve_pairs(SQUARE, np.ascontiguousarray(plan.tasks[number::n_tasks]), mine, state, found,
+                    tuple(buffers[number]), np.ones((2, most), bool))
 
-        map_in_threads(solve, range(n_tasks), n_threads if n_tasks > 1 else None)
+    map_in_threads(solve, range(n_tasks), n_threads if n_tasks > 1 else None)
 
 
 def count_parts(tasks: np.ndarray, n_threads: int | None) -> int:

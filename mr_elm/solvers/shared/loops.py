@@ -1,6 +1,6 @@
 """Choose who steps next and how far, and step, compiled; letters as in `box_qp`: a, g, upper, t, Q, K.
 
-Rows of K lie in a slab, see `slab_loops`. Loops return instead of an index SETTLED, when no variable is left to move,
+Rows of K lie in a slab, see `row_cache`. Loops return instead of an index SETTLED, when no variable is left to move,
 or OUT_OF_STEPS. LLVM vectorises a maximum of integers but not of floats, nor an arg-max: selection compares the bits of
 numbers, whose order is theirs where they are not negative, and then looks for the largest, a stretch at a time.
 """
@@ -231,24 +231,3 @@ def step_pairs(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
     chooser, inverse = make_chooser(len(a)), 1 / diagonal
     round_variables(chooser, a, g, upper, diagonal, inverse)
     return pair_steps(Q, np.ones(len(a), np.bool_), a, g, upper, diagonal, inverse, chooser, tolerance, max_steps)
-
-
-@jit()
-def take_variables(block: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats) -> Floats:
-    """Return what is known of the variables of a block, (4, n): their a, g, upper and diagonal."""
-    taken = np.empty((4, len(block)))
-    for k in range(len(block)):
-        i = block[k]
-        taken[0, k], taken[1, k], taken[2, k], taken[3, k] = a[i], g[i], upper[i], diagonal[i]
-    return taken
-
-
-@jit()
-def put_variables(block: np.ndarray, new: Floats, a: Floats) -> tuple[Floats, float]:
-    """Set a of the variables of a block; return (how much each changed, the sum of the sizes of all changes)."""
-    change, total = np.empty(len(block)), 0.0
-    for k in range(len(block)):
-        change[k] = new[k] - a[block[k]]
-        a[block[k]] = new[k]
-        total += abs(change[k])
-    return change, total

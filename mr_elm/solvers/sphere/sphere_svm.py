@@ -98,10 +98,6 @@ class BallRows:
         """Return the same of a part of the data, with a C that is `growth` times as large."""
         return BallRows(self.base.take(subset), self.ridge[subset] / growth)
 
-    def rounding(self) -> float:
-        """Return how far float32 rows are from k + 1 at most, but on the diagonal."""
-        return self.base.rounding() + np.finfo(np.float32).eps
-
     def factor(self) -> None:
         """Return None: no thin Z has ZZ' = k + 1 + delta / C."""
 
