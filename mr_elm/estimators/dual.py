@@ -121,7 +121,7 @@ class DualClassifier(Labelled, KernelOrNodes):
             some = None if weights is None else weights[rows]
             if given_up or scheme.n_classes == 2:
                 return machine.solve(part, targets, some)
-            return machine.solve_alone(part, targets, some, 2)
+            return machine.solve_alone(part, targets, some)
 
         small = None if scheme.one_vs_all else machine.solve_pairs(source, codes, weights)
         n_threads = machine.settings.n_threads

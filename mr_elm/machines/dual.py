@@ -14,8 +14,8 @@ from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used
+    from mr_elm.solvers.box.pairs import SmallMachines
     from mr_elm.solvers.box.path import PathPoint
-    from mr_elm.solvers.box.small_machines import SmallMachines
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,12 @@ class BoxMachine:
         """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None."""
         return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
 
-    def solve_alone(self, source: Any, targets: Floats, weights: Floats | None, n_classes: int) -> Result:
-        """Train one of the machines of n_classes classes as `solve_pairs` trains it among the others, or by itself.
-
-        Equal rows are put together where its own rows say that this pays; that makes no difference to the optimum.
-        """
+    def solve_alone(self, source: Any, targets: Floats, weights: Floats | None) -> Result:
+        """Train one machine as `solve_pairs` trains it among those of other classes."""
         codes = (targets > 0).astype(int)
-        for known in sorted({n_classes, 2}, reverse=True) if np.ptp(codes) else ():
-            small = self.solve_pairs(source, codes, weights, known)
-            if small is not None and not len(small.unsolved):
-                return self.report(small.make_result(0))
-            if small is not None and small.given_up.any():
-                break
+        small = self.solve_pairs(source, codes, weights) if np.ptp(codes) else None
+        if small is not None and not len(small.unsolved):
+            return self.report(small.make_result(0))
         return self.solve(source, targets, weights)
 
     def report(self, result: Result) -> Result:
@@ -53,20 +47,18 @@ class BoxMachine:
             self.settings.report(result.n_iter, lambda: result.violation, self.settings.eps)
         return result
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None,
-                    n_classes: int = 0) -> 'SmallMachines | None':
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small, or return None: another rule, or K(x, x) < 0.
 
-        codes : (n,) class numbers, each of which has a row. n_classes : of the whole problem, where codes are of two.
+        codes : (n,) class numbers, each of which has a row.
         """
         diagonal = source.diagonal()
         if self.rule != 'block' or self.settings.dtype == 'float32':
             return None
         if not ((diagonal >= 0) & (diagonal < np.inf)).all():
             return None
-        from mr_elm.solvers.box.small_machines import solve_small_machines
-        return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings,
-                                    n_classes=n_classes)
+        from mr_elm.solvers.box.pairs import solve_small_machines
+        return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
                    fold: int | None = None) -> 'Iterator[PathPoint]':
@@ -107,20 +99,19 @@ class NodeMachine(BoxMachine):
         """Train for every C in increasing order, anew for each, on NodeRows."""
         return self.solve_each(source.H, targets, C_values, weights, fold)
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None, n_classes: int = 0) -> None:
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> None:
         """Return None: there are no kernel values to share."""
 
 
 class SphereMachine(BoxMachine):
     """Train a SphereSVM on rows of a normalised kernel; symbols: sphere_svm."""
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None,
-                    n_classes: int = 0) -> 'SmallMachines | None':
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
         if self.rule != 'exact' or self.settings.dtype == 'float32':
             return None
         from mr_elm.solvers.sphere.small_balls import solve_small_balls
-        return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings, n_classes)
+        return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on a source of kernel rows; see `solve_sphere`."""

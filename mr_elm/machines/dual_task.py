@@ -2,7 +2,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,8 +131,7 @@ class DualTask(RowsTask):
         machine = replace(self.machine, settings=replace(self.machine.settings, report=report))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            solve = partial(machine.solve_alone, n_classes=2 if self.scheme.one_vs_all else self.n_classes)
-            result = solve(self.prepare_rows(rows.X), targets, rows.weights)
+            result = machine.solve_alone(self.prepare_rows(rows.X), targets, rows.weights)
         used = np.flatnonzero(result.alpha)
         facts: dict[str, Any] = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
         facts |= {name: getattr(result, name) for name in STEPS if getattr(result, name)}

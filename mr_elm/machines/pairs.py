@@ -28,7 +28,7 @@ from mr_elm.solvers.shared.multiclass import (
 from mr_elm.typing import Floats
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used
-    from mr_elm.solvers.box.small_machines import SmallMachines
+    from mr_elm.solvers.box.pairs import SmallMachines
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.solvers.box.box_qp import BoxQP, Settings
 from mr_elm.solvers.box.node_dual import solve_node_dual
+from mr_elm.solvers.box.pairs import solve_small_machines
 from mr_elm.solvers.box.path import ready_rows, walk_folds
-from mr_elm.solvers.box.small_machines import solve_small_machines
 from mr_elm.solvers.rules import RULES, solve_dual
 from mr_elm.solvers.shared.multiclass import vote
 from mr_elm.solvers.sphere import sphere_svm

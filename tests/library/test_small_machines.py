@@ -1,5 +1,4 @@
 """The small machines of all pairs of classes, solved in one loop, against independent answers for each alone."""
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,10 +9,9 @@ from mr_elm.features.kernel_rows import PrecomputedRows, SparseRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.machines.dual import BoxMachine, SphereMachine
 from mr_elm.machines.pairs import ClassScheme, fit_machines, fit_pairs
-from mr_elm.solvers.box import small_machines
+from mr_elm.solvers.box import pairs
 from mr_elm.solvers.box.box_qp import Settings
-from mr_elm.solvers.box.small_machines import solve_small_machines
-from mr_elm.solvers.shared import loops
+from mr_elm.solvers.box.pairs import solve_small_machines
 
 COUNTS = [3, 150, 40, 1, 260, 90]
 
@@ -31,47 +29,8 @@ def machines_alone(source, codes, machine, weights=None):
     return fit_machines(codes, ClassScheme(len(COUNTS)), solve), solve
 
 
-@numba.njit
-def steps_with_rows_on_demand(Q, ready, a, g, upper, most):
-    n, made, diagonal = len(a), 0, np.diag(Q).copy()
-    there, chooser = np.full((n, n), np.nan), loops.make_chooser(n)
-    loops.round_variables(chooser, a, g, upper, diagonal, 1 / diagonal)
-    for i in range(n):
-        if ready[i]:
-            there[i] = Q[i]
-    while True:
-        steps, said = loops.pair_steps(there, ready, a, g, upper, diagonal, 1 / diagonal, chooser, 1e-11, most - made)
-        made += steps
-        if said < 0:
-            return made, said
-        if said != chooser.pair[0] and said != chooser.pair[1]:
-            return made, said  # it has forgotten whom it had chosen
-        there[said], ready[said] = Q[said], True
-
-
-@pytest.mark.parametrize('most', [7, 10_000])
-def test_steps_that_wait_for_rows_are_the_steps_with_all_rows_there(most):
-    n, rng = 60, np.random.default_rng(3)
-    Z = rng.standard_normal((n, 90))
-    Q, upper = Z @ Z.T / 90, np.full(n, 0.7)
-
-    def solve(ready):
-        a, g = np.zeros(n), -np.ones(n)
-        return *steps_with_rows_on_demand(Q, ready, a, g, upper, most), a, g
-
-    waiting = np.zeros(n, bool)
-    found, expected = solve(waiting), solve(np.ones(n, bool))
-    assert found[:2] == expected[:2] == ((most, loops.OUT_OF_STEPS) if most < n else (expected[0], loops.SETTLED))
-    np.testing.assert_array_equal(found[2:], expected[2:])
-    assert most > n or waiting.sum() <= 2 * most
-
-
 @pytest.mark.parametrize('C', [0.5, 10, 1000])
-@pytest.mark.parametrize('tile', [None, 1, 100, 512])
-def test_every_machine_has_the_certificate_that_float64_values_give(rows, C, tile, monkeypatch):
-    if tile:
-        monkeypatch.setattr(small_machines, 'ROWS_A_FEATURE', np.inf)
-        monkeypatch.setattr(small_machines, 'TILE', tile)
+def test_every_machine_has_the_certificate_that_float64_values_give(rows, C):
     X, codes = rows
     found = solve_small_machines(kernel_rows(X, make_kernel('gaussian', gamma=0.2)), codes, np.full(len(X), float(C)),
                                  Settings())
@@ -110,7 +69,7 @@ def test_a_reducer_trains_the_machine_of_one_pair_as_an_estimator_trains_it_amon
     source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), kind(5.0, rule, Settings())
     small = machine.solve_pairs(source, codes)
     for number, (members, targets) in enumerate(ClassScheme(len(COUNTS)).list_machines(codes)):
-        alone = machine.solve_alone(source.take(members), targets, np.ones(len(members)), len(COUNTS))
+        alone = machine.solve_alone(source.take(members), targets, np.ones(len(members)))
         assert alone.n_iter == small.make_result(number).n_iter
         assert np.allclose(alone.alpha, small.make_result(number).alpha, rtol=0, atol=1e-9)
 
@@ -118,14 +77,14 @@ def test_a_reducer_trains_the_machine_of_one_pair_as_an_estimator_trains_it_amon
 def test_rows_of_one_class_and_rows_that_do_not_train_are_left_to_another_solver(rows):
     source, n = kernel_rows(rows[0][:50], make_kernel('gaussian', gamma=0.2)), 50
     for machine in (BoxMachine(5.0, 'block', Settings()), SphereMachine(5.0, 'exact', Settings())):
-        assert machine.solve_alone(source, np.ones(n), None, 2).converged
+        assert machine.solve_alone(source, np.ones(n), None).converged
     assert machine.solve_pairs(source, np.arange(n) % 2, np.zeros(n)).unsolved.tolist() == [0]
 
 
 def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monkeypatch):
     X, codes = rows
     source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), BoxMachine(5.0, 'block', Settings())
-    monkeypatch.setattr(small_machines, 'MOST_OF_FEW', (200, 24))
+    monkeypatch.setattr(pairs, 'MOST_ROWS', 200)
     small = machine.solve_pairs(source, codes)
     sizes = [COUNTS[i] + COUNTS[j] for i in range(6) for j in range(i + 1, 6)]
     assert small.unsolved.tolist() == [p for p, size in enumerate(sizes) if size > 200]
@@ -139,16 +98,15 @@ def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monke
                                               (SphereSVMClassifier, SphereMachine, 'exact')])
 def test_a_machine_that_was_given_up_is_not_begun_again(rows, make, kind, rule, monkeypatch):
     X, codes = rows
-    begun, solve = [], small_machines.solve_pairs
-    monkeypatch.setattr(small_machines, 'ROUNDS', 1)
-    monkeypatch.setattr(small_machines, 'solve_pairs', lambda tile, tasks, *rest: (
-        begun.append(len(tasks)), solve(tile, tasks, *rest)))
+    begun, solve = [], pairs.solve_machine
+    monkeypatch.setattr(pairs, 'ROUNDS', 1)
+    monkeypatch.setattr(pairs, 'solve_machine', lambda *given: (begun.append(1), solve(*given))[1])
     make(C=1000.0, rule=rule).fit(X, codes)
     assert sum(begun) == len(COUNTS) * (len(COUNTS) - 1) // 2
     begun.clear()
     pair = np.flatnonzero((codes == 1) | (codes == 4))
     source, targets = kernel_rows(X[pair], make_kernel('gaussian', gamma=0.2)), np.where(codes[pair] == 1, -1.0, 1.0)
-    assert kind(1000.0, rule, Settings()).solve_alone(source, targets, None, len(COUNTS)).converged
+    assert kind(1000.0, rule, Settings()).solve_alone(source, targets, None).converged
     assert begun == [1]
 
 
@@ -176,32 +134,3 @@ def test_the_machine_of_two_classes_has_the_certificate_that_float64_values_give
     assert not len(found.unsolved) and result.violation <= 1e-3
     assert result.violation == pytest.approx(twin.kkt_residual(Q, result.alpha, np.full(300, float(C))), abs=1e-8)
     assert result.objective == pytest.approx(twin.objective(Q, result.alpha), rel=1e-9)
-
-
-@pytest.mark.parametrize('n_threads', [None, 2])
-@pytest.mark.parametrize('kind', [BoxMachine, SphereMachine])
-def test_rows_on_demand_and_rows_together_give_one_machine(rows, kind, n_threads, monkeypatch):
-    X, codes = rows
-    monkeypatch.setattr(small_machines, 'WORTH_THREADS', 0)
-    machine = kind(10.0, 'block' if kind is BoxMachine else 'exact', Settings(eps=1e-9, n_threads=n_threads))
-    for some in (codes >= 4, codes >= 0):  # two classes, all classes
-        source, found = kernel_rows(X[some], make_kernel('gaussian', gamma=0.2)), []
-        for few, share in ((52, 0), (0, 1000)):
-            monkeypatch.setattr(small_machines, 'FEW_ALONE', few)
-            monkeypatch.setattr(small_machines, 'ROWS_A_FEATURE', share)
-            found.append(machine.solve_pairs(source, codes[some] - codes[some].min()))
-        assert np.allclose(found[0].gradient, found[1].gradient, rtol=0, atol=1e-7)
-        assert not any(len(one.unsolved) for one in found)
-
-
-def test_machines_are_larger_where_few_features_give_their_rows_unless_many_variables_are_free():
-    rng = np.random.default_rng(0)
-    X, noise = rng.standard_normal((2000, 28)), rng.standard_normal(2000)
-    codes, kernel, upper = (X[:, 0] > 0).astype(int), make_kernel('gaussian', gamma=0.01), np.full(2000, 1e3)
-    assert solve_small_machines(kernel_rows(X, kernel), codes, upper, Settings()) is None
-    rows, K = kernel_rows(X[:, :20], kernel), kernel.tile(X[:, :20], X[:, :20])
-    found = solve_small_machines(rows, codes, upper, Settings())
-    assert not len(found.unsolved)
-    assert twin.kkt_residual(twin.signed(K, 2.0 * codes - 1), found.make_result(0).alpha, upper) <= 1e-3
-    noisy = solve_small_machines(rows, (X[:, 0] + 3 * noise > 0).astype(int), upper, Settings())
-    assert noisy.unsolved.tolist() == [0] and noisy.n_iter.tolist() == [0]

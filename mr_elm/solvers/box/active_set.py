@@ -194,7 +194,7 @@ def reassign_released(search: ActiveSetSearch, block: BoxBlock, released: np.nda
         Q, a, g, upper, diagonal = (part[released] for part in block)
         Q = np.ascontiguousarray(Q[:, released])
         for _ in range(SWEEPS):
-            moved, _ = loops.sweep(Q, np.ones(len(a), bool), a, g, upper, 1 / diagonal, SOLVED * search.settings.eps)
+            moved = loops.sweep(Q, a, g, upper, 1 / diagonal, SOLVED * search.settings.eps)
             search.steps['one_variable'] += moved
             if not moved:
                 break

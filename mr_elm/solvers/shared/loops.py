@@ -129,43 +129,37 @@ def paper_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, a: Floats, g: 
 
 
 @fast
-def sweep(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats,
-          tolerance: float) -> tuple[int, int]:
-    """Make the own step of every variable with |g| > tolerance once, in order, in place.
-
-    Returns (how many moved, SETTLED or a variable whose row of Q is not ready, before which it stopped).
-    """
+def sweep(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats,
+          tolerance: float) -> int:
+    """Make the own step of every variable with |g| > tolerance once, in order, in place; return how many moved."""
     moved = 0
     for i in range(len(a)):
         if abs(g[i]) > tolerance:
             s = _clipped_step(a[i], g[i], upper[i], inverse[i])
             if s != 0.0:
-                if not ready[i]:
-                    return moved, i
                 a[i] += s
                 row = Q[i]
                 for j in range(len(a)):
                     g[j] += s * row[j]
                 moved += 1
-    return moved, SETTLED
+    return moved
 
 
 class Chooser(NamedTuple):
     """Hold what `pair_steps` chooses by.
 
     single : (5, at least n) float32, a, g, upper, the diagonal and its inverse, rounded. bits : (at least n,) int32,
-    of gains. pair : (2,) int64, the variables that step next, -1 where they are not chosen yet.
+    of gains.
     """
 
     single: np.ndarray
     bits: np.ndarray
-    pair: np.ndarray
 
 
 @inline
 def make_chooser(n: int) -> Chooser:
     """Return a Chooser for up to n variables; `round_variables` makes it ready."""
-    return Chooser(np.empty((5, n), np.float32), np.empty(n, np.int32), np.empty(2, np.int64))
+    return Chooser(np.empty((5, n), np.float32), np.empty(n, np.int32))
 
 
 @inline
@@ -174,44 +168,32 @@ def round_variables(chooser: Chooser, a: Floats, g: Floats, upper: Floats, diago
     x, h, u, d, r = chooser.single[0], chooser.single[1], chooser.single[2], chooser.single[3], chooser.single[4]
     for k in range(len(a)):
         x[k], h[k], u[k], d[k], r[k] = a[k], g[k], upper[k], diagonal[k], inverse[k]
-    chooser.pair[:] = -1
 
 
 @inner
-def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats,
-               inverse: Floats, chooser: Chooser, tolerance: float, max_steps: int) -> tuple[int, int]:
+def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats, chooser: Chooser,
+               tolerance: float, max_steps: int) -> tuple[int, int]:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
-    ready : (n,) bool, which rows of Q may be read. Returns (steps made, SETTLED when no variable violates by more than
-    tolerance, OUT_OF_STEPS, or a variable whose row is not ready). Called again once this row is there, with all else
-    as it was, it goes on with the pair that it had chosen.
+    Returns (steps made, SETTLED when no variable violates by more than tolerance, or OUT_OF_STEPS).
     """
     n, steps, least = len(a), 0, 0.25 * tolerance * tolerance * inverse[0]
-    single, bits, i, j = chooser.single, chooser.bits[:n], chooser.pair[0], chooser.pair[1]
+    single, bits = chooser.single, chooser.bits[:n]
     x, h, u, d, r = single[0, :n], single[1, :n], single[2, :n], single[3, :n], single[4, :n]
-    chooser.pair[:] = -1
     while steps < max_steps:
-        if i < 0:
-            i = _best_alone(x, h, u, d, r, bits)
-            if np.int32(bits[i]).view(np.float32) <= least:
-                moved, missing = sweep(Q, ready, a, g, upper, inverse, tolerance)
-                steps, i = steps + moved, -1
-                for k in range(n):
-                    x[k], h[k] = a[k], g[k]
-                if moved == 0 or missing >= 0:
-                    return steps, missing
-                continue
-        if not ready[i]:
-            chooser.pair[0] = i
-            return steps, i
+        i = _best_alone(x, h, u, d, r, bits)
+        if np.int32(bits[i]).view(np.float32) <= least:
+            moved = sweep(Q, a, g, upper, inverse, tolerance)
+            steps += moved
+            for k in range(n):
+                x[k], h[k] = a[k], g[k]
+            if moved == 0:
+                return steps, SETTLED
+            continue
         s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), Q[i]
-        if j < 0:
-            j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, bits)
+        j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, bits)
         si, sj, other = s, 0.0, row
         if bits[j] > 0:
-            if not ready[j]:
-                chooser.pair[0], chooser.pair[1] = i, j
-                return steps, j
             xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
             si, sj, other = xi - a[i], xj - a[j], Q[j]
             a[j], x[j] = xj, xj
@@ -220,7 +202,7 @@ def pair_steps(Q: np.ndarray, ready: np.ndarray, a: Floats, g: Floats, upper: Fl
         for k in range(n):
             g[k] += si * row[k] + sj * other[k]
             h[k] = g[k]
-        steps, i, j = steps + 1, -1, -1
+        steps += 1
     return steps, OUT_OF_STEPS
 
 
@@ -230,4 +212,4 @@ def step_pairs(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
     """Do the same for a block whose Q is all there."""
     chooser, inverse = make_chooser(len(a)), 1 / diagonal
     round_variables(chooser, a, g, upper, diagonal, inverse)
-    return pair_steps(Q, np.ones(len(a), np.bool_), a, g, upper, diagonal, inverse, chooser, tolerance, max_steps)
+    return pair_steps(Q, a, g, upper, diagonal, inverse, chooser, tolerance, max_steps)

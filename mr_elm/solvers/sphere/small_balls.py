@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.errors import one_line
 from mr_elm.solvers.box.box_qp import Result, Settings
-from mr_elm.solvers.box.small_machines import SmallMachines, solve_small_machines
+from mr_elm.solvers.box.pairs import SmallMachines, solve_small_machines
 from mr_elm.solvers.sphere.sphere_svm import common_diagonal, invert, limit_violation
 from mr_elm.typing import Floats
 
@@ -34,19 +34,18 @@ class SmallBalls(SmallMachines):
         return np.add.reduceat(self.alpha * self.targets, self.offsets[:-1])
 
 
-def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Settings,
-                      n_classes: int = 0) -> SmallBalls | None:
+def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Settings) -> SmallBalls | None:
     """Find the points nearest to the origin of all pairs of classes that are small, to a relative gap of eps.
 
     Returns None where there are none.
 
     rows : source of rows of k, K(x, x) the same for all. codes : (N,) class numbers, each of which has a row.
-    costs : (N,), C w_i; rows of 0 do not train. n_classes : of the whole problem, where codes are of two of them.
+    costs : (N,), C w_i; rows of 0 do not train.
     """
     common_diagonal(rows.diagonal())
     trains = costs > 0
     upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`
-    found = solve_small_machines(rows, codes, upper, limit_violation(settings), invert(costs), n_classes)
+    found = solve_small_machines(rows, codes, upper, limit_violation(settings), invert(costs))
     if found is None:
         return None
     starts, product = found.offsets[:-1], found.gradient + 1
