@@ -178,7 +178,7 @@ class BlockSearch:
         gain, grows, shrinks = -self.problem.targets * self.gradient, alpha < upper, alpha > 0
         up = np.flatnonzero(mask & np.where(positive, grows, shrinks))
         down = np.flatnonzero(mask & np.where(positive, shrinks, grows))
-        n_up, n_down = np.count_nonzero(gain[up] > least), np.count_nonzero(gain[down] < -least)
+        n_up, n_down = int((gain[up] > least).sum()), int((gain[down] < -least).sum())
         fewest, half = int(few * max(n_up, n_down)), count // 2
         return np.concatenate([take_largest(up, gain, min(max(n_up, fewest), half)),
                                take_largest(down, -gain, min(max(n_down, fewest), half))])
