@@ -5,7 +5,7 @@ from reference import digests
 FILE = digests.read_file()
 
 
-@pytest.mark.parametrize('name', ['pesvm landmarks', 'sphere-svm'])
+@pytest.mark.parametrize('name', ['pesvm landmarks', 'pesvm leaves', 'sphere-svm'])
 def test_a_training_on_spark_makes_the_model_that_is_stored(name, session, tmp_path):
     stored, reason = digests.find_digests(FILE['digests'], digests.describe_machine())
     if stored is None:
