@@ -5,18 +5,16 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import AccountingError
-from mr_elm.features.single import SingleLayer
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
 from mr_elm.model.file import load_layer
-from mr_elm.rows.blocks import Block, take_rows, widen
+from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.scores.held_out import HeldOutScore, HeldOutSums
-from mr_elm.sparse import issparse
 from mr_elm.store import load_arrays
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GridSteps, TargetSums, merge_pairs
-from mr_elm.sums.product import ProductSum, expand_slices
+from mr_elm.sums.product import PassSums
 from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats
 
@@ -75,9 +73,8 @@ class MRPass(MRRows):
         steps = GridSteps.from_json(read_json(self.options.grid))
         self.folds = None if self.options.folds is None else Folds(**read_json(self.options.folds))
         header, arrays = load_arrays(self.options.vectors)
-        self.product = ProductSum(arrays['vectors'], steps)
-        self.targets = TargetSums(steps, self.numeric, self.separator) if header['targets'] else None
-        self.single = SingleLayer(self.layer) if header['single'] else None
+        targets = TargetSums(steps, self.numeric, self.separator) if header['targets'] else None
+        self.sums = PassSums(self.layer, arrays['vectors'], steps, targets, header['single'])
         self.held = None
         if self.folds is not None and header['weights']:
             self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
@@ -86,42 +83,25 @@ class MRPass(MRRows):
         """Add the rows of a block to the sums, and score those that are held out."""
         demand_width(block.X, self.layer.n_features)
         if self.folds is None:
-            self.add_rows(block)
+            self.sums.add(block, row_weights(block, self.class_weights))
             return
         block, (_, edge, _) = self.folds.split(self.folds.sample(block))
-        self.add_rows(take_rows(block, slice(edge, None)))
-        if self.held is not None:
-            for E, part, weights in self.expand(take_rows(block, slice(edge))):
-                self.held.add(E, self.folds.class_numbers(part), weights)
-
-    def expand(self, block: Block) -> Iterator[tuple[Floats, Block, Floats | None]]:
-        """Yield (rows of E, the same rows of the block, their weights), a few rows at a time."""
         weights = row_weights(block, self.class_weights)
-        for rows, E in expand_slices(self.layer, widen(block.X, self.layer.n_features)):
-            yield E, take_rows(block, rows), None if weights is None else weights[rows]
-
-    def add_rows(self, block: Block) -> None:
-        """Add rows to the sums."""
-        if self.single is not None and not issparse(block.X):
-            weights = row_weights(block, self.class_weights)
-            T = np.empty((len(block), 0)) if self.targets is None else self.targets.make_targets(block)
-            sums = self.product.add_single(self.single, block.X, T, weights)
-            if self.targets is not None:
-                self.targets.add_products(sums, block, weights)
-            return
-        for E, part, weights in self.expand(block):
-            self.product.add(E, weights)
-            if self.targets is not None:
-                self.targets.add_targets(E, part, weights)
+        held, trained = (None if weights is None else weights[part] for part in (slice(edge), slice(edge, None)))
+        self.sums.add(take_rows(block, slice(edge, None)), trained)
+        if self.held is not None:
+            for E, part, own in self.sums.expand(take_rows(block, slice(edge)), held):
+                self.held.add(E, self.folds.class_numbers(part), own)
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums, nothing when there was no row."""
-        if self.targets is not None:
-            for name, sums in sorted(self.targets.sums.items()):
+        product, targets = self.sums.product, self.sums.targets
+        if targets is not None:
+            for name, sums in sorted(targets.sums.items()):
                 yield make_key('sum', name), list(sums)
-        if self.product.n_rows:
-            for first, part in cut_columns(*self.product.D.shape):
-                yield make_key('product', first), [self.product.high[part], self.product.low[part]]
+        if product.n_rows:
+            for first, part in cut_columns(*product.D.shape):
+                yield make_key('product', first), [product.high[part], product.low[part]]
         if self.held is not None:
             yield make_key('held'), list(self.held.pair)
 

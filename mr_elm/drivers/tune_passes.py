@@ -10,8 +10,9 @@ from itertools import product
 from typing import Any
 
 from mr_elm.drivers.node_inputs import NodeInputs
-from mr_elm.drivers.pesvm_passes import PassProblem, PassSolution, open_problem, train_on_all
+from mr_elm.drivers.pesvm_passes import JobProblem, open_problem, train_on_all
 from mr_elm.machines.grid_task import Folds, Search
+from mr_elm.machines.pass_problem import PassSolution
 from mr_elm.machines.passes import choose_type
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
@@ -57,15 +58,15 @@ def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, 
 
 
 @contextmanager
-def open_place(inputs: NodeInputs, place: Place, largest_nu: float) -> Iterator[PassProblem]:
-    """Give the PassProblem of a kind and number of nodes. largest_nu : see `open_problem`."""
+def open_place(inputs: NodeInputs, place: Place, largest_nu: float) -> Iterator[JobProblem]:
+    """Give the JobProblem of a kind and number of nodes. largest_nu : see `open_problem`."""
     inputs = inputs.take_candidate(*place)
     layer = inputs.make_layer()
     with open_problem(inputs, layer, inputs.choose_grid(layer), largest_nu) as problem:
         yield problem
 
 
-def walk(problem: PassProblem, place: Place, nus: tuple[float, ...]) -> list[Candidate]:
+def walk(problem: JobProblem, place: Place, nus: tuple[float, ...]) -> list[Candidate]:
     """Return the Candidates of nu on one place, from the smallest nu on, up to where larger ones are worse."""
     found: list[Candidate] = []
     for nu in sorted(nus):
@@ -77,7 +78,7 @@ def walk(problem: PassProblem, place: Place, nus: tuple[float, ...]) -> list[Can
     return found
 
 
-def judge(problem: PassProblem, place: Place, solution: PassSolution) -> NodeScore:
+def judge(problem: JobProblem, place: Place, solution: PassSolution) -> NodeScore:
     """Return the NodeScore of a solution."""
     kind, n_hidden = place[0], problem.layer.n_hidden
     score: Any = solution.score
@@ -88,7 +89,7 @@ def judge(problem: PassProblem, place: Place, solution: PassSolution) -> NodeSco
     return NodeScore(kind, solution.nu, n_hidden, (cell,), correct, total)
 
 
-def report(problem: PassProblem, score: NodeScore) -> None:
+def report(problem: JobProblem, score: NodeScore) -> None:
     """Say what the held-out rows say."""
     accuracy = '' if score.accuracy is None else f', accuracy {score.accuracy:.6g}'
     place = f'{score.kind.family}, --weight-scale {score.kind.weight_scale:g} --hidden {score.n_hidden}'
@@ -101,7 +102,7 @@ def choose_best(found: list[Candidate]) -> Candidate:
     return next(each for each in found if each.score is best)
 
 
-def train_best(problem: PassProblem, found: list[Candidate],
+def train_best(problem: JobProblem, found: list[Candidate],
                folds: Folds) -> tuple[PathResult, HiddenNodeModel]:
     """Train on all rows; see `tune`."""
     best = choose_best(found)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.single import SingleLayer
+from mr_elm.rows.blocks import Block, take_rows, widen
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
-from mr_elm.sums.gram import GridSteps, expand
+from mr_elm.sums.gram import GridSteps, TargetSums, expand
 from mr_elm.typing import Floats, Rows
 
 EXPANDED = 1 << 22  # numbers of E in memory together: a few rows, however many nodes there are
@@ -65,3 +67,34 @@ class ProductSum:
         add_values(self.high, self.low, total[:, :D.shape[1]], self.step)
         self.n_rows += len(X)
         return total[:, D.shape[1]:]
+
+
+class PassSums:
+    """Accumulate what a task finds in one pass: E'W E D, and E'T where it is wanted.
+
+    layer : HiddenLayer. D : (m, K). steps : GridSteps. targets : TargetSums for E'T, or None.
+    single : whether E of dense rows may be of float32.
+    """
+
+    def __init__(self, layer: HiddenLayer, D: Floats, steps: GridSteps, targets: TargetSums | None = None,
+                 single: bool = False) -> None:
+        self.layer, self.product, self.targets = layer, ProductSum(D, steps), targets
+        self.single = SingleLayer(layer) if single else None
+
+    def expand(self, block: Block, weights: Floats | None) -> Iterator[tuple[Floats, Block, Floats | None]]:
+        """Yield (rows of E, the same rows of a block, their weights), a few rows at a time."""
+        for rows, E in expand_slices(self.layer, widen(block.X, self.layer.n_features)):
+            yield E, take_rows(block, rows), None if weights is None else weights[rows]
+
+    def add(self, block: Block, weights: Floats | None = None) -> None:
+        """Add rows. weights : (n,), or None when all count once."""
+        if self.single is not None and not sp.issparse(block.X):
+            T = np.empty((len(block), 0)) if self.targets is None else self.targets.make_targets(block)
+            sums = self.product.add_single(self.single, block.X, T, weights)
+            if self.targets is not None:
+                self.targets.add_products(sums, block, weights)
+            return
+        for E, part, own in self.expand(block, weights):
+            self.product.add(E, own)
+            if self.targets is not None:
+                self.targets.add_targets(E, part, own)

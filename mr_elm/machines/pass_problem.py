@@ -1,0 +1,247 @@
+"""Solve for the output weights of a machine of nodes by passes over its rows: conjugate gradients, a pass a step.
+
+A factor from a sample of the rows preconditions. Who knows the rows runs the passes: a job, or a loop in memory.
+"""
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mr_elm.errors import ConvergenceWarning
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.single import takes_single
+from mr_elm.machines.grid_task import Folds
+from mr_elm.machines.nodes import NodeProblem, describe_leaves
+from mr_elm.machines.options import PASSES
+from mr_elm.machines.passes import Passes, choose_type
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import layer_arrays
+from mr_elm.scores.held_out import HeldOutScore
+from mr_elm.solvers.ridge.esvm import collect_targets, find_mean, right_side
+from mr_elm.solvers.ridge.penalty import Penalty, find_penalty
+from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
+from mr_elm.solvers.shared.block_cg import Approximation, PassLimits, solve_positive
+from mr_elm.solvers.shared.centred import choose_units
+from mr_elm.sums.gram import ONES, GridSteps
+from mr_elm.typing import Floats, Rows
+
+
+@dataclass(frozen=True)
+class PassSolution:
+    """Hold the output weights B, (L + 1, K), for a nu, the passes that they took, and their relative residual.
+
+    B is for targets that are counted from their origin, see `GridSteps`; it holds the rest of their mean.
+    score : HeldOutScore of B, None where no rows are held out.
+    """
+
+    nu: float
+    B: Floats
+    n_passes: int
+    residual: float
+    score: HeldOutScore | None
+
+
+@dataclass(frozen=True)
+class PassResult:
+    """Hold what a pass has found: E'E D, (L + 1, K), the sums that E'T follows from, by label, and a score."""
+
+    product: Floats
+    sums: Mapping[str, Any]
+    score: HeldOutScore | None = None
+
+
+@dataclass
+class PassProblem:
+    """Solve for output weights by passes over the rows, for one nu after another.
+
+    inputs : what is known of the rows. layer : HiddenLayer. steps : GridSteps. passes : Passes.
+    gram : SampleGram, of n_sample rows.
+    penalty : of leaves and other nodes, None for I/nu.
+    folds : the rows that are looked at, and those that are held out; None for all and none.
+
+    The system is solved for targets of a regression less their mean, in units of their spread, so that all of them
+    count alike: X = (B + mean in the last row) / units.
+    """
+
+    inputs: NodeProblem
+    layer: HiddenLayer
+    steps: GridSteps
+    passes: Passes
+    gram: SampleGram
+    n_sample: int
+    penalty: Penalty | None = None
+    folds: Folds | None = None
+    T: Floats | None = field(default=None, init=False)  # E'T, (m, K), as a float64 pass has summed it up
+    mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
+    E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
+    last: tuple = field(default=(), init=False)  # B, X, E'E X and score of the last float64 pass over weights
+
+    def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
+        """Run a pass over D, (L + 1, K).
+
+        weights : whether D are output weights. targets : whether E'T is wanted. single : whether E may be of float32.
+        """
+        raise NotImplementedError
+
+    def report(self) -> Callable[[int, float], None]:
+        """Return what is told the number of passes so far, and the residual that they left."""
+        return lambda n, residual: None
+
+    def check_counts(self, counts: Floats) -> None:
+        """Raise where a pass has seen other labels than the one before. counts : (K,), rows of each class."""
+
+    @property
+    def units(self) -> Floats | float:
+        """Return the unit of each target, (K,): a power of two, which rounds nothing; 1 for classes."""
+        target = self.inputs.summary.target
+        return 1.0 if target is None else choose_units(target.deviation)
+
+    def solve(self, nu: float, start: Floats | None = None) -> PassSolution:
+        """Solve (I/nu + E'E) B = E'T by conjugate gradients, or (P + E'E) B = E'T with another penalty.
+
+        start : output weights (L + 1, K) to begin with, as of a PassSolution; None for those of the sample. Warns when
+        the passes allowed do not suffice.
+        """
+        passes, report = self.passes, self.report()
+        if self.penalty is None:
+            M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
+        else:
+            M = self.gram.factor(np.inf)
+        found, n_begun = self.begin(nu, self.choose_start(M, start))
+        if n_begun:
+            report(n_begun, found.residual)
+        limits = PassLimits(passes.tolerance, passes.max_passes - n_begun,
+                            lambda n, residual: report(n_begun + n, residual))
+        rough = (lambda D: self.multiply(D, single=True) + self.weigh(D, nu)) if takes_single(self.layer) else None
+        found, n_passes = solve_positive(lambda D: self.multiply(D) + self.weigh(D, nu),
+                                         lambda B: self.measure(B, nu), found, M.apply, limits, rough)
+        n_passes, residual = n_begun + n_passes, found.residual
+        if residual > passes.tolerance:
+            warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
+                          f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
+                          '--max-passes', ConvergenceWarning, stacklevel=2)
+        return PassSolution(nu, self.add_mean(found.X), n_passes, residual, self.last[-1])
+
+    def choose_start(self, M: SampleFactor, start: Floats | None) -> Floats:
+        """Return output weights to begin with, (L + 1, K): those given where they fit, else those of the sample.
+
+        Where rows are held out the sample may have some of them: 0 then.
+        """
+        shape = self.gram.ET.shape
+        if start is not None and start.shape[1:] == shape[1:]:
+            return start
+        return self.pad(M.apply(self.gram.ET) if self.folds is None else np.zeros(shape))
+
+    def begin(self, nu: float, B: Floats) -> tuple[Approximation, int]:
+        """Return the Approximation by output weights B, (L + 1, K), and the passes that it took: E'E B may be known.
+
+        It may be of float32.
+        """
+        if self.T is not None and self.last and np.array_equal(B, self.last[0]):
+            _, X, product, _ = self.last
+            return Approximation.of(X, self.T, product + self.weigh(X, nu)), 0
+        single, known = takes_single(self.layer), bool(B.any())
+        result = self.run(B if known else B[:, :0], targets=True, single=single)
+        T = self.read_targets(result.sums)
+        if not single:
+            self.T = T
+        X, product = self.take_mean(B, result.product if known else B)
+        return Approximation.of(X, T, product + self.weigh(X, nu)), 1
+
+    def measure(self, X: Floats, nu: float) -> Approximation:
+        """Run a pass in float64 over the output weights of X, (m, K); the first one sums up E'T too."""
+        B = self.add_mean(X)
+        result = self.run(B, weights=True, targets=self.T is None)
+        if self.T is None:
+            self.T = self.read_targets(result.sums)
+        product = self.take_mean(B, result.product)[1]
+        self.last = B, X, product, result.score
+        return Approximation.of(X, self.T, product + self.weigh(X, nu))
+
+    def weigh(self, D: Floats, nu: float) -> Floats:
+        """Return the product of the penalty, I/nu where there is no other, with vectors (m, K)."""
+        return D / nu if self.penalty is None else self.penalty.multiply(D)
+
+    def multiply(self, D: Floats, single: bool = False) -> Floats:
+        """Run a pass: E'E D, (m, K). single : in float32."""
+        return self.run(self.pad(D), single=single).product[:len(D)]
+
+    def add_mean(self, X: Floats) -> Floats:
+        """Return the output weights B, (L + 1, K), of a solution X, (m, K)."""
+        B = self.pad(X * self.units)
+        B[-1] -= self.mean
+        return B
+
+    def take_mean(self, B: Floats, product: Floats) -> tuple[Floats, Floats]:
+        """Return X, (m, K), of output weights B, and E'E X, of the product E'E B, (L + 1, K)."""
+        X = B.copy()
+        X[-1] += self.mean
+        m = len(self.gram.M)
+        return X[:m] / self.units, (product - self.mean * self.E1)[:m] / self.units
+
+    def read_targets(self, sums: Mapping[str, Any]) -> Floats:
+        """Return E'T, (m, K), of the sums of a pass, which must have seen the rows that the first one saw."""
+        inputs = self.inputs
+        class_sums, _, counts, _ = collect_targets(dict(sums), self.layer.n_hidden + 1, inputs.classes)
+        if self.steps.centres:
+            E1 = np.add(*sums[ONES])
+            self.E1, self.mean = E1[:, None], find_mean(E1[-1], class_sums[:, -1])
+            class_sums = class_sums - np.outer(self.mean, E1)
+        self.check_counts(counts)
+        return right_side(class_sums, has_targets(inputs))[:len(self.gram.M)] / self.units
+
+    def pad(self, D: Floats) -> Floats:
+        """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
+        return np.pad(D, ((0, self.layer.n_hidden + 1 - len(D)), (0, 0)))
+
+    def describe(self, found: PassSolution, header: ModelHeader) -> HiddenNodeModel:
+        """Make the model of a solution, which has no sums. header : of a machine of this layer and nu."""
+        known = {name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')}
+        parameters = {**known, 'solver': PASSES, 'passes': found.n_passes, 'residual': found.residual,
+                      'tolerance': self.passes.tolerance, 'precondition_rows': self.n_sample}
+        weights = found.B.copy()
+        if self.steps.centres:
+            weights[-1] -= self.steps.origin
+        return HiddenNodeModel(replace(header, parameters=parameters),
+                               {**layer_arrays(self.layer), 'output_weights': weights})
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """Hold what a sample of the rows gives to a PassProblem: its Gram, with the penalty of leaves where there are some.
+
+    n_sample : of its rows.
+    """
+
+    passes: Passes
+    gram: SampleGram
+    n_sample: int
+    penalty: Penalty | None
+
+    @classmethod
+    def of(cls, inputs: NodeProblem, layer: HiddenLayer, sample: Sample, nu: float, n_threads: int = 1,
+           say: Callable[[str], None] = lambda line: None) -> 'Preconditioner':
+        """Sum up a sample. nu : the largest that will be solved for. say : is told what is done."""
+        options = inputs.options
+        dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
+        say(f'preconditioner: {layer.n_hidden:,} nodes on {len(sample.weights):,} rows, in {dtype.__name__}')
+        penalty = find_penalty({'nu': options.nu, **describe_leaves(options)}, layer)
+        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, n_threads, penalty)
+        return cls(Passes.of_options(options, layer.n_hidden), gram, len(sample.weights), penalty)
+
+
+def has_targets(inputs: NodeProblem) -> bool:
+    """Tell whether T holds targets, or a 1 where a row has a label, and no coding of classes."""
+    return inputs.classes is None or inputs.summary.separator is not None
+
+
+def make_sample(inputs: NodeProblem, X: Rows, numbers: np.ndarray, weights: Floats, steps: GridSteps) -> Sample:
+    """Return the Sample of rows of a training. numbers : (n,) or (n, K). steps : whose origin targets are counted from.
+    """
+    T, classes = steps.shift(numbers.reshape(len(numbers), -1)), inputs.classes
+    if classes is not None and not has_targets(inputs):
+        T = right_side(np.eye(len(classes.names))[numbers.astype(int)].T, numeric=False)
+    return Sample(X, T, weights, len(numbers) / inputs.summary.n_rows)
