@@ -56,9 +56,12 @@ class ESVMClassifier(Labelled, LivingESVM):
                  metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False,
                  kernel: str = PESVMOptions.kernel, landmarks: str = PESVMOptions.landmarks,
                  keep_sums: bool = True, leaves: int = PESVMOptions.leaves,
-                 leaf_ridge: float = PESVMOptions.leaf_ridge) -> None:
+                 leaf_ridge: float = PESVMOptions.leaf_ridge, solver: str | None = None, tolerance: float | None = None,
+                 max_passes: int = PESVMOptions.max_passes, precondition_rows: int | None = None,
+                 memory: float = PESVMOptions.memory) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs,
-                         metric, metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge)
+                         metric, metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge, solver, tolerance,
+                         max_passes, precondition_rows, memory)
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None, sample_weight: Weights = None,
@@ -84,8 +87,8 @@ class ESVMClassifier(Labelled, LivingESVM):
         self._compare_with_linear(X, codes, sample_weight)
         self._note_constant(X, to_sets(y) if codes is None else codes, sample_weight)
 
-    def _hold_out(self, rows: HeldOut, X: Rows) -> None:
-        self._calibrate(X, rows)
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
+        self._calibrate(X, rows, kind)
 
     @property
     def _holds_out(self) -> bool:
@@ -152,9 +155,12 @@ class ESVMRegressor(Targets, LivingESVM):
                  n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
                  intervals: bool = False, center: bool = True, kernel: str = PESVMOptions.kernel,
                  landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True, leaves: int = PESVMOptions.leaves,
-                 leaf_ridge: float = PESVMOptions.leaf_ridge) -> None:
+                 leaf_ridge: float = PESVMOptions.leaf_ridge, solver: str | None = None, tolerance: float | None = None,
+                 max_passes: int = PESVMOptions.max_passes, precondition_rows: int | None = None,
+                 memory: float = PESVMOptions.memory) -> None:
         super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs, metric,
-                         metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge)
+                         metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge, solver, tolerance, max_passes,
+                         precondition_rows, memory)
         self.intervals, self.center = intervals, center
 
     def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None,
@@ -189,7 +195,7 @@ class ESVMRegressor(Targets, LivingESVM):
         X = self._validate(X, False)
         return Spread(self.to_model()).interval(X, decide(self.model_, X, self.n_jobs)[:, 0], coverage)
 
-    def _hold_out(self, rows: HeldOut, X: Rows) -> None:
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self.model_ = replace(add_intervals(self.to_model(), rows), sums=None)
 
     @property

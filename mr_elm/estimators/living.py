@@ -20,13 +20,16 @@ from mr_elm.features.landmarks import LandmarkFinder, Landmarks
 from mr_elm.features.nodes import LANDMARK_NODES, LEAVES, MAPS, MAPS_OF_LEAVES, NODES, part_map
 from mr_elm.features.scaling import ScaledMoments, demand_scalable, moments_of_nodes
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
+from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
-from mr_elm.machines.nodes import describe_landmarks, describe_leaves, describe_origin, make_nodes
+from mr_elm.machines.nodes import NodeProblem, describe_landmarks, describe_leaves, describe_origin, make_nodes
 from mr_elm.machines.option_fields import LANDMARKS
-from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.options import GRAM, NODE_SOLVERS, PASSES, PESVMOptions
+from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
+from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import describe_map
 from mr_elm.rows.frames import is_stream, read_stream
@@ -35,6 +38,7 @@ from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
 from mr_elm.solvers.ridge.increment import size_of
 from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, ColumnStatistics, make_zeros
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Labels, Rows, Weights
@@ -64,6 +68,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         features are scaled, and what columns and categories there are.
     n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
     metric, metric_steps : see `MetricLearner`; the first rows decide.
+    solver : gram, which sums up one matrix of L x L numbers; passes, conjugate gradients, for very many nodes; None for
+        gram up to 5,000 nodes. Passes leave no sums.
+    tolerance, max_passes, precondition_rows, memory : of passes, as the options of `mr-elm train pesvm`.
     keep_sums : whether to keep the sums of the rows, which take (L + 1)^2 numbers: `partial_fit`, `forget`, `merge`,
         `calibrate` and intervals that follow the leverage need them. `to_model().save(path)` writes them beside the
         model.
@@ -84,8 +91,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                  max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
                  metric_steps: int | None = None, kernel: str = PESVMOptions.kernel,
                  landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True,
-                 leaves: int = PESVMOptions.leaves, leaf_ridge: float = PESVMOptions.leaf_ridge) -> None:
-        self.leaves, self.leaf_ridge = leaves, leaf_ridge
+                 leaves: int = PESVMOptions.leaves, leaf_ridge: float = PESVMOptions.leaf_ridge,
+                 solver: str | None = None, tolerance: float | None = None,
+                 max_passes: int = PESVMOptions.max_passes, precondition_rows: int | None = None,
+                 memory: float = PESVMOptions.memory) -> None:
+        self.leaves, self.leaf_ridge, self.solver, self.tolerance = leaves, leaf_ridge, solver, tolerance
+        self.max_passes, self.precondition_rows, self.memory = max_passes, precondition_rows, memory
         self.map, self.n_hidden, self.nu, self.kernel, self.landmarks = map, n_hidden, nu, kernel, landmarks
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
         self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
@@ -150,6 +161,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         estimator = super()._of_model(replace(model, sums=None))
         if model.layer.forest is not None:
             estimator.n_hidden = len(model.layer.biases) or PESVMOptions.n_hidden
+        estimator.solver = PASSES if model.header.parameters.get('solver') == PASSES else None
         if model.sums is None:
             return estimator
         machine = LivingMachine.of_model(model)
@@ -168,7 +180,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                      like: 'LivingESVM | None' = None) -> Any:
         """Add rows, or those of a stream batch by batch."""
         def add(X: Any, y: Any, weights: Any) -> Any:
-            return self._add(X, y, weights, not hasattr(self, 'model_'), declared, like)
+            return self._add(X, y, weights, not hasattr(self, 'model_'), declared, like, grows=True)
 
         return self._take_batches(add, X, y, sample_weight)
 
@@ -206,10 +218,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
 
     def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = (),
-             like: 'LivingESVM | None' = None) -> 'LivingESVM':
+             like: 'LivingESVM | None' = None, grows: bool = False) -> 'LivingESVM':
         """Add rows to the machine, or begin a new one with them.
 
-        declared : classes that may have no row yet. like : see `fit`; only for a new machine.
+        declared : classes that may have no row yet. like : see `fit`; only for a new machine. grows : whether more rows
+        are to come.
         """
         if anew and like is not None:
             self._take_form(like)
@@ -217,12 +230,13 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         labels = self._join_labels(rows[1], declared, anew)
         if anew:
             self.__dict__.pop('model_', None)  # what was fitted to other rows
-            self._take(self._begin(rows, labels, like), labels)
-            self._score_held_out(rows)
-            self._judge(rows)
-            if not self.keep_sums:
-                del self.machine_
-                self.model_ = self.model_.without_sums()
+            if labels is not None:
+                self.classes_ = labels
+            layer, sigma = self._place_nodes(rows, labels, like)
+            if self._choose_solver(layer, len(rows[1]), grows) == PASSES:
+                self._fit_by_passes(rows, labels, layer, sigma, like)
+            else:
+                self._fit_by_sums(rows, labels, layer, sigma)
             return self
         machine = self._machine()
         return self._take(machine.add(self._sum_up(rows, labels, self.layer_, machine)), labels)
@@ -244,8 +258,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             self._hold_out(join([scorer.score(block, own) for block, own in sample.blocks()]), sample.X)
         return self
 
-    def _hold_out(self, rows: HeldOut, X: Rows) -> None:
-        """Fit what is wanted to rows X that were held out."""
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
+        """Fit what is wanted to rows X that were held out. kind : how, see `calibrate`."""
 
     @property
     def _holds_out(self) -> bool:
@@ -270,32 +284,78 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             if name in like.__dict__:
                 self.__dict__[name] = like.__dict__[name]
 
-    def _begin(self, rows: tuple, labels: Any, like: 'LivingESVM | None' = None) -> LivingMachine:
-        """Make a machine of these rows. like : see `fit`."""
-        if labels is not None:
-            self.classes_ = labels
+    def _place_nodes(self, rows: tuple, labels: Any, like: 'LivingESVM | None' = None) -> tuple[HiddenLayer, float]:
+        """Make the nodes for these rows, or take those of `like`: (layer, sigma)."""
         if like is not None:
-            layer, sigma = like.layer_, like.model_.header.parameters['sigma']
             self._learned = LearnedMetric.of_model(like.model_)
-        else:
-            layer = self._make_layer(rows[0], rows[2])
-            sigma = self._node_moments.measure(NODES[layer.kind].norm) / self.weight_scale
-            labelled = self._label(rows, labels)
-            T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
-            self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
-            layer = layer.pass_metric(self._metric)
-            if self._options.has_leaves:
-                layer = self._grow_leaves(layer, labelled)
-        batch = self._sum_up(rows, labels, layer)
+            return like.layer_, like.model_.header.parameters['sigma']
+        layer = self._make_layer(rows[0], rows[2])
+        sigma = self._node_moments.measure(NODES[layer.kind].norm) / self.weight_scale
+        labelled = self._label(rows, labels)
+        T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
+        self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
+        layer = layer.pass_metric(self._metric)
+        return (self._grow_leaves(layer, labelled) if self._options.has_leaves else layer), sigma
+
+    def _describe(self, layer: HiddenLayer, sigma: float, steps: GridSteps, n_rows: int) -> ModelHeader:
+        """Make the header of a machine on these nodes; None stands where the solver has its say."""
         names = ('nu', 'weight_scale', 'weights', 'seed')
-        header = describe(self, batch.n_rows, {
+        return describe(self, n_rows, {
             **describe_map(layer), **describe_landmarks(self._options), **describe_leaves(self._options),
             **{name: getattr(self, name) for name in names},
             'n_hidden': layer.n_hidden, 'sigma': sigma,
-            'solver': None, 'condition': None, 'grid': list(batch.steps.steps), 'peak': size_of(batch.sums),
-            **describe_origin(self._numeric, batch.steps),
+            'solver': None, 'condition': None, 'grid': list(steps.steps), 'peak': None,
+            **describe_origin(self._numeric, steps),
             **(self._learned.facts if self._learned else {})})
-        return LivingMachine(header, layer, batch.sums)
+
+    def _fit_by_sums(self, rows: tuple, labels: Any, layer: HiddenLayer, sigma: float) -> None:
+        """Fit by the sums of the rows."""
+        batch = self._sum_up(rows, labels, layer)
+        header = self._describe(layer, sigma, batch.steps, batch.n_rows).change_parameters(peak=size_of(batch.sums))
+        self._take(LivingMachine(header, layer, batch.sums), labels)
+        self._score_held_out(rows)
+        self._judge(rows)
+        if not self.keep_sums:
+            del self.machine_
+            self.model_ = self.model_.without_sums()
+
+    def _fit_by_passes(self, rows: tuple, labels: Any, layer: HiddenLayer, sigma: float,
+                       like: 'LivingESVM | None') -> None:
+        """Fit by passes over the rows, which leave no sums."""
+        from mr_elm.estimators.passes import MemoryProblem
+        self.__dict__.pop('machine_', None)
+        labelled = self._label(rows, labels)
+        weights = labelled.sample_weight
+        summary = Summary(ColumnStatistics.of(labelled.X, weights), n_rows=len(labelled.y), encoding=self.encoding_)
+        if self._numeric:
+            summary.target = ColumnStatistics.of(*labelled.targets)
+        steps = labelled.choose_steps(layer.bound(*find_bounds(labelled.X)), self._choose_origin(labelled))
+        problem = MemoryProblem.open(NodeProblem(self._options, summary, labelled.classes), layer, steps, labelled)
+        header, start, scored = self._describe(layer, sigma, steps, len(labelled.y)), None, None
+        if like is not None:
+            start = like.model_.arrays['output_weights'].copy()
+            start[-1] += steps.origin or 0.0
+        if self._holds_out:
+            first = problem.hold_out(FOLDS).solve(self.nu, start)
+            self.model_ = problem.describe(first, header)
+            chosen = ScoreSample.of(len(labelled.y), self.seed, n_folds=FOLDS).choose(labelled)
+            own = np.ones(len(chosen)) if weights is None else weights[chosen]
+            X, start = labelled.X[chosen], first.B
+            decisions = self.model_.decision_function(X)
+            self._hold_out(HeldOut(labelled.y[chosen], own, decisions, np.zeros(len(chosen))), X, 'folds')
+            scored = self.model_
+        model = problem.describe(problem.solve(self.nu, start), header)
+        self.model_ = model if scored is None else keep_held_out(scored, model)
+        self._judge(rows)
+
+    def _choose_solver(self, layer: HiddenLayer, n_rows: int, grows: bool) -> str:
+        """Return gram or passes. grows : whether rows are to come, which passes have no sums for."""
+        if self.solver not in (None, *NODE_SOLVERS):
+            raise ValueError(f'solver: expected one of {", ".join(NODE_SOLVERS)} or None, found '
+                             f'{write_value(self.solver)}')
+        if grows and self.solver == PASSES:
+            raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
+        return GRAM if grows else choose_solver(self._options, n_rows, layer.n_hidden)[0]
 
     @property
     def _options(self) -> PESVMOptions:
@@ -317,7 +377,10 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             raise ValueError("metric: cannot be used with map='leaves', trees compare the features as they are")
         return PESVMOptions(map=self.map, kernel=self.kernel, landmarks=self.landmarks, n_hidden=self.n_hidden,
                             weight_scale=self.weight_scale, weights=self.weights, seed=self.seed, leaves=self.leaves,
-                            leaf_ridge=to_python(self.leaf_ridge))
+                            leaf_ridge=to_python(self.leaf_ridge), nu=to_python(self.nu),
+                            task='regression' if self._numeric else 'classification', solver=self.solver,
+                            tolerance=self.tolerance, max_passes=self.max_passes,
+                            precondition_rows=self.precondition_rows, memory=self.memory)
 
     def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
         """Return a layer behind leaves of trees that grow on a sample of the rows."""
@@ -351,7 +414,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """
         if not hasattr(self, 'machine_'):
             raise ValueError('expected an estimator with the sums of its rows, found one without: fit it with '
-                             'keep_sums=True, or read its model by read_model(path, sums=True)')
+                             "keep_sums=True and solver='gram', or read its model by read_model(path, sums=True)")
         header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self),
                                                         **describe_leaves(self._options))
         return replace(self.machine_, header=header)
@@ -359,8 +422,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
         """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
         labelled = self._label(rows, labels)
-        low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
-                     for bound in (labelled.X.min(axis=0), labelled.X.max(axis=0)))
+        low, high = find_bounds(labelled.X)
         known, n_rows = None if machine is None else steps_of(machine.header), len(labelled.y)
         origin = self._choose_origin(labelled) if known is None else known.origin
         steps = labelled.choose_steps(layer.bound(low, high), origin)
@@ -398,6 +460,13 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _values(self, X: Rows) -> Floats:
         check_is_fitted(self)
         return decide(self.model_, self._validate(X, False), self.n_jobs)
+
+
+def find_bounds(X: Rows) -> tuple[Floats, Floats]:
+    """Return the least and the largest number of each feature, (d,) both."""
+    low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
+                 for bound in (X.min(axis=0), X.max(axis=0)))
+    return low, high
 
 
 def name_classes(labels: Any) -> Classes | None:

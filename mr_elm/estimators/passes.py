@@ -1,0 +1,53 @@
+"""Solve by passes over rows in memory, as `mr-elm train pesvm --solver passes` does over files."""
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.machines.grid_task import FOLD, Folds
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.pass_problem import PassProblem, PassResult, Preconditioner, make_sample
+from mr_elm.machines.passes import Passes
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows
+from mr_elm.scores.selection import fold_numbers, select_sample
+from mr_elm.solvers.ridge.esvm import TrainingRows
+from mr_elm.sums.gram import GridSteps, TargetSums
+from mr_elm.sums.product import PassSums
+from mr_elm.typing import Floats
+
+
+@dataclass
+class MemoryProblem(PassProblem):
+    """Solve for output weights by passes over rows in memory. rows : TrainingRows."""
+
+    rows: TrainingRows = field(kw_only=True)
+
+    @classmethod
+    def open(cls, inputs: NodeProblem, layer: HiddenLayer, steps: GridSteps, rows: TrainingRows) -> 'MemoryProblem':
+        """Sum up the sample that a driver would take, and make the problem of all rows."""
+        options = inputs.options
+        share = min(1.0, Passes.of_options(options, layer.n_hidden).n_sample / inputs.summary.n_rows)
+        chosen = select_sample(rows.X, share, options.seed)
+        weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
+        sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
+        known = Preconditioner.of(inputs, layer, sample, options.nu)
+        return cls(inputs, layer, steps, known.passes, known.gram, known.n_sample, known.penalty, rows=rows)
+
+    def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
+        """Run a pass; see `PassProblem`."""
+        rows, numeric = self.rows, self.rows.classes is None
+        block = Block(rows.X, targets=rows.y) if rows.classes is None else Block(
+            rows.X, tuple(rows.classes.names), rows.y)
+        sums = PassSums(self.layer, D, self.steps, TargetSums(self.steps, numeric) if targets else None, single)
+        for start in range(0, len(rows.y), BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            sums.add(take_rows(block, part), None if rows.sample_weight is None else rows.sample_weight[part])
+        return PassResult(sums.product.high + sums.product.low, {} if sums.targets is None else sums.targets.sums)
+
+    def hold_out(self, n_folds: int) -> 'MemoryProblem':
+        """Return the same problem without the rows of the first of n_folds folds."""
+        rows, seed = self.rows, self.inputs.options.seed
+        kept = fold_numbers(rows.X, n_folds, seed + FOLD) > 0
+        weights = None if rows.sample_weight is None else rows.sample_weight[kept]
+        return replace(self, rows=replace(rows, X=rows.X[kept], y=rows.y[kept], sample_weight=weights),
+                       folds=Folds(n_folds, 1, 1.0, seed, None, None))
