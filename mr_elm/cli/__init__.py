@@ -19,6 +19,7 @@ COMMANDS = {
     'update': ('increment', 'add new rows to a model, without the old ones'),
     'forget': ('increment', 'remove rows from a model'),
     'merge': ('increment', 'combine models that were trained on different rows'),
+    'sums': ('federate', 'write statistics or sums of rows, for a model of several sites'),
     'verify': ('audit', 'check a model against the ledger of its rows'),
     'predict': ('score', 'write the label of each row, and its scores with --scores'),
     'evaluate': ('score', 'score a model on labelled rows'),

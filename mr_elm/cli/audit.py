@@ -10,7 +10,7 @@ from mr_elm.cli.options import (
     leave_if_elsewhere,
     plan_rows,
 )
-from mr_elm.drivers.receipts import read_public_key
+from mr_elm.drivers.keys import read_public_key
 from mr_elm.drivers.verify import Finding, verify_files, verify_rows
 from mr_elm.errors import AccountingError
 from mr_elm.passes.data_set import DataSet
@@ -27,7 +27,7 @@ def verify(argv: Sequence[str]) -> None:
     add_runner_options(parser)
     args, passed = parser.parse(argv)
     leave_if_elsewhere(args)
-    public_key = None if args.signed_by is None else read_public_key(args.signed_by)
+    public_key = None if args.signed_by is None else read_public_key(args.signed_by, 'Ed25519').hex()
     with fetched_model(args.model) as (path, model):
         report(args.model, verify_files(args.ledger, model, path, args.model, public_key))
         if args.inputs:

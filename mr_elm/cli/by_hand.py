@@ -59,7 +59,10 @@ def print_script(training: Training) -> None:
 def layer(words: Sequence[str]) -> None:
     """Write what the next stage needs: the first one of the training that is named, or that behind some outputs."""
     methods = list_methods('train')
-    if words and words[0] in methods:
+    if words and words[0] in methods and any(word.endswith('.stats.json') for word in words):
+        from mr_elm.cli.federate import write_layer
+        write_layer(words)
+    elif words and words[0] in methods:
         begin(read_training(words))
     elif words and not words[0].startswith('-') and not words[0].endswith('.json'):
         raise ValueError(f'expected one of {", ".join(methods)}, or a file MODELNAME.training.json, found {words[0]!r}')

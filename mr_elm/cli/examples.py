@@ -27,6 +27,10 @@ EXAMPLES = {
         'forget m2.npz some.csv --ledger m.ledger --model m3.npz': 'rows that were never in are refused'}),
     'merge': ('MODEL MODEL... --model OUT.npz [options]', {
         'merge a.npz b.npz --model both.npz': 'b was trained with --like a.npz'}),
+    'sums': ('INPUT... -o OUT [options]', {
+        'sums rows.csv --statistics -o a.stats.json': 'then: mr-elm layer pesvm *.stats.json --model layer.npz',
+        'sums rows.csv --layer layer.npz -o a.sums.npz': 'then: mr-elm merge *.sums.npz --model m.npz',
+        'sums rows.csv --layer layer.npz --mask a.pem --with b.pub -o a.sums.npz': 'hidden from the coordinator'}),
     'verify': ('MODEL [INPUT...] --ledger FILE [options]', {
         'verify m.npz --ledger m.ledger': 'model, ledger and receipts are as they were written',
         'verify m.npz left.csv --ledger m.ledger': 'and the model is the one of exactly these rows'}),

@@ -24,6 +24,7 @@ from mr_elm.model.models import NodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import AdvancedHelp
+from mr_elm.store import load_arrays
 
 
 def update(argv: Sequence[str]) -> None:
@@ -39,7 +40,8 @@ def forget(argv: Sequence[str]) -> None:
 def merge(argv: Sequence[str]) -> None:
     """Merge models with the same nodes, trained on different rows, into the model of all these rows."""
     parser = Parser('merge', merge.__doc__, runs_jobs=False)
-    parser.add_argument('inputs', nargs='+', metavar='MODEL', help='models of the same scaling and nodes (--like)')
+    parser.add_argument('inputs', nargs='+', metavar='MODEL', help='models of the same scaling and nodes (--like), or '
+                        'files of sums of all sites (mr-elm sums)')
     add_output_options(parser)
     add_quiet_option(parser)
     add_debug_option(parser)
@@ -48,11 +50,20 @@ def merge(argv: Sequence[str]) -> None:
         parser.error(f'expected at least two models, found {len(args.inputs)}')
     output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
+    if all(map(is_site, args.inputs)):
+        from mr_elm.drivers.federate import merge_sums
+        output.keep(engine, merge_sums(args.inputs, engine), None)
+        return
     models = list(map(read_living, args.inputs))
     for model, name in zip(models, args.inputs, strict=True):
         demand_no_ledger(model, name)
     model = increment.merge(models, args.inputs, engine)
     output.keep(engine, renew_probabilities(models[0], model, engine.reporter), None)
+
+
+def is_site(path: str) -> bool:
+    """Tell whether a file holds the sums of a site, of `mr-elm sums`."""
+    return path.endswith('.sums.npz') and 'site' in load_arrays(path)[0]
 
 
 def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mr_elm.drivers.receipts import read_receipts, read_signer, write_receipt
+from mr_elm.drivers.keys import read_private_key
+from mr_elm.drivers.receipts import read_receipts, write_receipt
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
@@ -57,9 +58,7 @@ class LedgerChange:
         self.before: Ledger | None = None
         self.model_before: str | None = None
         demand_local(path)
-        self.signer = None
-        if sign is not None:
-            self.signer = read_signer(sign)
+        self.signer = None if sign is None else read_private_key(sign, 'Ed25519')
         self.stack = ExitStack()
 
     def __enter__(self) -> 'LedgerChange':

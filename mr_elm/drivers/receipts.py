@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mr_elm.drivers.keys import PACKAGE, import_cryptography
 from mr_elm.errors import DataFormatError
 from mr_elm.model.header import make_event
 
@@ -20,13 +21,13 @@ SEALS = ('mac', 'signature')
 def write_receipt(facts: Mapping[str, Any], previous: Sequence[bytes], key: bytes, signer: Any = None) -> bytes:
     """Return the line of a receipt, without its end.
 
-    facts : what was done. previous : the lines of the receipts before it. signer : see `read_signer`.
+    facts : what was done. previous : the lines of the receipts before it. signer : private key of Ed25519, or None.
     """
     from importlib.metadata import version
     receipt = {'format': FORMAT, 'version': VERSION, 'mr_elm': version('mr_elm'), 'number': len(previous) + 1,
                'when': make_event('', 0)['when'], 'previous': digest(previous[-1]) if previous else None, **facts}
     if signer is not None:
-        receipt['public_key'] = write_public_key(signer.public_key())
+        receipt['public_key'] = signer.public_key().public_bytes_raw().hex()
         receipt['signature'] = signer.sign(write_line(receipt)).hex()
     receipt['mac'] = seal(receipt, key)
     return write_line(receipt)
@@ -89,54 +90,10 @@ def check_receipt(receipt: dict[str, Any], line: bytes, key: bytes, public_key: 
 
 def check_signature(receipt: Mapping[str, Any]) -> None:
     """Raise ValueError unless the signature of a receipt is one by the public key in it."""
-    exceptions, _, ed25519 = import_cryptography()
+    ed25519 = import_cryptography(f'{PACKAGE}.asymmetric.ed25519')
     signed = write_line({name: value for name, value in receipt.items() if name not in SEALS})
+    public_key = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(receipt['public_key']))
     try:
-        public_key = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(receipt['public_key']))
         public_key.verify(bytes.fromhex(receipt['signature']), signed)
-    except exceptions.InvalidSignature:
+    except import_cryptography('cryptography.exceptions').InvalidSignature:
         raise ValueError('its signature does not match') from None
-
-
-def read_signer(path: str) -> Any:
-    """Read a private Ed25519 key from a PEM file. Raises ValueError when it is none."""
-    _, serialization, ed25519 = import_cryptography()
-    with open(path, 'rb') as stream:
-        text = stream.read()
-    try:
-        signer = serialization.load_pem_private_key(text, None)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f'{path}: expected a private key in PEM without a password ({error})') from None
-    if not isinstance(signer, ed25519.Ed25519PrivateKey):
-        raise ValueError(f'{path}: expected a private key of Ed25519 (openssl genpkey -algorithm ed25519)')
-    return signer
-
-
-def read_public_key(path: str) -> str:
-    """Read a public Ed25519 key from a PEM file, as receipts have it. Raises ValueError when it is none."""
-    _, serialization, ed25519 = import_cryptography()
-    with open(path, 'rb') as stream:
-        text = stream.read()
-    try:
-        public_key = serialization.load_pem_public_key(text)
-    except ValueError as error:
-        raise ValueError(f'{path}: expected a public key in PEM ({error})') from None
-    if not isinstance(public_key, ed25519.Ed25519PublicKey):
-        raise ValueError(f'{path}: expected a public key of Ed25519')
-    return write_public_key(public_key)
-
-
-def write_public_key(public_key: Any) -> str:
-    """Return a public key as receipts have it: 32 bytes in hexadecimal digits."""
-    return public_key.public_bytes_raw().hex()
-
-
-def import_cryptography() -> tuple[Any, Any, Any]:
-    """Import what signatures need: (exceptions, serialization, ed25519). Raises ValueError where it is missing."""
-    try:
-        from cryptography import exceptions
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise ValueError("signatures need the package cryptography: pip install 'mr_elm[audit]'") from None
-    return exceptions, serialization, ed25519

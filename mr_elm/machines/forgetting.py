@@ -1,4 +1,4 @@
-"""Find what a model holds of single rows, also after they have left: landmarks, bounds of min-max scaling and others."""
+"""Find what a model holds of single rows, also after they left: landmarks, bounds of min-max scaling and others."""
 from typing import Any
 
 import numpy as np

@@ -1,0 +1,85 @@
+"""mr-elm sums: what a site gives away of its rows, instead of the rows."""
+import argparse
+import os
+from collections.abc import Sequence
+
+from mr_elm.cli.given_model import rows_for
+from mr_elm.cli.options import (
+    Parser,
+    add_input_options,
+    add_runner_options,
+    add_task_option,
+    choose_engine,
+    leave_if_elsewhere,
+    plan_rows,
+)
+from mr_elm.drivers.federate import Mask, make_layer, read_layer, write_statistics, write_sums
+from mr_elm.drivers.keys import read_private_key, read_public_key
+from mr_elm.engines.progress import Reporter
+from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.options import RowOptions, add_target_arguments
+from mr_elm.rows.storage import demand_free
+from mr_elm.store import save_arrays
+
+ENDING = '.stats.json'  # by which `mr-elm layer` knows statistics
+
+
+def sums(argv: Sequence[str]) -> None:
+    """Write the statistics of rows, or their sums on a layer, for a model of the rows of several sites."""
+    parser = Parser('sums', sums.__doc__)
+    add_input_options(parser)
+    add_target_arguments(parser.group('input').add_argument)
+    parser.add_argument('-o', '--output', required=True, metavar='OUT', help=f'where to write: SITE{ENDING} or '
+                        'SITE.sums.npz')
+    parser.add_argument('--overwrite', action='store_true', help='replace an existing file')
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument('--statistics', action='store_true', help='write statistics, for `mr-elm layer`')
+    what.add_argument('--layer', metavar='LAYER.npz', help='write the sums on this layer, for `mr-elm merge`')
+    parser.add_argument('--mask', metavar='PRIVATE.pem', help='--layer: hide the sums by masks, with this X25519 key '
+                        'of the site (needs mr_elm[audit])')
+    parser.add_argument('--with', dest='others', metavar='PUBLIC.pem', action='append', default=[],
+                        help='--mask: the public key of another site; give it once for each other site')
+    parser.add_argument('--session', default='1', metavar='TEXT', help='--mask: the same at all sites, and another one '
+                        'whenever sums on the same layer are written again (default: %(default)s)')
+    add_task_option(parser)
+    add_runner_options(parser)
+    args, passed = parser.parse(argv)
+    check_usage(parser, args)
+    leave_if_elsewhere(args)
+    demand_free(args.output, args.overwrite)
+    mask = None
+    if args.mask is not None:
+        others = {os.path.basename(path): read_public_key(path, 'X25519') for path in args.others}
+        mask = Mask(read_private_key(args.mask, 'X25519'), others, args.session)
+    with choose_engine(args, passed) as engine:
+        if args.statistics:
+            rows = RowOptions.of_arguments(args, numeric_labels=args.task == 'regression')
+            n_rows = write_statistics(DataSet(plan_rows(args, rows), engine, args.bad_rows), args.task,
+                                      args.output).n_rows
+        else:
+            plan = plan_rows(args, rows_for(read_layer(args.layer), args))
+            n_rows = write_sums(args.layer, DataSet(plan, engine, args.bad_rows), args.output, mask)
+        engine.reporter.say(f'{args.output}: {n_rows:,} rows')
+
+
+def check_usage(parser: Parser, args: argparse.Namespace) -> None:
+    """Exit with status 2 on wrong usage."""
+    if args.statistics and not args.output.endswith(ENDING):
+        parser.error(f'-o: expected a name that ends in {ENDING}, found {args.output}')
+    if args.statistics and args.mask is not None:
+        parser.error('--mask: expected --layer, statistics cannot be masked')
+    if (args.mask is None) != (not args.others):
+        parser.error('--mask, --with: expected both, or none of them')
+    if len(set(map(os.path.basename, args.others))) < len(args.others):
+        parser.error('--with: expected files with different names, which name the other sites')
+
+
+def write_layer(words: Sequence[str]) -> None:
+    """Write the layer of several sites from their statistics; words : as of `mr-elm train`, statistics for rows."""
+    from mr_elm.cli.train import read_training
+    training = read_training(words)
+    args = training.args
+    demand_free(args.model, args.overwrite)
+    model = make_layer(args.inputs, training.options)
+    save_arrays(args.model, model.header.to_json(), model.arrays)
+    Reporter(args.quiet).say(f'{args.model}: {model.layer.n_hidden:,} nodes on {model.n_features:,} features')

@@ -1,0 +1,235 @@
+"""Sum up the rows of several sites without bringing them together: statistics, one layer, sums, one model.
+
+1. Each site writes the statistics of its rows.
+2. The coordinator merges them, and writes the layer: scaling, nodes, grids and classes for all sites.
+3. Each site writes the sums of its rows on this layer, which masks may hide, see `sums.masks`.
+4. The coordinator adds the sums and solves.
+"""
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.checks import demand_rows
+from mr_elm.drivers.increment import sum_up_batch, summarise_new
+from mr_elm.drivers.pesvm import solve
+from mr_elm.drivers.summary import summarise
+from mr_elm.engines.base import Engine
+from mr_elm.errors import DataFormatError, ModelFormatError
+from mr_elm.machines.living import LivingMachine, steps_of
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.option_fields import SYNTHETIC
+from mr_elm.machines.options import PESVMOptions
+from mr_elm.model.checks import check_sums
+from mr_elm.model.file import refusing
+from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import check_layer, layer_arrays
+from mr_elm.model.sums import compute_digest
+from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.storage import write_file
+from mr_elm.solvers.ridge.increment import size_of, sum_arrays, sums_of
+from mr_elm.store import load_arrays, save_arrays
+from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.masks import MOST_SITES, add, from_ring, make_mask, to_ring
+from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
+
+STATISTICS = {'format': 'mr_elm-statistics', 'version': 1}
+SITE = 'site'  # in the header of a file of sums: whose they are
+PARTS = 'gram', 'class_sums', 'counts'
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Hold what hides the sums of a site.
+
+    private_key : of X25519. others : name -> public key of each other site, 32 bytes. session : what no two rounds of
+    sums on a layer share.
+    """
+
+    private_key: Any
+    others: Mapping[str, bytes]
+    session: str
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the file of sums says of the mask."""
+        return {'session': self.session, 'key': self.private_key.public_key().public_bytes_raw().hex(),
+                'others': {key.hex(): name for name, key in self.others.items()}}
+
+
+def write_statistics(data: DataSet, task: str, out: str) -> Summary:
+    """Write the statistics of the rows of a site."""
+    summary = summarise(data)
+    record = summary.to_manifest({**STATISTICS, 'task': task, 'input': data.plan.input_facts,
+                                  'rejected': summary.rejected})
+    with write_file(out) as local, open(local, 'w', encoding='utf-8') as stream:
+        json.dump(record, stream)
+    return summary
+
+
+def merge_statistics(paths: Sequence[str], task: str) -> Summary:
+    """Read the statistics of all sites, and merge them. Raises DataFormatError when they are of unlike rows."""
+    summaries = [read_statistics(path, task) for path in paths]
+    whole = summaries[0]
+    for path, summary in zip(paths[1:], summaries[1:], strict=True):
+        for what, ours, theirs in (
+                ('columns', whole.input.get('names'), summary.input.get('names')),
+                ('features', whole.sparse or whole.columns.n_features, whole.sparse or summary.columns.n_features),
+                ('targets', whole.n_targets, summary.n_targets), ('separator', whole.separator, summary.separator),
+                ('weights', whole.weights is None, summary.weights is None)):
+            if ours != theirs:
+                raise DataFormatError(f'{path}: expected rows like those of {paths[0]}, found other {what}')
+        joined = {name: part.merge(getattr(summary, name)) for name in ('columns', 'target', 'weights')
+                  if (part := getattr(whole, name)) is not None}
+        whole = replace(whole, **joined, labels=whole.labels.merge(summary.labels),
+                        n_rows=whole.n_rows + summary.n_rows)
+    return whole
+
+
+def read_statistics(path: str, task: str) -> Summary:
+    """Read the statistics of a site. Raises DataFormatError when the file is something else, or for another task."""
+    try:
+        with open(path, encoding='utf-8') as stream:
+            record = json.load(stream)
+        if {**record, **STATISTICS} != record:
+            raise ValueError('another format or version')
+        summary = Summary.of_manifest(record)
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataFormatError(f'{path}: expected a file of `mr-elm sums --statistics` ({error})') from None
+    if record['task'] != task:
+        raise DataFormatError(f'{path}: expected statistics for --task {task}, found those for {record["task"]}')
+    return summary
+
+
+def make_layer(paths: Sequence[str], options: PESVMOptions) -> HiddenNodeModel:
+    """Make the layer for all sites from their statistics: a model without output weights and without rows."""
+    stored = options.other_map == 'nystrom' and options.landmarks != SYNTHETIC
+    if stored or options.has_leaves or options.n_sampled or options.class_weight or options.holds_out:
+        raise ValueError('expected nodes that need no row (any --map but nystrom, or --landmarks synthetic), without '
+                         '--metric, --class-weight, --probabilities and --intervals: the coordinator has no rows')
+    summary = merge_statistics(paths, options.task)
+    classes = None if options.numeric else Classes.of(summary.labels)
+    if classes is not None and len(classes.names) < 2 and summary.separator is None:
+        raise DataFormatError(f'{paths[0]}: expected rows of at least two classes at all sites together')
+    problem = NodeProblem(options, summary, classes)
+    with one_thread():
+        layer = problem.make_layer()
+    header = problem.describe(layer, problem.choose_grid(layer), [])
+    return HiddenNodeModel(replace(header, n_rows_used=0, n_rows_rejected=0, history=[]), layer_arrays(layer))
+
+
+def read_layer(path: str) -> HiddenNodeModel:
+    """Read a layer. Raises ModelFormatError when the file is something else."""
+    header, arrays = load_arrays(path)
+    return build_layer(path, header, arrays)
+
+
+def build_layer(path: str, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenNodeModel:
+    """Return a layer as a model without output weights, which `read_model` would refuse."""
+    with refusing(path):
+        model = HiddenNodeModel(ModelHeader.from_json(header), arrays)
+        check_layer(model.header.parameters, arrays, model.n_features)
+        steps_of(model.header)
+    return model
+
+
+def write_sums(layer_path: str, data: DataSet, out: str, mask: Mask | None) -> int:
+    """Write the sums of the rows of a site on a layer; returns how many rows there are."""
+    model = read_layer(layer_path)
+    summary = summarise_new(model, data)
+    demand_rows(data.plan, summary)
+    with one_thread():
+        batch = sum_up_batch(model, summary, data)
+    if strangers := [name for name in batch.classes if name not in model.classes]:
+        raise DataFormatError(f'{data.plan.name}: expected a class of {layer_path}, found {strangers[0]!r}: merge the '
+                              'statistics of all sites again')
+    arrays = sum_arrays(batch.sums)
+    steps = list_steps(steps_of(model.header), model.numeric)
+    rings = [to_ring(arrays[part].ravel(), arrays[f'{part}_low'].ravel(), steps[part]) for part in PARTS]
+    n_rows = np.array([batch.n_rows, sum(batch.rejected.values())], float)
+    ring = np.concatenate([*rings, to_ring(n_rows, np.zeros(2), 1.0)])
+    digest = compute_digest(layer_path)
+    facts: dict[str, Any] = {'layer': digest, 'blas': sorted(batch.blas)}
+    if mask is not None:
+        facts['mask'] = mask.describe()
+        ring = add(ring, make_mask(mask.private_key, mask.others.values(), [digest, mask.session], len(ring)))
+    with write_file(out) as local:
+        save_arrays(local, {**model.header.to_json(), SITE: facts}, {**model.arrays, 'ring': ring})
+    return batch.n_rows
+
+
+def list_steps(steps: GridSteps, numeric: bool) -> dict[str, float]:
+    """Return the step of each part of the sums."""
+    if numeric:
+        return dict(zip(PARTS, steps.steps, strict=True))
+    return {'gram': steps.gram, 'class_sums': steps.gram, 'counts': 1.0}
+
+
+def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
+    """Add the sums of all sites, and solve: the model, with its sums.
+
+    Raises ModelFormatError when a file is of another layer, or a site is missing whose mask is in the others.
+    """
+    sites: list[dict[str, Any]] = []
+    for path in paths:
+        header, arrays = load_arrays(path)
+        if SITE not in header or 'ring' not in arrays:
+            raise ModelFormatError(f'{path}: expected a file of `mr-elm sums --layer`, found another one')
+        sites.append(header[SITE])
+        if len(sites) == 1:
+            ring = arrays.pop('ring')
+            model = build_layer(path, {k: v for k, v in header.items() if k != SITE}, arrays)
+            continue
+        if header[SITE]['layer'] != sites[0]['layer'] or arrays['ring'].shape != ring.shape:
+            raise ModelFormatError(f'{path}: expected sums on the same layer as in {paths[0]}, found another layer')
+        ring = add(ring, arrays['ring'])
+    demand_all_sites(sites, paths)
+    K, m = len(model.classes) or model.n_scores, model.layer.n_hidden + 1
+    steps, shapes = list_steps(steps_of(model.header), model.numeric), {'gram': (m * (m + 1) // 2,), 'counts': (K,)}
+    arrays, start = {}, 0
+    try:
+        for part in PARTS:
+            shape = shapes.get(part, (K, m))
+            n = int(np.prod(shape))
+            pair = from_ring(ring[start:start + n], steps[part])
+            arrays[part], arrays[f'{part}_low'] = (values.reshape(shape) for values in pair)
+            start += n
+        n_rows, n_rejected = from_ring(ring[start:], 1.0)[0]
+        check_sums(arrays, m, K)
+    except (OverflowError, ValueError) as error:
+        raise ModelFormatError(f'{paths[0]} and {len(paths) - 1} more: {error}') from None
+    sums, blas = sums_of(arrays), sorted({name for site in sites for name in site['blas']})
+    known = replace(model.header, n_rows_used=int(n_rows), n_rows_rejected=int(n_rejected),
+                    history=[make_event('merge', int(n_rows))])
+    with one_thread():
+        return solve(LivingMachine(known.change_parameters(peak=size_of(sums), blas=blas), model.layer, sums), engine)
+
+
+def demand_all_sites(sites: Sequence[Mapping[str, Any]], paths: Sequence[str]) -> None:
+    """Raise ModelFormatError unless each site is there once whose mask another one has used."""
+    if len(sites) > MOST_SITES:
+        raise ModelFormatError(f'expected at most {MOST_SITES:,} sites, found {len(sites):,}')
+    masks = [site['mask'] for site in sites if 'mask' in site]
+    if not masks:
+        return
+    keys: set[str] = set()
+    names: dict[str, str] = {}
+    for site, path in zip(sites, paths, strict=True):
+        mask = site.get('mask')
+        if mask is None or mask['session'] != masks[0]['session']:
+            raise ModelFormatError(f'{path}: expected sums that are masked in the same session as all others')
+        if mask['key'] in keys:
+            raise ModelFormatError(f'{path}: expected each site once, found the sums of this one twice')
+        keys.add(mask['key'])
+        names.update(mask['others'])
+    for mask, path in zip(masks, paths, strict=True):
+        if missing := sorted(({mask['key'], *mask['others']} | keys) - keys):
+            raise ModelFormatError(f'expected the sums of the site {names[missing[0]]} too (key {missing[0][:16]}...), '
+                                   f'found none: its mask is in {path}, and without its sums no others can be used')
+        if unknown := sorted(keys - {mask['key'], *mask['others']}):
+            raise ModelFormatError(f'{path}: expected a mask with each other site, found none with '
+                                   f'{names.get(unknown[0], "a site")} (key {unknown[0][:16]}...)')

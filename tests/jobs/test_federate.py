@@ -1,0 +1,144 @@
+"""Several sites train one model without bringing their rows together: the model of all rows."""
+import itertools
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from mr_elm.model.file import read_model
+
+D, SITES = 4, 3
+KINDS = {
+    'classes': ('pesvm', '.csv', ()), 'numbers': ('elm', '.csv', ('--task', 'regression')),
+    'sparse': ('pesvm', '.libsvm', ()), 'relu': ('pesvm', '.csv', ('--map', 'relu', '--scale', 'minmax')),
+    'landmarks': ('pesvm', '.csv', ('--map', 'nystrom', '--landmarks', 'synthetic'))}
+
+
+@pytest.fixture
+def succeed(elm):
+    """Run a command quietly that must succeed."""
+    def run(*words):
+        done = elm(*words, '-q')
+        assert done.status == 0, done.err
+    return run
+
+
+@pytest.fixture
+def keys(tmp_path):
+    """Write a pair of X25519 keys for each site: (private, public) paths."""
+    pairs = []
+    for k in range(SITES):
+        key = X25519PrivateKey.generate()
+        private, public = tmp_path / f'{k}.pem', tmp_path / f'{k}.pub'
+        private.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+                                              serialization.NoEncryption()))
+        public.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM,
+                                                         serialization.PublicFormat.SubjectPublicKeyInfo))
+        pairs.append((private, public))
+    return pairs
+
+
+@pytest.fixture
+def sites(write, rng, csv_of, libsvm_of):
+    """Give a function that draws rows of a kind: (paths of the sites, path of all rows, X)."""
+    def draw(kind):
+        X = rng.normal(size=(210, D)) + rng.normal(size=D)
+        labels = (7 * X[:, 0]).tolist() if kind == 'numbers' else (X[:, 0] > 0) * 1 + (X[:, 1] > 0) * 1
+        if kind == 'sparse':
+            X[rng.random(X.shape) < 0.5] = 0
+            X[:70, -1] = 0  # the rows of one site are narrower
+        text, suffix = libsvm_of if kind == 'sparse' else csv_of, KINDS[kind][1]
+        parts = [slice(70 * k, 70 * k + 70) for k in range(SITES)]
+        return ([write(f'{k}{suffix}', text(labels[part], X[part])) for k, part in enumerate(parts)],
+                write(f'all{suffix}', text(labels, X)), X)
+    return draw
+
+
+@pytest.fixture
+def layer_of(succeed, tmp_path):
+    """Give a function that makes the layer of some sites: its path."""
+    def make(paths, kind):
+        method, _, options = KINDS[kind]
+        task = options if '--task' in options else ()
+        statistics = [tmp_path / f'{k}.stats.json' for k in range(len(paths))]
+        for path, out in zip(paths, statistics, strict=True):
+            succeed('sums', path, '--statistics', *task, '-o', out)
+        succeed('layer', method, *statistics, *options, '--hidden', 15, '--model', tmp_path / 'm.layer.npz')
+        return tmp_path / 'm.layer.npz'
+    return make
+
+
+def mask_words(k, keys):
+    """Return the options that mask the sums of site k."""
+    others = [word for j, (_, public) in enumerate(keys) if j != k for word in ('--with', public)]
+    return '--mask', keys[k][0], *others
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
+        succeed, sites, layer_of, keys, tmp_path, model_of, kind):
+    paths, whole, X = sites(kind)
+    layer = layer_of(paths, kind)
+    for k, path in enumerate(paths):
+        succeed('sums', path, '--layer', layer, '-o', tmp_path / f'{k}.sums.npz')
+        succeed('sums', path, '--layer', layer, *mask_words(k, keys), '-o', tmp_path / f'masked-{k}.sums.npz')
+    succeed('merge', *(tmp_path / f'{k}.sums.npz' for k in range(SITES)), '--model', tmp_path / 'plain.npz')
+    succeed('merge', *(tmp_path / f'masked-{k}.sums.npz' for k in (2, 0, 1)), '--model', tmp_path / 'hidden.npz')
+    plain, hidden = (model_of(tmp_path / f'{name}.npz')[1] for name in ('plain', 'hidden'))
+    assert {name: array.tobytes() for name, array in plain.items()} == {
+        name: array.tobytes() for name, array in hidden.items()}
+    method, _, options = KINDS[kind]
+    succeed('train', method, whole, *options, '--hidden', 15, '--model', tmp_path / 'whole.npz')
+    merged, trained = (read_model(tmp_path / f'{name}.npz') for name in ('hidden', 'whole'))
+    scale = np.abs(trained.decision_function(X)).max()
+    assert np.abs(merged.decision_function(X) - trained.decision_function(X)).max() < 1e-8 * scale
+    assert merged.header.n_rows_used == 210 and merged.classes == trained.classes
+    # the sums live on: the rows of a site leave, and what is left is what the others have
+    succeed('forget', tmp_path / 'hidden.npz', paths[1], '--model', tmp_path / 'left.npz')
+    succeed('merge', tmp_path / '0.sums.npz', tmp_path / '2.sums.npz', '--model', tmp_path / 'two.npz')
+    left, two = (read_model(tmp_path / f'{name}.npz').decision_function(X) for name in ('left', 'two'))
+    assert np.abs(left - two).max() < 1e-8 * scale
+
+
+def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp_path):
+    paths, _, _ = sites('classes')
+    layer = layer_of(paths, 'classes')
+    files = [tmp_path / f'{k}.sums.npz' for k in range(SITES)]
+    for k, (path, out) in enumerate(zip(paths, files, strict=True)):
+        succeed('sums', path, '--layer', layer, *mask_words(k, keys), '-o', out)
+    succeed('sums', paths[0], '--layer', layer, '-o', tmp_path / 'open.sums.npz')
+    succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys), '--session', '2', '-o', tmp_path / 's.sums.npz')
+    succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys[:2]), '-o', tmp_path / 'pair.sums.npz')
+    for given, said in ((files[:2], 'the site 2.pub'), ([*files, files[1]], 'found the sums of this one twice'),
+                        ([tmp_path / 'open.sums.npz', *files[1:]], 'masked in the same session'),
+                        ([tmp_path / 's.sums.npz', *files[1:]], 'masked in the same session'),
+                        ([tmp_path / 'pair.sums.npz', *files[1:]], 'expected a mask with each other site')):
+        for order in itertools.permutations(given):
+            done = elm('merge', *order, '--model', tmp_path / 'x.npz', '-q')
+            assert done.status == 1 and not (tmp_path / 'x.npz').exists()
+        assert said in elm('merge', *given, '--model', tmp_path / 'x.npz', '-q').err
+
+
+def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of, write, tmp_path):
+    paths, _, _ = sites('classes')
+    layer = layer_of(paths, 'classes')
+    succeed('sums', paths[0], '--layer', layer, '-o', tmp_path / 'a.sums.npz')
+    statistics = tmp_path / '0.stats.json'
+    succeed('layer', 'pesvm', statistics, '--hidden', 15, '--seed', 1, '--model', tmp_path / 'other.npz')
+    succeed('sums', paths[1], '--layer', tmp_path / 'other.npz', '-o', tmp_path / 'b.sums.npz')
+    done = elm('merge', tmp_path / 'a.sums.npz', tmp_path / 'b.sums.npz', '--model', tmp_path / 'x.npz')
+    assert done.status == 1 and 'another layer' in done.err
+    strange = write('strange.csv', '7,1,2,3,4\n0,1,2,3,4\n')
+    done = elm('sums', strange, '--layer', layer, '-o', tmp_path / 'x.sums.npz')
+    assert done.status == 1 and "'7'" in done.err
+    done = elm('layer', 'pesvm', statistics, '--map', 'nystrom', '--model', tmp_path / 'x.npz')
+    assert done.status == 1 and 'no rows' in done.err
+    done = elm('layer', 'pesvm', statistics, '--task', 'regression', '--model', tmp_path / 'x.npz')
+    assert done.status == 1 and 'statistics for --task regression' in done.err
+    done = elm('sums', write('wide.csv', '0,1,2\n1,3,4\n'), '--statistics', '-o', tmp_path / 'w.stats.json', '-q')
+    done = elm('layer', 'pesvm', statistics, tmp_path / 'w.stats.json', '--model', tmp_path / 'x.npz')
+    assert done.status == 1 and 'other features' in done.err
+    for words in (['--statistics', '-o', 'x.json'], ['--layer', layer, '--mask', 'a.pem', '-o', 'x.sums.npz'],
+                  ['-o', 'x.sums.npz'], ['--statistics', '--layer', layer, '-o', 'x.stats.json']):
+        assert elm('sums', paths[0], *words).status == 2

@@ -1,0 +1,86 @@
+"""Exact sums as whole numbers on a ring: they come back, masks cancel, and a masked sum alone tells nothing."""
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from mr_elm.sums.masks import add, from_ring, make_mask, negate, to_ring
+
+RING = 1 << 128
+STEPS = st.sampled_from([2.0**-66, 1.0, 2.0**20])
+COUNTS = st.lists(st.integers(-2**103, 2**103) | st.integers(-9, 9), min_size=1, max_size=8)
+
+
+def pair_of(counts, step):
+    """Return (high, low) of whole numbers of steps, by exact arithmetic."""
+    high = [float(Fraction(k) * Fraction(step)) for k in counts]
+    low = [float(Fraction(k) * Fraction(step) - Fraction(h)) for k, h in zip(counts, high, strict=True)]
+    return np.array(high), np.array(low)
+
+
+def read_ring(ring):
+    """Return numbers on the ring as whole numbers from 0 on."""
+    return [int(lower) + (int(upper) << 64) for lower, upper in ring]
+
+
+@given(COUNTS, STEPS)
+def test_a_sum_is_its_number_of_steps_on_the_ring_and_comes_back_bit_for_bit(counts, step):
+    high, low = pair_of(counts, step)
+    ring = to_ring(high, low, step)
+    assert read_ring(ring) == [k % RING for k in counts]
+    for found, wanted in zip(from_ring(ring, step), (high, low), strict=True):
+        assert found.tobytes() == (wanted + 0.0).tobytes()
+
+
+@given(st.lists(st.integers(0, RING - 1), min_size=1, max_size=5), st.integers(0, RING - 1))
+def test_the_ring_adds_and_negates(numbers, other):
+    def words(values):
+        return np.array([[k % 2**64, k >> 64] for k in values], np.uint64)
+
+    assert read_ring(add(words(numbers), words([other] * len(numbers)))) == [(k + other) % RING for k in numbers]
+    assert read_ring(negate(words(numbers))) == [-k % RING for k in numbers]
+
+
+@pytest.mark.parametrize('high, low', [(2.0**105, 0), (-2.0**105, 0), (np.inf, 0), (np.nan, 0), (0.5, 0), (0, 0.25)])
+def test_what_is_no_exact_sum_is_refused(high, low):
+    with pytest.raises(OverflowError):
+        to_ring(np.array([float(high)]), np.array([float(low)]), 1.0)
+
+
+def test_a_ring_of_random_numbers_is_no_sum(rng):
+    with pytest.raises(OverflowError):
+        from_ring(rng.integers(0, 2**64, (4, 2), np.uint64), 1.0)
+
+
+def test_masks_of_all_sites_cancel_and_each_alone_is_uniform():
+    keys = [X25519PrivateKey.generate() for _ in range(4)]
+    public, n = [key.public_key().public_bytes_raw() for key in keys], 4000
+    masks = [make_mask(key, [other for other in public if other != own], ['layer', '1'], n)
+             for key, own in zip(keys, public, strict=True)]
+    total = masks[0]
+    for mask in masks[1:]:
+        total = add(total, mask)
+    assert not total.any()
+    counts = to_ring(np.arange(n, dtype=float), np.zeros(n), 1.0)
+    assert measure_bytes(counts) > 1e5
+    for mask in masks:
+        assert measure_bytes(add(counts, mask)) < chi2.ppf(1 - 1e-9, 16 * 255)
+    again = make_mask(keys[0], public[1:], ['layer', '2'], n)
+    assert (again != masks[0]).all(axis=1).mean() > 0.99
+
+
+def measure_bytes(ring):
+    """Return the chi-square statistic of each of the 16 bytes of numbers, added up: 16 * 255 degrees of freedom."""
+    table = ring.view(np.uint8).reshape(len(ring), 16)
+    counts = np.array([np.bincount(column, minlength=256) for column in table.T])
+    expected = len(ring) / 256
+    return float(((counts - expected)**2 / expected).sum())
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
