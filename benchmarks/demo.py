@@ -19,8 +19,8 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.solvers.ridge.esvm import finish, leading_sums
-from mr_elm.solvers.ridge.increment import sums_of
+from mr_elm.solvers.increment import sums_of
+from mr_elm.solvers.ridge import finish, leading_sums
 from mr_elm.typing import Floats
 
 N_HIDDEN = 1000

@@ -11,7 +11,7 @@ from mr_elm.machines.pairs import LabelledKernel, cross_validate
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
 from mr_elm.scores.selection import Cell, fold_numbers, select_sample
-from mr_elm.solvers.box.path import ready_rows
+from mr_elm.solvers.path import ready_rows
 from mr_elm.streaming.problem_stage import ProblemStage
 
 SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of its own

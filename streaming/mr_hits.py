@@ -5,7 +5,7 @@ import numpy as np
 
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, machine_count
+from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.typing import Floats
 

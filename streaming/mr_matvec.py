@@ -9,7 +9,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
+from mr_elm.solvers.kelm import U, V, multiply_block, multiply_entries
 from mr_elm.store import load_arrays
 from mr_elm.streaming.stage import MRRows
 from mr_elm.typing import Floats
@@ -41,7 +41,7 @@ class MRMatvec(MRRows):
 
     Source: Zhao et al., Kernelized extreme learning machine in distributed
     environment, 2015, Algorithm 2; blocks are ours.
-    mr_elm.solvers.shared.matrix_products says what is corrected.
+    mr_elm.solvers.kelm says what is corrected.
     """
 
     REQUIRED = ('factors',)

@@ -10,7 +10,7 @@ from mr_elm.machines.rows_task import RowsTask
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.rows.wire import split_key
 from mr_elm.scores.selection import select_sample
-from mr_elm.solvers.box.box_qp import describe_iteration
+from mr_elm.solvers.box import describe_iteration
 from mr_elm.streaming.stage import MRRows
 
 QUIET = 2.0  # seconds between two signs of life

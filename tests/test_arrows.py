@@ -66,11 +66,11 @@ def test_no_arrow_is_turned_round(name, is_package, source):
 @pytest.mark.parametrize('name, source', [
     ('mr_elm.sums.gram', 'import boto3'),
     ('mr_elm.rows.lines', 'def f():\n    from mrjob.job import MRJob'),
-    ('mr_elm.solvers.ridge.esvm', 'from mr_elm.streaming import submit'),
+    ('mr_elm.solvers.ridge', 'from mr_elm.streaming import submit'),
     ('mr_elm.scores.metrics', 'import streaming'),
     ('mr_elm.rows.lines', 'from ..features import hidden'),
     ('mr_elm.rows.lines', 'from .. import sums'),
-    ('mr_elm.sums.gram', 'from ..solvers.ridge.esvm import expand'),
+    ('mr_elm.sums.gram', 'from ..solvers.ridge import expand'),
     ('mr_elm.engines.cluster', 'from mr_elm.cli.train import train'),
     ('mr_elm.figures.curve', 'import mr_elm.cli'),
     ('mr_elm.cli.tune', 'from benchmarks.harness import Aim'),

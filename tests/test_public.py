@@ -7,15 +7,14 @@ import pytest
 
 from mr_elm import estimators, spark
 from mr_elm.model import base, file, models
+from mr_elm.solvers import kelm, ridge
 from mr_elm.solvers import rules as dual
-from mr_elm.solvers.kernel import kelm, kelm_cg
-from mr_elm.solvers.ridge import elm, esvm, regularized
 
 EXAMPLES = ['mr_elm.estimators', 'mr_elm.estimators.dual', 'mr_elm.estimators.esvm', 'mr_elm.estimators.kelm',
-            'mr_elm.solvers.ridge.elm']
-FUNCTIONS = [estimators.to_estimator, file.read_model, file.load_layer, esvm.fit_esvm, elm.solve_nodes,
-             elm.solve_kernel, dual.solve_dual, kelm.solve_cholesky, kelm.decompose, kelm_cg.solve_cg,
-             regularized.solve_regularized, spark.train, spark.load]
+            'mr_elm.solvers.ridge']
+FUNCTIONS = [estimators.to_estimator, file.read_model, file.load_layer, ridge.fit_esvm, ridge.solve_nodes,
+             ridge.solve_kernel, dual.solve_dual, kelm.solve_cholesky, kelm.decompose, kelm.solve_cg,
+             ridge.solve_regularized, spark.train, spark.load]
 CLASSES = [*(getattr(estimators, name) for name in estimators.__all__ if name[0].isupper()),
            base.Model, models.HiddenNodeModel, models.KernelModel, spark.SparkModel]
 

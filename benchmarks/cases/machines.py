@@ -24,8 +24,8 @@ from benchmarks.sets import (
 from mr_elm.estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import make_kernel
-from mr_elm.solvers.kernel.kelm import solve_cholesky
-from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.solvers.kelm import solve_cholesky
+from mr_elm.solvers.multiclass import class_targets
 from mr_elm.typing import Floats, Labels
 
 QUICK_SETS = ('iris', 'wine')

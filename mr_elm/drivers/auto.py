@@ -31,7 +31,7 @@ from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.solvers.ridge.fold_grid import total_of
+from mr_elm.solvers.folds import total_of
 
 TASK_SUMS = 3.6e7  # m^2 of all machines whose sums are made in one pass: a task keeps 16 bytes for each
 

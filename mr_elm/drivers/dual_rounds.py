@@ -1,7 +1,7 @@
 """Close the global duality gap of machines trained in parts: solve on a working set, check on all rows, add violators.
 
-    P(f) - D(a) = a'Qa + sum_i C_i max(0, 1 - t_i f(x_i)) - e'a      symbols: box_qp
-    |c|^2 - min_i c.x~_i                                             of SphereSVM, symbols: sphere_svm
+    P(f) - D(a) = a'Qa + sum_i C_i max(0, 1 - t_i f(x_i)) - e'a      symbols: box
+    |c|^2 - min_i c.x~_i                                             of SphereSVM, symbols: sphere
 
 a is 0 outside of the working set, so that a'Qa and e'a are the working set's own, and the loss, or the least of the
 other rows' margins, takes one pass over all rows. The gap of the whole problem is closed, so the result is its optimum
@@ -24,7 +24,7 @@ from mr_elm.model.file import save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.wire import make_key
-from mr_elm.solvers.box.box_qp import describe_iteration
+from mr_elm.solvers.box import describe_iteration
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_check import MRCheck, read_checks
 from mr_elm.streaming.mr_dual import MRDual, read_machines

@@ -17,7 +17,7 @@ from mr_elm.model.parts import describe_map, layer_arrays
 from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key
-from mr_elm.solvers.ridge.esvm import Sums, collect_sums
+from mr_elm.solvers.ridge import Sums, collect_sums
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram, group_sums
 from mr_elm.streaming.mr_sum import MRSum

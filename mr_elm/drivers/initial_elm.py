@@ -15,9 +15,9 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
-from mr_elm.solvers.ridge.elm import solve_initial
-from mr_elm.solvers.shared.centred import CentredTargets
-from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.solvers.centred import CentredTargets
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.ridge import solve_initial
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 

@@ -28,9 +28,8 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
 from mr_elm.scores.threshold import choose_positive
-from mr_elm.solvers.kernel.kelm import PASSES, KernelSolution
-from mr_elm.solvers.kernel.kelm_cg import Product
-from mr_elm.solvers.kernel.nystrom import Preconditioner, hash_rounded
+from mr_elm.solvers.kelm import PASSES, KernelSolution, Product
+from mr_elm.solvers.nystrom import Preconditioner, hash_rounded
 from mr_elm.typing import Floats
 
 

@@ -21,7 +21,7 @@ from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.solvers.multiclass import class_targets
 from mr_elm.sparse import count_bytes, expand_some
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.statistics import Classes

@@ -20,7 +20,7 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, plan_blocks, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.solvers.shared.matrix_products import U, V
+from mr_elm.solvers.kelm import U, V
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_columns import MRColumns
 from mr_elm.streaming.mr_kernel import (

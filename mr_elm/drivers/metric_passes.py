@@ -18,8 +18,8 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import FeatureColumns, Importance, choose_kind
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.metric import MOST_STEPS, LearnedMetric
-from mr_elm.solvers.ridge.esvm import Sums, finish
-from mr_elm.solvers.ridge.fold_grid import Ordered, squared_errors, total_of
+from mr_elm.solvers.folds import Ordered, squared_errors, total_of
+from mr_elm.solvers.ridge import Sums, finish
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_gram import group_sums
 from mr_elm.sums.gram import GridSteps, assemble

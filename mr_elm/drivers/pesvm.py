@@ -24,9 +24,8 @@ from mr_elm.machines.passes import choose_solver, demand_memory
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.solvers.ridge.esvm import Sums
-from mr_elm.solvers.ridge.increment import size_of
-from mr_elm.solvers.ridge.regularized import factor_ridge
+from mr_elm.solvers.increment import size_of
+from mr_elm.solvers.ridge import Sums, factor_ridge
 from mr_elm.sums.gram import GridSteps
 
 

@@ -9,7 +9,7 @@ from mr_elm.machines.search_options import KELMSearch
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import LeftOut, Tuned, best_of
-from mr_elm.solvers.kernel.kelm import decompose
+from mr_elm.solvers.kelm import decompose
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
 
 

@@ -16,7 +16,7 @@ from mr_elm.machines.pass_problem import PassSolution
 from mr_elm.machines.passes import choose_type
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
-from mr_elm.solvers.ridge.fold_grid import GridCell
+from mr_elm.solvers.folds import GridCell
 
 PATIENCE = 2  # so many values of nu in a row that are worse than the best one end the path
 Place = tuple[NodeCandidate, int]  # kind of nodes, and L

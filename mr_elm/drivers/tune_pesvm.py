@@ -23,8 +23,8 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import split_key
 from mr_elm.scores.selection import NodeScore, best_nodes
-from mr_elm.solvers.ridge.esvm import Sums, leading_sums
-from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell, total_of
+from mr_elm.solvers.folds import FoldGrid, GridCell, total_of
+from mr_elm.solvers.ridge import Sums, leading_sums
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_gram import group_sums
 from mr_elm.streaming.mr_hits import MRHits

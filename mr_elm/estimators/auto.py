@@ -36,7 +36,7 @@ from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.spread import Spread
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.rows.options import MAX_CATEGORIES
-from mr_elm.solvers.ridge.esvm import TrainingRows, sum_up
+from mr_elm.solvers.ridge import TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights

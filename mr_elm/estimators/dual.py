@@ -19,9 +19,9 @@ from mr_elm.machines.options import DualOptions, SphereSVMOptions
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import fold_numbers
-from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Result, Settings
+from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
+from mr_elm.solvers.multiclass import class_targets, machine_count
 from mr_elm.solvers.rules import choose_rule
-from mr_elm.solvers.shared.multiclass import class_targets, machine_count
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 

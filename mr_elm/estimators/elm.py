@@ -9,8 +9,8 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import ELMOptions
 from mr_elm.rows.options import MAX_CATEGORIES
-from mr_elm.solvers.ridge import elm
-from mr_elm.solvers.shared.centred import CentredTargets
+from mr_elm.solvers import ridge as elm
+from mr_elm.solvers.centred import CentredTargets
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 

@@ -26,7 +26,7 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.spread import Spread
 from mr_elm.rows.options import MAX_CATEGORIES
-from mr_elm.solvers.ridge.esvm import TrainingRows
+from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 

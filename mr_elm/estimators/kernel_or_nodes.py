@@ -22,7 +22,7 @@ from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.model.parts import scaling_arrays
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+from mr_elm.solvers.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 PRECOMPUTED = 'precomputed'

@@ -35,9 +35,9 @@ from mr_elm.model.parts import describe_map
 from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import MAX_CATEGORIES
-from mr_elm.solvers.ridge.esvm import Sums, TrainingRows, sum_up
-from mr_elm.solvers.ridge.increment import size_of
-from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.solvers.increment import size_of
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, ColumnStatistics, make_zeros
 from mr_elm.sums.summary import Summary

@@ -10,7 +10,7 @@ from mr_elm.machines.pass_problem import PassProblem, PassResult, Preconditioner
 from mr_elm.machines.passes import Passes
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows
 from mr_elm.scores.selection import fold_numbers, select_sample
-from mr_elm.solvers.ridge.esvm import TrainingRows
+from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.gram import GridSteps, TargetSums
 from mr_elm.sums.product import PassSums
 from mr_elm.typing import Floats

@@ -15,8 +15,8 @@ from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
 from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
-from mr_elm.solvers.ridge.elm import SMALLEST
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_targets
+from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
+from mr_elm.solvers.ridge import SMALLEST
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 

@@ -9,7 +9,7 @@ from mr_elm.export.graph import OWN, Graph, suits_single
 from mr_elm.model.base import PRESENT, Model
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, Column
-from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs
+from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.typing import Floats
 
 OPSET, ML_OPSET = 20, 3  # 20 is the first that joins texts

@@ -18,7 +18,7 @@ from mr_elm.model.base import PRESENT, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, Column
-from mr_elm.solvers.shared.multiclass import ONE_VS_ONE, class_pairs
+from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.typing import Floats, Rows
 
 MOST_FEATURES, MOST_NODES, MOST_TREES = 200, 2000, 100

@@ -49,8 +49,8 @@ from mr_elm.machines.press import HeldOut
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.ridge.esvm import Sums
-from mr_elm.solvers.ridge.increment import size_of
+from mr_elm.solvers.increment import size_of
+from mr_elm.solvers.ridge import Sums
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats

@@ -15,8 +15,8 @@ from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 from mr_elm.scores.intervals import scale_residuals, sort_sizes
 from mr_elm.scores.selection import fold_numbers, select_sample
 from mr_elm.scores.threshold import choose_threshold
-from mr_elm.solvers.ridge.esvm import TrainingRows
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+from mr_elm.solvers.multiclass import ONE_VS_ALL
+from mr_elm.solvers.ridge import TrainingRows
 
 Kind = TypeVar('Kind', bound=Model)
 HELD_OUT = 'calibration', 'interval_residuals', 'interval_ratios'  # arrays that are fitted to rows held out

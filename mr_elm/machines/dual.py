@@ -1,6 +1,6 @@
 """Train one two-class machine on rows in memory: on the box-constrained dual, over a kernel or nodes, or as a ball.
 
-    f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(x_i)          symbols: box_qp
+    f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(x_i)          symbols: box
 """
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, upper_bounds
+from mr_elm.solvers.box import BoxQP, Result, Settings, upper_bounds
 from mr_elm.solvers.rules import COORDINATE, solve_dual
-from mr_elm.solvers.sphere.sphere_svm import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used
-    from mr_elm.solvers.box.pairs import SmallMachines
-    from mr_elm.solvers.box.path import PathPoint
+    from mr_elm.solvers.pairs import SmallMachines
+    from mr_elm.solvers.path import PathPoint
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,13 @@ class BoxMachine:
             return None
         if not ((diagonal >= 0) & (diagonal < np.inf)).all():
             return None
-        from mr_elm.solvers.box.pairs import solve_small_machines
+        from mr_elm.solvers.pairs import solve_small_machines
         return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
                    fold: int | None = None) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `path.walk_path`."""
-        from mr_elm.solvers.box.path import walk_path
+        from mr_elm.solvers.path import walk_path
         if self.rule != 'block':
             return self.solve_each(source, targets, C_values, weights, fold)
         return walk_path(source, targets, C_values, weights, self.settings, fold)
@@ -71,7 +70,7 @@ class BoxMachine:
     def solve_each(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
                    fold: int | None = None) -> 'Iterator[PathPoint]':
         """Do what `solve_path` does by a rule that begins anew for every C."""
-        from mr_elm.solvers.box.path import PathPoint
+        from mr_elm.solvers.path import PathPoint
         for C in sorted(C_values):
             yield PathPoint(C, fold, replace(self, C=C).solve(source, targets, weights))
 
@@ -89,7 +88,7 @@ class NodeMachine(BoxMachine):
 
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on node outputs (n, L); returns a NodeResult."""
-        from mr_elm.solvers.box.node_dual import solve_node_dual, solve_node_rows
+        from mr_elm.solvers.coordinate import solve_node_dual, solve_node_rows
         if self.rule == COORDINATE:
             return solve_node_dual(source, targets, self.C, weights, self.settings)
         return solve_node_rows(source, targets, self.C, weights, self.settings, self.rule)
@@ -104,23 +103,24 @@ class NodeMachine(BoxMachine):
 
 
 class SphereMachine(BoxMachine):
-    """Train a SphereSVM on rows of a normalised kernel; symbols: sphere_svm."""
+    """Train a SphereSVM on rows of a normalised kernel; symbols: sphere."""
 
     def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
         if self.rule != 'exact' or self.settings.dtype == 'float32':
             return None
-        from mr_elm.solvers.sphere.small_balls import solve_small_balls
+        from mr_elm.solvers.sphere import solve_small_balls
         return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on a source of kernel rows; see `solve_sphere`."""
+        from mr_elm.solvers.sphere import SphereProblem, solve_sphere
         return solve_sphere(SphereProblem(source, targets, self.C, weights), self.rule, self.settings)
 
     def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
                    fold: int | None = None) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `walk_sphere_path`."""
-        from mr_elm.solvers.sphere.sphere_path import walk_sphere_path
+        from mr_elm.solvers.path import walk_sphere_path
         if self.rule != 'exact':
             return self.solve_each(source, targets, C_values, weights, fold)
         return walk_sphere_path(source, targets, C_values, weights, self.settings, fold)

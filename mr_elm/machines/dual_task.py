@@ -22,7 +22,7 @@ from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import layer_arrays, layer_of, scaling_arrays, spread_scaling
-from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET, Settings
+from mr_elm.solvers.box import ATTEMPTS, SUBSET, Settings
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights

@@ -23,7 +23,7 @@ from mr_elm.model.parts import (
 )
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.scores.selection import NodeCandidate, NodeScore, finalists, fold_numbers, select_sample
-from mr_elm.solvers.ridge.fold_grid import FoldGrid, GridCell
+from mr_elm.solvers.folds import FoldGrid, GridCell
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats

@@ -46,9 +46,7 @@ from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.parallel import map_in_threads
 from mr_elm.scores.selection import select_sample
-from mr_elm.solvers.ridge.esvm import TrainingRows
-from mr_elm.solvers.ridge.penalty import Penalty, measure_nodes
-from mr_elm.solvers.ridge.regularized import factor_ridge
+from mr_elm.solvers.ridge import Penalty, TrainingRows, factor_ridge, measure_nodes
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import expand
 from mr_elm.sums.leaf_loops import add_leaves

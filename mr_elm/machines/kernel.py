@@ -1,4 +1,4 @@
-"""Train the kernel ELM, A = (I/C + Omega)^-1 T, once for jobs and estimators; symbols: solvers.kernel.kelm.
+"""Train the kernel ELM, A = (I/C + Omega)^-1 T, once for jobs and estimators; symbols: solvers.kelm.
 
 Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-one-out are seen to here.
 """
@@ -23,24 +23,26 @@ from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
 from mr_elm.model.parts import scaling_arrays, vector_arrays
 from mr_elm.scores.selection import score_values
-from mr_elm.solvers.kernel.kelm import (
+from mr_elm.solvers.centred import CentredTargets
+from mr_elm.solvers.kelm import (
     Decomposition,
     FactorProduct,
     KernelSolution,
+    Product,
+    RoughProduct,
     decompose,
     decompose_by_passes,
     list_targets,
     relative_residual,
     restore_mean,
+    solve_cg,
     solve_cholesky,
     unweigh,
     weigh,
 )
-from mr_elm.solvers.kernel.kelm_cg import Product, RoughProduct, solve_cg
-from mr_elm.solvers.kernel.nystrom import FIRST_RANK, NystromFactor, Preconditioner, precondition_well
-from mr_elm.solvers.shared.block_cg import PassLimits
-from mr_elm.solvers.shared.centred import CentredTargets
-from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.nystrom import FIRST_RANK, NystromFactor, Preconditioner, precondition_well
+from mr_elm.solvers.passes import PassLimits
 from mr_elm.store import load_arrays
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -302,7 +304,7 @@ class LeaveOneOutTask(RowsTask):
                       weights: Floats) -> Iterator[tuple[float, dict[str, float]]]:
         """Yield (C, score of leave-one-out) for every C: one decomposition of s Omega s serves them all.
 
-        s : (N,) or None; see `solvers.kernel.kelm.weigh`. numbers : (N,) class numbers or targets.
+        s : (N,) or None; see `solvers.kelm.weigh`. numbers : (N,) class numbers or targets.
         """
         T = class_targets(numbers, self.n_classes)
         centred = CentredTargets.of(T, weights) if self.center else None

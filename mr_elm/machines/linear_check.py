@@ -111,7 +111,7 @@ def is_usable(inner: Floats) -> bool:
 
 
 def find_errors(inner: Floats, ridge: float, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Tell which rows a ridge regression of all other rows labels wrong, (n,) bool; see `solvers.ridge.elm`."""
+    """Tell which rows a ridge regression of all other rows labels wrong, (n,) bool; see `solvers.ridge`."""
     T = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
     ridge = max(ridge, 1e-10 * inner.diagonal().mean())  # beyond rounding
     inverse = np.linalg.inv(inner + ridge * np.eye(len(codes)))

@@ -22,8 +22,7 @@ from mr_elm.model.file import refusing
 from mr_elm.model.header import ModelHeader, extend_history, make_event
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
-from mr_elm.solvers.ridge.esvm import Sums, finish
-from mr_elm.solvers.ridge.increment import (
+from mr_elm.solvers.increment import (
     add_sums,
     demand_left,
     move_origin,
@@ -34,7 +33,7 @@ from mr_elm.solvers.ridge.increment import (
     sums_of,
     warn_of_doubt,
 )
-from mr_elm.solvers.ridge.penalty import find_penalty
+from mr_elm.solvers.ridge import Sums, find_penalty, finish
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, LabelTable
 from mr_elm.sums.summary import Summary

@@ -31,10 +31,10 @@ from mr_elm.model.parts import landmark_widths
 from mr_elm.parallel import sum_in_threads
 from mr_elm.rows.blocks import widen
 from mr_elm.scores.selection import fold_numbers, score_values
-from mr_elm.solvers.ridge.nu_path import decompose
-from mr_elm.solvers.ridge.regularized import solve_regularized
-from mr_elm.solvers.shared.centred import CentredTargets
-from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.solvers.centred import CentredTargets
+from mr_elm.solvers.folds import decompose
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.ridge import solve_regularized
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.sums.summary import Summary

@@ -15,7 +15,7 @@ from mr_elm.machines.metric import FOLD_KEY, N_FOLDS, LearnedMetric, SampleRows,
 from mr_elm.machines.node_choice import MOST_FEATURES, NUS, Candidate, judge, list_kernels, median_scale, round_scale
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.scores.selection import fold_numbers
-from mr_elm.solvers.ridge.nu_path import NuPath, decompose
+from mr_elm.solvers.folds import NuPath, decompose
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats
 

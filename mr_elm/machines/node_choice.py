@@ -19,7 +19,7 @@ from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.machines.metric import LearnedMetric, SampleRows, find_classes
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.solvers.ridge.nu_path import decompose
+from mr_elm.solvers.folds import decompose
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats
 

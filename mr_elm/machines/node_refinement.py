@@ -10,9 +10,8 @@ from mr_elm.errors import one_line
 from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import Candidate, climb, judge, round_scale
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.solvers.ridge.elm import SMALLEST
-from mr_elm.solvers.ridge.increment import largest_nu
-from mr_elm.solvers.ridge.regularized import factor_ridge
+from mr_elm.solvers.increment import largest_nu
+from mr_elm.solvers.ridge import SMALLEST, factor_ridge
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats
 

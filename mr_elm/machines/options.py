@@ -26,9 +26,9 @@ from mr_elm.machines.option_fields import (
     threshold_option,
     weights_option,
 )
-from mr_elm.solvers.box.box_qp import ATTEMPTS, SUBSET
+from mr_elm.solvers.box import ATTEMPTS, SUBSET
+from mr_elm.solvers.multiclass import SCHEMES
 from mr_elm.solvers.rules import choose_rule
-from mr_elm.solvers.shared.multiclass import SCHEMES
 
 RANDOM_NODES = tuple(kind for kind in MAPS if kind not in ('nystrom', 'identity'))
 N_HIDDEN = 1000

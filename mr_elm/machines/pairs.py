@@ -1,6 +1,6 @@
 """Make a machine of several classes from two-class ones: one against one, or one against all.
 
-Rows that any machine uses are kept once. `solvers.shared.multiclass` turns the decision values into classes.
+Rows that any machine uses are kept once. `solvers.multiclass` turns the decision values into classes.
 
 Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: one against one. Ours: one
 against all.
@@ -16,8 +16,8 @@ from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.machines.dual import BoxMachine
 from mr_elm.parallel import map_in_threads
 from mr_elm.scores.selection import Cell
-from mr_elm.solvers.box.box_qp import Result
-from mr_elm.solvers.shared.multiclass import (
+from mr_elm.solvers.box import Result
+from mr_elm.solvers.multiclass import (
     ONE_VS_ALL,
     ONE_VS_ONE,
     SCHEMES,
@@ -28,7 +28,7 @@ from mr_elm.solvers.shared.multiclass import (
 from mr_elm.typing import Floats
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used
-    from mr_elm.solvers.box.pairs import SmallMachines
+    from mr_elm.solvers.pairs import SmallMachines
 
 
 @dataclass(frozen=True)

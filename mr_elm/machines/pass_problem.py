@@ -20,11 +20,10 @@ from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
 from mr_elm.scores.held_out import HeldOutScore
-from mr_elm.solvers.ridge.esvm import collect_targets, find_mean, right_side
-from mr_elm.solvers.ridge.penalty import Penalty, find_penalty
-from mr_elm.solvers.ridge.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
-from mr_elm.solvers.shared.block_cg import Approximation, PassLimits, solve_positive
-from mr_elm.solvers.shared.centred import choose_units
+from mr_elm.solvers.centred import choose_units
+from mr_elm.solvers.passes import Approximation, PassLimits, solve_positive
+from mr_elm.solvers.ridge import Penalty, collect_targets, find_mean, find_penalty, right_side
+from mr_elm.solvers.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
 from mr_elm.sums.gram import ONES, GridSteps
 from mr_elm.typing import Floats, Rows
 

@@ -24,11 +24,8 @@ from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, NodeModel
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.rows.labels import find_labels, mark_labels
-from mr_elm.solvers.ridge.elm import SMALLEST
-from mr_elm.solvers.ridge.esvm import find_mean
-from mr_elm.solvers.ridge.penalty import find_penalty
-from mr_elm.solvers.ridge.regularized import factor_ridge
-from mr_elm.solvers.shared.multiclass import class_targets
+from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.ridge import SMALLEST, factor_ridge, find_mean, find_penalty
 from mr_elm.sums.gram import expand, unpack_upper
 from mr_elm.typing import Floats
 

@@ -10,7 +10,7 @@ from mr_elm.machines.spread import Spread
 from mr_elm.model.base import Model
 from mr_elm.rows.options import AdvancedHelp
 from mr_elm.scores.intervals import find_quantile
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL
+from mr_elm.solvers.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Rows
 
 LABEL, SCORE, PROBABILITY = 'label', 'score', 'probability'

@@ -20,7 +20,7 @@ from mr_elm.rows.labels import label_keys
 from mr_elm.rows.storage import write_file
 from mr_elm.rows.text import read_exact
 from mr_elm.scores.calibration import Labelling
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, machine_count
+from mr_elm.solvers.multiclass import ONE_VS_ALL, machine_count
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.typing import Floats, Rows
 

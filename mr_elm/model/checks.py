@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.errors import write_value
 from mr_elm.model.header import ModelHeader
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, SCHEMES
+from mr_elm.solvers.multiclass import ONE_VS_ALL, SCHEMES
 
 TASKS = ('classification', 'regression')
 PARTS = 'data', 'indices', 'indptr'  # of CSR rows

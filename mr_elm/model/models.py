@@ -19,7 +19,7 @@ from mr_elm.model.checks import check_arrays, check_header, check_metric, check_
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import VECTORS, check_layer, join_arrays, layer_of, take_arrays, vectors_of
 from mr_elm.rows.blocks import BLOCK_ROWS, widen
-from mr_elm.solvers.shared.multiclass import (
+from mr_elm.solvers.multiclass import (
     ONE_VS_ONE,
     group_coefficients,
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.errors import one_line
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, count_votes
+from mr_elm.solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, count_votes
 from mr_elm.typing import Floats
 
 LEAST = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored

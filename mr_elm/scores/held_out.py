@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers, class_targets
+from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, class_targets
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats

@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.features.kernels import KernelKind
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.solvers.shared.multiclass import ONE_VS_ALL, class_numbers
+from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers
 from mr_elm.typing import Floats, Rows
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5

@@ -2,18 +2,17 @@
 from importlib import import_module
 
 from mr_elm.errors import write_value
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings
-from mr_elm.solvers.sphere import sphere_svm
+from mr_elm.solvers.box import BoxQP, Result, Settings
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
 RULES = {
-    'block': ('box.block_rule', 'solve_by_blocks'),
-    'paper': ('box.sparse_elm', 'solve_by_paper'),
-    'newton': ('box.active_set', 'solve_newton'),
-    'oelm': ('box.active_set', 'solve_oelm'),
-    'bas': ('box.active_set', 'solve_bas'),
+    'block': ('block_rule', 'solve_by_blocks'),
+    'paper': ('algorithm1', 'solve_by_paper'),
+    'newton': ('active_set', 'solve_newton'),
+    'oelm': ('active_set', 'solve_oelm'),
+    'bas': ('active_set', 'solve_bas'),
 }
-# On the outputs of random nodes only, see `node_dual`, and the default there. Timed on 200 sigmoid nodes, 6 sets of 351
+# On the outputs of random nodes only, see `coordinate`, the default there. Timed on 200 sigmoid nodes, 6 sets of 351
 # to 7,089 rows (all rules) and 2 of 5,404 and 19,020 (coordinate and block), on one thread: at C = 1, the default C, it
 # takes 0.35 to 0.45 of the seconds of `block` on sets of more than 5,000 rows, 1.1 to 1.4 on smaller ones, and less
 # than any other rule. At C = 100 `block` is the fastest, and coordinate is left unfinished on two sets.
@@ -22,7 +21,7 @@ COORDINATE = 'coordinate'
 METHOD_RULES = {
     'sparse-elm': ('block', 'paper', COORDINATE),
     'oelm': ('newton', 'oelm', 'bas', COORDINATE),
-    'sphere-svm': sphere_svm.RULES,
+    'sphere-svm': ('exact', 'paper'),
 }
 
 

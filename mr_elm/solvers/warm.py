@@ -15,13 +15,13 @@ from mr_elm.compiled import LOOPS
 from mr_elm.features import fused
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel, row_squares
-from mr_elm.solvers.box.box_qp import BoxQP, Settings
-from mr_elm.solvers.box.node_dual import solve_node_dual
-from mr_elm.solvers.box.pairs import solve_small_machines
-from mr_elm.solvers.box.path import ready_rows, walk_folds
+from mr_elm.solvers import sphere
+from mr_elm.solvers.box import BoxQP, Settings
+from mr_elm.solvers.coordinate import solve_node_dual
+from mr_elm.solvers.multiclass import vote
+from mr_elm.solvers.pairs import solve_small_machines
+from mr_elm.solvers.path import ready_rows, walk_folds
 from mr_elm.solvers.rules import RULES, solve_dual
-from mr_elm.solvers.shared.multiclass import vote
-from mr_elm.solvers.sphere import sphere_svm
 from mr_elm.sums.exact_sum import add_triangle
 from mr_elm.typing import Floats
 
@@ -56,10 +56,10 @@ def warm() -> None:
             small.join()
             vote(np.zeros((N, 3)), 3)
         solve_node_dual(X, targets, 1.0, settings=Settings(max_iter=20))
-        for rule in sphere_svm.RULES:
+        for rule in sphere.RULES:
             for rows in (ready, kernel_rows(X, kernels[0])):
-                problem = sphere_svm.SphereProblem(rows, targets, 1.0)
-                sphere_svm.solve_sphere(problem, rule, Settings(max_iter=20))
+                problem = sphere.SphereProblem(rows, targets, 1.0)
+                sphere.solve_sphere(problem, rule, Settings(max_iter=20))
         dense = X.toarray() if sp.issparse(X) else X
         squares = (row_squares(dense),) * 2
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):

@@ -14,7 +14,7 @@ from mr_elm.machines.auto import Budget
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.model.file import make_model, read_model
 from mr_elm.rows.blocks import Block
-from mr_elm.solvers.ridge.penalty import find_penalty
+from mr_elm.solvers.ridge import find_penalty
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import expand
 

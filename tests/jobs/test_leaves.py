@@ -7,7 +7,7 @@ from reference.manual import run_script
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
 from mr_elm.machines import joint
 from mr_elm.model.file import read_model
-from mr_elm.solvers.ridge.penalty import FREE, JITTER
+from mr_elm.solvers.ridge import FREE, JITTER
 from mr_elm.sums.gram import expand
 
 N, D = 300, 4

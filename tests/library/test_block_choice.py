@@ -4,9 +4,9 @@ import pytest
 
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.solvers.box import block_rule
-from mr_elm.solvers.box.block_rule import BlockSearch
-from mr_elm.solvers.box.box_qp import BoxQP, Settings, free_variables, violations
+from mr_elm.solvers import block_rule
+from mr_elm.solvers.block_rule import BlockSearch
+from mr_elm.solvers.box import BoxQP, Settings, free_variables, violations
 
 N, GOAL = 1500, 0.3
 

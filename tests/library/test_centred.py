@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 
 from mr_elm.estimators import ELMRegressor, ESVMRegressor, KernelELMRegressor, to_estimator
 from mr_elm.model.file import read_model
-from mr_elm.solvers.shared.centred import CentredTargets, choose_units
+from mr_elm.solvers.centred import CentredTargets, choose_units
 from mr_elm.sums.gram import GridSteps, bound_targets
 
 N, TRAINED = 160, 120

@@ -11,7 +11,7 @@ import pytest
 
 import mr_elm
 from mr_elm.compiled import LOOPS, ROOMS, WIDE, WideCompiler
-from mr_elm.solvers.shared import row_cache
+from mr_elm.solvers import row_cache
 
 
 def test_a_loop_wishes_for_wide_vectors_and_computes_the_same():

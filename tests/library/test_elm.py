@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import NumericalWarning
-from mr_elm.solvers.ridge import elm
+from mr_elm.solvers import ridge as elm
 
 
 @pytest.mark.parametrize('shape', [(80, 20), (20, 80)])

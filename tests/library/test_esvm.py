@@ -9,8 +9,8 @@ from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.rows.blocks import Block
-from mr_elm.solvers.ridge import esvm
-from mr_elm.solvers.ridge.esvm import TrainingRows, collect_sums, expand, finish, fit_esvm, leading_sums
+from mr_elm.solvers import ridge as esvm
+from mr_elm.solvers.ridge import TrainingRows, collect_sums, expand, finish, fit_esvm, leading_sums
 from mr_elm.sums.gram import SQUARES, TARGETS, GridSteps
 from mr_elm.sums.statistics import Classes, LabelTable
 from mr_elm.sums.weights import class_weights, row_weights

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.errors import AccountingError, NumericalWarning
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor
-from mr_elm.solvers.ridge.increment import sum_arrays
+from mr_elm.solvers.increment import sum_arrays
 from mr_elm.sums.gram import expand
 
 N = 300
@@ -55,7 +55,7 @@ def test_batches_in_any_order_are_all_rows_at_once(estimator, y, order):
 
 @BOTH
 def test_rows_that_leave_as_they_came_give_the_old_bits_back(estimator, y, monkeypatch):
-    monkeypatch.setattr('mr_elm.solvers.ridge.esvm.BLOCK_ROWS', 40)  # the sums of several blocks have low parts
+    monkeypatch.setattr('mr_elm.solvers.ridge.BLOCK_ROWS', 40)  # the sums of several blocks have low parts
     first = clone(estimator).fit(X[:100], y[:100]).partial_fit(X[100:150], y[100:150])
     old, sums = values(first), sum_arrays(first.sums_)
     first.partial_fit(X[150:], y[150:]).forget(X[150:], y[150:])

@@ -4,8 +4,8 @@ import pytest
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.solvers.ridge.esvm import TrainingRows, fit_esvm
-from mr_elm.solvers.ridge.fold_grid import FoldGrid, total_of
+from mr_elm.solvers.folds import FoldGrid, total_of
+from mr_elm.solvers.ridge import TrainingRows, fit_esvm
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes, LabelTable
 

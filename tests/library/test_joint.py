@@ -17,7 +17,7 @@ from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import prepare_problem
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.solvers.ridge.penalty import JITTER
+from mr_elm.solvers.ridge import JITTER
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import ColumnStatistics

@@ -8,11 +8,10 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
-from mr_elm.solvers.kernel import kelm, nystrom
-from mr_elm.solvers.kernel.kelm_cg import RoughProduct, solve_cg
-from mr_elm.solvers.kernel.nystrom import NystromFactor, choose_landmarks, precondition_well
-from mr_elm.solvers.shared.block_cg import PassLimits
-from mr_elm.solvers.shared.matrix_products import U, V, multiply_block, multiply_entries
+from mr_elm.solvers import kelm, nystrom
+from mr_elm.solvers.kelm import RoughProduct, U, V, multiply_block, multiply_entries, solve_cg
+from mr_elm.solvers.nystrom import NystromFactor, choose_landmarks, precondition_well
+from mr_elm.solvers.passes import PassLimits
 
 N, D, K, C, SIGMA = 700, 6, 3, 50.0, 2.5
 GAUSSIAN = make_kernel('gaussian', sigma=SIGMA)

@@ -7,9 +7,7 @@ import scipy.sparse as sp
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.rows.blocks import Block
-from mr_elm.solvers.ridge.esvm import TargetBlock
-from mr_elm.solvers.ridge.penalty import FREE, JITTER, find_penalty, make_penalty
-from mr_elm.solvers.ridge.regularized import solve_regularized
+from mr_elm.solvers.ridge import FREE, JITTER, TargetBlock, find_penalty, make_penalty, solve_regularized
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GramSum, GridSteps, expand
 

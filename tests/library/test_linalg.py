@@ -50,7 +50,7 @@ def run(code):
 
 
 @pytest.mark.parametrize('before', ['pass', 'import scipy.spatial.distance', 'import scipy.special',
-                                    'import mr_elm.solvers.box.pairs'])
+                                    'import mr_elm.solvers.pairs'])
 @pytest.mark.parametrize('wanted', [1, 2])
 def test_a_library_that_comes_within_one_thread_has_one_until_all_have_ended(wanted, before):
     inside, between, after = json.loads(run(ONE_THREAD.format(wanted, before)))

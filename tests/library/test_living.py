@@ -17,8 +17,8 @@ from mr_elm.machines.living import (
     steps_of,
 )
 from mr_elm.model.header import ModelHeader
-from mr_elm.solvers.ridge.esvm import TrainingRows, sum_up
-from mr_elm.solvers.ridge.increment import sum_arrays
+from mr_elm.solvers.increment import sum_arrays
+from mr_elm.solvers.ridge import TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, LabelTable
 
@@ -33,7 +33,7 @@ STEPS = GridSteps.of(1.0)
 @pytest.fixture(autouse=True)
 def same_blocks(monkeypatch):
     """Sum up all rows in the blocks of their batches, so that the same bits are to be expected."""
-    monkeypatch.setattr('mr_elm.solvers.ridge.esvm.BLOCK_ROWS', 4)
+    monkeypatch.setattr('mr_elm.solvers.ridge.BLOCK_ROWS', 4)
 
 
 def named(names):

@@ -4,7 +4,7 @@ import pytest
 from reference import dual as twin
 
 from mr_elm.machines.pairs import ClassScheme, fit_machines
-from mr_elm.solvers.shared.multiclass import class_numbers, group_coefficients, machine_count, vote
+from mr_elm.solvers.multiclass import class_numbers, group_coefficients, machine_count, vote
 
 
 class Found:

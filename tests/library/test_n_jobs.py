@@ -20,7 +20,7 @@ from mr_elm.estimators import (
     SphereSVMClassifier,
 )
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.shared.tile_cholesky import factor_upper
+from mr_elm.solvers.cholesky import factor_upper
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((9000, 6))

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from mr_elm.solvers.ridge.nu_path import decompose
+from mr_elm.solvers.folds import decompose
 
 NUS = (0.1, 1.0, 30.0)
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import NumericalWarning
-from mr_elm.solvers.ridge.regularized import measure_norm, solve_regularized
+from mr_elm.solvers.ridge import measure_norm, solve_regularized
 
 
 def problem(m=20, n=60, k=3, seed=0):

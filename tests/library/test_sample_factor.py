@@ -4,7 +4,7 @@ import pytest
 
 from mr_elm.errors import NumericalWarning
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.solvers.ridge.sample_factor import JITTERS, Sample, SampleGram, measure_rounding
+from mr_elm.solvers.sample_factor import JITTERS, Sample, SampleGram, measure_rounding
 from mr_elm.sums.gram import expand
 
 L, D, N = 40, 3, 200

@@ -23,10 +23,10 @@ from mr_elm.scores.selection import (
     score_values,
     select_sample,
 )
-from mr_elm.solvers.box.box_qp import Settings
-from mr_elm.solvers.box.path import ready_rows
-from mr_elm.solvers.kernel.kelm import decompose, weigh
-from mr_elm.solvers.ridge.fold_grid import GridCell
+from mr_elm.solvers.box import Settings
+from mr_elm.solvers.folds import GridCell
+from mr_elm.solvers.kelm import decompose, weigh
+from mr_elm.solvers.path import ready_rows
 
 BOUNDS = [0.3, 3.0, 30.0]
 

@@ -9,9 +9,9 @@ from mr_elm.features.kernel_rows import PrecomputedRows, SparseRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.machines.dual import BoxMachine, SphereMachine
 from mr_elm.machines.pairs import ClassScheme, fit_machines, fit_pairs
-from mr_elm.solvers.box import pairs
-from mr_elm.solvers.box.box_qp import Settings
-from mr_elm.solvers.box.pairs import solve_small_machines
+from mr_elm.solvers import pairs
+from mr_elm.solvers.box import Settings
+from mr_elm.solvers.pairs import solve_small_machines
 
 COUNTS = [3, 150, 40, 1, 260, 90]
 

@@ -10,11 +10,10 @@ from mr_elm.estimators import SphereSVMClassifier
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.model.models import KernelModel
-from mr_elm.solvers.box import box_qp
-from mr_elm.solvers.box.box_qp import Settings
-from mr_elm.solvers.box.path import ready_rows
-from mr_elm.solvers.sphere.sphere_path import walk_sphere_path
-from mr_elm.solvers.sphere.sphere_svm import RULES, SphereProblem, solve_sphere
+from mr_elm.solvers import box as box_qp
+from mr_elm.solvers.box import Settings
+from mr_elm.solvers.path import ready_rows, walk_sphere_path
+from mr_elm.solvers.sphere import RULES, SphereProblem, solve_sphere
 
 TIGHT = Settings(eps=1e-7)
 

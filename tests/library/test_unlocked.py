@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from mr_elm.solvers.shared.unlocked import factor_positive, solve_factored
+from mr_elm.solvers.cholesky import factor_positive, solve_factored
 
 RNG = np.random.default_rng(0)
 

@@ -8,8 +8,8 @@ from mr_elm.errors import ConvergenceWarning
 from mr_elm.estimators import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.features.kernel_rows import NodeRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.solvers.box.box_qp import BoxQP, Settings
-from mr_elm.solvers.box.interior import find_near_minimum
+from mr_elm.solvers.box import BoxQP, Settings
+from mr_elm.solvers.interior import find_near_minimum
 from mr_elm.solvers.rules import solve_dual
 
 MODERATE = {'two sizes': [1e5, 1, 1], 'ten columns': [1e5] + [1] * 9, 'small ones': [30, 1, 1e-3, 2, 0.1]}

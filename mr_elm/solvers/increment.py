@@ -15,8 +15,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from mr_elm.errors import AccountingError, NumericalWarning
-from mr_elm.solvers.ridge.esvm import Sums
-from mr_elm.solvers.ridge.regularized import factor_ridge
+from mr_elm.solvers.ridge import Sums, factor_ridge
 from mr_elm.sums.exact_sum import add_pair, add_values
 from mr_elm.sums.gram import GridSteps, pack_upper, unpack_upper
 

@@ -160,6 +160,16 @@ class BoxQP:
         return self.rows.take(indices).rows(np.arange(len(indices))) * np.outer(t, t)
 
 
+class BoxBlock(NamedTuple):
+    """Hold a block of n variables, whose a and g change in place: Q (n, n); a, g, upper, diagonal (n,)."""
+
+    Q: np.ndarray
+    a: Floats
+    g: Floats
+    upper: Floats
+    diagonal: Floats
+
+
 def check_targets(targets: Floats, n: int) -> Floats:
     """Return targets as floats. Raises ValueError when they are not n values of +1 and -1."""
     targets = np.asarray(targets, dtype=float)

@@ -1,6 +1,6 @@
 """Train the sparse ELM by blocks of variables: the fast way to the minimum of the box-constrained dual.
 
-    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box_qp; g = Qa - e
+    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box; g = Qa - e
 
     repeat until no variable violates its optimality condition by more than eps:
       1  block: the free variables, the worst violators whose kernel rows are there, and some of the worst others
@@ -25,7 +25,10 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.features.fused import add_rows
-from mr_elm.solvers.box.box_qp import (
+from mr_elm.solvers import loops
+from mr_elm.solvers.active_set import choose_lower_end
+from mr_elm.solvers.box import (
+    BoxBlock,
     BoxQP,
     Progress,
     Result,
@@ -35,10 +38,8 @@ from mr_elm.solvers.box.box_qp import (
     free_variables,
     violations,
 )
-from mr_elm.solvers.box.interior import find_lower_point, is_small
-from mr_elm.solvers.box.projected_path import BoxBlock, choose_lower_end
-from mr_elm.solvers.shared import loops
-from mr_elm.solvers.shared.row_cache import RowCache
+from mr_elm.solvers.interior import find_lower_point, is_small
+from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
 BLOCK = 2048          # most variables in a block, whose matrix then takes 17 MB in float32

@@ -1,7 +1,7 @@
 """Solve the small machines of all pairs of classes, whose whole kernel matrix is computed, on values that pairs share.
 
-    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i       for each pair of classes; symbols: box_qp; g = Qa - e
-    Q_ij = t_i t_j (K_ij + shift) + delta_ij ridge_i    shift and ridge are 0, but for the balls of `sphere_svm`
+    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i       for each pair of classes; symbols: box; g = Qa - e
+    Q_ij = t_i t_j (K_ij + shift) + delta_ij ridge_i    shift and ridge are 0, but for the balls of `sphere`
 
     1  rows are put in class order, the tile of each class with itself is computed
     2  for each class, its panel: its kernel values with the rows of all later classes, whose machines then have Q:
@@ -27,8 +27,8 @@ import numpy as np
 from mr_elm.compiled import INNER, inline, jit
 from mr_elm.errors import one_line
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.box.box_qp import TINY, Result, Settings, duality_gap, objective_of
-from mr_elm.solvers.shared.loops import SETTLED, make_chooser, pair_steps, round_variables
+from mr_elm.solvers.box import TINY, Result, Settings, duality_gap, objective_of
+from mr_elm.solvers.loops import SETTLED, make_chooser, pair_steps, round_variables
 from mr_elm.typing import Floats
 
 # In processor seconds on one thread, by 22 sets of 2 to 26 classes at gamma 0.3/d C 1, 1/d C 10, 3/d C 100, 1/d C 1000.

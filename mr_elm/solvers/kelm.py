@@ -16,23 +16,38 @@ row weights w the ridge is 1/(C w_i): in s_i = sqrt(w_i), A = s (I/C + s Omega s
 Source: Zhao et al., Kernelized extreme learning machine in distributed environment, 2015, eqs. 1-6; Huang
 et al., Extreme learning machine for regression and multiclass classification, 2012.
 
-Errata of Zhao et al., corrected here and in `matrix_products`: eq. 1 prints H+ for H' and leaves the inverse out; its
+Errata of Zhao et al., corrected here: eq. 1 prints H+ for H' and leaves the inverse out; its
 kernel replaces H H', not H'H; eq. 6 prints V S U'T where eq. 5 gives V S^-1 U'T; Algorithm 2, line 11, prints Z[i] T[i]
 for both matrices, where V needs Z[i] / S[i] and U needs the pair (i, U[row, i] T[row]); I/C and the last product stand
 in no stage of it; Algorithm 1 emits (i, i) twice, as (i, j) and as (j, i).
+
+Conjugate gradients (ours, see `passes` and `nystrom`) solve (I/C + Omega) A = T without Omega: each pass multiplies it
+with the current directions, tile by tile.
+
+Algorithm 2 of Zhao et al.: A = (V S^-1) (U'T), whose products are sums over entries. A row Z of U or V gives
+
+    printed (line 11):  V: Z[i] T[i]       U, fed rows of U: Z[i] T[i] under the key (U, row)
+    corrected:          V: Z[i] / S[i]     U, fed rows of U': Z[i] T[i] under the key (U, row)
+
+A row of U' is a column of U; with rows of U itself the pair is (U, i): Z[i] T[row] instead. S, the singular values of
+I/C + Omega, and T come from the distributed cache.
 """
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import NumericalWarning, one_line
-from mr_elm.solvers.shared.block_cg import measure_sizes
-from mr_elm.solvers.shared.centred import CentredTargets
-from mr_elm.solvers.shared.tile_cholesky import factor_upper
+from mr_elm.errors import ConvergenceWarning, NumericalWarning, one_line
+from mr_elm.solvers.centred import CentredTargets
+from mr_elm.solvers.cholesky import factor_upper
+from mr_elm.solvers.passes import LIMITS, Approximation, LateProduct, PassLimits, measure_sizes, solve_positive
 from mr_elm.typing import Floats
+
+if TYPE_CHECKING:
+    from mr_elm.solvers.nystrom import Preconditioner
 
 FactorProduct = Callable[[Floats, Floats, Floats], Floats]
 PASSES = 3  # of the subspace iteration
@@ -214,3 +229,61 @@ def relative_residual(product: Floats, dual_coef: Floats, T: Floats, C: float) -
     """Return the largest |T - (I/C + Omega) A| / |T| of any target; product = Omega A."""
     rest = T - product - dual_coef / C
     return float((np.linalg.norm(rest, axis=0) / measure_sizes(T)).max())
+
+
+SHARE = 0.5  # of the tolerance, that rough products may take
+
+Product = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class RoughProduct:
+    """Hold a function V (N, k) -> Omega V whose result is off by about `error` |V|."""
+
+    multiply: Product
+    error: float
+
+
+def solve_cg(multiply: Product, T: Floats, C: float, preconditioner: 'Preconditioner', limits: PassLimits = LIMITS,
+             rough: RoughProduct | None = None) -> tuple[KernelSolution, int, float]:
+    """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
+
+    multiply : function V (N, k) -> Omega V, one pass. rough : the same, taken once its errors no longer matter: a step
+    is at most C times as long as the residual. Warns when `limits.max_passes` do not suffice.
+    """
+    demand_C(C)
+    T = np.array(T, dtype=float)
+    late = None if rough is None else LateProduct(lambda V: rough.multiply(V) + V / C,
+                                                  SHARE * limits.tolerance / (rough.error * C))
+    found, passes = solve_positive(lambda V: multiply(V) + V / C,
+                                   lambda A: Approximation.of(A, T, multiply(A) + A / C),
+                                   Approximation.of(np.zeros(T.shape), T), preconditioner.apply, limits, late=late)
+    residual = found.residual
+    if residual > limits.tolerance:
+        warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of '
+                      f'{residual:.1e}, expected at most {limits.tolerance:g}: raise --rank, lower C, or allow more '
+                      'passes',
+                      ConvergenceWarning, stacklevel=2)
+    return KernelSolution(found.X), passes, residual
+
+
+U, V = 'U', 'V'
+Entry = tuple[str, int, int]  # matrix, row, column of the product
+
+
+def multiply_entries(matrix: str, row: int, Z: Floats, S: Floats, T: Floats) -> Iterator[tuple[Entry, float]]:
+    """Yield ((matrix, row, column), value) for one row Z of U' or of V, entry by entry.
+
+    S (n,) and T (N, K) as in the module; Z (N,) of U', (n,) of V.
+    """
+    for i, z in enumerate(Z):
+        if matrix == V:
+            yield (V, row, i), z / S[i]
+        else:
+            for k in range(T.shape[1]):
+                yield (U, row, k), z * T[i, k]
+
+
+def multiply_block(matrix: str, Z: Floats, S: Floats, T: Floats) -> Floats:
+    """Return what some rows Z of U' or of V give, as one array: U'T, (m, K), or V S^-1, (m, n)."""
+    return Z @ T if matrix == U else Z / S

@@ -1,4 +1,5 @@
-"""Keep rows of K in memory, within a bound: a slab of rows, and for each row of K its slot in the slab, or -1."""
+"""Keep rows of K in memory, within a bound: a slab of rows, and for each row of K its slot in the slab, or -1.
+"""
 from typing import Any
 
 import numpy as np

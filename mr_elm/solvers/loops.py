@@ -1,4 +1,4 @@
-"""Choose who steps next and how far, and step, compiled; letters as in `box_qp`: a, g, upper, t, Q, K.
+"""Choose who steps next and how far, and step, compiled; letters as in `box`: a, g, upper, t, Q, K.
 
 Rows of K lie in a slab, see `row_cache`. Loops return instead of an index SETTLED, when no variable is left to move,
 or OUT_OF_STEPS. LLVM vectorises a maximum of integers but not of floats, nor an arg-max: selection compares the bits of

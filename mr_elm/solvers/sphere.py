@@ -21,7 +21,7 @@ ends it or finds the next v. What it ends at is *an* enclosing ball: inside of (
 c.x~_i >= |c|^2 / 2 - (2 eps + eps^2) R^2 / 2, which even for eps -> 0 only gives |c|^2 <= 4 |c*|^2.
 
 `exact` (ours): the nearest point itself, until min_i c.x~_i >= (1 - gap) |c|^2, and so |c| <= |c*| / (1 - gap). With
-b = a / |c|^2 it is the box-constrained dual of box_qp on k~ without a bound: min 1/2 b'k~b - e'b, b >= 0, whose
+b = a / |c|^2 it is the box-constrained dual of `box` on k~ without a bound: min 1/2 b'k~b - e'b, b >= 0, whose
 optimum has k~b = 1 where b > 0, b'k~b = sum b = 1 / |c|^2; `block_rule` solves it.
 
 Both return b, so that f is divided by |c|^2: it is about 1 on the margin, to be compared and summed between machines.
@@ -32,14 +32,19 @@ whose printed text breaks off behind line 20.
 """
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mr_elm.errors import ConvergenceWarning, write_value
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
+from mr_elm.compiled import jit
+from mr_elm.errors import ConvergenceWarning, one_line, write_value
+from mr_elm.solvers.block_rule import solve_by_blocks
+from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
+from mr_elm.solvers.pairs import SmallMachines, solve_small_machines
+from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
@@ -163,7 +168,6 @@ def limit_violation(settings: Settings) -> Settings:
 
 def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None = None) -> Result:
     """Find the point nearest to the origin, to a relative gap of eps; `n_iter` counts blocks of variables."""
-    from mr_elm.solvers.box.block_rule import solve_by_blocks
     started = time.process_time()
     within = limit_violation(settings)
     with warnings.catch_warnings():
@@ -215,7 +219,6 @@ class SubsetSearch:
     """Hold a run of Algorithm 1: weights a, p_i = c.x~_i for all rows, and the subsets to look at next."""
 
     def __init__(self, problem: SphereProblem, settings: Settings) -> None:
-        from mr_elm.solvers.shared.row_cache import RowCache
         self.problem, self.settings = problem, settings
         self.trains = np.flatnonzero(problem.trains)
         self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
@@ -243,14 +246,118 @@ class SubsetSearch:
 
     def try_subsets(self, draws: np.ndarray, attempts: int, limit: int) -> bool:
         """Step for the subsets in turn; tell whether more than `attempts` of them had no row outside at e = eps."""
-        from mr_elm.solvers.sphere import sphere_loops
-        p, at, said = self.problem, 0, sphere_loops.MISSING
-        while said == sphere_loops.MISSING:
-            at, self.steps, said, missing = sphere_loops.two_weight_steps(
+        p, at, said = self.problem, 0, MISSING
+        while said == MISSING:
+            at, self.steps, said, missing = two_weight_steps(
                 self.cache.slab, self.cache.slot_of, p.targets, self.ridge, self.radius**2, self.a, self.p, self.state,
                 self.settings.eps, draws, at, attempts, self.steps, limit)
-            if said == sphere_loops.MISSING:
+            if said == MISSING:
                 self.cache.ensure(np.unique(missing))
         if self.settings.report is not None:
             self.settings.report(self.steps, lambda: self.state[1], self.settings.eps)
-        return said == sphere_loops.EXHAUSTED
+        return said == EXHAUSTED
+
+
+strict = jit()
+DONE, EXHAUSTED, MISSING = 0, 1, 2
+
+
+@strict
+def two_weight_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, ridge: float, square: float, a: Floats,
+                     p: Floats, state: Floats, eps: float, draws: np.ndarray, at: int, attempts: int, steps: int,
+                     limit: int) -> tuple[int, int, int, np.ndarray]:
+    """Go through subsets of rows from number `at` on, a step for each with a row outside of (1 + e) R, in place.
+
+    state : |c|^2, e, subsets in a row without a step. square : R^2.
+    Returns (at, steps, DONE | EXHAUSTED | MISSING, rows wanted in the slab).
+    """
+    n, pair = len(a), np.zeros(2, np.int64)
+    while at < len(draws) and steps < limit:
+        v = draws[at, 0]
+        for i in draws[at]:
+            if p[i] < p[v]:
+                v = i
+        if state[0] - 2 * p[v] + square <= (1 + state[1])**2 * square:
+            at += 1
+            state[2] += 1
+            if state[2] > attempts:
+                state[2] = 0
+                if state[1] <= eps:
+                    return at, steps, EXHAUSTED, pair
+                state[1] = max(state[1] / 2, eps)
+            continue
+        u = -1
+        for i in range(n):
+            if a[i] > 0 and (u < 0 or p[i] > p[u]):
+                u = i
+        pair[0], pair[1] = u, v
+        if slot_of[u] < 0 or slot_of[v] < 0:
+            return at, steps, MISSING, pair
+        _move(slab[slot_of[u]], slab[slot_of[v]], u, v, t, ridge, square, a, p, state)
+        at, state[2] = at + 1, 0
+        steps += 1
+    return at, steps, DONE, pair
+
+
+@strict
+def _move(row_u: np.ndarray, row_v: np.ndarray, u: int, v: int, t: Floats, ridge: float, square: float, a: Floats,
+          p: Floats, state: Floats) -> None:
+    """Move weight from u to v until x~_v is on the sphere or u has none left."""
+    between = t[u] * t[v] * (row_u[v] + 1)
+    V, U = state[0] - 2 * p[v] + square, state[0] - 2 * p[u] + square
+    D = 2 * (square - between)
+    rho, q = (V + D - U) / (2 * D), (V - square) / D
+    beta = min(q / (rho + np.sqrt(max(rho * rho - q, 0.0))), a[u])
+    a[u] = a[u] - beta if beta < a[u] else 0.0
+    a[v] += beta
+    state[0] += beta * (2 * (p[v] - p[u]) + beta * D)
+    bv, bu = beta * t[v], beta * t[u]
+    for j in range(len(p)):
+        p[j] += t[j] * (bv * (row_v[j] + 1) - bu * (row_u[j] + 1))
+    p[v] += beta * ridge
+    p[u] -= beta * ridge
+
+
+@dataclass
+class SmallBalls(SmallMachines):
+    """Hold the balls of all pairs: alpha is b, gradient k~b - 1, on the scale where b'k~b = sum b.
+
+    violation : (P,), the gap |c|^2 - min c.x~_i as a share of |c|^2.
+    """
+    __repr__ = one_line
+
+    def make_result(self, machine: int) -> Result:
+        """Return the Result of a machine, its rows in increasing order; see `solve_sphere`."""
+        place = self.place(machine)
+        b, product, t = self.alpha[place], self.gradient[place] + 1, self.targets[place]
+        gap, square = float(self.violation[machine]), 1 / float(b.sum())
+        return Result(b, t * (product - b * self.ridge[place]), square, gap * square, gap, int(self.n_iter[machine]),
+                      len(b), self.seconds / self.n_machines, gap <= self.eps, float(self.intercept[machine]))
+
+    @cached_property
+    def intercept(self) -> Floats:
+        """Return the bias of each machine, (P,)."""
+        return np.add.reduceat(self.alpha * self.targets, self.offsets[:-1])
+
+
+def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Settings) -> SmallBalls | None:
+    """Find the points nearest to the origin of all pairs of classes that are small, to a relative gap of eps.
+
+    Returns None where there are none.
+
+    rows : source of rows of k, K(x, x) the same for all. codes : (N,) class numbers, each of which has a row.
+    costs : (N,), C w_i; rows of 0 do not train.
+    """
+    common_diagonal(rows.diagonal())
+    trains = costs > 0
+    upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`
+    found = solve_small_machines(rows, codes, upper, limit_violation(settings), invert(costs))
+    if found is None:
+        return None
+    starts, product = found.offsets[:-1], found.gradient + 1
+    sums, norms = (np.add.reduceat(values, starts) for values in (found.alpha, found.alpha * product))
+    scale = np.divide(sums, norms, out=np.zeros(len(sums)), where=norms > 0)
+    gap = 1 - scale * np.minimum.reduceat(np.where(found.upper > 0, product, np.finfo(float).max), starts)
+    each = scale[found.machines]
+    return SmallBalls(**{field.name: getattr(found, field.name) for field in fields(found)} | {
+        'alpha': each * found.alpha, 'gradient': each * product - 1, 'violation': gap, 'eps': settings.eps})

@@ -18,8 +18,8 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm.errors import NumericalWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.solvers.ridge.penalty import Penalty
-from mr_elm.solvers.shared.tile_cholesky import WIDTH, add_gram, factor_upper
+from mr_elm.solvers.cholesky import WIDTH, add_gram, factor_upper
+from mr_elm.solvers.ridge import Penalty
 from mr_elm.sums.product import expand_slices
 from mr_elm.typing import Floats, Rows
 

@@ -20,9 +20,9 @@ from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.parallel import map_in_threads, sum_in_threads
-from mr_elm.solvers.kernel.kelm import inverse_diagonal
-from mr_elm.solvers.shared.block_cg import CountedProduct, iterate
-from mr_elm.solvers.shared.tile_cholesky import WIDTH, divide_columns, factor_upper
+from mr_elm.solvers.cholesky import WIDTH, divide_columns, factor_upper
+from mr_elm.solvers.kelm import inverse_diagonal
+from mr_elm.solvers.passes import CountedProduct, iterate
 from mr_elm.typing import Floats, Rows
 
 FLAT = 1e-12  # of the sum of eigenvalues: a tau below it would be rounding

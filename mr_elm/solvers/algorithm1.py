@@ -1,6 +1,6 @@
 """Train the sparse ELM as its paper does: one variable at a time.
 
-    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box_qp
+    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box
 
     a = 0, g = -e
     d_i = 1 where a_i = 0, -1 where a_i = C_i, -sign(g_i) between;  J_i = g_i d_i;  c = argmin J
@@ -16,9 +16,9 @@ import time
 
 import numpy as np
 
-from mr_elm.solvers.box.box_qp import BoxQP, Result, Settings, SolverWork, conclude
-from mr_elm.solvers.shared import loops
-from mr_elm.solvers.shared.row_cache import RowCache
+from mr_elm.solvers import loops
+from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, conclude
+from mr_elm.solvers.row_cache import RowCache
 
 LEAST_STEPS, STEPS_A_ROW = 1_000_000, 100  # after which the rule gives up
 WORK = 2e9  # operations between two reports

@@ -1,6 +1,6 @@
 """Walk the box-constrained dual along a list of C over one kernel matrix, each begun where the last ended.
 
-    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C w_i         symbols: box_qp
+    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C w_i         symbols: box
 
 Rows held out have the bound 0: they do not train, and the result's decision values are theirs too, at no price. So one
 kernel matrix serves every C and every fold.
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mr_elm.features.kernel_rows import PrecomputedRows
-from mr_elm.solvers.box.block_rule import solve_by_blocks
-from mr_elm.solvers.box.box_qp import TINY, BoxQP, Result, Settings
-from mr_elm.solvers.shared.loops import two_variables
+from mr_elm.solvers.block_rule import solve_by_blocks
+from mr_elm.solvers.box import TINY, BoxQP, Result, Settings
+from mr_elm.solvers.loops import two_variables
+from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
 
 
@@ -85,3 +86,16 @@ def walk_folds(rows: Any, targets: Floats, bounds: Iterable[float], folds: np.nd
     weights = np.ones(len(folds)) if weights is None else np.asarray(weights, dtype=float)
     for fold in np.unique(folds):
         yield from walk_path(rows, targets, bounds, np.where(folds == fold, 0.0, weights), settings, int(fold))
+
+
+def walk_sphere_path(rows: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
+                     settings: Settings | None = None, fold: int | None = None) -> Iterator[PathPoint]:
+    """Yield a PathPoint for every C, in increasing order.
+
+    rows, targets, weights, fold : as in `path.walk_path`.
+    """
+    start = None
+    for C in sorted(C_values):
+        result = solve_sphere(SphereProblem(rows, targets, C, weights), 'exact', settings or Settings(), start)
+        yield PathPoint(C, fold, result)
+        start = result.alpha

@@ -61,10 +61,14 @@ def count_votes(decisions: Floats, n_classes: int) -> tuple[np.ndarray, Floats, 
 
     decisions : of pairs, (n, P). The class of a row has most votes, then the largest sum.
     """
-    from mr_elm.solvers.shared.vote_loops import add_votes
     votes, sums = np.zeros((2, n_classes, len(decisions)))
-    found = np.empty(len(decisions), np.int64)
-    add_votes(np.ascontiguousarray(decisions.T), votes, sums, found)
+    for (i, j), values in zip(class_pairs(n_classes), np.ascontiguousarray(decisions.T), strict=True):
+        won = values > 0
+        votes[j] += won
+        votes[i] += ~won
+        sums[j] += values
+        sums[i] -= values
+    found = np.where(votes == votes.max(axis=0), sums, -np.inf).argmax(axis=0)
     return votes, sums, found
 
 
@@ -78,3 +82,5 @@ def class_numbers(decisions: Floats, n_classes: int, scheme: str) -> np.ndarray:
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(int)
     return vote(decisions, n_classes) if scheme == ONE_VS_ONE else decisions.argmax(axis=1)
+
+

@@ -1,6 +1,6 @@
 """Find about where the minimum of the box-constrained dual is, by an interior point method.
 
-    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box_qp
+    min_a  1/2 a'Qa - e'a   s.t.  0 <= a_i <= C_i           symbols: box
 
     Qa - e - s + v = 0,   a s = mu,   (C - a) v = mu,   mu -> 0         s, v > 0, of the bounds 0 and C
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.solvers.box.box_qp import duality_gap, objective_of
+from mr_elm.solvers.box import duality_gap, objective_of
 from mr_elm.typing import Floats
 
 STEPS = 100     # before giving up

@@ -2,7 +2,7 @@
 
     min_a  1/2 |beta|^2 - e'a   s.t.  0 <= a_i <= C_i,   beta = sum_i a_i t_i h(x_i)
 
-h(x) the outputs of L nodes, a row of H (N, L); f(x) = h(x) beta; g_i = t_i f(x_i) - 1; other symbols: box_qp, K = HH'.
+h(x) the outputs of L nodes, a row of H (N, L); f(x) = h(x) beta; g_i = t_i f(x_i) - 1; other symbols: box, K = HH'.
 A step costs L, or the row's values other than 0 where H is CSR, and not N: HH' is never formed.
 
 Source: Hsieh et al., A dual coordinate descent method for large-scale linear SVM, 2008, on the problem of Bai et al.,
@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
+from mr_elm.compiled import jit
 from mr_elm.errors import one_line
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.features.kernels import multiply_transposed, row_squares
-from mr_elm.solvers.box import node_loops
-from mr_elm.solvers.box.block_rule import Effort, minimise_block
-from mr_elm.solvers.box.box_qp import (
+from mr_elm.solvers.block_rule import Effort, minimise_block
+from mr_elm.solvers.box import (
     TINY,
+    BoxBlock,
     BoxQP,
     Result,
     Settings,
@@ -33,7 +34,6 @@ from mr_elm.solvers.box.box_qp import (
     upper_bounds,
     violations,
 )
-from mr_elm.solvers.box.projected_path import BoxBlock
 from mr_elm.solvers.rules import solve_dual
 from mr_elm.typing import Floats, Rows
 
@@ -63,9 +63,9 @@ class NodePoint:
         """Step over the rows in this order, each to its own minimiser."""
         state = order, self.targets, self.upper, self.squares, self.alpha, self.beta
         if sp.issparse(self.H):
-            node_loops.sparse_sweep(self.H.data, self.H.indices, self.H.indptr, *state)
+            sparse_sweep(self.H.data, self.H.indices, self.H.indptr, *state)
         else:
-            node_loops.dense_sweep(self.H, *state)
+            dense_sweep(self.H, *state)
 
     def gradient(self) -> Floats:
         """Return g from beta computed anew, which takes the rounding of many steps out of it."""
@@ -125,3 +125,48 @@ def find_moving(alpha: Floats, gradient: Floats, upper: Floats, worst: float) ->
     """Leave out variables that rest on a bound by more than the worst violation: the next pass may spare them."""
     resting = ((alpha <= 0) & (gradient > worst)) | ((alpha >= upper) & (gradient < -worst))
     return np.flatnonzero(~resting)
+
+
+fast = jit(fastmath=True)
+
+
+@fast
+def _change(score: float, t: float, alpha: float, upper: float, square: float) -> float:
+    """Return the clipped one-variable step from f(x_i) = score."""
+    g = t * score - 1.0
+    if square <= 0.0:  # f is 0 on this row whatever beta is: the more the better
+        return upper - alpha
+    return min(max(alpha - g / square, 0.0), upper) - alpha
+
+
+@fast
+def dense_sweep(H: np.ndarray, order: np.ndarray, t: Floats, upper: Floats, squares: Floats, alpha: Floats,
+                beta: Floats) -> None:
+    """Step over the rows of a dense H in this order; alpha and beta change in place."""
+    L = len(beta)
+    for i in order:
+        row, score = H[i], 0.0
+        for j in range(L):
+            score += row[j] * beta[j]
+        s = _change(score, t[i], alpha[i], upper[i], squares[i])
+        if s != 0.0:
+            alpha[i] += s
+            s *= t[i]
+            for j in range(L):
+                beta[j] += s * row[j]
+
+
+@fast
+def sparse_sweep(data: Floats, columns: np.ndarray, starts: np.ndarray, order: np.ndarray, t: Floats, upper: Floats,
+                 squares: Floats, alpha: Floats, beta: Floats) -> None:
+    """Step over the rows of a CSR H in this order; alpha and beta change in place."""
+    for i in order:
+        score = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            score += data[k] * beta[columns[k]]
+        s = _change(score, t[i], alpha[i], upper[i], squares[i])
+        if s != 0.0:
+            alpha[i] += s
+            s *= t[i]
+            for k in range(starts[i], starts[i + 1]):
+                beta[columns[k]] += s * data[k]

@@ -1,0 +1,446 @@
+"""Solve (I/nu + E'E) B = E'T, the finisher of every method that sums up a Gram.
+
+    min_B  |E B - T|^2 + |B|^2 / nu
+
+E (N, m) expanded rows, T (N, K) targets, nu > 0 the weight of the errors, B (m, K) the output weights, bias last. Or
+with another penalty, of leaves and other nodes in one regression:
+
+    min_B  |E B - T|^2 + mu |B_leaves|^2 + lam B_nodes' (K + JITTER I) B_nodes + FREE b^2
+
+E = [leaves | nodes | -1]. K (L, L) is the kernel between landmarks: the third term is the norm of their function in the
+space of the kernel. For other nodes it is lam |B_nodes|^2. b is the bias.
+
+    lam = 1 / nu,    mu = R / nu,    R the ridge of leaves
+
+Source: Scholkopf, Smola, Learning with kernels, 2002, section 4.2 (the norm); leaves beside landmarks are ours.
+
+Train the unified ELM: regularised least squares in closed form, all targets in one solve.
+
+    min_B  1/2 |B|^2 + C/2 |H B - T|^2
+
+H (N, L) node outputs, T (N, K) targets, B (L, K) output weights, C > 0 the weight of the errors. With row weights w
+it is the same problem of sH and sT, s_i = sqrt(w_i), and A is s times the solution of s Omega s and sT.
+
+    L <= N:       B = (I/C + H'H)^-1 H'T            otherwise:  B = H'(I/C + HH')^-1 T
+    kernel form:  f(x) = K(x, X) A,  A = (I/C + Omega)^-1 T,  Omega = K(X, X)
+    C = inf, the initial ELM:  B = pinv(H) T
+
+Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012; Bai et al., 2014,
+eqs. 9-11.
+
+Train the extreme SVM: ridge regression of +-1 targets on random hidden nodes, from sums alone.
+
+    min_{w, r}  nu/2 |T - (Phi(X) w - e r)|^2 + 1/2 (|w|^2 + r^2)
+
+Phi(X) (N, L) hidden nodes, T (N, K) targets, r the regularised bias. Solution [w; r] = (I/nu + E'E)^-1 E'T with
+E = [Phi(X), -e]; a row is of the positive class when Phi(x) w - r > 0, of several classes the largest wins.
+
+    regression:  T = t - m,  f(x) = Phi(x) w - r + m,  m the weighted mean of the targets t
+
+The sums are of t - m_0, with an m_0 that was chosen before. As the last column of E is -1, they tell the rest m - m_0
+and centre themselves: sum(t - m_0) = -(last row of E'(t - m_0)), and E'1 = -(last column of E'E).
+
+Source: He et al., A parallel incremental extreme SVM classifier, 2011, eqs. 3-7.
+Ours: any number of classes over one Gram; regression, and its mean, which is not penalised; row weights; sums that do
+not depend on their order.
+"""
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mr_elm import linalg
+from mr_elm.errors import AccountingError, NumericalWarning, one_line
+from mr_elm.features.hidden import HiddenLayer
+from mr_elm.features.nodes import LANDMARK_NODES
+from mr_elm.parallel import map_in_threads
+from mr_elm.rows.blocks import BLOCK_ROWS, Block
+from mr_elm.solvers.kelm import KernelSolution, demand_C, unweigh, weigh
+from mr_elm.sums.exact_sum import add_pair
+from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand
+from mr_elm.sums.statistics import Classes
+from mr_elm.typing import Floats, Rows
+
+STRIP = 256  # columns, whose sizes need little memory
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Hold what the output weights of leaves and other nodes cost.
+
+    n_leaves : they come first. leaves : mu, of each. nodes : lam (K + JITTER I), or lam I, (L, L), symmetric.
+    """
+
+    n_leaves: int
+    leaves: float
+    nodes: Floats
+    __repr__ = one_line
+
+    def add_to(self, system: Floats) -> None:
+        """Add it to a matrix (m, m)."""
+        first, last = self.n_leaves, len(system) - 1
+        diagonal = np.arange(len(system))
+        system[diagonal[:first], diagonal[:first]] += self.leaves
+        system[first:last, first:last] += self.nodes
+        system[last, last] += FREE
+
+    def multiply(self, B: Floats) -> Floats:
+        """Return the product with vectors (m, K)."""
+        return np.concatenate([self.leaves * B[:self.n_leaves], self.nodes @ B[self.n_leaves:-1], FREE * B[-1:]])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Hold the output weights (m, K), the estimated condition number of I/nu + E'E, and the factorisation used."""
+
+    output_weights: np.ndarray
+    condition: float
+    factorisation: str
+    __repr__ = one_line
+
+
+def solve_regularized(gram: Floats, right_side: Floats, nu: float, penalty: Penalty | None = None) -> Solution:
+    """Solve (I/nu + G) B = R, or (P + G) B = R with the matrix P of a penalty.
+
+    gram : (m, m), upper triangle filled.
+    right_side : (m, K).
+    nu : regularisation, > 0; small values shrink B.
+    When the Cholesky factorisation fails, warns and uses the eigenvectors of G. Raises ValueError when nu <= 0 or the
+    sums are not finite.
+    """
+    if not nu > 0:
+        raise ValueError(f'nu: expected a number above 0, found {nu}')
+    if not (np.isfinite(gram).all() and np.isfinite(right_side).all()):
+        raise ValueError('expected finite sums: hidden nodes overflowed on these rows (scale the features)')
+    system = add_penalty(gram, 1 / nu if penalty is None else penalty)
+    norm = measure_norm(system)
+    factor, failed = linalg.dpotrf(system, lower=1, overwrite_a=1, clean=0)
+    if not failed:
+        condition = 1 / max(linalg.dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
+        return Solution(linalg.dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
+    if penalty is not None:
+        return solve_penalised(gram, right_side, penalty)
+    warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}: its '
+                  'eigenvectors are used, which take several times as long; a smaller nu would be more accurate',
+                  NumericalWarning, stacklevel=2)
+    return solve_by_eigenvectors(gram, right_side, nu)
+
+
+def add_penalty(gram: Floats, penalty: float | Penalty) -> Floats:
+    """Return P + G, (m, m) with the lower triangle filled, of G whose upper triangle is: LAPACK overwrites it.
+
+    penalty : P, or a number for that multiple of the identity.
+    """
+    system = gram.T.copy(order='F')
+    if isinstance(penalty, Penalty):
+        penalty.add_to(system)
+    else:
+        system[np.diag_indices_from(system)] += penalty
+    return system
+
+
+def factor_ridge(gram: Floats, penalty: float | Penalty) -> Floats | None:
+    """Return the lower Cholesky factor of P + G, G with the upper triangle filled; None where it has none.
+
+    penalty : see `add_penalty`. What is above the diagonal of the factor is arbitrary.
+    """
+    factor, failed = linalg.dpotrf(add_penalty(gram, penalty), lower=1, overwrite_a=1, clean=0)
+    return None if failed else factor
+
+
+def solve_penalised(gram: Floats, right_side: Floats, penalty: Penalty) -> Solution:
+    """Solve (P + G) B = R by the eigenvectors of P + G, those without a size left out; warns."""
+    warnings.warn('the sums and the penalty of their weights are not positive definite in floating point: their '
+                  'eigenvectors are used, which take several times as long', NumericalWarning, stacklevel=3)
+    values, vectors = linalg.eigh(add_penalty(gram, penalty), lower=True)
+    smallest = np.finfo(float).eps * len(values) * values[-1]
+    inverse = np.where(values > smallest, 1 / np.maximum(values, smallest), 0.0)
+    weights = vectors @ (inverse[:, None] * (vectors.T @ right_side))
+    return Solution(weights, float(values[-1] / smallest), 'eigenvectors')
+
+
+def measure_norm(system: Floats) -> float:
+    """Return the 1-norm of a symmetric matrix whose lower triangle is filled, a strip of columns at a time."""
+    sums = -np.abs(system.diagonal())
+    for start in range(0, len(system), STRIP):
+        part = slice(start, start + STRIP)
+        sizes = np.abs(system[:, part])
+        sums += sizes.sum(axis=1)
+        sums[part] += sizes.sum(axis=0)
+    return float(sums.max())
+
+
+def solve_by_eigenvectors(gram: Floats, right_side: Floats, nu: float) -> Solution:
+    """Solve with G = V diag(l) V', negative l taken as 0."""
+    values, vectors = linalg.eigh(gram, lower=False)
+    shifted = np.maximum(values, 0.0) + 1 / nu
+    weights = vectors @ ((vectors.T @ right_side) / shifted[:, None])
+    return Solution(weights, float(shifted[-1] / shifted[0]), 'eigenvectors')
+
+
+JITTER = 1e-3  # added to the kernel between landmarks, whose values are at most 1: copies of a landmark share weights
+FREE = 1e-6  # ridge of the bias, which is as good as free
+
+
+def make_penalty(layer: HiddenLayer, mu: float, lam: float) -> Penalty:
+    """Return the Penalty of the output weights of a layer with leaves."""
+    return Penalty(layer.n_leaves, mu, lam * measure_nodes(layer))
+
+
+def find_penalty(parameters: Mapping[str, Any], layer: HiddenLayer) -> Penalty | None:
+    """Return the Penalty of a machine whose parameters name the ridge of its leaves, None for one without leaves."""
+    if 'leaf_ridge' not in parameters:
+        return None
+    return make_penalty(layer, parameters['leaf_ridge'] / parameters['nu'], 1 / parameters['nu'])
+
+
+def measure_nodes(layer: HiddenLayer) -> Floats:
+    """Return K + JITTER I, (L, L), of the landmarks of a layer; I of other nodes."""
+    if layer.kind not in LANDMARK_NODES.values():
+        return np.eye(len(layer.biases))
+    width = layer.weights.shape[1]
+    placed = HiddenLayer(layer.kind, layer.weights, layer.biases, np.zeros(width), np.ones(width))
+    K = placed.evaluate(layer.weights, np.empty((placed.n_hidden, placed.n_hidden)))
+    return (K + K.T) / 2 + JITTER * np.eye(len(K))
+
+
+SMALLEST = 1e-9  # of 1 - h: what lies below is rounding
+
+
+def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
+    """Return the output weights B, (L, K), from the smaller side; with weights (N,) or C = inf H is overwritten.
+
+    >>> H, T = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0], [1.0]])
+    >>> solve_nodes(H, T, C=1.0).ravel().round(6).tolist()
+    [0.5, 0.4]
+    """
+    if np.isinf(C):
+        return solve_initial(H, T, weights)[0]
+    s, T = weigh(None, T, weights)
+    if s is not None:
+        H *= s[:, None]
+    if H.shape[1] <= H.shape[0]:
+        return solve_targets(H.T @ H, H.T @ T, C)
+    return H.T @ solve_targets(H @ H.T, T, C)
+
+
+def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return the values of each row, (N, K), by the machine of all other rows, and leverages h, (N,); C is finite.
+
+    t - (t - f)/(1 - h),  h_i = w_i h(x_i)'(I/C + H'WH)^-1 h(x_i)
+    """
+    demand_C(C)
+    weights = np.ones(len(T)) if weights is None else weights
+    WH = H * weights[:, None]
+    factor = linalg.cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
+    rest = T - H @ linalg.cho_solve(factor, WH.T @ T)
+    leverages = weights * np.einsum('ij,ji->i', H, linalg.cho_solve(factor, H.T))
+    return T - rest / np.maximum(1 - leverages, SMALLEST)[:, None], leverages
+
+
+def solve_initial(H: Floats, T: Floats, weights: Floats | None = None) -> tuple[Floats, int]:
+    """Return (B = pinv(H) T, the rank of H) by the singular value decomposition; H is overwritten.
+
+    Singular values below max(N, L) times the machine's precision times the largest one count as 0. Raises ValueError
+    when node outputs are not finite.
+    """
+    s, T = weigh(None, T, weights)
+    if s is not None:
+        H *= s[:, None]
+    cutoff = max(H.shape) * np.finfo(float).eps
+    beta, _, rank, _ = linalg.lstsq(H, T, cond=cutoff, overwrite_a=True, lapack_driver='gelsd')
+    return beta, int(rank)
+
+
+def solve_kernel(omega: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
+    """Return the coefficients A, (N, K), of the kernel form; with weights (N,), omega (N, N) is overwritten."""
+    s, T = weigh(omega, T, weights)
+    return unweigh(KernelSolution(solve_targets(omega, T, C)), s).dual_coef
+
+
+def solve_targets(matrix: Floats, right: Floats, C: float) -> Floats:
+    """Return (I/C + matrix)^-1 right. Raises ValueError when C <= 0."""
+    demand_C(C)
+    return solve_regularized(matrix, np.asfortranarray(right), C).output_weights
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Hold what the rows leave behind, as high and low parts.
+
+    gram, gram_low : (m, m), upper triangle.
+    class_sums, class_sums_low : (K, m), sums of rows of E per class, or per label of rows with several labels; for a
+        regression of K targets T'E.
+    counts, counts_low : (K,), rows a class or a label; for a regression the sums of the squares of each target.
+    Targets of a regression are counted from the origin of the grid, see `GridSteps`.
+    """
+
+    gram: np.ndarray
+    gram_low: np.ndarray
+    class_sums: np.ndarray
+    class_sums_low: np.ndarray
+    counts: np.ndarray
+    counts_low: np.ndarray
+    __repr__ = one_line
+
+
+def right_side(class_sums: Floats, numeric: bool) -> Floats:
+    """Return E'T, (m, K'): one column of +-1 for two classes (the last is positive), else one a class.
+
+    class_sums : (K, m), of `Sums`. numeric : T holds targets, or a 1 where a row has a label, instead of classes.
+    """
+    if numeric:
+        return class_sums.T
+    class_sums = np.ascontiguousarray(class_sums)  # numpy's order of addition follows the layout
+    targets = 2 * class_sums - class_sums.sum(axis=0)
+    return targets[-1:].T if len(targets) == 2 else targets.T
+
+
+def find_mean(E1: Floats, ET: Floats) -> Floats:
+    """Return the mean of targets, (K,), by the entries of E'1 () and E'T (K,) that belong to the last column of E, -1.
+
+    It is 0 where nodes are so large that the grid of their sums has rounded the number of rows to 0.
+    """
+    return ET / E1 if E1 < 0 else np.zeros(len(ET))
+
+
+def center_sums(sums: Sums) -> tuple[Sums, Floats]:
+    """Return the Sums of targets less their mean, and this mean, (K,), counted as the targets of the sums are."""
+    E1, total = -sums.gram[:, -1], sums.gram[-1, -1]
+    mean = find_mean(E1[-1], sums.class_sums[:, -1])
+    class_sums = sums.class_sums - mean[:, None] * E1
+    return replace(sums, class_sums=class_sums, counts=sums.counts - mean**2 * total), mean
+
+
+def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True, center: bool = False,
+           penalty: Penalty | None = None) -> Solution:
+    """Solve for the output weights from Sums: a `Solution`. numeric : see `right_side`.
+
+    penalty : of the weights of leaves and landmarks, instead of nu.
+
+    bias : with False r is 0, which makes it the unified ELM with C = nu: B = (I/C + Phi'Phi)^-1 Phi'T.
+    center : solve for targets less their mean, and put the mean into the last row of the output weights.
+    """
+    if center:
+        centred, mean = center_sums(sums)
+        solution = finish(centred, nu, numeric, bias, penalty=penalty)
+        solution.output_weights[-1] -= mean
+        return solution
+    right = right_side(sums.class_sums, numeric)
+    if bias:
+        return solve_regularized(sums.gram, np.asfortranarray(right), nu, penalty)
+    solution = solve_regularized(sums.gram[:-1, :-1], np.asfortranarray(right[:-1]), nu)
+    return replace(solution, output_weights=np.pad(solution.output_weights, ((0, 1), (0, 0))))
+
+
+def collect_sums(gram: Floats, gram_low: Floats, named_sums: Mapping[str, Any],
+                 classes: Classes | None = None) -> Sums:
+    """Make `Sums` of what the tasks emitted; the sums of the labels are those of `collect_targets`."""
+    return Sums(gram, gram_low, *collect_targets(named_sums, len(gram), classes))
+
+
+def collect_targets(named_sums: Mapping[str, Any], m: int, classes: Classes | None = None) -> tuple[Floats, ...]:
+    """Return the class sums and counts of `Sums`, and their low parts, from what the tasks emitted.
+
+    named_sums : label -> [high, low] of (m + 1,), the rows counted last; for regression (classes None) the two
+        sums TARGETS and SQUARES.
+    Labels that are one class are added here. Raises AccountingError when a label belongs to no class.
+    """
+    if classes is None:
+        (target, target_low), (squares, squares_low) = named_sums[TARGETS], named_sums[SQUARES]
+        return target.reshape(-1, m), target_low.reshape(-1, m), squares, squares_low
+    unknown = sorted(set(named_sums) - set(classes.index))
+    if unknown:
+        raise AccountingError(f'expected the same labels in every pass, found {unknown[:3]} only in the second')
+    high, low = np.zeros((2, len(classes.names), m + 1))
+    for name, pair in sorted(named_sums.items()):
+        add_pair(high[classes.index[name]], low[classes.index[name]], *pair)
+    return high[:, :-1], low[:, :-1], high[:, -1], low[:, -1]
+
+
+def leading_sums(sums: Sums, n_hidden: int) -> Sums:
+    """Return the Sums of the first n_hidden nodes: the rows and columns {1..n_hidden, bias} of those of all."""
+    kept = np.append(np.arange(n_hidden), len(sums.gram) - 1)
+    square = np.ix_(kept, kept)
+    return replace(sums, gram=sums.gram[square], gram_low=sums.gram_low[square], class_sums=sums.class_sums[:, kept],
+                   class_sums_low=sums.class_sums_low[:, kept])
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Hold labelled rows that fit in memory.
+
+    X : (N, d) dense or CSR. y : (N,) class numbers; for a regression, where classes is None, targets, (N,) or (N, K).
+    sample_weight : (N,), or None when all count once.
+    """
+
+    X: Rows
+    y: np.ndarray
+    classes: Classes | None = None
+    sample_weight: Floats | None = None
+    __repr__ = one_line
+
+    @property
+    def targets(self) -> tuple[Floats, Floats | None]:
+        """Return the targets (n, K), and the weights, of the rows that count: those with a weight above 0."""
+        y, weights = self.y.reshape(len(self.y), -1), self.sample_weight
+        if weights is None or not (weights > 0).any():
+            return y, weights
+        return y[weights > 0], weights[weights > 0]
+
+    def choose_steps(self, node_bound: float, origin: tuple[float, ...] = ()) -> GridSteps:
+        """Choose the grids of the sums of these rows. node_bound : on |Phi(x)|. origin : of the targets."""
+        target_bound = weight_bound = 1.0
+        if self.classes is None:
+            y = self.targets[0]
+            target_bound = bound_targets(y.min(axis=0), y.max(axis=0), origin)
+        if self.sample_weight is not None:
+            weight_bound = float(self.sample_weight.max())
+        return GridSteps.of(node_bound, target_bound, weight_bound, origin)
+
+    def blocks(self, first: int = 0, step: int = 1) -> Iterator[tuple[Any, Floats | None]]:
+        """Yield blocks of rows, and the weights of their rows: each, or every step-th from the first on."""
+        for start in range(first * BLOCK_ROWS, self.X.shape[0], step * BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            block = TargetBlock(self.X[part], self.y[part]) if self.classes is None else (
+                Block(self.X[part], tuple(self.classes.names), self.y[part]))
+            yield block, None if self.sample_weight is None else self.sample_weight[part]
+
+
+def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound: float = 1.0) -> tuple[Sums, Solution]:
+    """Train in this process on rows that fit in memory, of a regression without centring: (Sums, Solution).
+
+    layer : HiddenLayer. rows : TrainingRows. nu : > 0, the weight of the errors.
+    node_bound : bound on |Phi(x)|, from `layer.bound`, for nodes that are not bounded by 1.
+    """
+    sums = sum_up(layer, rows, rows.choose_steps(node_bound))
+    return sums, finish(sums, nu, rows.classes is None)
+
+
+def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: int | None = None) -> Sums:
+    """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own."""
+    def sum_part(number: int) -> GramSum:
+        gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None, n_leaves=layer.n_leaves)
+        n_targets = rows.y[:1].size if rows.classes is None else len(rows.classes.names)
+        buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.nodes.n_hidden + 1 + n_targets))
+        for block, weights in rows.blocks(number, n_parts):
+            ET = expand(layer.nodes, block.X, gram.n_targets(block), buffer)
+            gram.add(ET, block, weights, layer.find_leaves(block.X))
+        return gram
+
+    n_parts = min(n_threads or 1, max(-(-rows.X.shape[0] // BLOCK_ROWS), 1))
+    gram, *others = map_in_threads(sum_part, range(n_parts), n_threads)
+    for other in others:
+        gram.merge(other)
+    return collect_sums(gram.high, gram.low, gram.sums, rows.classes)
+
+
+@dataclass(frozen=True)
+class TargetBlock:
+    """Hold rows whose targets are numbers already, (n,) or (n, K)."""
+
+    X: np.ndarray
+    targets: np.ndarray
+    __repr__ = one_line

@@ -1,1 +1,0 @@
-"""Keep what solvers of several methods need: compiled loops, caches of kernel rows, workspace, codes of classes."""
