@@ -31,7 +31,7 @@ from mr_elm.model.parts import check_layer, layer_arrays
 from mr_elm.model.sums import compute_digest
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.storage import write_file
-from mr_elm.solvers.ridge.increment import size_of, sum_arrays, sums_of
+from mr_elm.solvers.increment import size_of, sum_arrays, sums_of
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.masks import MOST_SITES, add, from_ring, make_mask, to_ring
