@@ -151,7 +151,7 @@ class Model(ABC):
             sums_local = None
             if self.sums is not None and keeps_sums:
                 sums_local = stack.enter_context(write_file(name_sums(path)))
-                save_sums(sums_local, self.sums, local)
+                save_sums(sums_local, self.sums, local, self.arrays)
             if before is not None:
                 before(local, sums_local)
         if not keeps_sums:

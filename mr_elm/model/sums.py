@@ -1,11 +1,12 @@
 """Keep the sums of a model's rows in a file beside the model: those of OUT.npz in OUT.sums.npz.
 
 The file holds the digest of the model file that it belongs to. What changes the rows of a model reads it; what predicts
-does not.
+does not. Where leaves of trees are nodes, their products are counts of rows: these are whole numbers of few bytes.
 """
 import hashlib
 import os
 from collections.abc import Mapping
+from math import isqrt
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from mr_elm.rows.storage import COPY, copy, is_local, store_of
 from mr_elm.store import FilePath, is_stream, load_arrays, save_arrays
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
+GRAM, COUNTS = 'gram', 'leaf_counts'
+LARGEST = 2**32  # of a count
 
 
 def name_sums(path: FilePath) -> str:
@@ -35,9 +38,63 @@ def compute_digest(path: FilePath) -> str:
     return digest.hexdigest()
 
 
-def save_sums(path: FilePath, sums: Mapping[str, np.ndarray], model_path: FilePath) -> None:
-    """Write the sums of a model, whose file is complete at model_path."""
-    save_arrays(path, {DIGEST: compute_digest(model_path)}, sums)
+def save_sums(path: FilePath, sums: Mapping[str, np.ndarray], model_path: FilePath,
+              arrays: Mapping[str, np.ndarray]) -> None:
+    """Write the sums of a model, whose file is complete at model_path. arrays : of the model."""
+    save_arrays(path, {DIGEST: compute_digest(model_path)}, shrink_counts(sums, arrays))
+
+
+def shrink_counts(sums: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return sums with the products of leaves apart, as the smallest whole numbers that hold them.
+
+    Of rows with weights these are no whole numbers, and stay as they are. arrays : of the model, which has the trees.
+    """
+    found = dict(sums)
+    for name in sums:
+        prefix = name.removesuffix(GRAM)
+        trees = arrays.get(f'{prefix}tree_features')
+        if not name.endswith(GRAM) or trees is None:
+            continue
+        high, low = sums[name], sums[f'{name}_low']
+        of_leaves = mark_leaves(count_side(len(high)), int((trees < 0).sum()))
+        counts = high[of_leaves]
+        if low[of_leaves].any() or (counts != np.rint(counts)).any() or not 0 <= counts.min() <= counts.max() < LARGEST:
+            continue
+        found |= {name: high[~of_leaves], f'{name}_low': low[~of_leaves],
+                  f'{prefix}{COUNTS}': counts.astype(np.min_scalar_type(int(counts.max())))}
+    return found
+
+
+def restore_counts(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Undo `shrink_counts`. Raises KeyError or ValueError where the parts do not fit."""
+    found = {name: array for name, array in arrays.items() if not name.endswith(COUNTS)}
+    for name in arrays.keys() - found.keys():
+        counts, gram = arrays[name], f'{name.removesuffix(COUNTS)}{GRAM}'
+        if counts.dtype.kind != 'u' or counts.ndim != 1:
+            raise ValueError(f'expected {name} of whole numbers, found {counts.dtype}')
+        of_leaves = mark_leaves(count_side(len(counts) + len(arrays[gram])), count_side(len(counts)))
+        for part, inner in ((gram, counts), (f'{gram}_low', 0.0)):
+            found[part] = np.empty(len(of_leaves))
+            found[part][of_leaves], found[part][~of_leaves] = inner, arrays[part]
+    return found
+
+
+def count_side(n_numbers: int) -> int:
+    """Return m of an upper triangle of m (m + 1) / 2 numbers. Raises ValueError where there is no such m."""
+    m = (isqrt(8 * n_numbers + 1) - 1) // 2
+    if m * (m + 1) // 2 != n_numbers:
+        raise ValueError(f'expected the numbers of an upper triangle, found {n_numbers}')
+    return m
+
+
+def mark_leaves(m: int, n_leaves: int) -> np.ndarray:
+    """Tell which numbers of a packed upper triangle are products of two leaves, which come first: (m (m + 1) / 2,)."""
+    marks = np.zeros(m * (m + 1) // 2, bool)
+    start = 0
+    for i in range(n_leaves):
+        marks[start:start + n_leaves - i] = True
+        start += m - i
+    return marks
 
 
 def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None = None) -> dict[str, np.ndarray]:
