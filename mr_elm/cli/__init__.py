@@ -24,7 +24,7 @@ COMMANDS = {
     'predict': ('score', 'write the label of each row, and its scores with --scores'),
     'evaluate': ('score', 'score a model on labelled rows'),
     'inspect': ('inspect', 'show what is in a model file'),
-    'export': ('export', 'write a model for other programs: ONNX, SQL'),
+    'export': ('export', 'write a model as ONNX, as SQL, or as a page about it'),
     'pack': ('data', 'store rows as binary blocks, which later jobs read faster'),
     'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
     'generate': ('data', 'write rows of a random generator'),

@@ -43,11 +43,12 @@ EXAMPLES = {
         'evaluate m.npz test.csv --json -q': 'one JSON object',
         'evaluate m.npz rows.csv --leave-one-out': 'the rows of the training, each held out'}),
     'inspect': ('MODEL [options]', {
-        'inspect m.npz': 'parameters, classes, rows used and rejected, history',
+        'inspect m.npz': 'classes, rows used and rejected, options, history',
         'inspect m.npz --rows': 'what in the model stems from single rows'}),
     'export': ('MODEL -o FILE [options]', {
         'export m.npz -o m.onnx': 'for onnxruntime and others: the answers of mr-elm predict',
-        'export m.npz -o m.sql --dialect postgres --table rows --keep id': 'the same as a query of a database'}),
+        'export m.npz -o m.sql --dialect postgres --table rows --keep id': 'the same as a query of a database',
+        'export m.npz -o m.html --test test.csv': 'a page about the model and its scores'}),
     'pack': ('INPUT... -o DIR [options]', {
         'pack rows.csv -o rows.packed --dtype float32': 'rows that will be read often',
         'pack rows.csv -o hdfs:///rows -r hadoop': 'straight onto a cluster'}),

@@ -1,29 +1,42 @@
 """mr-elm export: take a model out, as a file of another program."""
 import argparse
+import os
+import tempfile
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import PurePath
 
-from mr_elm.cli.given_model import fetched_model
+import numpy as np
+
+from mr_elm.cli.given_model import fetched_model, rows_for
 from mr_elm.cli.options import Parser, add_debug_option
+from mr_elm.drivers import compose, score
+from mr_elm.drivers.compose import ARROW, Layout
+from mr_elm.engines import make_engine
+from mr_elm.engines.base import Engine
+from mr_elm.engines.progress import Reporter
 from mr_elm.model.base import Model
-from mr_elm.rows.options import read_columns
+from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.options import add_row_arguments, read_columns
 from mr_elm.rows.storage import demand_free, write_file
+from mr_elm.rows.text import read_number
+from mr_elm.typing import Floats
 
 
 def export(argv: Sequence[str]) -> None:
     """Write a model as a file of another program, by the ending of its name."""
-    parser = Parser('export', 'Write a model as a graph of ONNX, or as a query of SQL, whose answers are those of '
-                    'mr-elm predict.', runs_jobs=False)
+    parser = Parser('export', 'Write a model as a graph of ONNX or as a query of SQL, whose answers are those of '
+                    'mr-elm predict, or as a page about itself.', runs_jobs=False)
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
     parser.add_argument('-o', '--output', required=True, metavar='FILE', help='where to write it: a name that ends in '
-                        '.onnx or .sql')
+                        '.onnx, .sql or .html')
     parser.add_argument('--float32', action='store_true', help='onnx: take and give numbers in float32, not float64')
     parser.add_argument('--dialect', choices=('duckdb', 'postgres', 'spark', 'bigquery'), default='duckdb',
                         help='sql: the database (default: duckdb)')
     parser.add_argument('--table', default='rows', metavar='NAME', help='sql: the table of the rows (default: rows)')
     parser.add_argument('--keep', type=read_columns, default=(), metavar='NAME,...', help='sql: columns of the '
                         'table to copy, after the predictions')
+    parser.add_argument('--test', metavar='ROWS', help='html: labelled rows to score the model on')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_debug_option(parser)
     args, _ = parser.parse(argv)
@@ -31,7 +44,8 @@ def export(argv: Sequence[str]) -> None:
     if ending not in WRITERS:
         parser.error(f'-o: expected a name that ends in {", ".join(WRITERS)}, found {args.output}')
     demand_free(args.output, args.overwrite)
-    with fetched_model(args.model) as (_, model):
+    with fetched_model(args.model) as (path, model):
+        args.path = path
         content = WRITERS[ending](model, args)
     with write_file(args.output) as local, open(local, 'wb') as stream:
         stream.write(content)
@@ -51,6 +65,36 @@ def write_sql(model: Model, args: argparse.Namespace) -> bytes:
     return make_sql(model, args.table, args.dialect, args.keep).encode()
 
 
+def write_card(model: Model, args: argparse.Namespace) -> bytes:
+    """Return the bytes of a page."""
+    if args.test is not None:
+        demand_package('matplotlib', 'plot')
+    from mr_elm.export.card import make_card
+    if args.test is None:
+        return make_card(model, args.model).encode()
+    parser = argparse.ArgumentParser()
+    add_row_arguments(parser.add_argument)
+    plan = plan_inputs([args.test], rows_for(model, parser.parse_args([])))
+    with make_engine('inline', (), Reporter(quiet=True)) as engine:
+        found, _ = score.evaluate(args.path, model, plan, engine)
+        pairs = read_pairs(model, args.path, plan, engine) if model.numeric and not found.targets else None
+    return make_card(model, args.model, (args.test, found), pairs).encode()
+
+
+def read_pairs(model: Model, path: str, plan: InputPlan, engine: Engine) -> tuple[Floats, Floats] | None:
+    """Return labels and predictions of rows, (n,) both; None where the files have no columns that can be copied."""
+    form = plan.files[0].format
+    if form.kind not in ('csv', *ARROW):
+        return None
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        out = os.path.join(folder, 'pairs')
+        compose.predict((path, model), plan, out, Layout(keep=(str(form.label_column),)), engine)
+        with open(out, encoding='utf-8') as lines:
+            pairs = [[read_number(text, form.decimal) for text in line.rstrip('\n').split('\t')] for line in lines]
+    predicted, actual = np.array(pairs, float).T
+    return None if np.isnan(actual).any() else (actual, predicted)
+
+
 def demand_package(name: str, extra: str) -> None:
     """Raise ValueError where a package is missing, with the extra that installs it."""
     try:
@@ -59,4 +103,5 @@ def demand_package(name: str, extra: str) -> None:
         raise ValueError(f"export: expected {name}, it is not installed: pip install 'mr_elm[{extra}]'") from None
 
 
-WRITERS: dict[str, Callable[[Model, argparse.Namespace], bytes]] = {'.onnx': write_onnx, '.sql': write_sql}
+WRITERS: dict[str, Callable[[Model, argparse.Namespace], bytes]] = {'.onnx': write_onnx, '.sql': write_sql,
+                                                                '.html': write_card}

@@ -6,10 +6,10 @@ from typing import Any
 from mr_elm.cli.given_model import fetch_sums, fetched_model
 from mr_elm.cli.options import Parser, add_debug_option
 from mr_elm.errors import ModelFormatError
+from mr_elm.export.facts import list_columns, list_facts
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums
 from mr_elm.rows.storage import write_file
-from mr_elm.rows.text import quote
 
 BAR = 40  # characters of the largest importance
 MOST_COLUMNS = 100  # whose importance is printed
@@ -17,8 +17,8 @@ MOST_COLUMNS = 100  # whose importance is printed
 
 def inspect(argv: Sequence[str]) -> None:
     """Show the header of a model."""
-    parser = Parser('inspect', 'Show the header of a model file, with parameters, classes and history, and the shapes '
-                    'of its arrays.', runs_jobs=False)
+    parser = Parser('inspect', 'Show what a model file holds: a short table, or with --json its whole header and the '
+                    'shapes of its arrays.', runs_jobs=False)
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.add_argument('--figure', metavar='OUT.png', help='where to draw the importance of the features, of a model '
@@ -40,13 +40,8 @@ def inspect(argv: Sequence[str]) -> None:
     if args.json:
         print(json.dumps({**shown, **importance}))
         return
-    if model.header.threshold is not None:
-        shown['threshold'] = f'{model.header.threshold} (a larger probability of {quote(model.header.positive or "")} '\
-                             'is labelled so)'
-    for name, value in shown.items():
-        if value is None:  # no positive class
-            continue
-        print(f'{name}: {json.dumps(value)}' if isinstance(value, (dict, list)) else f'{name}: {value}')
+    for name, value in list_facts(model).items():
+        print(f'{name:13} {value}')
     if importance:
         print('importance:', *lay_out_importance(importance['importance_by_column']), sep='\n')
 
@@ -69,15 +64,8 @@ def list_importance(model: Model) -> dict[str, Any]:
     found = model.importance
     if found is None:
         return {}
-    names = name_columns(model, len(found.columns))
+    names = [name for name, _, _ in list_columns(model)]
     return {'importance': found.features, 'importance_by_column': dict(zip(names, found.columns, strict=True))}
-
-
-def name_columns(model: Model, n_columns: int) -> list[str]:
-    """Return the names of the columns, or their numbers, from 1 on, where they have none."""
-    if model.encoding is not None:
-        return [column.name for column in model.encoding.columns]
-    return model.header.parameters['input'].get('names') or [f'feature {j + 1}' for j in range(n_columns)]
 
 
 def lay_out_importance(importance: Mapping[str, float]) -> list[str]:

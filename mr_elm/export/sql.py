@@ -83,9 +83,11 @@ class Query(Writer):
         """Return the query. columns : name -> expression. keep : names of columns of the table."""
         kept = {f'kept_{k + 1}': self.quote(name) for k, name in enumerate(keep)}
         parts, source, carried = [], table, [f'{name} AS {inner}' for inner, name in kept.items()]
+        # PostgreSQL would write each step into the next one, and compute it as often as that one names it
+        kind = 'AS MATERIALIZED' if self.dialect == 'postgres' else 'AS'
         for k, step in enumerate(self.steps):
             shown = ',\n    '.join([*carried, *(f'{expression} AS {name}' for expression, name in step.items())])
-            parts.append(f'step_{k + 1} AS (\n  SELECT\n    {shown}\n  FROM {source}\n)')
+            parts.append(f'step_{k + 1} {kind} (\n  SELECT\n    {shown}\n  FROM {source}\n)')
             source, carried = f'step_{k + 1}', ['*']
         shown = ',\n  '.join([*(f'{expression} AS {self.quote(name)}' for name, expression in columns.items()),
                               *(f'{inner} AS {name}' for inner, name in kept.items())])

@@ -149,7 +149,8 @@ def test_rows_that_come_take_the_note_away(here, write, csv_of, rows, tmp_path, 
 
 def test_inspect_shows_it(here, write, csv_of, rows, tmp_path, elm):
     elm('train', 'mr-kelm', write('rows.csv', csv_of(rows[1], rows[0])), *WIDE, '--model', tmp_path / 'a.npz', '-q')
-    assert '"constant_prediction": "well"' in here('inspect', tmp_path / 'a.npz')
+    assert 'nearly all rows are predicted well' in here('inspect', tmp_path / 'a.npz')
+    assert '"constant_prediction": "well"' in here('inspect', tmp_path / 'a.npz', '--json')
 
 
 CLASSIFIERS = [getattr(estimators, name)(**given) for name, given in {

@@ -1,5 +1,8 @@
 """mr-elm export: a file of another program answers as predict does."""
+import json
+import re
 import sys
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -48,6 +51,55 @@ def test_a_query_predicts_the_rows_of_a_table(elm, named, tmp_path):
     np.testing.assert_allclose([row[1:4] for row in rows], [list(map(float, line[1:])) for line in wanted[1:]],
                                rtol=0, atol=1e-9)
     assert [row[4] for row in rows] == [float(line.split(',')[3]) for line in CSV.splitlines()[1:]]
+
+
+class Page(HTMLParser):
+    """Collect the text of a page, and the tags that must have an end."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts, self.links = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, given):
+        self.links += [value for name, value in given if name in ('src', 'href', 'xlink:href', 'style') and value]
+        if tag not in ('meta', 'br', 'use', 'path') or 'svg' in self.open:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if text.strip() and not {'svg', 'style'} & set(self.open):
+            self.texts.append(text.strip())
+
+
+def test_a_page_tells_what_a_model_is_and_how_it_does_without_anything_from_elsewhere(elm, named, tmp_path):
+    pytest.importorskip('matplotlib')
+    out = tmp_path / 'm.html'
+    assert elm('export', named, '-o', out, '--test', tmp_path / 'rows.csv')[:3] == (0, '', '')
+    page, scores = Page(out.read_text()), json.loads(elm('evaluate', named, tmp_path / 'rows.csv', '--json', '-q').out)
+    assert page.open == [] and not [link for link in page.links if re.search('//|url\\((?!#)', link)]
+    assert {'m.npz', 'Scores on rows.csv', '2: big, small', '60 used, 0 rejected', '20 sigmoid nodes', 'colour',
+            'category, 2: blue, red', 'accuracy', f'{scores["accuracy"]:.6g}', f'{scores["log_loss"]:.6g}',
+            'true class, predicted:'} <= set(page.texts)
+    assert 'prefers-color-scheme: dark' in out.read_text()
+    assert out.read_text().count('<svg') == 1
+
+
+def test_a_page_of_a_regression_shows_residuals_and_escapes_names(here, elm, write, rng, tmp_path):
+    pytest.importorskip('matplotlib')
+    X = rng.normal(size=(80, 2))
+    lines = [f'{a},{b},{a + b}\n' for a, b in X.tolist()]
+    rows = write('rows.csv', '<b>left,"a ""quote"" & more",goal\n' + ''.join(lines))
+    here('train', 'elm', rows, '--label-column', 'goal', '--task', 'regression', '--hidden', 9, '--model',
+         tmp_path / 'm.npz', '-q')
+    assert elm('export', tmp_path / 'm.npz', '-o', tmp_path / 'm.html', '--test', rows)[:3] == (0, '', '')
+    text = (tmp_path / 'm.html').read_text()
+    assert {'<b>left', 'a "quote" & more', 'rmse', 'r2'} <= set(Page(text).texts)
+    assert '<b>' not in text and text.count('<svg') == 1
+    assert elm('export', tmp_path / 'm.npz', '-o', tmp_path / 'plain.html').status == 0
+    assert '<svg' not in (tmp_path / 'plain.html').read_text()
 
 
 def test_a_file_that_exists_is_replaced_only_when_asked(elm, named, tmp_path):

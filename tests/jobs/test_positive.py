@@ -165,8 +165,8 @@ def test_people_read_which_class_it_is(train, elm, dense, model_of):
     threshold = model_of(model)[0]['threshold']
     assert f"threshold: 'churned' where its probability is above {threshold:.6g}\n" in train.said
     lines = elm('inspect', model).out.splitlines()
-    assert 'positive: churned' in lines
-    assert any(line.startswith(f'threshold: {threshold} ') and "'churned'" in line for line in lines)
+    assert 'positive      churned' in lines
+    assert any(line.startswith(f'threshold     {threshold} ') and "'churned'" in line for line in lines)
     assert json.loads(elm('inspect', model, '--json').out)['threshold'] == threshold
     assert {'positive', 'f1', 'precision', 'recall', 'average_precision'} <= {
         line.split()[0] for line in elm('evaluate', model, dense, '-q').out.splitlines() if line}

@@ -1,0 +1,89 @@
+"""Say in a few lines what a model is, for people."""
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mr_elm.features.nodes import part_map
+from mr_elm.methods import METHODS
+from mr_elm.model.base import Model
+from mr_elm.model.models import HiddenNodeModel, KernelModel
+from mr_elm.rows.encoding import CATEGORY
+from mr_elm.rows.text import quote
+
+FEW = 10  # names that are listed
+# parameters that are told elsewhere, or that only programs read
+ELSEWHERE = {'map', 'kernel', 'input', 'blas', 'grid', 'importance', 'certificates', 'solver', 'condition', 'peak',
+             'passes', 'residual', 'constant_prediction', 'normalised', 'n_hidden'}
+SOLVED = ('condition', 'passes', 'residual')
+
+
+def list_facts(model: Model) -> dict[str, str]:
+    """Return name -> what there is to say, only what this model has."""
+    header, given = model.header, model.header.parameters
+    columns = '' if model.encoding is None else f' of {len(model.encoding.columns):,} columns'
+    found: dict[str, Any] = {
+        'method': f'{header.method}, {METHODS[header.method].what}' if header.method in METHODS else header.method,
+        'task': header.task, 'classes': list_names(model.classes), 'labels': header.separator and (
+            f'several in a row, {header.separator!r} between'), 'targets': list_names(header.target_names),
+        'positive': header.positive, 'threshold': header.threshold is not None and (
+            f'{header.threshold} (a larger probability of {quote(header.positive or "")} is labelled so)'),
+        'features': f'{model.n_features:,}{columns}',
+        'rows': f'{header.n_rows_used:,} used, {header.n_rows_rejected:,} rejected',
+        'machine': '; '.join(map(describe_machine, model.members)),
+        'options': write_values(given, [name for name in given if name not in ELSEWHERE]),
+        'solver': ', '.join(part for part in (given.get('solver'), write_values(given, SOLVED)) if part),
+        'certificate': write_values(given.get('certificates', {}), ('gap', 'violation', 'n_iter')),
+        'probabilities': header.calibration and write_values(header.calibration, header.calibration),
+        'constant': given.get('constant_prediction') is not None and (
+            f'nearly all rows are predicted {given["constant_prediction"]}'),
+        'history': '; '.join(f'{event.get("action")} {event.get("when", "")}' for event in header.history[-3:])}
+    return {name: str(value) for name, value in found.items() if value}
+
+
+def describe_machine(machine: Model) -> str:
+    """Say what nodes or support vectors a machine has."""
+    if isinstance(machine, HiddenNodeModel):
+        layer, kernel = machine.layer, machine.header.parameters.get('kernel', 'gaussian')
+        kind = part_map(machine.header.parameters['map'])
+        what = f'{kernel} landmarks' if kind == 'nystrom' else f'{kind} nodes'
+        leaves = '' if layer.forest is None else f'{layer.n_leaves:,} leaves of {layer.forest.n_trees:,} trees'
+        return ' and '.join(part for part in (leaves, f'{len(layer.biases):,} {what}' if kind else '') if part)
+    if not isinstance(machine, KernelModel):
+        return type(machine).__name__
+    kind = 'normalised ' if machine.kernel.normalised else ''
+    return f'{machine.support_vectors.shape[0]:,} support vectors, {kind}{machine.kernel.name} kernel'
+
+
+def write_values(values: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> str:
+    """Write numbers and texts by name, without those that are not there."""
+    return ', '.join(f'{name} {write_value(values[name])}' for name in names if values.get(name) is not None)
+
+
+def write_value(value: Any) -> str:
+    """Write a number in a few digits, and of a list its largest one."""
+    if isinstance(value, (list, tuple)) and value and all(isinstance(each, (int, float)) for each in value):
+        value = max(value)
+    return f'{value:.6g}' if isinstance(value, float) else str(value)
+
+
+def list_names(names: Sequence[str]) -> str:
+    """List some of the names, and how many there are."""
+    if not names:
+        return ''
+    more = f' and {len(names) - FEW:,} more' if len(names) > FEW else ''
+    return f'{len(names):,}: {", ".join(names[:FEW])}{more}'
+
+
+def list_columns(model: Model) -> list[tuple[str, str, float | None]]:
+    """Return (name, what it is, importance) of each column of the rows."""
+    importance = None if model.importance is None else model.importance.columns
+    if model.encoding is None:
+        n = model.n_features
+        names = model.header.parameters.get('input', {}).get('names') or [f'feature {j + 1}' for j in range(n)]
+        kinds = ['number'] * n
+    else:
+        names = [column.name for column in model.encoding.columns]
+        kinds = [f'category, {list_names([name or "(missing)" for name in column.categories])}'
+                 if column.kind == CATEGORY else 'number' + (f', {column.mean:.6g} where it is missing')
+                 for column in model.encoding.columns]
+    return [(name, kind, None if importance is None else importance[j])
+            for j, (name, kind) in enumerate(zip(names, kinds, strict=True))]
