@@ -17,8 +17,8 @@ from mr_elm.arithmetic import limit_latecomers
 
 DISTANCES = 'cdist', 'pdist'  # of scipy.spatial, which imports scipy.linalg
 LAPACK = 'dpocon', 'dpotrf', 'dpotrs', 'dtrtri'
-NAMES = ('cho_factor', 'cho_solve', 'cholesky', 'cython_blas', 'cython_lapack', 'eigh', 'get_blas_funcs',
-         'get_lapack_funcs', 'lstsq', 'solve_triangular')  # others of scipy.linalg that this package uses
+NAMES = ('cho_factor', 'cho_solve', 'cholesky', 'eigh', 'get_blas_funcs', 'get_lapack_funcs', 'lstsq',
+         'solve_triangular')  # others of scipy.linalg that this package uses
 NEEDLESS = 'f2py', 'ma', 'testing'  # parts of numpy: scipy asks for all of its names, and these take long to import
 LOADING = Lock()
 

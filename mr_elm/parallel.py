@@ -1,9 +1,8 @@
 """Spread independent pieces of work over threads with one thread of BLAS each: no bit depends on how many there are."""
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,31 +13,7 @@ from mr_elm import linalg
 Item = TypeVar('Item')
 Found = TypeVar('Found')
 
-SWITCH = 1e-4  # s, after which a thread of Python gives way to one that comes back from compiled code; 5e-3 by default
 TOGETHER = 8  # results of `sum_in_threads`, at most, that wait to be added
-
-
-class QuickSwitching:
-    """Let threads of Python give way soon, as long as any is inside of this context."""
-
-    def __init__(self) -> None:
-        self.lock, self.inside, self.before = Lock(), 0, 0.0
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if not self.inside:
-                self.before = sys.getswitchinterval()
-                sys.setswitchinterval(min(SWITCH, self.before))
-            self.inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.inside -= 1
-            if not self.inside:
-                sys.setswitchinterval(self.before)
-
-
-SWITCHING = QuickSwitching()
 
 
 def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_threads: int | None) -> list[Found]:
@@ -51,8 +26,7 @@ def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_t
     with one_blas_thread():
         if n_threads == 1:
             return list(map(function, items))
-        with SWITCHING:
-            return Team(function, list(items)).work(n_threads)
+        return Team(function, list(items)).work(n_threads)
 
 
 class Team:

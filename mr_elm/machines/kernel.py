@@ -41,7 +41,7 @@ from mr_elm.solvers.kelm import (
     weigh,
 )
 from mr_elm.solvers.multiclass import class_targets
-from mr_elm.solvers.nystrom import FIRST_RANK, NystromFactor, Preconditioner, precondition_well
+from mr_elm.solvers.nystrom import FIRST_RANK, Preconditioner, precondition_well
 from mr_elm.solvers.passes import PassLimits
 from mr_elm.store import load_arrays
 from mr_elm.sums.statistics import Classes
@@ -154,8 +154,8 @@ class KernelMachine:
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
         most = self.largest_rank(rows.X.shape[0])
-        factor = NystromFactor(rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads)
-        return precondition_well(factor, most if self.rank else FIRST_RANK)
+        return precondition_well(rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads,
+                                 most if self.rank else FIRST_RANK)
 
     def largest_rank(self, n_rows: int) -> int:
         """Return the largest rank of the preconditioner of so many rows."""

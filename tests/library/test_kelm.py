@@ -10,7 +10,7 @@ from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle,
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers import kelm, nystrom
 from mr_elm.solvers.kelm import RoughProduct, U, V, multiply_block, multiply_entries, solve_cg
-from mr_elm.solvers.nystrom import NystromFactor, choose_landmarks, precondition_well
+from mr_elm.solvers.nystrom import choose_landmarks, precondition_well
 from mr_elm.solvers.passes import PassLimits
 
 N, D, K, C, SIGMA = 700, 6, 3, 50.0, 2.5
@@ -32,9 +32,7 @@ def by_scikit(Z, T, weights=None):
 
 
 def precondition(Z, C, rank, scale=None, kernel=GAUSSIAN, **how):
-    factor = NystromFactor(Z, kernel, C, rank, scale, **how)
-    factor.extend(rank)
-    return factor.precondition()
+    return nystrom.precondition(Z, kernel, C, rank, scale, **how)
 
 
 def by_cg(Z, T, weights=None, tolerance=1e-8, rank=200, **how):
@@ -157,7 +155,7 @@ def test_a_truncated_decomposition_is_as_good_as_its_tail_is_small(rows):
 
 def test_passes_are_few_and_foreseen(rows):
     Z, T = rows
-    M = precondition_well(NystromFactor(Z, GAUSSIAN, C, N), 100)
+    M = precondition_well(Z, GAUSSIAN, C, N, first=100)
     exact = np.linalg.eigvalsh(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)))
     d_eff = (exact / (exact + 1 / C)).sum()
     assert M.rank >= 2 * d_eff and M.effective_dimension == pytest.approx(d_eff, rel=0.2)
@@ -187,7 +185,7 @@ def test_rough_products_are_taken_once_their_errors_are_small_and_cost_no_pass(r
 def test_the_preconditioner_inverts_its_matrix_with_the_same_bits_in_any_number_of_threads(rows, C):
     Z, T = rows
     found, threaded = (precondition(Z, C, 300, n_threads=n_threads) for n_threads in (1, 2))
-    B = found.parts[0][1].T
+    B = found.B.T
     M = B @ B.T + np.eye(N) / C
     assert np.allclose(found.apply(M @ T), T, atol=1e-8)
     omega = rbf_kernel(Z, gamma=1 / (2 * SIGMA**2))
@@ -195,69 +193,23 @@ def test_the_preconditioner_inverts_its_matrix_with_the_same_bits_in_any_number_
     assert np.array_equal(found.apply(T), threaded.apply(T))
 
 
-@pytest.mark.parametrize('weighted', [False, True])
-def test_a_factor_is_in_float32_where_that_costs_hardly_a_pass(rows, weighted, monkeypatch):
-    (Z, T), narrow = rows, make_kernel('gaussian', sigma=1.0)
-    s = np.random.default_rng(2).uniform(1, 2, N) if weighted else np.ones(N)
-    omega = s[:, None] * rbf_kernel(Z, gamma=1 / 2) * s
-    single = precondition(Z, 1.0, 300, s, narrow)
-    others = precondition(Z, 1e4, 300, s, narrow), precondition(Z, 1.0, 300, s)  # a large C, small pivots
-    monkeypatch.setattr(nystrom, 'SHARE', 0.0)
-    double = precondition(Z, 1.0, 300, s, narrow)
-    assert [M.parts[0][1].dtype for M in (single, double, *others)] == [np.float32, float, float, float]
-    solved = [solve_cg(omega.__matmul__, T, 1.0, M)[1:] for M in (single, double)]
-    assert max(residual for _, residual in solved) <= 1e-8 and abs(solved[0][0] - solved[1][0]) <= 1
-
-
-@pytest.mark.parametrize('kernel, degree, d, C', [('linear', None, 560, 15.0), ('polynomial', 2, 33, 0.5)])
-def test_a_part_in_float64_follows_one_in_float32_beyond_the_rank_of_the_kernel(kernel, degree, d, C):
-    Z = np.random.default_rng(0).standard_normal((2000, d))
-    Z /= np.linalg.norm(Z, axis=1)[:, None]
-    T, kernel = np.sign(Z @ np.random.default_rng(1).standard_normal((d, 1))), make_kernel(kernel, d, degree=degree)
-    factor = NystromFactor(Z, kernel, C, 900)
-    for rank in (400, 900):
-        factor.extend(rank)
-    assert [part.dtype for _, part in factor.parts] == [np.float32, float]
-    B = factor.columns(np.arange(2000)).T
-    assert np.allclose(np.triu(factor.gram), np.triu(B.T @ B), atol=1e-3)
-    _, passes, residual = solve_cg(make_kernel_product(Z, kernel), T, C, factor.precondition())
-    assert residual <= 1e-8 and passes <= 10
-
-
-@pytest.mark.parametrize('weighted', [False, True])
-def test_a_factor_grows_as_if_all_landmarks_had_been_there(rows, weighted):
-    scale = np.random.default_rng(2).uniform(0, 2, N) if weighted else None
-    whole, grown = (NystromFactor(rows[0], GAUSSIAN, 1e4, 300, scale) for _ in range(2))
-    whole.extend(300)
-    for rank in (1, 90, 200, 300):
-        grown.extend(rank)
-    B = whole.columns(np.arange(N)).T
-    assert np.allclose(grown.columns(np.arange(N)).T, B, atol=1e-5)
-    for factor in whole, grown:
-        assert np.allclose(np.triu(factor.gram), np.triu(B.T @ B), atol=1e-5)
-
-
 def test_rows_far_from_the_origin_have_a_preconditioner_all_the_same(rows):
     Z = rows[0][:, :2] + 15  # rounding of |u|^2 + |v|^2 - 2 u.v makes the kernel of many landmarks indefinite
-    factor = NystromFactor(Z, make_kernel('gaussian', sigma=0.3), 1e4, N)
     for rank in (100, 400, N):
-        factor.extend(rank)
-    assert factor.precondition().effective_dimension > 0
+        assert precondition(Z, 1e4, rank, kernel=make_kernel('gaussian', sigma=0.3)).effective_dimension > 0
 
 
 def test_rows_of_weight_0_are_no_landmarks(rows):
     scale = (np.arange(N) < 50) * 2.0
-    factor = NystromFactor(rows[0], GAUSSIAN, 1e4, 100, scale)
-    factor.extend(100)
-    assert sorted(factor.order) == list(range(50)) and factor.rank == 50
+    found = precondition(rows[0], 1e4, 100, scale)
+    assert found.rank == 50
     omega = scale[:, None] * rbf_kernel(rows[0], gamma=1 / (2 * SIGMA**2)) * scale
-    B = factor.columns(np.arange(N)).T
-    assert np.allclose(B @ B.T, omega, atol=1e-6)
+    assert np.allclose(found.B.T @ found.B, omega, atol=1e-6)
 
 
 @pytest.mark.parametrize('most', [40, 90])
 def test_the_rank_stays_within_its_bound(rows, most):
-    assert precondition_well(NystromFactor(rows[0], GAUSSIAN, C, most), 50).rank == most
+    assert precondition_well(rows[0], GAUSSIAN, C, most, first=50).rank == most
 
 
 def test_targets_that_depend_on_each_other_and_rows_twice_are_no_trouble(rows):

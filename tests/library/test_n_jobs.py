@@ -1,5 +1,4 @@
 """However many threads share the work, not a bit of a model or of a prediction changes."""
-import sys
 import threading
 
 import numpy as np
@@ -85,13 +84,6 @@ def test_results_stand_in_the_order_of_the_items_and_each_thread_has_one_of_blas
 
     together = threading.Barrier(3, timeout=30)
     assert map_in_threads(observe, range(3), 3) == [(number, {1}) for number in range(3)]
-
-
-def test_threads_switch_quickly_and_leave_the_interval_as_it_was():
-    before = sys.getswitchinterval()
-    inside = map_in_threads(lambda number: max(map_in_threads(lambda _: sys.getswitchinterval(), range(2), 2)),
-                            range(2), 2)
-    assert max(inside) < before == sys.getswitchinterval()
 
 
 @pytest.mark.parametrize('n_threads', [None, 1, 2])
