@@ -87,7 +87,7 @@ def precondition_well(Z: Rows, kernel: Kernel, C: float, most: int, scale: Float
 
     scale : s, (N,), or None for 1; rows of 0 are no landmarks. first : the rank to begin with.
     """
-    most, rank = min(most, Z.shape[0] if scale is None else np.count_nonzero(scale)), first
+    most, rank = min(most, Z.shape[0] if scale is None else int((scale != 0).sum())), first
     while True:
         found = precondition(Z, kernel, C, min(rank, most), scale, seed, n_threads)
         wanted = int(np.ceil(ENOUGH * found.effective_dimension))
