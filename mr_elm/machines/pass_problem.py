@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import ConvergenceWarning
+from mr_elm.errors import ConvergenceWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.single import takes_single
 from mr_elm.machines.grid_task import Folds
@@ -41,6 +41,7 @@ class PassSolution:
     n_passes: int
     residual: float
     score: HeldOutScore | None
+    __repr__ = one_line
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class PassResult:
     product: Floats
     sums: Mapping[str, Any]
     score: HeldOutScore | None = None
+    __repr__ = one_line
 
 
 @dataclass

@@ -21,7 +21,7 @@ from mr_elm.rows.text import quote
 from mr_elm.spark import SparkModel
 
 OLD = sorted(path for path in (Path(__file__).parents[1] / 'models').glob('*.npz') if '.sums' not in path.stem)
-LIBRARY = ('header', 'features', 'rows', 'machines', 'model_base', 'models', 'scores', 'solvers', 'spark', 'sums')
+LIBRARY = ('features', 'rows', 'machines', 'model', 'scores', 'solvers', 'spark', 'sums')
 ARRAYS = re.compile(r'\b(ndarray|Floats|bytes|Sums|HiddenLayer|ModelHeader|GatheredRows)\b')
 CLASSIFIERS = [name for name in estimators.__all__ if name.endswith('Classifier')]
 TYPE = re.compile(r'\bnp\.|numpy|array\(')
