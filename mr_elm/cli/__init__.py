@@ -4,6 +4,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from importlib import import_module
 
 from mr_elm.errors import ConstantWarning, ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
@@ -63,7 +64,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'mr-elm: unknown command {argv[0]!r}{suggest(argv[0], COMMANDS)}, `mr-elm --help` lists the commands',
               file=sys.stderr)
         return 2
-    return run_command(argv, perform)
+    return run_logged(argv)
+
+
+def run_logged(argv: Sequence[str]) -> int:
+    """Run a command; what it says on standard error goes into the file of --log-file too. Returns the exit status."""
+    if not any(word.startswith('--log-file') for word in argv):
+        return run_command(argv, perform)
+    from mr_elm.cli.config import take_option
+    from mr_elm.cli.log_file import FLAG, log_to
+    try:
+        words, paths = take_option(argv, FLAG)
+        with ExitStack() as stack:
+            for path in paths:
+                stack.enter_context(log_to(path))
+            return run_command(words, perform)
+    except (ValueError, OSError) as error:
+        print(f'mr-elm: {describe_error(error)}', file=sys.stderr)
+        return 2
 
 
 def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | None], program: str = 'mr-elm') -> int:
@@ -89,6 +107,9 @@ def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | No
 
 def perform(argv: Sequence[str]) -> int | None:
     """Run a command here, or send it to EMR Serverless once its options are checked; returns its status."""
+    if any(word.startswith('--config') for word in argv):
+        from mr_elm.cli.config import expand_config
+        argv = expand_config(argv)
     command, *words = argv
     methods = list_methods(command)
     if methods and (not words or words[0] not in methods):

@@ -46,6 +46,10 @@ class Parser(argparse.ArgumentParser):
                          epilog=examples_of(command))
         self.add_argument('--help-all', action=HelpAll, nargs=0, default=argparse.SUPPRESS,
                           help='show all options and exit')
+        self.add_argument('--config', metavar='FILE.toml', default=argparse.SUPPRESS, help=AdvancedHelp(
+            'read options from a file, such as hidden = 500 or scale = "minmax"; those of the command line count more'))
+        self.add_argument('--log-file', metavar='FILE', default=argparse.SUPPRESS, help=AdvancedHelp(
+            'add what the command says on standard error to a file, each line with the time'))
         self.runs_jobs, self.reads_standard = runs_jobs, False
         self.shows_all = False
         self.groups: dict[str, Any] = {'': self}
@@ -168,7 +172,7 @@ class HelpAll(argparse.Action):
         parser.exit()
 
 
-HELP = ('help', 'help_all')  # where argparse keeps what asks for help
+HELP = ('help', 'help_all', 'config', 'log_file')  # what all commands have, as argparse calls it
 RUNNER_OPTIONS = """
 Any other runner option of mrjob may follow, such as
 -D mapreduce.job.maps=8.

@@ -16,6 +16,10 @@ HEAD = """# All commands and their options
 `make docs-commands` writes this page from the same tables that the command line is made of, `mr_elm/methods.py` and
 the options that it names. `mr-elm COMMAND --help-all` prints the same in a terminal; `--help` prints the options that
 most people need.
+
+All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or
+`drop = ["id", "date"]` (those of the command line count more), and `--log-file FILE`, which adds what the command says
+on standard error to a file, each line with the time.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
 OTHERS = 'Other runner options of mrjob may be given too, such as `-D mapreduce.job.maps=8`.'

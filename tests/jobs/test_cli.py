@@ -6,7 +6,7 @@ import pytest
 from reference.files import FEW, GOOD
 
 
-@pytest.mark.parametrize('name', ['model', 'model.bin', 'm.npz'])
+@pytest.mark.parametrize('name', ['a model.npz', 'm.npz'])
 def test_the_model_is_written_under_exactly_the_name_given(elm, rows, tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert elm('train', 'pesvm', rows, *FEW, '--model', name, '-q').status == 0

@@ -1,0 +1,65 @@
+"""Read options of a command from a file of TOML: --config FILE.toml; what stands on the command line counts more."""
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FLAG = '--config'
+
+
+def take_option(argv: Sequence[str], flag: str) -> tuple[list[str], list[str]]:
+    """Return the words of a command without an option, and its values. Raises ValueError at an empty one."""
+    words, values = [], []
+    tokens = iter(argv)
+    for token in tokens:
+        name, equals, value = token.partition('=')
+        if token == '--':
+            words += [token, *tokens]
+        elif name != flag:
+            words.append(token)
+        else:
+            values.append(value if equals else next(tokens, ''))
+    if not all(values):
+        raise ValueError(f'{flag}: expected the name of a file, found none')
+    return words, values
+
+
+def expand_config(argv: Sequence[str]) -> list[str]:
+    """Return the words of a command with the options of its --config files in front of all other options.
+
+    argv : the command, its method where it has some, and the options. Raises ValueError when a file is no TOML, or
+    holds what is no option.
+    """
+    words, paths = take_option(argv, FLAG)
+    options = [word for path in paths for word in read_config(path)]
+    first = next((k for k, word in enumerate(words) if word.startswith('-')), len(words))
+    return [*words[:first], *options, *words[first:]]
+
+
+def read_config(path: str) -> Iterator[str]:
+    """Yield the options of a file of TOML as words; see `expand_config`."""
+    try:
+        with open(path, 'rb') as stream:
+            options = tomllib.load(stream)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f'{path}: expected options in TOML, such as hidden = 500: {error}') from None
+    for name, value in options.items():
+        flag = f'--{name.replace("_", "-")}'
+        if value is True:
+            yield flag
+        elif value is not False:
+            yield f'{flag}={write_option(path, name, value)}'
+
+
+def write_option(path: str, name: str, value: Any) -> str:
+    """Write a value of TOML as the command line has it: commas stand between the values of a list."""
+    if isinstance(value, list):
+        return ','.join(write_option(path, name, each) for each in value)
+    if not isinstance(value, str | int | float):
+        raise ValueError(f'{path}: {name}: expected a text, a number, true, false or a list of these, found a '
+                         f'{type(value).__name__}')
+    return str(value)
