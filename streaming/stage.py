@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -20,7 +20,7 @@ from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.errors import DataFormatError
 from mr_elm.json_file import read_json
-from mr_elm.rows.blocks import BLOCK_ROWS, Block
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, encode_labels, take_rows
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.kinds import find_kind
@@ -28,6 +28,7 @@ from mr_elm.rows.options import RowOptions, add_stage_arguments
 from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.splits import CHUNK, SplitReader, count_chunks, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
+from mr_elm.scores.selection import select_sample
 from mr_elm.streaming.pulse import report_alive
 from mr_elm.streaming.reduced_input import ReducedInput
 from mr_elm.typing import Rows
@@ -37,6 +38,7 @@ Place = list[int]  # of a row: file number, split start, ordinal
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 TASKS = {'--mapper', '--combiner', '--reducer'}
+HELD_OUT_KEY = 1_299_709  # of the hashes that hold rows out: no seed of samples and landmarks should be the same
 STANDARD_INPUT = 'standard input'  # the name of the file whose rows a user pipes
 
 
@@ -254,13 +256,32 @@ class MRRows(MRJob):
 
     def read_split(self, reader: Any, chunks: Iterable[bytes], number: int) -> Iterator[tuple[Block, Place]]:
         """Yield (block, place) for one split."""
+        self.n_held = 0
         for block in reader.blocks(chunks):
             self.record_rejected(reader, number)
             self.row_lines: Sequence[int] = reader.row_lines
-            yield (block if self.ENCODED else replace(block, X=spread(block.X)),
-                   [number, reader.counts.start, reader.counts.used - len(block)])
-            self.increment_counter('mr_elm', 'rows', len(block))
+            block = self.hold_out(block, **self.plan['files'][number]['format'])
+            if len(block):
+                yield (block if self.ENCODED else replace(block, X=spread(block.X)),
+                       [number, reader.counts.start, reader.counts.used - self.n_held - len(block)])
+                self.increment_counter('mr_elm', 'rows', len(block))
         self.record_rejected(reader, number)
+
+    def hold_out(self, block: Block, held_out: float = 0.0, tested: bool = False, **_: object) -> Block:
+        """Return the rows of a block that a training sees, or those that are held out of it to test the model.
+
+        held_out, tested : see RowOptions. Tables whose encoding is yet to be chosen are looked at as a whole.
+        """
+        if not held_out or self.TABLE:
+            return block
+        mask = select_sample(spread(block.X), held_out, HELD_OUT_KEY) == tested
+        self.n_held += len(block) - int(mask.sum())
+        self.row_lines = list(compress(self.row_lines, mask))
+        kept = take_rows(replace(block, X=spread(block.X)), mask)
+        if kept.codes is None:
+            return kept
+        names, codes = encode_labels([kept.names[code] for code in kept.codes])
+        return replace(kept, names=names, codes=codes)
 
     def record_rejected(self, reader: Any, number: int) -> None:
         """Send rows that could not be used to the driver."""
@@ -282,7 +303,8 @@ class MRRows(MRJob):
 
     def record_counts(self, reader: Any, number: int, length: int) -> None:
         """Send the account of a split, of so many bytes of its file, to the driver."""
-        counts = {**reader.counts.to_json(), 'length': length, 'blas': describe_blas(),
+        counts = {**reader.counts.to_json(), 'used': reader.counts.used - self.n_held, 'held': self.n_held,
+                  'length': length, 'blas': describe_blas(),
                   'packing': reader.packing}
         self.records.append((make_key('counts', number, reader.counts.start), counts))
 

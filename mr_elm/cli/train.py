@@ -1,7 +1,11 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
 import argparse
+import json
+import os
+import tempfile
+import time
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +22,10 @@ from mr_elm.cli.options import (
     read_options,
 )
 from mr_elm.cli.output import Output, add_ledger_options, open_change
+from mr_elm.engines.base import Engine
 from mr_elm.methods import METHODS, Method, load
+from mr_elm.model.base import Model
+from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import AdvancedHelp, RowOptions, add_target_arguments
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
@@ -54,9 +61,12 @@ def train(words: Sequence[str]) -> None:
         from mr_elm.cli.by_hand import print_script
         print_script(training)
         return
+    start = time.perf_counter()
     output = Output.of(args)
     output.demand_free()
     plan = plan_rows(args, training.rows)
+    if isinstance(args.test, str):
+        plan_inputs([args.test], training.rows)
     with (choose_engine(args, training.passed, args.model) as engine,
           open_change(args, 'train', engine.reporter) as ledger):
         if ledger is not None:
@@ -65,6 +75,51 @@ def train(words: Sequence[str]) -> None:
         if ledger is not None:
             ledger.hash_training(plan, engine, args.bad_rows, model, accounts)
         output.keep(engine, model, accounts, ledger)
+        scores = {} if args.test is None else test_model(training, model, engine)
+    report(training, plan, model, scores, time.perf_counter() - start)
+
+
+def test_model(training: Training, model: Model, engine: Engine) -> dict[str, Any]:
+    """Return the scores of a model on the rows of --test, as `mr-elm evaluate --json` prints them."""
+    from mr_elm.cli.given_model import rows_for
+    from mr_elm.drivers import score
+    args = training.args
+    is_share = isinstance(args.test, float)
+    rows = rows_for(model, args, ignore_extra=is_share)  # a held-out row may have features that no other row has
+    if is_share:
+        rows = replace(rows, held_out=args.test, tested=True)
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        path = os.path.join(folder, 'model.npz')
+        model.without_sums().save(path)
+        plan = plan_rows(args, rows, None if is_share else [args.test])
+        evaluation, accounts = score.evaluate(path, model, plan, engine, args.bad_rows)
+    positive = None if model.multilabel else model.header.positive
+    return {**evaluation.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
+
+
+def report(training: Training, plan: InputPlan, model: Model, scores: dict[str, Any], seconds: float) -> None:
+    """Print what --json and --test ask for."""
+    args, header = training.args, model.header
+    if args.json:
+        print(json.dumps({
+            'model': args.model, 'method': header.method, 'task': header.task, 'classes': header.classes,
+            'files': [file.path for file in plan.files], 'rows': header.n_rows_used,
+            'rows_rejected': header.n_rows_rejected, 'features': header.n_features, 'options': dict(header.parameters),
+            'members': header.members, 'test': scores or None, 'seconds': round(seconds, 3)}))
+    elif scores:
+        from mr_elm.cli.score import lay_out_scores
+        print(lay_out_scores(scores))
+
+
+def read_test(text: str) -> float | str:
+    """Read --test: a share of the rows between 0 and 1, or the name of a file."""
+    try:
+        share = float(text)
+    except ValueError:
+        return text
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f'expected a share above 0 and below 1, or a file, found {text!r}')
+    return share
 
 
 def read_training(words: Sequence[str]) -> Training:
@@ -83,6 +138,10 @@ def read_training(words: Sequence[str]) -> Training:
     leave_if_elsewhere(args)
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
+    if args.script and (args.test is not None or args.json):
+        parser.error('--script: cannot be used with --test or --json, it trains nothing')
+    if isinstance(args.test, float):
+        known['held_out'] = args.test
     return Training(words, driver, options, args, passed, RowOptions.of_arguments(args, **known))
 
 
@@ -114,6 +173,10 @@ def add_model_options(parser: Parser, required: bool = True, living: bool = Fals
     if required:
         group.add_argument('--script', action='store_true', help=AdvancedHelp(
             'train nothing; print a shell script that trains stage by stage'))
+        group.add_argument('--test', type=read_test, metavar='SHARE|FILE', help=(
+            'score it on held-out rows, or on a file'))
+        group.add_argument('--json', action='store_true', help=AdvancedHelp(
+            'print one JSON object: rows, classes, options, scores of --test, seconds'))
 
 
 def train_like(parser: Parser, name: str, given: Container[str],

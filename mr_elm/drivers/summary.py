@@ -3,6 +3,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mr_elm.drivers.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
@@ -17,7 +19,7 @@ from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.mr_values import MRValues
 from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.values import ColumnValues, choose_encoding
+from mr_elm.sums.values import FEWEST, ColumnValues, choose_encoding
 
 
 def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
@@ -34,6 +36,7 @@ def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
     """
     summary = summarise(data, n_landmarks, seed, n_sampled, judged and task == 'classification')
     check_labels(data.plan, summary, task)
+    warn_of_row_numbers(data, summary)
     if refuses:
         demand_one_label(data.plan, summary, refuses)
     if task == 'regression':
@@ -43,6 +46,22 @@ def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
         demand_positive(data.plan, classes, positive)
     warn_of_labels(data, summary)
     return summary, classes
+
+
+def warn_of_row_numbers(data: DataSet, summary: Summary) -> None:
+    """Warn of features that number the rows: range, mean and variance are those of n whole numbers in a row."""
+    columns, n = summary.columns, summary.n_rows
+    if n < FEWEST or columns.n != n:
+        return
+    spread = (n**2 - 1) / 12
+    numbered = np.flatnonzero(np.isin(columns.minimum, (0, 1)) & (columns.maximum - columns.minimum == n - 1)
+                              & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
+                              & np.isclose(columns.squares / n, spread, rtol=1e-9))
+    names = data.plan.column_names if data.encoding is None else data.encoding.names
+    for j in numbered:
+        name = names[j] if j < len(names) else f'feature {j + 1}'
+        data.engine.reporter.say(f'warning: column {name!r} numbers the rows from {columns.minimum[j]:.0f} to '
+                                 f'{columns.maximum[j]:,.0f}: leave it out unless their order matters (--drop)')
 
 
 def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bool] = lambda name: False) -> None:
@@ -78,7 +97,8 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int =
     if data.plan.needs_encoding:
         data.encode(learn_encoding(data))
     data.plan = data.engine.keep_parsed(data.plan)
-    manifest, wide = data.plan.manifest, (data.plan.n_features or FEWEST_FEATURES) >= FEWEST_FEATURES
+    manifest = None if data.plan.form.held_out else data.plan.manifest  # which tells of all rows
+    wide = (data.plan.n_features or FEWEST_FEATURES) >= FEWEST_FEATURES
     if judged and not data.engine.by_hand and (wide or not manifest):  # by hand, stages have the options of the user
         n_sampled = n_sampled or N_ROWS
     if manifest and not landmarks and not n_sampled:
@@ -102,8 +122,10 @@ def learn_encoding(data: DataSet) -> Encoding:
               for column in found['columns']]
     if not values:
         raise DataFormatError(f'{data.plan.name}: expected rows, found none that can be used')
+    form, names = data.plan.form, data.plan.column_names
+    categorical = {names[form.feature_positions.index(position)] for position in form.category}
     try:
-        encoding = choose_encoding(data.plan.column_names, values, data.plan.max_categories)
+        encoding = choose_encoding(names, values, data.plan.max_categories, categorical)
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     data.engine.reporter.say(describe(encoding))

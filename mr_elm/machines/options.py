@@ -48,8 +48,8 @@ class PESVMOptions(MetricOptions):
     SUMS_SLOPES: ClassVar[bool] = True
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
-    map: str = option('sigmoid', f'hidden nodes: {", ".join(MAPS)}; identity: the scaled features themselves, as in '
-                      'the linear machine; leaves: leaves of boosted trees; leaves+NAME: leaves and nodes of a kind',
+    map: str = option('sigmoid', f'hidden nodes: {", ".join(MAPS)}; identity: the scaled features; leaves: of boosted '
+                      'trees; leaves+NAME: these and nodes of a kind',
                       '{method}', (*MAPS, *MAPS_OF_LEAVES), metavar='NAME')
     kernel: str = kernel_option('{method}')
     landmarks: str = landmarks_option('{method}')
@@ -322,7 +322,7 @@ class KELMOptions(KernelOptions):
     positive: str | None = positive_option()
     intervals: bool = intervals_option()
     no_center: bool = no_center_option()
-    solver: str | None = option(None, 'cholesky, svd: store the kernel matrix; cg: recompute it in passes '
+    solver: str | None = option(None, 'cg: recompute the kernel matrix in passes '
                                 '(default: cholesky, or cg beyond --memory)',
                                 'solver', SOLVERS)
     emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '

@@ -64,10 +64,10 @@ class DataSet:
         accounts.settle(self.bad_rows)
         if self.first is not None:
             self.first.compare(accounts)
-        elif self.n_rows is not None and accounts.used != self.n_rows:
+        elif self.n_rows is not None and accounts.used + accounts.held != self.n_rows:
             who = f'{self.plan.pack}: expected {self.n_rows} rows, as its manifest says' if self.plan.pack else (
                 f'{self.plan.name}: expected {self.n_rows} rows')
-            raise DataFormatError(f'{who}, found {accounts.used}: a part is missing or cut short')
+            raise DataFormatError(f'{who}, found {accounts.used + accounts.held}: a part is missing or cut short')
         self.first = self.first or accounts
         self._blas_of_tasks |= accounts.blas
         self._compare_blas()

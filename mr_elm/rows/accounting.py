@@ -9,14 +9,14 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.wire import split_key
 
-LINE_KINDS = ('lines', 'headers', 'comments', 'blank', 'used')
+LINE_KINDS = ('lines', 'headers', 'comments', 'blank', 'used', 'held')
 
 RECORDS = """\
 Records about the input, in the output of every stage:
         <counts FILE START, JSON>
             account of a split: file, start, length in bytes; records, the lines
-            read; lines, of which so many are headers, comments, blank, used or
-            rejected (reason -> number); blas, the libraries that computed;
+            read; lines, of which so many are headers, comments, blank, used,
+            held (rows of the test) or rejected (reason -> number); blas, the libraries that computed;
             packing, for packed rows the accounts of the tasks that packed them
         <rejected FILE START LINE, JSON>
             a row that cannot be used: reason, detail, and the line itself
@@ -140,6 +140,11 @@ class Accounts:
     def used(self) -> int:
         """Count the rows used."""
         return sum(counts['used'] for counts in self.counts.values())
+
+    @property
+    def held(self) -> int:
+        """Count the rows that were passed over, since they are held out, or since the others are."""
+        return sum(counts['held'] for counts in self.counts.values())
 
     @property
     def records(self) -> int:

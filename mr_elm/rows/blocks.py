@@ -136,8 +136,8 @@ def widen(X: Rows, n_features: int) -> Rows:
 class RowCounts:
     """Account for every input line of one split.
 
-    lines = headers + comments + blank + used + rejected; for packed input lines are rows. `records` is what
-    Hadoop counts: the physical lines of the file.
+    lines = headers + comments + blank + used + held + rejected; for packed input lines are rows. `records` is what
+    Hadoop counts: the physical lines of the file. held : rows on the other side of a training and its test.
     """
 
     file: str
@@ -148,6 +148,7 @@ class RowCounts:
     comments: int = 0
     blank: int = 0
     used: int = 0
+    held: int = 0
     rejected: Counter = field(default_factory=Counter)
 
     def to_json(self) -> dict:

@@ -104,7 +104,7 @@ class InputPlan:
     @property
     def input_facts(self) -> dict:
         """Return what a reader of similar rows must know: how the rows are written."""
-        return self.form.to_json()
+        return replace(self.form, held_out=0.0, tested=False, category=()).to_json()
 
     @property
     def needs_encoding(self) -> bool:
@@ -174,6 +174,8 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     pack = find_pack(files, closed)
     if pack is None:
         return InputPlan(files, encoding=options.encoding, max_categories=options.max_categories)
+    if options.category:
+        raise DataFormatError(f'{pack}: expected rows that are not packed yet for --category: say it to mr-elm pack')
     manifest = load_manifest(pack)
     check_files(pack, manifest, files)
     encoding = check_pack(pack, manifest, options)

@@ -25,7 +25,7 @@ MAX_CATEGORIES = 100  # values of a column that have a feature of their own
 MISSING_LABELS = ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL', 'None')
 HEADERS = {'auto': None, 'yes': True, 'no': False}
 ColumnPlace = Any  # a name or a position; what was decided is a position alone
-OF_LABELS = ('labelled', 'ignore_label', 'numeric_labels', 'labels_separator', 'missing_labels')
+OF_ROWS = ('labelled', 'ignore_label', 'numeric_labels', 'labels_separator', 'missing_labels', 'held_out', 'tested')
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,14 @@ class RowOptions:
     encode : auto, or refuse: text where a number belongs, and missing values, are then bad rows.
     encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
     max_categories : values of a category that have a feature of their own.
+    category : columns that are categories even if all their values are numbers.
     names, label_name, weight_name, target_names : what the columns of features, label, weight and targets are called
         in files with names.
     positions : of the features in a file without names, None for all but label, weight and `dropped`.
     dropped : columns that were left out; another file need not have them.
     trained : how the file of a training was read; None where there was none.
+    held_out : share of the rows that a training does not see, chosen by a keyed hash of the features.
+    tested : whether the held-out rows are read, and the others are not.
 
     Only decided: n_columns : fields a row, label and weight included. blank_bytes : bytes of the blank lines above the
     first line that is not blank (csv). folders : (name, text) of the columns that the names of folders hold, as in
@@ -83,6 +86,7 @@ class RowOptions:
     encode: str = 'refuse'
     encoding: Any = None
     max_categories: int = MAX_CATEGORIES
+    category: tuple[ColumnPlace, ...] = ()
     names: tuple[str, ...] | None = None
     label_name: str | None = None
     weight_name: str | None = None
@@ -90,6 +94,8 @@ class RowOptions:
     positions: tuple[int, ...] | None = None
     dropped: tuple[str | int, ...] = ()
     trained: 'RowOptions | None' = None
+    held_out: float = 0.0
+    tested: bool = False
     n_columns: int | None = None
     blank_bytes: int = 0
     folders: tuple[tuple[str, str], ...] = ()
@@ -110,8 +116,8 @@ class RowOptions:
         return cls(**asked | known)
 
     def decide(self, kind: str, **decided: Any) -> 'RowOptions':
-        """Return how a file of a kind is read: as decided, and as was said of labels."""
-        return RowOptions(kind, **{name: getattr(self, name) for name in OF_LABELS} | decided)
+        """Return how a file of a kind is read: as decided, and as was said of labels and of rows held out."""
+        return RowOptions(kind, **{name: getattr(self, name) for name in OF_ROWS} | decided)
 
     def to_json(self) -> dict[str, Any]:
         """Return what was decided as a dictionary that JSON can hold, without what is usual."""
@@ -238,6 +244,9 @@ def add_encode_arguments(add: Callable) -> None:
     """Add how text and missing values become features. add : see `add_row_arguments`."""
     add('--encode', choices=('refuse', 'auto'), default='refuse',
         help='auto: accept text and missing values (default: %(default)s)')
+    add('--category', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
+        '--encode auto: names or indexes of columns whose numbers are names, such as a postal code: each value gets an '
+        'indicator of its own'))
     add('--max-categories', type=positive, default=MAX_CATEGORIES, metavar='K', help=AdvancedHelp(
         '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
         'share one (default: %(default)s)'))

@@ -1,5 +1,5 @@
 """Find the columns of a file that are features, label and weight: by name, or by position where there are none."""
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +84,21 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
         demand_distinct(header.path, decided['names'], ': give each another name, or leave all but one out with --drop '
                         'and their positions')
     chosen = set(features)
+    if options.category:
+        decided['category'] = find_categories(header, options, chosen)
     return decided | {'positions': tuple(features), 'dropped': tuple(header.call(j) for j in free if j not in chosen)}
+
+
+def find_categories(header: Header, options: RowOptions, features: Container[int]) -> tuple[int, ...]:
+    """Return the positions of the columns of --category. Raises DataFormatError where one is no feature."""
+    if options.encode != 'auto' and options.encoding is None:
+        raise DataFormatError('--category: expected --encode auto too, without which all columns are numbers')
+    positions = tuple(header.locate(column) for column in options.category)
+    for position in positions:
+        if position not in features:
+            raise DataFormatError(f'{header.path}: expected columns that are features, --category names column '
+                                  f'{header.call(position)!r}, which is none')
+    return positions
 
 
 def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:

@@ -148,13 +148,14 @@ def warn_of_category(name: str, values: ColumnValues) -> None:
     counts = values.counts or Counter()
     n_rows = sum(counts.values()) - values.missing
     n_values = len(counts) - (MISSING in counts)
-    if any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, FEWEST))) and n_values > FEWEST:
+    example = quote(values.example or min(counts))
+    if values.texts and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, FEWEST))) and n_values > FEWEST:
         warnings.warn(f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
-                      f'{quote(values.example)}: write them all alike, or without signs, if they are numbers',
+                      f'{example}: write them all alike, or without signs, if they are numbers',
                       UnsuitableWarning, stacklevel=2)
     elif n_rows >= FEWEST and n_values > MANY * n_rows:
         warnings.warn(f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
-                      f'{quote(values.example)}: leave it out if they are names of the rows (--drop {name})',
+                      f'{example}: leave it out if they are names of the rows (--drop {name})',
                       UnsuitableWarning, stacklevel=2)
 
 
@@ -168,7 +169,8 @@ def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CAT
                               'categories: make numbers of them, such as the day of the week or the days since a '
                               f'fixed date, or leave the column out with --drop {name}')
     if values.counts is None:
-        raise DataFormatError(f'column {name!r} holds text such as {quote(values.example)}, expected at most '
+        held = f'text such as {quote(values.example)}' if values.texts else 'numbers'
+        raise DataFormatError(f'column {name!r} holds {held}, expected at most '
                               f'{MAX_VALUES:,} different values of a category, found more: leave it out with '
                               f'--drop {name}')
     warn_of_category(name, values)

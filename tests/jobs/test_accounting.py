@@ -15,7 +15,7 @@ def counts(lines=10, used=None, rejected=None, **others):
     rejected = rejected or {}
     used = lines - sum(rejected.values()) - sum(others.values()) if used is None else used
     return {'file': '', 'lines': lines, 'records': lines, 'headers': 0, 'comments': 0, 'blank': 0, 'used': used,
-            'rejected': rejected, 'blas': 'b', **others}
+            'held': 0, 'rejected': rejected, 'blas': 'b', **others}
 
 
 def accounts_of(splits, rejected=()):

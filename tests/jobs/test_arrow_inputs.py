@@ -171,7 +171,7 @@ def test_a_bad_row_is_named_and_may_be_skipped(elm, tmp_path, maps):
 def test_a_pass_that_reads_other_rows_than_the_file_has_is_refused(tmp_path):
     pq.write_table(pa.table({'y': [0, 1] * 20, 'x': np.arange(40.0)}), tmp_path / 'rows.parquet')
     plan = plan_inputs([str(tmp_path)], RowOptions())
-    counts = {'file': '', 'lines': 39, 'records': 39, 'headers': 0, 'comments': 0, 'blank': 0, 'used': 39,
+    counts = {'file': '', 'lines': 39, 'records': 39, 'headers': 0, 'comments': 0, 'blank': 0, 'used': 39, 'held': 0,
               'rejected': {}, 'blas': '', 'length': plan.size}
     accounts = Accounts(plan)
     accounts.keep('counts', (0, 0), counts)
