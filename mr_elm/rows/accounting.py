@@ -16,8 +16,9 @@ Records about the input, in the output of every stage:
         <counts FILE START, JSON>
             account of a split: file, start, length in bytes; records, the lines
             read; lines, of which so many are headers, comments, blank, used,
-            held (rows of the test) or rejected (reason -> number); blas, the libraries that computed;
-            packing, for packed rows the accounts of the tasks that packed them
+            held (rows of the test) or rejected (reason -> number); blas, the
+            libraries that computed; packing, for packed rows the accounts of
+            the tasks that packed them
         <rejected FILE START LINE, JSON>
             a row that cannot be used: reason, detail, and the line itself
         <error FILE START, JSON>
