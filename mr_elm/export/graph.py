@@ -13,7 +13,7 @@ from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.typing import Floats, Rows
 
-OWN = '/'  # what our names begin with, unlike those of columns
+OWN = '/'  # what our names begin with, and those of columns do not
 OPERATORS = {'sigmoid': 'Sigmoid', 'tanh': 'Tanh', 'sine': 'Sin', 'relu': 'Relu'}
 LARGEST = 50.0  # norm of the weights of a machine whose scores float32 spoils by less than 1e-4
 
@@ -21,18 +21,18 @@ LARGEST = 50.0  # norm of the weights of a machine whose scores float32 spoils b
 class Graph(Writer):
     """Collect operators and constants. real : the type of all numbers that are not whole, float64 or float32.
 
-    Values are names of arrays (N, k).
+    Values are names of arrays (N, k). prefix : what our names begin with, unlike those of columns.
     """
 
-    def __init__(self, real: Any = np.float64) -> None:
-        self.real = np.dtype(real)
+    def __init__(self, real: Any = np.float64, prefix: str = OWN) -> None:
+        self.real, self.prefix = np.dtype(real), prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def put(self, kind: str, *inputs: Any, domain: str = '', **attributes: Any) -> str:
         """Add an operator and return the name of its output. inputs : names, or values that become constants."""
         names = [each if isinstance(each, str) else self.keep(each) for each in inputs]
-        output = f'{OWN}{kind}_{len(self.nodes)}'
+        output = f'{self.prefix}{kind}_{len(self.nodes)}'
         self.nodes.append(helper.make_node(kind, names, [output], domain=domain, **attributes))
         return output
 
@@ -41,7 +41,7 @@ class Graph(Writer):
         values = np.asarray(values)
         if values.dtype.kind == 'f':
             values = values.astype(self.real)
-        name = f'{OWN}constant_{len(self.constants)}'
+        name = f'{self.prefix}constant_{len(self.constants)}'
         self.constants.append(numpy_helper.from_array(values, name))
         return name
 
@@ -87,7 +87,7 @@ class Graph(Writer):
 
         It needs no more memory than the result. kind : Abs, or Mul for squares.
         """
-        real, last = helper.np_dtype_to_tensor_dtype(self.real), f'{OWN}body_{len(self.nodes)}'
+        real, last = helper.np_dtype_to_tensor_dtype(self.real), f'{self.prefix}body_{len(self.nodes)}'
         names = [f'{last}_{name}' for name in ('total', 'z', 'a', 'column', 'difference', 'size', 'sum', 'shape')]
         total, z, a, column, difference, size, result, shape = names
         nodes = [helper.make_node('Reshape', [z, shape], [column]),

@@ -102,12 +102,16 @@ def write_answers(graph: Graph, model: Model, X: str) -> list[str]:
         return [write_labels(graph, model, scores), scores]
     if model.numeric:
         return [scores if model.header.target_names else graph.put('Reshape', scores, np.array([-1])), scores]
-    probabilities = None
-    if model.labelling.calibration is not None:
-        probabilities = write_probabilities(graph, model, scores, model.labelling.calibration)
-    numbers = write_numbers(graph, model, scores, probabilities)
-    label = graph.take(np.array(model.classes, object), numbers)
-    return [label, scores] if probabilities is None else [label, scores, probabilities]
+    numbers, *probabilities = write_classes(graph, model, scores)
+    return [graph.take(np.array(model.classes, object), numbers), scores, *probabilities]
+
+
+def write_classes(graph: Graph, model: Model, scores: str) -> list[str]:
+    """Write the number of the class, (N,), and of a calibrated model probabilities."""
+    if model.labelling.calibration is None:
+        return [write_numbers(graph, model, scores, None)]
+    probabilities = write_probabilities(graph, model, scores, model.labelling.calibration)
+    return [write_numbers(graph, model, scores, probabilities), probabilities]
 
 
 def write_labels(graph: Graph, model: Model, scores: str) -> str:

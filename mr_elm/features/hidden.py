@@ -55,10 +55,14 @@ class HiddenLayer:
         """Return the number of all nodes."""
         return self.n_leaves + len(self.biases)
 
-    @cached_property
+    @property
     def nodes(self) -> 'HiddenLayer':
         """Return the layer without its leaves."""
-        return self if self.forest is None else replace(self, forest=None)
+        return self if self.forest is None else self._without_leaves
+
+    @cached_property
+    def _without_leaves(self) -> 'HiddenLayer':
+        return replace(self, forest=None)
 
     @property
     def n_features(self) -> int:

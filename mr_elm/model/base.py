@@ -3,7 +3,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, TypeVar
@@ -44,6 +44,10 @@ class Model(ABC):
     def __repr__(self) -> str:
         names = ('method', 'task', 'classes', 'n_features', 'n_rows_used')
         return write_object(self, {**{name: getattr(self.header, name) for name in names}, 'arrays': list(self.arrays)})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed when it is first asked for: copies and pickles would be larger."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def n_features(self) -> int:

@@ -1,0 +1,79 @@
+"""Teach skl2onnx the estimators, so that a pipeline of scikit-learn that ends in one becomes one graph of ONNX."""
+from typing import Any
+
+import numpy as np
+from onnx import helper
+from skl2onnx import update_registered_converter
+from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
+
+from mr_elm.estimators import ESTIMATORS
+from mr_elm.export.columns import demand_known
+from mr_elm.export.graph import Graph, suits_single
+from mr_elm.export.onnx import ML_OPSET, write_classes
+from mr_elm.model.base import PRESENT
+
+LEAST = 18  # opset: sums take their axes as an input
+
+
+def register() -> None:
+    """Register a converter of each estimator: `skl2onnx.to_onnx(pipeline, X)` then knows them.
+
+    A classifier gives its label and its probabilities, or without these its decision values, (N, P); a regression gives
+    its values. Several labels are numbers 0 and 1, (N, K). Numbers have the type of the input.
+    """
+    for kinds in ESTIMATORS.values():
+        for kind in kinds:
+            update_registered_converter(kind, f'MrElm{kind.__name__}', set_types, convert, overwrite=True)
+
+
+def set_types(operator: Any) -> None:
+    """Say what the outputs of an estimator are."""
+    estimator, rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
+    model, number = estimator.to_model(), number_type(operator)
+    if model.numeric:
+        operator.outputs[0].type = number([rows, model.n_scores])
+        return
+    if model.multilabel:
+        operator.outputs[0].type = Int64TensorType([rows, len(model.classes)])
+    else:
+        operator.outputs[0].type = (StringTensorType if is_text(estimator) else Int64TensorType)([rows])
+    width = len(model.classes) if 'calibration' in model.arrays else model.n_scores
+    operator.outputs[1].type = number([rows, width])
+
+
+def number_type(operator: Any) -> Any:
+    """Return the type of numbers that come and go."""
+    return DoubleTensorType if isinstance(operator.inputs[0].type, DoubleTensorType) else FloatTensorType
+
+
+def is_text(estimator: Any) -> bool:
+    """Tell whether the labels of an estimator are text; all others are whole numbers, as scikit-learn demands."""
+    return estimator.classes_.dtype.kind in 'OU'
+
+
+def convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the operators of an estimator to a graph. Raises ValueError where these cannot be written."""
+    estimator = operator.raw_operator
+    model, real = estimator.to_model(), np.float64 if number_type(operator) is DoubleTensorType else np.float32
+    demand_known(model)
+    if model.encoding is not None:
+        raise ValueError("export: expected rows of numbers, this estimator has encode='auto': write it alone, by "
+                         'mr_elm.export.onnx.make_onnx(estimator.to_model())')
+    if container.target_opset < LEAST:
+        raise ValueError(f'export: expected target_opset {LEAST} at least, found {container.target_opset}')
+    graph = Graph(real if suits_single(model) else np.float64, f'{scope.get_unique_operator_name("mr_elm")}/')
+    scores = graph.write_scores(model, graph.cast(operator.inputs[0].full_name, graph.real))
+    if model.numeric:
+        found = [scores]
+    elif model.multilabel:
+        found = [graph.cast(graph.put('Greater', scores, PRESENT), np.int64), scores]
+    else:
+        numbers, *probabilities = write_classes(graph, model, scores)
+        names = estimator.classes_.astype(object if is_text(estimator) else np.int64)
+        found = [graph.take(names, numbers), *(probabilities or [scores])]
+    found[-1] = graph.cast(found[-1], real)
+    for value, variable in zip(found, operator.outputs, strict=True):
+        graph.nodes.append(helper.make_node('Identity', [value], [variable.full_name]))
+    container.nodes.extend(graph.nodes)
+    container.initializers.extend(graph.constants)
+    container.node_domain_version_pair_sets |= {('', LEAST), ('ai.onnx.ml', ML_OPSET)}
