@@ -39,6 +39,8 @@ class MRGram(MRRows):
                 {"rows": how many rows of a task are landmarks of the layer}, from
                 each task that has some
 
+            with --by-file the keys are <gram FILE I J> and <sum FILE LABEL>
+
     Map:     add E'E of each block to the sums of the task, write them at its end.
     Reduce:  add the pairs of a key.
 
@@ -61,6 +63,9 @@ class MRGram(MRRows):
         self.add_passthru_arg('--find-landmarks', action='store_true', default=False,
                               help='count the rows that the layer keeps as landmarks')
 
+        self.add_passthru_arg('--by-file', action='store_true', default=False,
+                              help='sum up the rows of each file by themselves')
+
     @property
     def task_bytes(self) -> int:
         """Return the bytes of the sums of a task: E'E in two parts, and the product of a block."""
@@ -72,14 +77,21 @@ class MRGram(MRRows):
         self.layer = load_layer(self.options.layer)
         weights = self.options.class_weights
         self.class_weights = None if weights is None else read_json(weights)
-        self.gram = GramSum(self.layer.n_hidden + 1, GridSteps.from_json(read_json(self.options.grid)), self.numeric,
-                            separator=self.separator, n_leaves=self.layer.n_leaves)
+        self.gram, self.file = self.begin_sums(), 0
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.nodes.n_hidden + 1 + ROOM))
         self.finder = LandmarkFinder(self.layer) if self.options.find_landmarks else None
         self.n_stored = 0
 
-    def map_block(self, block: Block, place: list[int]) -> None:
+    def begin_sums(self) -> GramSum:
+        """Return sums of no rows."""
+        return GramSum(self.layer.n_hidden + 1, GridSteps.from_json(read_json(self.options.grid)), self.numeric,
+                       separator=self.separator, n_leaves=self.layer.n_leaves)
+
+    def map_block(self, block: Block, place: list[int]) -> Iterator[tuple[str, object]]:
         """Add a block to the sums."""
+        if self.options.by_file and place[0] != self.file:
+            yield from self.emit_sums()
+            self.gram, self.file = self.begin_sums(), place[0]
         demand_width(block.X, self.layer.n_features)
         n_targets = self.gram.n_targets(block)
         size = len(block) * (self.layer.nodes.n_hidden + 1 + n_targets)
@@ -91,14 +103,19 @@ class MRGram(MRRows):
         ET = expand(self.layer.nodes, X, n_targets, self.buffer)
         self.gram.add(ET, block, row_weights(block, self.class_weights), self.layer.find_leaves(X))
 
-    def map_end(self) -> Iterator[tuple[str, object]]:
+    def emit_sums(self) -> Iterator[tuple[str, object]]:
         """Emit the sums tile by tile, nothing when there was no row."""
         if not self.gram.n_rows:
             return
+        part = [self.file] if self.options.by_file else []
         for (i, j), pair in self.gram.tiles():
-            yield make_key('gram', i, j), pair
+            yield make_key('gram', *part, i, j), pair
         for name, sums in sorted(self.gram.sums.items()):
-            yield make_key('sum', name), list(sums)
+            yield make_key('sum', *part, name), list(sums)
+
+    def map_end(self) -> Iterator[tuple[str, object]]:
+        """Emit the sums, and how many rows are landmarks."""
+        yield from self.emit_sums()
         if self.n_stored:
             yield make_key('stored'), {'rows': self.n_stored}
 

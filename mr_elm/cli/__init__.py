@@ -21,6 +21,7 @@ COMMANDS = {
     'forget': ('increment', 'remove rows from a model'),
     'merge': ('increment', 'combine models that were trained on different rows'),
     'sums': ('federate', 'write statistics or sums of rows, for a model of several sites'),
+    'parts': ('parts', 'compare the parts of a training, or take some out, without rows'),
     'verify': ('audit', 'check a model against the ledger of its rows'),
     'predict': ('score', 'write the label of each row, and its scores with --scores'),
     'evaluate': ('score', 'score a model on labelled rows'),

@@ -27,7 +27,7 @@ from mr_elm.store import replace_file
 
 FORMAT = {'format': 'mr_elm-training', 'version': 1}
 # what a run of jobs may be given, but not stages that are run one by one
-TRAIN_ONLY = {'bundle': '--bundle', 'resume': '--resume', 'ledger': '--ledger'}
+TRAIN_ONLY = {'bundle': '--bundle', 'resume': '--resume', 'ledger': '--ledger', 'part_by': '--part-by'}
 DELIMITERS = {None: 'space', '\t': 'tab'}
 SCRIPT = """#!/bin/sh
 # What `mr-elm train` does, stage by stage.

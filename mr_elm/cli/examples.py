@@ -31,6 +31,9 @@ EXAMPLES = {
         'sums rows.csv --statistics -o a.stats.json': 'then: mr-elm layer pesvm *.stats.json --model layer.npz',
         'sums rows.csv --layer layer.npz -o a.sums.npz': 'then: mr-elm merge *.sums.npz --model m.npz',
         'sums rows.csv --layer layer.npz --mask a.pem --with b.pub -o a.sums.npz': 'hidden from the coordinator'}),
+    'parts': ('MODEL [options]', {
+        'parts m.npz --nu 0.1,1,10': 'score each file by the model of the others: train --part-by file',
+        'parts m.npz --without 2019.csv --model m2.npz': 'the model of all other files'}),
     'verify': ('MODEL [INPUT...] --ledger FILE [options]', {
         'verify m.npz --ledger m.ledger': 'model, ledger and receipts are as they were written',
         'verify m.npz left.csv --ledger m.ledger': 'and the model is the one of exactly these rows'}),

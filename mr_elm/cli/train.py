@@ -142,6 +142,10 @@ def read_training(words: Sequence[str]) -> Training:
         parser.error('--script: cannot be used with --test or --json, it trains nothing')
     if isinstance(args.test, float):
         known['held_out'] = args.test
+    if getattr(args, 'part_by', None) is not None:
+        if not args.sums:
+            parser.error('--part-by: cannot be used with --no-sums')
+        driver = partial(driver, by_file=True)
     return Training(words, driver, options, args, passed, RowOptions.of_arguments(args, **known))
 
 
@@ -155,6 +159,9 @@ def make_parser(name: str, method: Method) -> Parser:
     if method.living:
         parser.group(name).add_argument('--like', metavar='MODEL', help=AdvancedHelp(
             'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
+    if method.living:
+        parser.group('model').add_argument('--part-by', choices=('file',), help=AdvancedHelp(
+            'file: keep the sums of each input file too, for `mr-elm parts`'))
     if method.living or name == 'auto':
         add_ledger_options(parser.group('model'))
     add_runner_options(parser)

@@ -1,6 +1,7 @@
 """Run the Gram job over the rows of a training, with as few reduce tasks as its sums allow."""
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import ceil
@@ -10,7 +11,7 @@ from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.engines.partition import find_fewest_tasks
 from mr_elm.engines.sum_tree import choose_fan_in
-from mr_elm.errors import AccountingError
+from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.json_file import write_json
 from mr_elm.model.parts import describe_map, layer_arrays
@@ -32,6 +33,28 @@ def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
     """Run the Gram job over the rows: their Sums."""
     found = group_sums(run_gram(inputs, layer, steps))
     return assemble_sums(found.get((), ({}, {})), layer, inputs.classes)
+
+
+def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> list[Any]:
+    """Run the Gram job over the rows: a `Part` for each file that has rows, named by the file.
+
+    Raises DataFormatError where the sums of all files do not fit into the memory.
+    """
+    from mr_elm.machines.parts import Part
+    paths, memory = [file.path for file in inputs.plan.files], inputs.options.memory
+    needed = 16 * len(paths) * (layer.n_hidden + 1)**2 / 1e6
+    if needed > memory:
+        raise DataFormatError(f'{inputs.plan.name}: --part-by file: expected sums that fit into --memory {memory:g} '
+                              f'MB, found {len(paths):,} files whose sums take {needed:,.0f} MB: take fewer nodes or '
+                              'files, or raise --memory')
+    names = list(map(os.path.basename, paths))
+    names = names if len({*names}) == len(names) else paths
+    written = group_sums(run_gram(inputs, layer, steps, ['--by-file']), 1)
+    n_rows = Counter[int]()
+    for (number, _), counts in inputs.data.first.counts.items() if inputs.data.first else ():
+        n_rows[number] += counts['used']
+    return [Part(names[number], n_rows[number], assemble_sums(sums, layer, inputs.classes))
+            for (number,), sums in sorted(written.items())]
 
 
 def sum_up_leaving(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> tuple[Sums, int]:

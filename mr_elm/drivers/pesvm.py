@@ -3,7 +3,7 @@
 What only some options take is imported where it is used: a small training waits for imports more than for its rows.
 """
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -24,32 +24,38 @@ from mr_elm.machines.passes import choose_solver, demand_memory
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.solvers.increment import size_of
+from mr_elm.solvers.increment import add_sums, size_of
 from mr_elm.solvers.ridge import Sums, factor_ridge
 from mr_elm.sums.gram import GridSteps
 
 
-def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None) -> tuple:
+def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None,
+          by_file: bool = False) -> tuple:
     """Train on a data set: the Model, and the Accounts of the first pass over text.
 
     options : of an infinite C, which is the initial ELM, the training is another one, see `initial_elm`.
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows. If it averages several
         machines, so does the new model, and each machine keeps its own options.
+    by_file : whether to keep the sums of each file too.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
     data = DataSet(plan, engine, options.bad_rows)
+    if by_file and (np.isinf(options.nu) or options.learns_from_all_rows or like is not None and len(like.members) > 1):
+        raise ValueError('--part-by: cannot be used with --C inf, --metric-rows all, or --like a model of several '
+                         'machines')
     if np.isinf(options.nu):
         from mr_elm.drivers import initial_elm
         return initial_elm.train(data, options)
     if like is None or len(like.members) == 1:
-        return train_on(data, options, like)  # type: ignore[arg-type]
+        return train_on(data, options, like, by_file)  # type: ignore[arg-type]
     members = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows,
                                          positive=options.positive), member)[0]
                for member in like.members]
     return calibrate(data, join_members(members), options), data.first
 
 
-def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None) -> tuple:
+def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None,
+             by_file: bool = False) -> tuple:
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
@@ -66,7 +72,11 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
-    if solver == PASSES:
+    if by_file:
+        if solver == PASSES:
+            raise ValueError(f'--part-by: expected a training by sums, not by passes ({reason})')
+        model = train_by_file(inputs, layer, steps)
+    elif solver == PASSES:
         from mr_elm.drivers import pesvm_passes
         data.engine.reporter.say(f'solving by passes: {reason}')
         start = None if like is None else like.arrays['output_weights']
@@ -75,6 +85,15 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         model = check_machine(make_model(inputs, layer, steps, sum_up(inputs, layer, steps)), inputs)
     judge_machine(model, inputs.summary, inputs.classes)
     return model, data.first
+
+
+def train_by_file(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> HiddenNodeModel:
+    """Sum up the rows of each file, and train on all of them: the model that keeps all sums."""
+    from mr_elm.drivers.gram_job import sum_up_parts
+    from mr_elm.machines.parts import keep_parts
+    parts = sum_up_parts(inputs, layer, steps)
+    sums = reduce(add_sums, (part.sums for part in parts))
+    return keep_parts(check_machine(make_model(inputs, layer, steps, sums), inputs), parts)
 
 
 def make_layer(inputs: NodeInputs) -> HiddenLayer:

@@ -1,0 +1,57 @@
+"""mr-elm parts: what the parts of a training say of each other, and models of some of them, without rows."""
+import json
+from collections.abc import Sequence
+
+from mr_elm.cli.increment import demand_no_ledger, read_living
+from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option, read_numbers
+from mr_elm.cli.output import Output
+from mr_elm.drivers.increment import solve_members
+from mr_elm.engines import make_engine
+from mr_elm.engines.progress import Reporter
+from mr_elm.machines.parts import keep_parts, measure_drift, read_parts, remove_parts, score_parts, select_part
+
+
+def parts(argv: Sequence[str]) -> None:
+    """Score each part of a training by the model of the others, or write the model of some parts; no row is read."""
+    parser = Parser('parts', parts.__doc__, runs_jobs=False)
+    parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train --part-by file, with its sums')
+    parser.add_argument('--nu', type=read_numbers, metavar='LIST', help='weights of the errors to score (default: that '
+                        'of the model); C of elm')
+    parser.add_argument('--json', action='store_true', help='print one JSON object')
+    parser.add_argument('--without', action='append', default=[], metavar='PART', help='write the model of all other '
+                        'parts; may be repeated')
+    parser.add_argument('--only', action='append', default=[], metavar='PART', help='write the model of this part; may '
+                        'be repeated')
+    parser.add_argument('--model', metavar='OUT.npz', help='--without, --only: where to write the model')
+    parser.add_argument('--overwrite', action='store_true', help='replace an existing model')
+    add_quiet_option(parser)
+    add_debug_option(parser)
+    args, _ = parser.parse(argv)
+    if bool(args.without) + bool(args.only) != (args.model is not None):
+        parser.error('expected --model OUT.npz together with --without or with --only')
+    known = read_living(args.known)
+    model, found = known.members[0], read_parts(known.members[0], args.known)  # others have several members, no parts
+    names = [part.name for part in found]
+    if unknown := sorted({*args.without, *args.only} - {*names}):
+        raise ValueError(f'{args.known}: expected one of the parts {", ".join(names)}, found {unknown[0]!r}')
+    if args.model is not None:
+        demand_no_ledger(model, args.known)
+        output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
+        output.demand_free()
+        left = [part for part in found if (part.name in args.only if args.only else part.name not in args.without)]
+        machine = remove_parts(model, [part for part in found if part not in left])
+        new = solve_members([machine], engine).members[0]
+        output.keep(engine, keep_parts(new, [select_part(part, model.classes, new.classes) for part in left]), None)
+        return
+    weight = model.header.parameters['C' if model.header.method == 'elm' else 'nu']
+    scores, drift = score_parts(model, found, args.nu or (weight,)), measure_drift(model, found)
+    if args.json:
+        print(json.dumps({'parts': [{'name': part.name, 'rows': part.n_rows, 'drift': far} for part, far in
+                                    zip(found, drift, strict=True)],
+                          'scores': [{'nu': nu, 'errors': errors} for nu, errors in scores.items()]}))
+        return
+    width = max(map(len, ['part', *names]))
+    print(f'{"part":{width}} {"rows":>12} {"drift":>10}', *(f'{f"nu {nu:g}":>12}' for nu in scores))
+    for k, part in enumerate(found):
+        print(f'{part.name:{width}} {part.n_rows:12,} {drift[k]:10.4g}', *(f'{errors[k]:12.6g}' for errors in
+                                                                           scores.values()))

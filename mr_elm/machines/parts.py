@@ -1,0 +1,119 @@
+"""Take a model of sums apart by the parts of its rows, without the rows: scores, drift, models of some parts.
+
+    E'E = sum of E_p'E_p over the parts p,    and so for E'T and T'T
+
+The model without part p is solved for from the sums less those of p. Its squared error on p needs no row of p:
+
+    |E_p B - T_p|^2 = T_p'T_p - 2 B'E_p'T_p + B'E_p'E_p B
+"""
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mr_elm.errors import ModelFormatError, one_line
+from mr_elm.machines.living import Batch, LivingMachine, steps_of
+from mr_elm.model.models import HiddenNodeModel
+from mr_elm.solvers.increment import add_sums, select_classes, sum_arrays, sums_of
+from mr_elm.solvers.ridge import Sums, right_side
+from mr_elm.typing import Floats
+
+
+@dataclass(frozen=True)
+class Part:
+    """Hold the sums of some rows of a training. name : of their file. n_rows : how many there are."""
+
+    name: str
+    n_rows: int
+    sums: Sums
+    __repr__ = one_line
+
+
+def keep_parts(model: HiddenNodeModel, parts: Sequence[Part]) -> HiddenNodeModel:
+    """Return a model that keeps the sums of each part among its own."""
+    arrays = {f'part/{k}/{name}': array for k, part in enumerate(parts)
+              for name, array in sum_arrays(part.sums).items()}
+    header = model.header.change_parameters(parts=[{'name': part.name, 'rows': part.n_rows} for part in parts])
+    return replace(model, header=header, sums={**(model.sums or {}), **arrays})
+
+
+def read_parts(model: HiddenNodeModel, name: str) -> list[Part]:
+    """Return the parts of a model with its sums. Raises ModelFormatError when it has none. name : of the model."""
+    facts = model.header.parameters.get('parts')
+    if not facts or model.sums is None:
+        raise ModelFormatError(f'{name}: expected a model of train --part-by file, found one without the sums of parts')
+    parts = []
+    for k, fact in enumerate(facts):
+        prefix = f'part/{k}/'
+        own = {key.removeprefix(prefix): array for key, array in model.sums.items() if key.startswith(prefix)}
+        parts.append(Part(fact['name'], fact['rows'], sums_of(own)))
+    return parts
+
+
+def remove_parts(model: HiddenNodeModel, parts: Iterable[Part]) -> LivingMachine:
+    """Return the machine of the other parts. Raises AccountingError when too few classes would be left."""
+    machine, names = LivingMachine.of_model(model), model.classes
+    for part in parts:
+        known = [names.index(name) for name in machine.header.classes] if names else [0]
+        machine = machine.forget(Batch(part.sums, steps_of(model.header), list(names), known, part.n_rows))
+    return machine
+
+
+def select_part(part: Part, names: Sequence[str], left: Sequence[str]) -> Part:
+    """Return a part whose sums have only those classes, of all `names`, that are left."""
+    return replace(part, sums=select_classes(part.sums, np.isin(names, left))) if names else part
+
+
+def score_parts(model: HiddenNodeModel, parts: Sequence[Part], weights: Iterable[float]) -> dict[float, list[float]]:
+    """Score the model without each part on this part, for some weights nu (C) of the errors: the mean squared error.
+
+    It is exact cross-validation with the parts as folds. T is +1 and -1 for classes; the errors of several columns of T
+    are added up.
+    """
+    machine, name = LivingMachine.of_model(model), 'C' if model.header.method == 'elm' else 'nu'
+    found: dict[float, list[float]] = {}
+    for weight in weights:
+        header = machine.header.change_parameters(**{name: weight})
+        found[weight] = []
+        for part in parts:
+            B = solve_for(replace(machine, header=header, sums=add_sums(machine.sums, part.sums, -1)))
+            found[weight].append(measure_error(model, part, B))
+    return found
+
+
+def measure_error(model: HiddenNodeModel, part: Part, B: Floats) -> float:
+    """Return the mean squared error of output weights, counted as the targets of the sums are, on a part.
+
+    Rows count by their weights, whose sum is the last entry of E'E.
+    """
+    has_targets = model.numeric or model.multilabel
+    right = right_side(part.sums.class_sums, has_targets)
+    counts = part.sums.counts
+    squares = counts.sum() if has_targets else counts.sum() * right.shape[1]
+    error = squares - 2 * (B * right).sum() + (B * (fill(part.sums.gram) @ B)).sum()
+    return float(max(error, 0.0) / part.sums.gram[-1, -1])
+
+
+def measure_drift(model: HiddenNodeModel, parts: Sequence[Part]) -> list[float]:
+    """Return how far the model of each part is from that of all others: the root mean square over all rows of the
+    difference of their predictions."""
+    machine = LivingMachine.of_model(model)
+    gram, found = fill(machine.sums.gram), []
+    for part in parts:
+        own = solve_for(replace(machine, sums=part.sums))
+        D = own - solve_for(replace(machine, sums=add_sums(machine.sums, part.sums, -1)))
+        found.append(float(np.sqrt(max((D * (gram @ D)).sum(), 0.0) / gram[-1, -1])))
+    return found
+
+
+def solve_for(machine: LivingMachine) -> Floats:
+    """Return the output weights of a machine, for targets that are counted from the origin of its sums."""
+    B = machine.solve().arrays['output_weights'].copy()
+    if steps_of(machine.header).centres:
+        B[-1] += steps_of(machine.header).origin
+    return B
+
+
+def fill(upper: Floats) -> Floats:
+    """Return a symmetric matrix of its upper triangle."""
+    return np.triu(upper) + np.triu(upper, 1).T

@@ -1,0 +1,97 @@
+"""The sums of each file of a training: scores, drift and models of some files, as if trained on their rows alone."""
+import json
+
+import numpy as np
+import pytest
+from reference.files import LOCAL
+
+from mr_elm.model.file import read_model
+
+D, N, PARTS = 4, 60, 3
+KINDS = {'two': (), 'three': (), 'numbers': ('--task', 'regression'), 'elm': ()}
+
+
+@pytest.fixture
+def files(write, rng, csv_of):
+    """Give a function that draws rows of a kind in three files: [(path, X, T)], T the targets of each column."""
+    def draw(kind):
+        found = []
+        for k in range(PARTS):
+            X = rng.normal(size=(N + 10 * k, D)) + 0.3 * k
+            groups = (X[:, 0] > 0) * 1 + (X[:, 1] > 0) * (kind == 'three')
+            labels, T = groups, 2.0 * (groups[:, None] == np.arange(3 if kind == 'three' else 2)) - 1
+            if kind != 'three':
+                T = T[:, 1:]
+            if kind == 'numbers':
+                labels = 50 + 7 * X[:, 0]**2
+                T = labels[:, None]
+            found.append((write(f'{k}.csv', csv_of(labels.tolist(), X)), X, T))
+        return found
+    return draw
+
+
+@pytest.fixture
+def succeed(elm, tmp_path):
+    """Run a command quietly that must succeed: the path of its model."""
+    def run(*words, model='m.npz'):
+        done = elm(*words, '--model', tmp_path / model, '-q')
+        assert done.status == 0, done.err
+        return tmp_path / model
+    return run
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_scores_and_drift_are_those_of_models_trained_without_a_file(elm, succeed, files, kind):
+    parts, method = files(kind), 'elm' if kind == 'elm' else 'pesvm'
+    paths = [path for path, _, _ in parts]
+    model = succeed('train', method, *paths, '--hidden', 12, '--part-by', 'file', *KINDS[kind], *LOCAL)
+    found = json.loads(elm('parts', model, '--nu', '0.5,4', '--json').out)
+    assert [(part['name'], part['rows']) for part in found['parts']] == [
+        (path.name, len(X)) for path, X, _ in parts]
+    everything = np.vstack([X for _, X, _ in parts])
+    for k, (path, X, T) in enumerate(parts):
+        others = [other for other in paths if other != path]
+        for score in found['scores']:
+            nu = '--C' if method == 'elm' else '--nu', score['nu']
+            rest = succeed('train', method, *others, '--like', model, *nu, model=f'{k}-{score["nu"]}.npz')
+            error = ((read_model(rest).decision_function(X) - T)**2).sum() / len(X)
+            assert score['errors'][k] == pytest.approx(error, rel=1e-6)
+        rest = read_model(succeed('train', method, *others, '--like', model, model=f'rest-{k}.npz'))
+        own = read_model(succeed('train', method, path, '--like', model, model=f'own-{k}.npz'))
+        differences = own.decision_function(everything) - rest.decision_function(everything)
+        drift = np.sqrt((differences**2).sum() / len(everything))
+        assert found['parts'][k]['drift'] == pytest.approx(drift, rel=1e-6)
+
+
+def test_all_files_and_some_of_them_are_the_models_of_their_rows(elm, succeed, files, model_of):
+    parts = files('three')
+    paths = [path for path, _, _ in parts]
+    model = succeed('train', 'pesvm', *paths, '--hidden', 12, '--part-by', 'file')
+    plain = succeed('train', 'pesvm', *paths, '--hidden', 12, model='plain.npz')
+    assert np.array_equal(*(model_of(path)[1]['output_weights'] for path in (model, plain)))
+    some = succeed('parts', model, '--without', '1.csv', model='some.npz')
+    rest = succeed('train', 'pesvm', paths[0], paths[2], '--like', model, model='rest.npz')
+    assert np.array_equal(*(model_of(path)[1]['output_weights'] for path in (some, rest)))
+    assert json.loads(elm('parts', some, '--json').out)['parts'][1]['name'] == '2.csv'
+    one = succeed('parts', some, '--only', '2.csv', model='one.npz')
+    alone = succeed('train', 'pesvm', paths[2], '--like', model, model='alone.npz')
+    X = parts[2][1]
+    assert np.allclose(*(read_model(path).decision_function(X) for path in (one, alone)), rtol=0, atol=1e-8)
+    # a model without a file lives on: that file comes back, or another one leaves
+    back = read_model(succeed('update', some, paths[1], model='back.npz'))
+    assert np.allclose(back.decision_function(X), read_model(plain).decision_function(X), rtol=0, atol=1e-8)
+
+
+def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):
+    (path, _, _), (other, _, _), _ = files('two')
+    plain = succeed('train', 'pesvm', path, '--hidden', 5, model='plain.npz')
+    model = succeed('train', 'pesvm', path, '--hidden', 5, '--part-by', 'file', '--ledger', tmp_path / 'm.ledger')
+    assert 'train --part-by file' in elm('parts', plain).err
+    assert "found '9.csv'" in elm('parts', model, '--without', '9.csv', '--model', tmp_path / 'x.npz').err
+    assert '--ledger' in elm('parts', model, '--only', '0.csv', '--model', tmp_path / 'x.npz').err
+    grown = succeed('update', model, other, '--ledger', tmp_path / 'm.ledger', model='grown.npz')
+    assert elm('parts', grown).status == 1  # the new rows are of no part
+    assert elm('parts', model, '--only', '0.csv').status == 2
+    for words in (['--memory', '0.001'], ['--solver', 'passes']):
+        done = elm('train', 'pesvm', path, '--hidden', 9, '--part-by', 'file', *words, '--model', tmp_path / 'x.npz')
+        assert done.status == 1 and '--part-by' in done.err and not (tmp_path / 'x.npz').exists()
