@@ -117,6 +117,13 @@ class SparkModel:
         self.trained.save(path)
 
 
+def __getattr__(name: str) -> Any:
+    """Give the stages of pipelines, ElmEstimator and ElmTransformer, where they are asked for: they load pyspark.ml."""
+    if name in ('ElmEstimator', 'ElmTransformer'):
+        return getattr(import_module('mr_elm.spark_ml'), name)
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+
+
 def load(path: str | os.PathLike) -> SparkModel:
     """Read a file of `SparkModel.save` or `mr-elm train`. path : here, on HDFS or S3.
 

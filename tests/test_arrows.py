@@ -12,7 +12,7 @@ FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.stre
 ROOMS = ['errors', 'processes', 'signals', 'typing', 'sparse', 'arithmetic', 'linalg', 'parallel', 'compiled',
          'store', 'json_file', 'data', 'rows', 'features', 'sums', 'solvers', 'scores',
          'model', 'machines', 'estimators', 'passes',
-         'engines', 'streaming', 'drivers', 'methods', 'figures', 'export', 'spark', 'cli', 'benchmarks']
+         'engines', 'streaming', 'drivers', 'methods', 'figures', 'export', 'spark', 'spark_ml', 'cli', 'benchmarks']
 LIBRARY = [room for room in ROOMS[:ROOMS.index('passes')] if room != 'data']
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 
