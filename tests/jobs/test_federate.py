@@ -101,6 +101,41 @@ def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
     assert np.abs(left - two).max() < 1e-8 * scale
 
 
+def test_any_interleaving_of_masks_updates_forgets_merges_and_parts_is_the_model_of_what_is_left(
+        succeed, sites, layer_of, keys, tmp_path, write, rng):
+    paths, whole, X = sites('classes')
+    layer, model, count = layer_of(paths, 'classes'), tmp_path / 'hidden.npz', itertools.count()
+    for k, path in enumerate(paths):
+        succeed('sums', path, '--layer', layer, *mask_words(k, keys), '-o', tmp_path / f'{k}.sums.npz')
+    succeed('merge', *(tmp_path / f'{k}.sums.npz' for k in range(SITES)), '--model', model)
+    inside, outside = whole.read_text().splitlines(keepends=True), []
+    for command in rng.permutation(['update', 'forget', 'merge', 'parts'] * 2):
+        source, target = (inside, outside) if command == 'forget' else (outside, inside)
+        order = rng.permutation(len(source))
+        moved = [source[k] for k in order[:20]]
+        source[:] = [source[k] for k in order[20:]]
+        target += moved
+        if not moved:
+            continue
+        rows, out = write(f'moved-{next(count)}.csv', ''.join(moved)), tmp_path / f'changed-{next(count)}.npz'
+        if command in ('update', 'forget'):
+            succeed(command, model, rows, '--model', out)
+        else:
+            other = tmp_path / f'other-{next(count)}.npz'
+            succeed('train', 'pesvm', rows, '--like', model, '--model', other,
+                    *(['--part-by', 'file'] if command == 'parts' else []))
+            if command == 'parts':
+                part = tmp_path / f'part-{next(count)}.npz'
+                succeed('parts', other, '--only', rows.name, '--model', part)
+                other = part
+            succeed('merge', model, other, '--model', out)
+        model = out
+    succeed('train', 'pesvm', write('inside.csv', ''.join(inside)), '--like', model, '--model', tmp_path / 'again.npz')
+    left, again = read_model(model), read_model(tmp_path / 'again.npz')
+    assert left.header.n_rows_used == len(inside)
+    assert np.abs(left.decision_function(X) - again.decision_function(X)).max() < 1e-8
+
+
 def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp_path):
     paths, _, _ = sites('classes')
     layer = layer_of(paths, 'classes')

@@ -17,9 +17,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from reference.files import LOCAL
 
+from mr_elm.drivers import ledger as ledger_driver
 from mr_elm.drivers.ledger import LedgerChange
 from mr_elm.drivers.verify import verify_files
 from mr_elm.model.file import read_model
+from mr_elm.streaming import mr_ledger
 
 N, D = 90, 4
 
@@ -121,6 +123,16 @@ def test_a_ledger_holds_the_hash_of_each_row_whatever_its_format(
         header = read_model(tmp_path / f'{name}.npz').header
         assert header.parameters['ledger'] == {'root': read_ledger(ledger)[2], 'rows': N}
     assert len(roots) == 1
+
+
+def test_hashes_travel_in_pieces_and_buckets(audited, write, csv_of, table, tmp_path, monkeypatch):
+    X, labels = table
+    monkeypatch.setattr(mr_ledger, 'MOST_ENTRIES', 7)
+    monkeypatch.setattr(ledger_driver, 'BUCKET_BYTES', 256)
+    done, _ = audited('train pesvm', write('rows.csv', csv_of(labels, X)), '--hidden', 5, '-r', 'inline', '--bad-rows',
+                      'stop')
+    assert done.status == 0, done.err
+    demand_ledger(tmp_path / 'm.ledger', [(str(label), 1.0, x) for label, x in zip(labels, X, strict=True)])
 
 
 def test_weights_targets_and_encoded_columns_are_hashed(audited, write, tmp_path, table):
