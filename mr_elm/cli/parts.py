@@ -14,7 +14,7 @@ from mr_elm.machines.parts import keep_parts, measure_drift, read_parts, remove_
 def parts(argv: Sequence[str]) -> None:
     """Score each part of a training by the model of the others, or write the model of some parts; no row is read."""
     parser = Parser('parts', parts.__doc__, runs_jobs=False)
-    parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train --part-by file, with its sums')
+    parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train --part-by, with its sums')
     parser.add_argument('--nu', type=read_numbers, metavar='LIST', help='weights of the errors to score (default: that '
                         'of the model); C of elm')
     parser.add_argument('--json', action='store_true', help='print one JSON object')

@@ -26,7 +26,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.model.base import Model
 from mr_elm.rows.inputs import InputPlan, plan_inputs
-from mr_elm.rows.options import AdvancedHelp, RowOptions, add_target_arguments
+from mr_elm.rows.options import AdvancedHelp, RowOptions, add_target_arguments, read_columns
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
 OF_THE_LAYER = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--weights', '--scale', '--seed',
@@ -145,7 +145,9 @@ def read_training(words: Sequence[str]) -> Training:
     if getattr(args, 'part_by', None) is not None:
         if not args.sums:
             parser.error('--part-by: cannot be used with --no-sums')
-        driver = partial(driver, by_file=True)
+        driver = partial(driver, part_by=args.part_by)
+        if args.part_by != ('file',):
+            args.drop = (*(args.drop or ()), *args.part_by)
     return Training(words, driver, options, args, passed, RowOptions.of_arguments(args, **known))
 
 
@@ -160,8 +162,9 @@ def make_parser(name: str, method: Method) -> Parser:
         parser.group(name).add_argument('--like', metavar='MODEL', help=AdvancedHelp(
             'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
     if method.living:
-        parser.group('model').add_argument('--part-by', choices=('file',), help=AdvancedHelp(
-            'file: keep the sums of each input file too, for `mr-elm parts`'))
+        parser.group('model').add_argument('--part-by', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
+            'keep the sums of parts of the rows too, for `mr-elm parts`: file, a part for each input file; or names of '
+            'folders, as site of site=Oslo/rows.parquet, which are then no features'))
     if method.living or name == 'auto':
         add_ledger_options(parser.group('model'))
     add_runner_options(parser)

@@ -48,16 +48,26 @@ class Mask:
     """Hold what hides the sums of a site.
 
     private_key : of X25519. others : name -> public key of each other site, 32 bytes. session : what no two rounds of
-    sums on a layer share.
+    sums on a layer share. Raises ValueError for a key that is the own one, or there twice: such masks never cancel.
     """
 
     private_key: Any
     others: Mapping[str, bytes]
     session: str
 
+    def __post_init__(self) -> None:
+        if len({self.public_key, *self.others.values()}) <= len(self.others):
+            raise ValueError('--with: expected the public keys of other sites, each once, found one twice or the own '
+                             'one')
+
+    @property
+    def public_key(self) -> bytes:
+        """Return the public key of the site."""
+        return self.private_key.public_key().public_bytes_raw()
+
     def describe(self) -> dict[str, Any]:
         """Return what the file of sums says of the mask."""
-        return {'session': self.session, 'key': self.private_key.public_key().public_bytes_raw().hex(),
+        return {'session': self.session, 'key': self.public_key.hex(),
                 'others': {key.hex(): name for name, key in self.others.items()}}
 
 

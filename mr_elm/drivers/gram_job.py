@@ -18,6 +18,7 @@ from mr_elm.model.parts import describe_map, layer_arrays
 from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key
+from mr_elm.solvers.increment import add_sums
 from mr_elm.solvers.ridge import Sums, collect_sums
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_gram import MRGram, group_sums
@@ -35,26 +36,51 @@ def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
     return assemble_sums(found.get((), ({}, {})), layer, inputs.classes)
 
 
-def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> list[Any]:
-    """Run the Gram job over the rows: a `Part` for each file that has rows, named by the file.
+def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_by: Sequence[str]) -> list[Any]:
+    """Run the Gram job over the rows: a `Part` for each file that has rows, or for files of the same folders.
 
-    Raises DataFormatError where the sums of all files do not fit into the memory.
+    part_by : see `name_parts`. Raises DataFormatError where the sums of all files do not fit into the memory.
     """
     from mr_elm.machines.parts import Part
     paths, memory = [file.path for file in inputs.plan.files], inputs.options.memory
     needed = 16 * len(paths) * (layer.n_hidden + 1)**2 / 1e6
     if needed > memory:
-        raise DataFormatError(f'{inputs.plan.name}: --part-by file: expected sums that fit into --memory {memory:g} '
+        raise DataFormatError(f'{inputs.plan.name}: --part-by: expected sums that fit into --memory {memory:g} '
                               f'MB, found {len(paths):,} files whose sums take {needed:,.0f} MB: take fewer nodes or '
                               'files, or raise --memory')
-    names = list(map(os.path.basename, paths))
-    names = names if len({*names}) == len(names) else paths
+    names = name_parts(inputs.plan, part_by)
     written = group_sums(run_gram(inputs, layer, steps, ['--by-file']), 1)
     n_rows = Counter[int]()
     for (number, _), counts in inputs.data.first.counts.items() if inputs.data.first else ():
         n_rows[number] += counts['used']
-    return [Part(names[number], n_rows[number], assemble_sums(sums, layer, inputs.classes))
-            for (number,), sums in sorted(written.items())]
+    parts: dict[str, Part] = {}
+    for (number,), tiles in sorted(written.items()):
+        name, sums = names[number], assemble_sums(tiles, layer, inputs.classes)
+        known = parts.get(name)
+        parts[name] = Part(name, n_rows[number], sums) if known is None else (
+            Part(name, known.n_rows + n_rows[number], add_sums(known.sums, sums)))
+    return list(parts.values())
+
+
+def name_parts(plan: InputPlan, part_by: Sequence[str]) -> list[str]:
+    """Name the part that each file of a plan belongs to.
+
+    part_by : `file`, for a part for each file; or names of folders, such as site for site=Oslo/rows.parquet, for a part
+        for each of their values. Raises DataFormatError where a file lies in no such folders.
+    """
+    paths = [file.path for file in plan.files]
+    if list(part_by) == ['file']:
+        names = list(map(os.path.basename, paths))
+        return names if len({*names}) == len(names) else paths
+    names = []
+    for file in plan.files:
+        folders = dict(file.format.folders)
+        if missing := [column for column in part_by if column not in folders]:
+            raise DataFormatError(f'{file.path}: --part-by: expected a Parquet or Arrow file below a folder such as '
+                                  f'{missing[0]}=VALUE, found none: write the rows of each {missing[0]} into a folder '
+                                  'of their own, or take --part-by file')
+        names.append(','.join(folders[column] for column in part_by))
+    return names
 
 
 def sum_up_leaving(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> tuple[Sums, int]:

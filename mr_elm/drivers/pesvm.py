@@ -2,6 +2,7 @@
 
 What only some options take is imported where it is used: a small training waits for imports more than for its rows.
 """
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
-from mr_elm.drivers.gram_job import check_counts, sum_up
+from mr_elm.drivers.gram_job import check_counts, name_parts, sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
@@ -30,24 +31,26 @@ from mr_elm.sums.gram import GridSteps
 
 
 def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None,
-          by_file: bool = False) -> tuple:
+          part_by: Sequence[str] = ()) -> tuple:
     """Train on a data set: the Model, and the Accounts of the first pass over text.
 
     options : of an infinite C, which is the initial ELM, the training is another one, see `initial_elm`.
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows. If it averages several
         machines, so does the new model, and each machine keeps its own options.
-    by_file : whether to keep the sums of each file too.
+    part_by : of which parts of the rows to keep the sums too, see `name_parts`; none for no parts.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    if by_file and (np.isinf(options.nu) or options.learns_from_all_rows or like is not None and len(like.members) > 1):
+    if part_by and (np.isinf(options.nu) or options.learns_from_all_rows or like is not None and len(like.members) > 1):
         raise ValueError('--part-by: cannot be used with --C inf, --metric-rows all, or --like a model of several '
                          'machines')
+    if part_by:
+        name_parts(plan, part_by)  # before any work is done
     if np.isinf(options.nu):
         from mr_elm.drivers import initial_elm
         return initial_elm.train(data, options)
     if like is None or len(like.members) == 1:
-        return train_on(data, options, like, by_file)  # type: ignore[arg-type]
+        return train_on(data, options, like, part_by)  # type: ignore[arg-type]
     members = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows,
                                          positive=options.positive), member)[0]
                for member in like.members]
@@ -55,7 +58,7 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
 
 
 def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None,
-             by_file: bool = False) -> tuple:
+             part_by: Sequence[str] = ()) -> tuple:
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
@@ -72,10 +75,10 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     steps = inputs.choose_grid(layer) if like is None else (
         demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
-    if by_file:
+    if part_by:
         if solver == PASSES:
             raise ValueError(f'--part-by: expected a training by sums, not by passes ({reason})')
-        model = train_by_file(inputs, layer, steps)
+        model = train_by_parts(inputs, layer, steps, part_by)
     elif solver == PASSES:
         from mr_elm.drivers import pesvm_passes
         data.engine.reporter.say(f'solving by passes: {reason}')
@@ -87,11 +90,12 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     return model, data.first
 
 
-def train_by_file(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> HiddenNodeModel:
-    """Sum up the rows of each file, and train on all of them: the model that keeps all sums."""
+def train_by_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
+                   part_by: Sequence[str]) -> HiddenNodeModel:
+    """Sum up the rows of each part, and train on all of them: the model that keeps all sums."""
     from mr_elm.drivers.gram_job import sum_up_parts
     from mr_elm.machines.parts import keep_parts
-    parts = sum_up_parts(inputs, layer, steps)
+    parts = sum_up_parts(inputs, layer, steps, part_by)
     sums = reduce(add_sums, (part.sums for part in parts))
     return keep_parts(check_machine(make_model(inputs, layer, steps, sums), inputs), parts)
 

@@ -21,7 +21,7 @@ from mr_elm.typing import Floats
 
 @dataclass(frozen=True)
 class Part:
-    """Hold the sums of some rows of a training. name : of their file. n_rows : how many there are."""
+    """Hold the sums of some rows of a training. name : of their file, or folders. n_rows : how many there are."""
 
     name: str
     n_rows: int
@@ -41,7 +41,7 @@ def read_parts(model: HiddenNodeModel, name: str) -> list[Part]:
     """Return the parts of a model with its sums. Raises ModelFormatError when it has none. name : of the model."""
     facts = model.header.parameters.get('parts')
     if not facts or model.sums is None:
-        raise ModelFormatError(f'{name}: expected a model of train --part-by file, found one without the sums of parts')
+        raise ModelFormatError(f'{name}: expected a model of train --part-by, found one without the sums of parts')
     parts = []
     for k, fact in enumerate(facts):
         prefix = f'part/{k}/'

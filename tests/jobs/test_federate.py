@@ -155,6 +155,16 @@ def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp
         assert said in elm('merge', *given, '--model', tmp_path / 'x.npz', '-q').err
 
 
+def test_a_mask_is_with_each_other_site_once(elm, sites, layer_of, keys, tmp_path):
+    paths, _, _ = sites('classes')
+    layer, copy = layer_of(paths, 'classes'), tmp_path / 'copy.pub'
+    copy.write_bytes(keys[1][1].read_bytes())
+    for others in ([keys[0][1], keys[1][1]], [keys[1][1], copy]):
+        words = [word for other in others for word in ('--with', other)]
+        done = elm('sums', paths[0], '--layer', layer, '--mask', keys[0][0], *words, '-o', tmp_path / 'x.sums.npz')
+        assert done.status == 1 and 'each once' in done.err and not (tmp_path / 'x.sums.npz').exists()
+
+
 def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of, write, tmp_path):
     paths, _, _ = sites('classes')
     layer = layer_of(paths, 'classes')

@@ -2,6 +2,8 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from reference.files import LOCAL
 
@@ -82,11 +84,35 @@ def test_all_files_and_some_of_them_are_the_models_of_their_rows(elm, succeed, f
     assert np.allclose(back.decision_function(X), read_model(plain).decision_function(X), rtol=0, atol=1e-8)
 
 
+def test_folders_name_parts_and_are_no_features(elm, succeed, tmp_path, rng, write):
+    X, site, month = rng.normal(size=(200, D)), np.arange(200) % 2, np.arange(200) % 3
+    table = pa.table({'y': (X[:, 0] > 0) * 1, **{f'x{j}': column for j, column in enumerate(X.T)},
+                      'site': np.array(['Oslo', 'New York'])[site], 'month': month})
+    pq.write_to_dataset(table, tmp_path / 'rows', partition_cols=['site', 'month'])
+    model = succeed('train', 'pesvm', tmp_path / 'rows', '--label-column', 'y', '--hidden', 9, '--part-by', 'site')
+    found = json.loads(elm('parts', model, '--json').out)
+    assert {(part['name'], part['rows']) for part in found['parts']} == {('Oslo', 100), ('New York', 100)}
+    assert read_model(model).header.parameters['input']['names'] == [*(f'x{j}' for j in range(D)), 'month']
+    fine = succeed('train', 'pesvm', tmp_path / 'rows', '--label-column', 'y', '--hidden', 9, '--part-by', 'site,month',
+                   model='fine.npz')
+    assert len(json.loads(elm('parts', fine, '--json').out)['parts']) == 6
+    left = succeed('parts', fine, '--without', 'Oslo,0', '--without', 'Oslo,2', '--without', 'New York,1',
+                   model='left.npz')
+    kept = (site == 0) & (month == 1) | (site == 1) & (month != 1)
+    pq.write_table(table.filter(kept), tmp_path / 'kept.parquet')
+    again = succeed('train', 'pesvm', tmp_path / 'kept.parquet', '--like', fine, model='again.npz')
+    assert read_model(left).n_features == D
+    assert np.allclose(*(read_model(path).decision_function(X) for path in (left, again)), rtol=0, atol=1e-8)
+    rows = write('rows.csv', 'site,y,x\n1,0,2\n2,1,3\n')
+    done = elm('train', 'pesvm', rows, '--label-column', 'y', '--part-by', 'site', '--model', tmp_path / 'x.npz')
+    assert done.status == 1 and 'site=VALUE' in done.err
+
+
 def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):
     (path, _, _), (other, _, _), _ = files('two')
     plain = succeed('train', 'pesvm', path, '--hidden', 5, model='plain.npz')
     model = succeed('train', 'pesvm', path, '--hidden', 5, '--part-by', 'file', '--ledger', tmp_path / 'm.ledger')
-    assert 'train --part-by file' in elm('parts', plain).err
+    assert 'train --part-by' in elm('parts', plain).err
     assert "found '9.csv'" in elm('parts', model, '--without', '9.csv', '--model', tmp_path / 'x.npz').err
     assert '--ledger' in elm('parts', model, '--only', '0.csv', '--model', tmp_path / 'x.npz').err
     grown = succeed('update', model, other, '--ledger', tmp_path / 'm.ledger', model='grown.npz')
