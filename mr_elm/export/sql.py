@@ -252,14 +252,22 @@ def write_column(query: Query, column: Column) -> Columns:
     if column.kind == CATEGORY:
         text = f'COALESCE(CAST({name} AS {query.string}), {query.text(MISSING)})'
         value = f'CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN {query.text(MISSING)} ELSE {text} END'
-        own = [f'{value} = {query.text(category)}' for category in column.categories]
-        other = f'{value} NOT IN {query.texts(column.categories)}' if own else '1 = 1'
+        spellings = [spell(category, column.categories) for category in column.categories]
+        own = [f'{value} IN {query.texts(each)}' for each in spellings]
+        other = f'{value} NOT IN {query.texts(sum(spellings, []))}' if own else '1 = 1'
         return query.put([], *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*own, other)))
     number = f'CAST({name} AS {query.real})'
     unusable = f'{name} IS NULL OR LOWER(CAST({name} AS {query.string})) IN {query.texts(UNUSABLE)}'
     mean = 'NULL' if np.isnan(column.mean) else write(column.mean)
     indicator = [f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END'] if column.missing else []
     return query.put([], f'CASE WHEN {unusable} THEN {mean} ELSE {number} END', *indicator)
+
+
+def spell(category: str, categories: Sequence[str]) -> list[str]:
+    """Return how a database may write a category: of whole numbers in a column of float64, 1 as 1.0."""
+    with_point = f'{category}.0'
+    whole = category.removeprefix('-').isdecimal() and with_point not in categories
+    return [category, with_point] if whole else [category]
 
 
 def write_answers(query: Query, model: Model, scores: Columns) -> Columns:

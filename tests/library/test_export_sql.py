@@ -104,6 +104,17 @@ def test_columns_enter_by_name_with_gaps_unknown_categories_and_names_that_need_
     assert found['id'].tolist() == list(range(100)) and found['zone'].tolist() == rows['zone'].tolist()
 
 
+@pytest.mark.parametrize('kind', ['int', 'float', 'str'])
+def test_categories_that_are_numbers_are_known_in_columns_of_any_type(database, kind, rng):
+    codes = rng.choice(['1', '2', '30', 'none'], 100)
+    frame = pd.DataFrame({'code': codes, 'size': rng.random(100)})
+    estimator = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, codes == '30')
+    rows = frame[codes != 'none'].reset_index(drop=True)
+    found = ask(database, estimator.to_model(), rows.astype({'code': kind}))
+    assert (found['label'] == estimator.predict(rows).astype(str)).all()
+    np.testing.assert_allclose(found['score'], estimator.decision_function(rows), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize('value', [None, float('nan'), float('inf')])
 @pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all', 'labels', 'two', 'calibrated', 'leaves'])
 def test_a_row_that_predict_would_refuse_has_no_answer(database, value, scheme, rng, X):
