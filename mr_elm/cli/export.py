@@ -1,26 +1,19 @@
 """mr-elm export: take a model out, as a file of another program."""
 import argparse
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import PurePath
 
-import numpy as np
-
 from mr_elm.cli.given_model import fetched_model, rows_for
 from mr_elm.cli.options import Parser, add_debug_option
-from mr_elm.drivers import compose, score
-from mr_elm.drivers.compose import ARROW, Layout
+from mr_elm.drivers import score
+from mr_elm.drivers.compose import has_columns, predict_pairs
 from mr_elm.engines import make_engine
-from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.model.base import Model
-from mr_elm.rows.inputs import InputPlan, plan_inputs
+from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import add_row_arguments, read_columns
 from mr_elm.rows.storage import demand_free, write_file
-from mr_elm.rows.text import read_number
-from mr_elm.typing import Floats
 
 
 def export(argv: Sequence[str]) -> None:
@@ -77,22 +70,10 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
     plan = plan_inputs([args.test], rows_for(model, parser.parse_args([])))
     with make_engine('inline', (), Reporter(quiet=True)) as engine:
         found, _ = score.evaluate(args.path, model, plan, engine)
-        pairs = read_pairs(model, args.path, plan, engine) if model.numeric and not found.targets else None
+        pairs = None
+        if model.numeric and not found.targets and has_columns(plan):
+            pairs = predict_pairs((args.path, model), plan, engine)
     return make_card(model, args.model, (args.test, found), pairs).encode()
-
-
-def read_pairs(model: Model, path: str, plan: InputPlan, engine: Engine) -> tuple[Floats, Floats] | None:
-    """Return labels and predictions of rows, (n,) both; None where the files have no columns that can be copied."""
-    form = plan.files[0].format
-    if form.kind not in ('csv', *ARROW):
-        return None
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        out = os.path.join(folder, 'pairs')
-        compose.predict((path, model), plan, out, Layout(keep=(str(form.label_column),)), engine)
-        with open(out, encoding='utf-8') as lines:
-            pairs = [[read_number(text, form.decimal) for text in line.rstrip('\n').split('\t')] for line in lines]
-    predicted, actual = np.array(pairs, float).T
-    return None if np.isnan(actual).any() else (actual, predicted)
 
 
 def demand_package(name: str, extra: str) -> None:

@@ -34,6 +34,7 @@ from mr_elm.model.sums import find_sums, name_sums
 from mr_elm.rows.options import AdvancedHelp, RowOptions, read_columns
 from mr_elm.rows.storage import STANDARD, demand_free, write_file
 from mr_elm.scores.threshold import choose_positive
+from mr_elm.typing import Floats
 
 
 def predict(argv: Sequence[str]) -> None:
@@ -156,7 +157,7 @@ def evaluate(argv: Sequence[str]) -> None:
     parser.add_argument('--leave-one-out', action='store_true', help='pesvm, elm: INPUT holds the rows of the '
                         'training; predict each row by the model of all others')
     parser.add_argument('--figure', metavar='PNG', help='draw how reliable the probabilities are, ROC and '
-                        'precision-recall curves')
+                        'precision-recall curves; of a regression, predictions and their errors')
     parser.add_argument('--overwrite', action='store_true', help=AdvancedHelp('replace a figure that exists'))
     parser.add_argument('--positive', metavar='LABEL', help=AdvancedHelp(
         'two classes: the one that F1, precision, recall, --threshold and the figure are about (default: that of the '
@@ -177,13 +178,17 @@ def evaluate(argv: Sequence[str]) -> None:
             fetch_sums(model, path, args.model)
         if args.figure:
             demand_free(args.figure, args.overwrite)
-            if model.header.calibration is None:
+            if model.header.calibration is None and not model.numeric:
                 raise ValueError('--figure: expected a model that was trained with --probabilities')
+            if model.header.target_names:
+                raise ValueError('--figure: expected a model of one target, found several')
         plan = plan_rows(args, rows_for(model, args, ignore_extra=args.ignore_extra_features), inputs)
         found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out,
                                          args.threshold, positive)
         scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
-        if args.figure:
+        if args.figure and model.numeric:
+            draw_residuals(compose.predict_pairs((path, model), plan, engine, args.bad_rows), args.figure)
+        elif args.figure:
             draw_figure(found, model.classes, positive, args.figure)
     report_rejected(accounts.reasons, engine.reporter)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
@@ -206,6 +211,13 @@ def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None,
     from mr_elm.figures.reliability import draw
     with write_file(path) as local:
         draw(found, classes, local, positive)
+
+
+def draw_residuals(pairs: tuple[Floats, Floats], path: str) -> None:
+    """Draw targets and predictions of a regression."""
+    from mr_elm.figures.residuals import draw
+    with write_file(path) as local:
+        draw(*pairs, local)
 
 
 def model_parser(command: str, description: str) -> Parser:

@@ -9,6 +9,8 @@ from importlib import import_module
 from itertools import chain, count, islice
 from typing import Any, TextIO
 
+import numpy as np
+
 from mr_elm.drivers import score
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
@@ -24,7 +26,8 @@ from mr_elm.rows.lines import split_chunk
 from mr_elm.rows.selection import Header
 from mr_elm.rows.splits import read_stream
 from mr_elm.rows.storage import open_ranges, store_of, write_file
-from mr_elm.rows.text import find_repeated
+from mr_elm.rows.text import find_repeated, read_number
+from mr_elm.typing import Floats
 
 BATCH = 1 << 16  # rows that are written together
 ARROW = ('parquet', 'arrow')  # kinds whose files have record batches
@@ -76,6 +79,28 @@ def predict(model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout,
             else:
                 write_text(local, pieces)
     return accounts
+
+
+def has_columns(plan: InputPlan) -> bool:
+    """Tell whether columns of the rows can be copied beside predictions."""
+    return plan.kind in ('csv', *ARROW)
+
+
+def predict_pairs(model: tuple[str, Model], plan: InputPlan, engine: Engine, bad_rows: str = 'stop',
+                  most: int = 2000) -> tuple[Floats, Floats]:
+    """Return targets and predictions, (n,) both, of at most so many rows, which lie evenly in the input.
+
+    model : see `predict`. Raises DataFormatError where rows have no columns that can be copied.
+    """
+    form = plan.files[0].format
+    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        out = os.path.join(folder, 'pairs')
+        n_rows = predict(model, plan, out, Layout(keep=(str(form.label_column),)), engine, bad_rows).used
+        with open(out, encoding='utf-8') as lines:
+            pairs = [[read_number(text, form.decimal) for text in line.rstrip('\n').split('\t')]
+                     for line in islice(lines, 0, None, -(-n_rows // most))]
+    predicted, actual = np.array(pairs, float).T
+    return actual, predicted
 
 
 def demand_names(path: str, names: Sequence[str]) -> None:

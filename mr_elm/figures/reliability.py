@@ -8,6 +8,7 @@ import numpy as np
 from mr_elm.figures.figure import open_figure
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.scores.probability_scores import BINS
+from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
 
 MOST = 10  # classes that the legend names
@@ -25,16 +26,19 @@ def draw(found: Evaluation, classes: Sequence[str], path: str | Path, positive: 
             draw_reliability(reliability, found.probabilities.bins)
         for k, ranking in rankings.items():
             true, false = ranking.curve()
-            draw_curves(roc, precision, true, false, classes[k])
+            draw_curves(roc, precision, true, false, describe(ranking, classes[k]))
         label(reliability, 'probability of the predicted class', 'share that is right')
         label(roc, 'false positive rate', 'true positive rate (recall)')
         label(precision, 'recall', 'precision')
         roc.plot([0, 1], [0, 1], ':', color='grey')
-        if 1 < len(rankings) <= MOST:
-            roc.legend(fontsize='small', title='class')
-        if positive is not None:
-            roc.set_title(f'positive class: {positive}', fontsize='medium')
-            precision.set_title(f'positive class: {positive}', fontsize='medium')
+        if len(rankings) <= MOST:
+            roc.legend(fontsize='small', title='class: area, average precision')
+
+
+def describe(ranking: Ranking, name: str) -> str:
+    """Name a class with the area below its ROC curve and its average precision, where it has them."""
+    scores = ['-' if score is None else f'{score:.3f}' for score in (ranking.area, ranking.average_precision)]
+    return f'{name}: {", ".join(scores)}'
 
 
 def draw_reliability(axes: Any, bins: Floats) -> None:

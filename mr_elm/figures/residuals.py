@@ -4,13 +4,9 @@ from pathlib import Path
 from mr_elm.figures.figure import open_figure
 from mr_elm.typing import Floats
 
-MOST = 2000  # points of a panel
-
 
 def draw(actual: Floats, predicted: Floats, path: str | Path) -> None:
     """Draw the predictions over the true values, and the errors over the predictions. actual, predicted : (n,)."""
-    step = -(-len(actual) // MOST)
-    actual, predicted = actual[::step], predicted[::step]
     with open_figure(path, columns=2, figsize=(10, 4)) as (_, (left, right)):
         left.axline((actual[0], actual[0]), slope=1, linestyle=':', color='grey')
         left.plot(actual, predicted, '.', alpha=0.5)

@@ -74,7 +74,7 @@ def test_labels_that_are_no_class_are_errors_but_have_no_log_loss(model, write, 
     assert found['accuracy'] == pytest.approx(wanted['accuracy'] * 2 / 3) and found['rows'] == N
 
 
-def test_a_figure_is_drawn_of_probabilities_only(elm, model, trained, dense, tmp_path):
+def test_a_figure_is_drawn_of_probabilities(elm, model, trained, dense, tmp_path):
     done = elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', '-q')
     assert done.status == 0 and (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
     assert elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', '-q').status == 1
@@ -96,3 +96,20 @@ def test_errors_of_a_regression_count_by_the_weights_of_their_rows(elm, trained,
     assert found['rmse'] == pytest.approx(np.sqrt(oracle.mean_squared_error(y, said, sample_weight=w)), rel=1e-9)
     assert found['mae'] == pytest.approx(oracle.mean_absolute_error(y, said, sample_weight=w), rel=1e-9)
     assert found['r2'] == pytest.approx(oracle.r2_score(y, said, sample_weight=w), rel=1e-8) and found['rows'] == N
+
+
+def test_a_figure_of_a_regression_has_the_targets_and_the_predictions(elm, trained, write, csv_of, table, tmp_path,
+                                                                      monkeypatch):
+    X, drawn = table[0], []
+    y = X[:, 0]**2
+    path = write('rows.csv', csv_of(y.tolist(), X))
+    trained(path, '--task', 'regression')
+    elm('predict', trained.path, path, '-o', tmp_path / 'said', '-q')
+    done = elm('evaluate', trained.path, path, '--figure', tmp_path / 'f.png', '-q')
+    assert done.status == 0 and (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
+    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda actual, predicted, _: drawn.append([actual, predicted]))
+    elm('evaluate', trained.path, path, '--figure', tmp_path / 'f.png', '--overwrite', '-q')
+    np.testing.assert_array_equal(drawn[0], [y, np.loadtxt(tmp_path / 'said')])
+    elm('pack', path, '--task', 'regression', '-o', tmp_path / 'pack', '-q')
+    done = elm('evaluate', trained.path, tmp_path / 'pack', '--figure', tmp_path / 'p.png', '-q')
+    assert done.status == 1 and 'expected csv, parquet or arrow rows' in done.err
