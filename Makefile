@@ -5,8 +5,8 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint docs docs-commands dist bench bench-quick papers results joint speedup sizeup scaleup
-.PHONY: soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
+.PHONY: help venv demo test test-quick lint docs docs-commands dist bench bench-quick papers results joint speedup sizeup
+.PHONY: scaleup soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
 export NODES VCORES MEMORY DATANODES PORT_BASE MINUTES
@@ -29,6 +29,14 @@ joint: $(STAMP) ## draw what leaves and what landmarks give to the method auto (
 
 test: $(STAMP) lint ## run all tests, on up to four cores
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+
+# files of unit tests that take more than some seconds
+SLOW = arrow_rows auto_estimators compiled conversion dual importance joint leaf_sums linalg metric_estimators models n_jobs \
+	node_choice probability_estimators trees underflow unscaled_columns wording
+
+test-quick: $(STAMP) ## run the fast unit tests, and each command once (a minute)
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal tests/library \
+		tests/jobs/test_each_command.py $(SLOW:%=--ignore=tests/library/test_%.py)
 
 test-hadoop: $(STAMP) ## test on a local Hadoop of its own that fails (about 25 minutes; needs java and mvn)
 	$(BIN)/python -m pytest -m long tests/cluster --ignore=tests/cluster/test_spark_on_yarn.py

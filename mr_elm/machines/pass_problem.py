@@ -79,6 +79,7 @@ class PassProblem:
     mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
     E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
     last: tuple = field(default=(), init=False)  # B, X, E'E X and score of the last float64 pass over weights
+    __repr__ = one_line
 
     def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
         """Run a pass over D, (L + 1, K).
