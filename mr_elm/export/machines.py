@@ -15,6 +15,8 @@ from mr_elm.model.parts import spread_scaling
 from mr_elm.typing import Floats, Rows
 
 ACTIVATIONS = ('sigmoid', 'tanh', 'sine', 'rff', 'relu', 'hardlimit')
+OF_DISTANCES = ('rbf', 'nystrom', 'laplacian', 'product-laplacian', 'multiquadric')
+KNOWN_NODES = (*ACTIVATIONS, *OF_DISTANCES, 'identity')
 
 
 class Writer(ABC):
@@ -49,16 +51,16 @@ class Writer(ABC):
 
     def _write_nodes(self, layer: HiddenLayer, X: Any, B: Floats) -> Any:
         """Write [Phi(x), -1] B of nodes that are no leaves."""
+        if layer.kind not in KNOWN_NODES:
+            raise ValueError(f'export: expected nodes of kind {", ".join(KNOWN_NODES)}, found {layer.kind}')
         Z, node, W, r = self.scale(X, layer.offset, layer.scale), NODES[layer.kind], B[:-1].T, -B[-1]
         if layer.kind == 'identity':
             return self.multiply(Z, W @ layer.projections, W @ layer.biases + r)
-        if node.family == 'distance':
+        if layer.kind in OF_DISTANCES:
             D = self.measure(self._turn(Z, layer.metric), layer.weights, node.norm, node.takes_root)
             if layer.kind == 'multiquadric':
                 return self.multiply(self.root(D, layer.biases**2), W, r)
             return self.multiply(self.exponentiate(D, 1 / layer.biases), W, r)
-        if layer.kind not in ACTIVATIONS:
-            raise ValueError(f'export: expected nodes of kind {", ".join(ACTIVATIONS)}, found {layer.kind}')
         return self.multiply(self.activate(layer.kind, self.multiply(Z, layer.projections, layer.biases)), W, r)
 
     def _write_kernel(self, kernel: Kernel, Z: Any, A: Rows, coefficients: Floats, r: Floats) -> Any:

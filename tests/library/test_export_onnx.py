@@ -204,6 +204,15 @@ def test_what_a_graph_does_not_know_is_refused(rng, monkeypatch):
         make_onnx(model)
 
 
+@pytest.mark.parametrize('like', ['rbf', 'tanh'])
+def test_nodes_that_export_has_not_been_told_of_are_refused(like, rng, monkeypatch):
+    monkeypatch.setitem(NODES, 'bump', NODES[like])
+    model = node_model(rng, like)
+    object.__setattr__(model.layer, 'kind', 'bump')
+    with pytest.raises(ValueError, match='^export: expected nodes of kind .*, found bump$'):
+        make_onnx(model)
+
+
 def test_equal_models_make_equal_files(rng):
     model = node_model(rng, 'laplacian', metric='full')
     assert make_onnx(model).SerializeToString() == make_onnx(model).SerializeToString()
