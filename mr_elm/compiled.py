@@ -1,7 +1,6 @@
 """Compile loops with numba, and keep the machine code for the next process where a folder can be written.
 
-The first loop that has to be compiled is announced to the logger of this module: the first fit then takes longer. Loops
-use the widest vectors that a processor has.
+The first loop that has to be compiled is announced to the logger of this module: the first fit then takes longer.
 """
 import logging
 from collections.abc import Callable
@@ -12,10 +11,6 @@ from zlib import crc32
 
 import numba
 from numba.core import event
-from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import register_pass
-from numba.core.lowering import Lower
-from numba.core.typed_passes import NativeLowering
 
 from mr_elm import linalg
 
@@ -27,7 +22,6 @@ INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
 PACKAGE = Path(__file__).parent  # no folder where the code is in an archive
 ROOMS = 'features', 'solvers', 'sums'  # folders with loops, and with the constants that these take
 LOOPS: list = []  # all that `jit` has compiled
-WIDE = '"prefer-vector-width"="512"'  # LLVM prefers 256 bits on processors of Intel that have 512: up to a fifth slower
 
 
 class Announcer(event.Listener):
@@ -48,44 +42,13 @@ class Announcer(event.Listener):
 event.register('numba:compile', Announcer())
 
 
-class WideLower(Lower):
-    """Write a loop in the language of LLVM, with a wish for wide vectors."""
-
-    def setup_function(self, fndesc: Any) -> None:
-        """Begin the function."""
-        super().setup_function(fndesc)
-        set.add(self.function.attributes, WIDE)  # their own `add` refuses attributes that have a value
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class WideLowering(NativeLowering):
-    """Do numba's step from types to LLVM, by `WideLower`."""
-
-    _name = 'wide_lowering'
-    lowering_class = WideLower
-
-
-class WideCompiler(Compiler):
-    """Compile by numba's passes, with `WideLowering` in the place of its own."""
-
-    def define_pipelines(self) -> list:
-        """Return the passes."""
-        pipelines = super().define_pipelines()
-        for pipeline in pipelines:
-            pipeline.passes = [(WideLowering if step is NativeLowering else step, name)
-                               for step, name in pipeline.passes]
-            pipeline.finalize()
-        return pipelines
-
-
 def jit(**options: Any) -> Callable[[Callable], Callable]:
     """Return a decorator that compiles a loop, which other threads run beside.
 
     Division by zero gives infinity, as LLVM must see to vectorise it.
     """
     def decorate(function: Callable) -> Callable:
-        said = {'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True, 'pipeline_class': WideCompiler,
-                **options}
+        said = {'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True, **options}
         try:
             loop = numba.njit(cache=True, **said)(function)
             keep_while_unchanged(loop)

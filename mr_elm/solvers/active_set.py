@@ -196,11 +196,7 @@ def reassign_released(search: ActiveSetSearch, block: BoxBlock, released: np.nda
     with search.time_steps('one_variable'):
         Q, a, g, upper, diagonal = (part[released] for part in block)
         Q = np.ascontiguousarray(Q[:, released])
-        for _ in range(SWEEPS):
-            moved = loops.sweep(Q, a, g, upper, 1 / diagonal, SOLVED * search.settings.eps)
-            search.steps['one_variable'] += moved
-            if not moved:
-                break
+        search.steps['one_variable'] += loops.sweeps(Q, a, g, upper, diagonal, SOLVED * search.settings.eps, SWEEPS)
         block.a[released] = a
 
 

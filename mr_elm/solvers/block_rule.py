@@ -108,6 +108,8 @@ class BlockSearch:
     def use(self, dtype: str) -> None:
         """Keep kernel rows of a type from now on."""
         self.cache = RowCache(self.problem.rows, dtype, self.settings.cache_bytes)
+        most = BLOCK + BLOCK // 2 + MOST_NEW  # variables of a block but for many free ones
+        self.matrix = np.empty(min(most, self.problem.n_samples)**2, self.cache.slab.dtype)
         # of a kernel value; a ready matrix is what it is
         self.rounding = 0.0 if self.cache.is_matrix else 0.5 * float(np.finfo(self.cache.slab.dtype).eps)
 
@@ -149,6 +151,7 @@ class BlockSearch:
             self.alpha, self.gradient = self.progress.choose_lowest(self.alpha, self.gradient)
             self.certified = self.cache.is_matrix
             self.certify()
+        self.cache.give_back()
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 
@@ -188,7 +191,8 @@ class BlockSearch:
         """Minimise over the block on cached rows and bring the gradient along."""
         targets = self.problem.targets
         self.cache.ensure(block)
-        change = self.minimise(block, self.cache.block(block, targets), tolerance, effort)
+        room = self.matrix if len(block)**2 <= len(self.matrix) else None
+        change = self.minimise(block, self.cache.block(block, targets, room), tolerance, effort)
         idle = np.count_nonzero(change) < MOVING * len(block)
         self.room = max(self.room // 2, BLOCK // 8) if idle else min(2 * self.room, BLOCK)
         self.cache.move(block, change, targets, self.gradient)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
+from mr_elm.features.fused import exponentiate_negative
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -128,8 +129,84 @@ def paper_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, a: Floats, g: 
     return max_steps, OUT_OF_STEPS
 
 
-@fast
-def sweep(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats,
+class SignedRows(NamedTuple):
+    """Hold Q, (n, n), of a machine of two classes, whose rows are filled when a step first needs them: few ever are.
+
+    ready : (n,) bool, which rows of Q are filled. own, other : values of K within the classes. panel : between them,
+    from its column `left` on; (0, 0) where values are computed from features when they are needed.
+    features : (d, N), d a multiple of 4, with exponential, see `fused`. known : (N,) bool, of which rows K of their own
+    class is there. first, second : where in features the rows of both classes begin. shift, ridge : see `pairs`.
+    """
+
+    Q: np.ndarray
+    ready: np.ndarray
+    own: np.ndarray
+    other: np.ndarray
+    panel: np.ndarray
+    left: int
+    features: np.ndarray
+    exponential: tuple[float, bool]
+    known: np.ndarray
+    first: int
+    second: int
+    shift: float
+    ridge: Floats
+
+
+@inner
+def bring_row(rows: SignedRows, i: int) -> np.ndarray:
+    """Return row i of Q, which is filled if it is not yet."""
+    out, m, shift = rows.Q[i], len(rows.own), rows.shift
+    if rows.ready[i]:
+        return out
+    if i < m:
+        values, here, cross, row, start, there = rows.own[i], out[:m], out[m:], rows.first + i, rows.first, rows.second
+    else:
+        values, here, cross, row, start, there = (
+            rows.other[i - m], out[m:], out[:m], rows.second + i - m, rows.second, rows.first)
+    if not len(rows.panel):
+        if not rows.known[row]:
+            compute_values(rows.features, row, start, rows.exponential, values)
+            rows.known[row] = True
+        compute_values(rows.features, row, there, rows.exponential, cross)
+    elif i < m:
+        cross[:] = rows.panel[i, rows.left:rows.left + len(cross)]
+    else:
+        cross[:] = rows.panel[:, rows.left + i - m]
+    for c in range(len(here)):
+        here[c] = values[c] + shift
+    for c in range(len(cross)):
+        cross[c] = -(cross[c] + shift)
+    out[i] += rows.ridge[i]
+    rows.ready[i] = True
+    return out
+
+
+@inner
+def compute_values(X: np.ndarray, i: int, start: int, exponential: tuple[float, bool], out: Floats) -> None:
+    """Fill out with K between row i and those from start on, by sums of squared differences, four features a pass."""
+    (gamma, root), stop = exponential, start + len(out)
+    out[:] = 0.0
+    for f in range(0, len(X), 4):
+        x0, x1, x2, x3 = X[f, start:stop], X[f + 1, start:stop], X[f + 2, start:stop], X[f + 3, start:stop]
+        u0, u1, u2, u3 = X[f, i], X[f + 1, i], X[f + 2, i], X[f + 3, i]
+        for j in range(len(out)):
+            a, b, c, e = u0 - x0[j], u1 - x1[j], u2 - x2[j], u3 - x3[j]
+            out[j] += a * a + b * b + c * c + e * e
+    for j in range(len(out)):
+        out[j] = -gamma * (np.sqrt(out[j]) if root else out[j])
+    exponentiate_negative(out)
+
+
+@inline
+def hold_all(Q: np.ndarray) -> SignedRows:
+    """Return the rows of a Q that is all there."""
+    ready = np.ones(len(Q), np.bool_)
+    return SignedRows(Q, ready, Q, Q, Q, 0, Q, (0.0, False), ready, 0, 0, 0.0, np.empty(0))
+
+
+@inner
+def sweep(rows: SignedRows, a: Floats, g: Floats, upper: Floats, inverse: Floats,
           tolerance: float) -> int:
     """Make the own step of every variable with |g| > tolerance once, in order, in place; return how many moved."""
     moved = 0
@@ -138,7 +215,7 @@ def sweep(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, inverse: Floats,
             s = _clipped_step(a[i], g[i], upper[i], inverse[i])
             if s != 0.0:
                 a[i] += s
-                row = Q[i]
+                row = bring_row(rows, i)
                 for j in range(len(a)):
                     g[j] += s * row[j]
                 moved += 1
@@ -171,8 +248,8 @@ def round_variables(chooser: Chooser, a: Floats, g: Floats, upper: Floats, diago
 
 
 @inner
-def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats, chooser: Chooser,
-               tolerance: float, max_steps: int) -> tuple[int, int]:
+def pair_steps(rows: SignedRows, a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats,
+               chooser: Chooser, tolerance: float, max_steps: int) -> tuple[int, int]:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
     Returns (steps made, SETTLED when no variable violates by more than tolerance, or OUT_OF_STEPS).
@@ -183,19 +260,19 @@ def pair_steps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
     while steps < max_steps:
         i = _best_alone(x, h, u, d, r, bits)
         if np.int32(bits[i]).view(np.float32) <= least:
-            moved = sweep(Q, a, g, upper, inverse, tolerance)
+            moved = sweep(rows, a, g, upper, inverse, tolerance)
             steps += moved
             for k in range(n):
                 x[k], h[k] = a[k], g[k]
             if moved == 0:
                 return steps, SETTLED
             continue
-        s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), Q[i]
+        s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), bring_row(rows, i)
         j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, bits)
         si, sj, other = s, 0.0, row
         if bits[j] > 0:
             xi, xj = two_variables(diagonal[i], diagonal[j], row[j], g[i], g[j], a[i], a[j], upper[i], upper[j])
-            si, sj, other = xi - a[i], xj - a[j], Q[j]
+            si, sj, other = xi - a[i], xj - a[j], bring_row(rows, j)
             a[j], x[j] = xj, xj
         a[i] += si
         x[i] = a[i]
@@ -212,4 +289,16 @@ def step_pairs(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Flo
     """Do the same for a block whose Q is all there."""
     chooser, inverse = make_chooser(len(a)), 1 / diagonal
     round_variables(chooser, a, g, upper, diagonal, inverse)
-    return pair_steps(Q, a, g, upper, diagonal, inverse, chooser, tolerance, max_steps)
+    return pair_steps(hold_all(Q), a, g, upper, diagonal, inverse, chooser, tolerance, max_steps)
+
+
+@fast
+def sweeps(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float, most: int) -> int:
+    """Sweep over a block whose Q is all there, at most so often; return how many steps that were."""
+    rows, inverse, total = hold_all(Q), 1 / diagonal, 0
+    for _ in range(most):
+        moved = sweep(rows, a, g, upper, inverse, tolerance)
+        total += moved
+        if moved == 0:
+            break
+    return total

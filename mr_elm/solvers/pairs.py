@@ -4,14 +4,18 @@
     Q_ij = t_i t_j (K_ij + shift) + delta_ij ridge_i    shift and ridge are 0, but for the balls of `sphere`
 
     1  rows are put in class order, the tile of each class with itself is computed
-    2  for each class, its panel: its kernel values with the rows of all later classes, whose machines then have Q:
+    2  for each class, its panel: its kernel values with the rows of all later classes. Then for each machine:
        3  steps of two variables over all of them (`loops.pair_steps`), which show which matter
        4  then over the face: the free variables and those that violate. Newton's step, cut at the bounds, and steps of
           two variables, until no variable of the machine violates
        5  g is computed anew, in float64: the certificate
 
-So each kernel value is computed once, and only the tiles of step 1 are kept. A machine of more than MOST_ROWS rows, or
-not solved after ROUNDS rounds, or whose face is large, is left to `block_rule`.
+So each kernel value is computed once, and only the tiles of step 1 are kept. Where features are few beside rows, steps
+1 and 2 compute nothing: a row of Q is computed from features when a step first needs it, and few ever are. That is 1.4
+to 1.9 times as fast on segment, letter and optdigits.
+
+A machine of more than MOST_ROWS rows, or not solved after ROUNDS rounds, or whose face is large, is left to
+`block_rule`.
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; one against one:
 their section VI.
@@ -28,11 +32,20 @@ from mr_elm.compiled import INNER, inline, jit
 from mr_elm.errors import one_line
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.box import TINY, Result, Settings, duality_gap, objective_of
-from mr_elm.solvers.loops import SETTLED, make_chooser, pair_steps, round_variables
+from mr_elm.solvers.loops import (
+    SETTLED,
+    SignedRows,
+    bring_row,
+    hold_all,
+    make_chooser,
+    pair_steps,
+    round_variables,
+)
 from mr_elm.typing import Floats
 
 # In processor seconds on one thread, by 22 sets of 2 to 26 classes at gamma 0.3/d C 1, 1/d C 10, 3/d C 100, 1/d C 1000.
 MOST_ROWS = 1200  # of a small machine; `block_rule` is as fast at about so many
+ROWS_A_FEATURE = 3  # of a machine, in the mean, from which rows on demand pay
 ROUNDS = 50       # after which a machine is left to blocks
 EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
 SHARE = 0.3       # of eps, to which the others are solved: the new gradient must not be above eps
@@ -45,7 +58,6 @@ ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 RIDGE = 1e-14     # of the largest diagonal value, the smallest that a factorisation begins with
 RIDGES = 12       # that are tried, each 10 times as large as the one before
 HALVINGS = 6      # of a step of Newton
-LINE = 16         # numbers that are copied to other rows together, as their cache lines are there then
 A, G, UPPER, DIAGONAL, INVERSE = range(5)  # lines of what is known of variables, a state (5, n)
 fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
 
@@ -154,8 +166,12 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     state = np.array([np.zeros(len(members)), np.full(len(members), -1.0), upper[members], diagonal, 1 / diagonal])
     found = SmallMachines(offsets, members, targets, state[UPPER], ridge[members], state[A], state[G],
                           np.zeros(len(pairs)), np.zeros(len(pairs), np.int64), settings.eps)
-    squares = [rows.tile(group, group) if small[k].any() or small[:, k].any() else np.empty((0, 0))
-               for k, group in enumerate(classes)]
+    features, known = rows.features(), np.zeros(len(codes), bool)
+    on_demand = features is not None and settings.n_threads is None and len(members) >= ROWS_A_FEATURE * len(
+        features[0]) * len(pairs)
+    X, exponential = features if on_demand else (np.empty((0, 0)), (0.0, False))
+    X, starts = np.ascontiguousarray(X[:, order] if on_demand else X), ends - counts
+    squares = [np.empty((len(group),) * 2) if on_demand else rows.tile(group, group) for group in classes]
     limit = min(settings.max_iter or ROUNDS, ROUNDS)
 
     # 2 the machines of a class with the later ones
@@ -163,15 +179,18 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
         later = np.flatnonzero(small[i])
         if not len(later):
             return
-        panel = rows.tile(classes[i], np.concatenate([classes[j] for j in later]))
+        panel = np.empty((0, 0))
+        if not on_demand:
+            panel = rows.tile(classes[i], np.concatenate([classes[j] for j in later]))
         buffers, left = np.empty((3, int(sizes[i, later].max())**2)), 0
         first = i * (2 * n_classes - i - 1) // 2 - i - 1  # the machine of (i, j) is number first + j
         for j in later:
             p = first + j
             part = slice(offsets[p], offsets[p + 1])
             Q = buffers[0, :sizes[i, j]**2].reshape(sizes[i, j], sizes[i, j])
-            fill_signed(squares[i], squares[j], panel, left, shift, found.ridge[part], Q)
-            found.n_iter[p], found.violation[p] = solve_machine(Q, state[:, part], settings.eps, limit, buffers)
+            source = SignedRows(Q, np.zeros(sizes[i, j], bool), squares[i], squares[j], panel, left, X, exponential,
+                                known, starts[i], starts[j], shift, found.ridge[part])
+            found.n_iter[p], found.violation[p] = solve_machine(source, state[:, part], settings.eps, limit, buffers)
             left += counts[j]
 
     map_in_threads(solve_class, range(n_classes - 1), settings.n_threads)
@@ -180,32 +199,12 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
 
 
 @fast
-def fill_signed(own: Floats, other: Floats, panel: Floats, left: int, shift: float, ridge: Floats, Q: Floats) -> None:
-    """Fill Q from the values of K within both classes, and between them, in a panel from a column on."""
-    m, n = len(own), len(other)
-    for i in range(m):
-        for c in range(m):
-            Q[i, c] = own[i, c] + shift
-        for c in range(n):
-            Q[i, m + c] = -(panel[i, left + c] + shift)
-    for i in range(n):
-        for c in range(n):
-            Q[m + i, m + c] = other[i, c] + shift
-    for start in range(0, n, LINE):
-        for c in range(m):
-            for i in range(start, min(start + LINE, n)):
-                Q[m + i, c] = Q[c, m + i]
-    for i in range(m + n):
-        Q[i, i] += ridge[i]
-
-
-@fast
-def solve_machine(Q: Floats, state: Floats, eps: float, limit: int, buffers: Floats) -> tuple[int, float]:
+def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffers: Floats) -> tuple[int, float]:
     """Solve a machine in place of its a and g; return (rounds, the largest violation of a new gradient).
 
     state : (5, n), see A to INVERSE. limit : of rounds. buffers : (3, at least n^2).
     """
-    n, settled, made, rounds, width = len(Q), False, 0, 0, len(Q)
+    n, settled, made, rounds, width = len(rows.Q), False, 0, 0, len(rows.Q)
     a, g, upper, diagonal, inverse = state[A], state[G], state[UPPER], state[DIAGONAL], state[INVERSE]
     part, face, chooser = np.empty((10, n)), np.empty(n, np.int64), make_chooser(n)
     tolerance = min(eps, EXACT) if n <= EXACT_UP_TO else SHARE * eps
@@ -213,31 +212,33 @@ def solve_machine(Q: Floats, state: Floats, eps: float, limit: int, buffers: Flo
     whole, newton, most = True, n <= FEW, n if n <= FEW else n // FIRST
     while whole:
         round_variables(chooser, a, g, upper, diagonal, inverse)
-        steps, said = pair_steps(Q, a, g, upper, diagonal, inverse, chooser, tolerance, most)
+        steps, said = pair_steps(rows, a, g, upper, diagonal, inverse, chooser, tolerance, most)
         settled, made, rounds = said == SETTLED, made + steps, rounds + 1
         width, worst, total = find_face(a, g, upper, tolerance, face)
         whole = not settled and rounds < limit and n > FEW and made < max(2, n // WORTH) * n and 2 * width > n
     # 4  steps over the face
     while not settled and rounds < limit and width <= MOST_FACE:
         inside = buffers[1, :width * width].reshape(width, width)
-        take_face(Q, face[:width], state, inside, part)
+        for r in range(width):
+            take_face(bring_row(rows, face[r]), r, face[:width], state, inside, part)
         here, slope, top = part[A, :width], part[G, :width], part[UPPER, :width]
+        steep, inverses = part[DIAGONAL, :width], part[INVERSE, :width]
         if newton:
             step_by_newton(inside, here, slope, top, buffers[2, :width * width].reshape(width, width), part[5:])
-        round_variables(chooser, here, slope, top, part[DIAGONAL, :width], part[INVERSE, :width])
-        steps, said = pair_steps(inside, here, slope, top, part[DIAGONAL, :width], part[INVERSE, :width], chooser,
-                                 tolerance, max(SWEEPS, width // WORTH) * width)
+        round_variables(chooser, here, slope, top, steep, inverses)
+        steps, said = pair_steps(hold_all(inside), here, slope, top, steep, inverses, chooser, tolerance,
+                                 max(SWEEPS, width // WORTH) * width)
         newton, rounds = said != SETTLED, rounds + 1
         for r in range(width):
             i = face[r]
-            add_row(Q[i], here[r] - a[i], g)
+            add_row(rows.Q[i], here[r] - a[i], g)
             a[i] = here[r]
         width, worst, total = find_face(a, g, upper, tolerance, face)
         settled = worst <= max(tolerance, ROUNDING * total)
     # 5  the certificate
     g[:] = -1.0
     for i in range(n):
-        add_row(Q[i], a[i], g)
+        add_row(rows.Q[i], a[i], g)
     return rounds, find_face(a, g, upper, 0.0, face)[1]
 
 
@@ -266,14 +267,12 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float, face: np.nd
 
 
 @inline
-def take_face(Q: np.ndarray, face: np.ndarray, state: Floats, inside: np.ndarray, part: Floats) -> None:
-    """Fill in the matrix of a face, and what is known of its variables."""
-    for r in range(len(face)):
-        row, out = Q[face[r]], inside[r]
-        for c in range(len(face)):
-            out[c] = row[face[c]]
-        for k in range(5):
-            part[k, r] = state[k, face[r]]
+def take_face(row: Floats, r: int, face: np.ndarray, state: Floats, inside: np.ndarray, part: Floats) -> None:
+    """Fill in the matrix of a face in its row r, and what is known of its variable."""
+    for c in range(len(face)):
+        inside[r, c] = row[face[c]]
+    for k in range(5):
+        part[k, r] = state[k, face[r]]
 
 
 @inner
@@ -338,25 +337,11 @@ def find_direction(Q: np.ndarray, g: Floats, L: np.ndarray, x: Floats) -> None:
 def factorise(Q: np.ndarray, ridge: float, L: np.ndarray) -> bool:
     """Put the Cholesky factor of Q + ridge I into the lower triangle of L; tell whether Q is positive enough.
 
-    The diagonal of the factor is kept as its inverse. Columns are filled in four at a time: what is read of the row
-    serves four sums.
+    The diagonal of the factor is kept as its inverse.
     """
     for i in range(len(Q)):
-        values, row, pivot, done = Q[i], L[i], Q[i, i] + ridge, i // 4 * 4
-        for j in range(0, done, 4):
-            a, b, c, d = L[j], L[j + 1], L[j + 2], L[j + 3]
-            s, t, u, v = values[j], values[j + 1], values[j + 2], values[j + 3]
-            for k in range(j):
-                s -= row[k] * a[k]
-                t -= row[k] * b[k]
-                u -= row[k] * c[k]
-                v -= row[k] * d[k]
-            s = s * a[j]
-            t = (t - s * b[j]) * b[j + 1]
-            u = (u - s * c[j] - t * c[j + 1]) * c[j + 2]
-            row[j], row[j + 1], row[j + 2] = s, t, u
-            row[j + 3] = (v - s * d[j] - t * d[j + 1] - u * d[j + 2]) * d[j + 3]
-        for j in range(done, i):
+        values, row, pivot = Q[i], L[i], Q[i, i] + ridge
+        for j in range(i):
             other, s = L[j], values[j]
             for k in range(j):
                 s -= row[k] * other[k]
