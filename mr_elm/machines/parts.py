@@ -39,13 +39,13 @@ def keep_parts(model: HiddenNodeModel, parts: Sequence[Part]) -> HiddenNodeModel
 
 def read_parts(model: HiddenNodeModel, name: str) -> list[Part]:
     """Return the parts of a model with its sums. Raises ModelFormatError when it has none. name : of the model."""
-    facts = model.header.parameters.get('parts')
-    if not facts or 'part/0/gram' not in (model.sums or {}):  # an estimator keeps the sums of all rows alone
+    facts, sums = model.header.parameters.get('parts'), model.sums or {}
+    if not facts or 'part/0/gram' not in sums:  # an estimator keeps the sums of all rows alone
         raise ModelFormatError(f'{name}: expected a model of train --part-by, found one without the sums of parts')
     parts = []
     for k, fact in enumerate(facts):
         prefix = f'part/{k}/'
-        own = {key.removeprefix(prefix): array for key, array in model.sums.items() if key.startswith(prefix)}
+        own = {key.removeprefix(prefix): array for key, array in sums.items() if key.startswith(prefix)}
         parts.append(Part(fact['name'], fact['rows'], sums_of(own)))
     return parts
 
