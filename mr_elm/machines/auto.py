@@ -1,8 +1,8 @@
 """Choose the machines of the method auto by a sample of the rows, in memory: the driver and the estimators call it.
 
     rows            machines whose decision values are averaged
-    up to 1,000     up to four of landmarks of three kernels, random nodes, and landmarks behind a metric: each at its
-                    best by leave-one-out, those that are not clearly worse than the best
+    up to 1,000     up to four of landmarks of three kernels, random nodes, and landmarks behind a metric, each at its
+                    best by leave-one-out, and a joint machine by folds: those that are not clearly worse than the best
     up to 5,000     a joint machine (or two), and an exact kernel machine, which has every row as a landmark
     more            a joint machine, or two where size does not pay
 
@@ -23,6 +23,7 @@ from mr_elm.machines.joint import (
     JointDesign,
     choose_joint,
     count_held,
+    cross_fit,
     merge_copies,
     order_rows,
     place_landmarks,
@@ -296,19 +297,24 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     say(f'comparing machines on {len(rows):,} rows')
     candidates = choose_candidates(problem, rows)
     landmarks = [each for each in candidates if each.options.map == 'nystrom']
-    learned = choose_metric(problem, rows, max(landmarks, key=lambda each: each.value))
-    good = keep_good(rows, [*candidates, learned] if learned else candidates, say)
+    best = max(landmarks, key=lambda each: each.value)
+    others = choose_metric(problem, rows, best), cross_fit(problem, rows, best, budget.nodes, n_threads)
+    good = keep_good(rows, [*candidates, *filter(None, others)], say)
     n_hidden = min(len(rows), budget.nodes or len(rows))
     if n_hidden > COMPARED_NODES:
         say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
         larger = problem.with_options(n_hidden=n_hidden)
-        good = keep_good(rows, map_in_threads(partial(refine_candidate, larger, rows), good, n_threads), say)
+        joint = [each for each in good if each.options.has_leaves]
+        nodes = [each for each in good if not each.options.has_leaves]
+        refined = map_in_threads(partial(refine_candidate, larger, rows), nodes, n_threads)
+        good = keep_good(rows, [*refined, *joint], say)
     chosen = good[:MOST_MEMBERS]
     for each in chosen:
         say(describe(each, rows))
     judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))
     values = np.mean([each.values[judged] for each in chosen], axis=0)
-    members = [Member(state, state.make_layer()) for state in (each.state(problem) for each in chosen)]
+    members = [Member(state, each.layer if each.options.has_leaves else state.make_layer())
+               for each, state in ((each, each.state(problem)) for each in chosen)]
     return AutoChoice(members, rows, judged, values, 'leave-one-out')
 
 
@@ -326,8 +332,10 @@ def describe(candidate: Candidate, rows: SampleRows) -> str:
     options, judged = candidate.options, candidate.judged
     kernel = f' --kernel {options.kernel}' if options.kernel != 'gaussian' else ''
     metric = f' --metric {candidate.learned.kind}' if candidate.learned else ''
+    leaves = f' --leaves {options.leaves} --leaf-ridge {options.leaf_ridge:.3g}' if options.has_leaves else ''
     score = ''
     if rows.n_classes:
         right = find_right(candidate.values[judged], rows.take(judged)).mean()
         score = f', {right:.2%} of {judged.sum():,} rows right'
-    return f'--map {options.map}{kernel}{metric} --weight-scale {options.weight_scale:g} --nu {options.nu:g}{score}'
+    nodes = f'--map {options.map}{kernel}{metric}{leaves}'
+    return f'{nodes} --weight-scale {options.weight_scale:g} --nu {options.nu:.3g}{score}'

@@ -19,7 +19,7 @@ Source: ours; Scholkopf, Smola, Learning with kernels, 2002 (the norm of the sec
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from mr_elm.features.nodes import BEFORE, NODES
 from mr_elm.machines.metric import LearnedMetric, SampleRows, find_classes
 from mr_elm.machines.node_choice import (
     MOST_FEATURES,
+    Candidate,
     climb,
     judge,
     list_kernels,
@@ -67,6 +68,10 @@ FULL_FEATURES = 200  # up to which a full metric is tried
 MARGIN = 0.01  # by which a metric must win
 PAYS = 0.96  # error(full) / error(half) above which a second machine helps more than a larger one
 SECOND = 0.02  # how much worse the landmarks of a second machine may be
+# of few rows, whose folds must be fitted many times
+FOLDS, FEWEST_ROWS = 4, 20
+FEW_TREES, FEW_LEAVES, FEW_LANDMARKS = 40, 8, 200
+FEW_LEAF_RIDGES = (3.0, 10.0, 30.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -356,6 +361,44 @@ def learn_metric_step(kind: LandmarkKind, rows: SampleRows, full: bool) -> Float
         return None
     gradients = average_gradients(layer, rows.X, B[:-1], full, rows.weights, along=rows.columns.project)
     return make_metric(gradients, rows.columns.variance * layer.scale**2)
+
+
+def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: int | None = None,
+              n_threads: int | None = None) -> Candidate | None:
+    """Return a joint machine of few rows, on the landmarks of the best candidate; None where rows or nodes are too few.
+
+    Its leaves have seen the labels of their rows, so leave-one-out would flatter it: each fold is judged by trees and
+    weights of the others. All folds together choose mu and lam. n_nodes : at most so many, None for any
+    number. n_threads : see `map_in_threads`.
+    """
+    n_leaves = FEW_TREES * FEW_LEAVES
+    n_landmarks = min(FEW_LANDMARKS, len(rows), problem.summary.landmarks.shape[0])
+    if len(rows) < FEWEST_ROWS or (n_nodes is not None and n_nodes < n_leaves + n_landmarks):
+        return None
+    seed, fold = problem.options.seed, np.arange(len(rows)) % FOLDS
+    trees = replace(TreeOptions.for_rows(len(rows), rows.X.shape[1], FEW_TREES, seed), n_leaves=FEW_LEAVES)
+    kind = LandmarkKind(best.state(problem), 1 / best.options.nu, best.value)
+    nodes = place_landmarks(kind.problem, n_landmarks)
+
+    def sum_up(k: int) -> JointSums:
+        grown = rows.take(fold != k)
+        return JointSums.of(grow_forest(Bins.of(grown.X), grown.T, grown.weights, trees), nodes, grown,
+                            rows.take(fold == k))
+
+    sums, found = map_in_threads(sum_up, range(FOLDS), n_threads), []
+    for mu, factor in product(FEW_LEAF_RIDGES, FACTORS):
+        scored = [each.score(mu, factor * kind.ridge) for each in sums]
+        if all(error < np.inf for error, _ in scored):
+            values = np.empty(rows.T.shape)
+            for k, (_, of_fold) in enumerate(scored):
+                values[fold == k] = of_fold
+            found.append((judge(values, rows), mu, factor * kind.ridge, values))
+    if not found:
+        return None
+    value, mu, lam, values = max(found, key=lambda each: each[0])
+    design = JointDesign(trees, kind, n_landmarks, mu, lam)
+    return Candidate(design.options, design.make_layer(Bins.of(rows.X), rows), value, values, np.ones(len(rows), bool),
+                     best.learned)
 
 
 @dataclass(frozen=True)

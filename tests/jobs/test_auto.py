@@ -34,11 +34,11 @@ def many(monkeypatch):
 @pytest.fixture
 def trained(elm, tmp_path):
     """Train quietly: the path of the model."""
-    def run(path, *options, name='m'):
+    def run(path, *options, name='m.npz'):
         done = elm('train', 'auto', path, '--model', tmp_path / name, '--overwrite', '-q', *options)
         assert (done.status, done.out, done.err) == (0, '', '')
         return tmp_path / name
-    run.path = tmp_path / 'm'
+    run.path = tmp_path / 'm.npz'
     return run
 
 
@@ -65,7 +65,7 @@ def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, optio
     if size == 'many':
         request.getfixturevalue('many')
     n, *runner = options
-    demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again'))
+    demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again.npz'))
 
 
 def test_machines_whose_sums_take_a_pass_each_are_the_same(elm, trained, many, packed_classes, model_of, tmp_path,
@@ -73,27 +73,38 @@ def test_machines_whose_sums_take_a_pass_each_are_the_same(elm, trained, many, p
     monkeypatch.setattr('mr_elm.machines.joint.PAYS', 0.0)
     together = trained(packed_classes)
     monkeypatch.setattr(driver, 'TASK_SUMS', 1)
-    lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'again').err.splitlines()
-    demand_same_bits(model_of, together, tmp_path / 'again')
+    lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'again.npz').err.splitlines()
+    demand_same_bits(model_of, together, tmp_path / 'again.npz')
     assert sum(line.startswith('folds: ') for line in lines) == len(read_model(together).members) == 2
 
 
-def test_few_rows_compare_kernels_and_random_nodes(elm, packed_classes, tmp_path):
-    lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'm').err.splitlines()
+def test_few_rows_compare_kernels_random_nodes_and_leaves(elm, packed_classes, tmp_path):
+    lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'm.npz').err.splitlines()
     compared = [line for line in lines if line.startswith('--map ')]
-    assert len(compared) == 5 and all('of 300 rows right' in line for line in compared)
+    assert len(compared) == 6 and all('of 300 rows right' in line for line in compared)
+    assert sum(line.startswith('--map leaves+nystrom') for line in compared) == 1
     kept = [line for line in compared if 'left out' not in line]
-    assert sum(f'the model averages {len(kept)} machines' in line for line in lines) == 1
+    machines = f'averages {len(kept)} machines' if len(kept) > 1 else 'is one machine'
+    assert sum(f'the model {machines}' in line for line in lines) == 1
+
+
+def test_few_rows_with_steps_take_leaves(trained, write, csv_of, rng):
+    X = rng.uniform(-2, 2, size=(200, 8))
+    labels = ((X[:, 0] > 0.5) & (X[:, 1] < 0.3)) | (X[:, 2] > 1.2)
+    model = read_model(trained(write('steps.csv', csv_of(labels * 1, X)), '--keep-sums'))
+    joint_machine = next(member for member in model.members if member.layer.n_leaves)
+    assert joint_machine.header.parameters['leaves'] == 320 and len(joint_machine.layer.biases) == 200
+    assert (AutoClassifier(probabilities=False).fit(X, labels * 1).model_.predict(X) == model.predict(X)).all()
 
 
 def test_many_rows_make_leaves_and_landmarks_and_every_decision_has_a_line(elm, many, steps, tmp_path, model_of):
     path, X, labels = steps
-    done = elm('train', 'auto', path, '--model', tmp_path / 'm')
+    done = elm('train', 'auto', path, '--model', tmp_path / 'm.npz')
     for text in ('choosing by ', 'held out', 'trees and ', 'twice the size has ', 'trees and 60 landmarks, mu '):
         assert text in done.err
-    header = model_of(tmp_path / 'm')[0]
+    header = model_of(tmp_path / 'm.npz')[0]
     assert 'leaves' in header['requires'] and header['method'] == 'auto'
-    for member in read_model(tmp_path / 'm').members:
+    for member in read_model(tmp_path / 'm.npz').members:
         assert member.header.parameters['map'] == 'leaves+nystrom' and member.layer.forest.n_trees == 8
         assert len(member.layer.biases) == 60 and member.layer.n_hidden == 60 + member.layer.n_leaves
 
@@ -154,11 +165,11 @@ def test_with_its_sums_the_model_lives(elm, trained, packed_classes, three_class
         request.getfixturevalue('many')
     model, (X, labels) = trained(packed_classes, '--keep-sums'), three_classes
     more = write('more.csv', csv_of(labels, 0.9 * X))
-    for command, old, new in (('update', model, 'more'), ('forget', tmp_path / 'more', 'once')):
+    for command, old, new in (('update', model, 'more.npz'), ('forget', tmp_path / 'more.npz', 'once.npz')):
         succeed(elm(command, old, more, '--model', tmp_path / new, '-q'))
-    demand_same_bits(model_of, model, tmp_path / 'once')
-    refused = elm('forget', tmp_path / 'more', packed_classes, '--model', tmp_path / 'refused', '-q')
-    assert refused.status == 1 and 'landmarks' in refused.err and not (tmp_path / 'refused').exists()
+    demand_same_bits(model_of, model, tmp_path / 'once.npz')
+    refused = elm('forget', tmp_path / 'more.npz', packed_classes, '--model', tmp_path / 'refused.npz', '-q')
+    assert refused.status == 1 and 'landmarks' in refused.err and not (tmp_path / 'refused.npz').exists()
 
 
 def test_leave_one_out_is_the_machine_of_all_other_rows(many, steps):
@@ -179,7 +190,7 @@ def test_without_its_sums_the_model_is_small_and_refuses_rows(elm, trained, many
     monkeypatch.setattr(auto, 'EXACT_ROWS', exact_rows)
     monkeypatch.setattr(joint, 'SAMPLE_ROWS', 1000)
     model = trained(packed_classes)
-    done = elm('update', model, packed_classes, '--model', tmp_path / 'u', '-q')
+    done = elm('update', model, packed_classes, '--model', tmp_path / 'u.npz', '-q')
     assert done.status == 1 and 'sums' in done.err and model.stat().st_size < 200_000
 
 
@@ -222,13 +233,13 @@ def test_few_rows_of_each_class_are_enough(elm, trained, write, csv_of, rng, n):
 
 def test_rows_that_are_all_alike_are_enough_and_the_model_says_so(elm, write, tmp_path):
     path = write('alike.csv', '0,1,2\n1,1,2\n' * 3)
-    done = elm('train', 'auto', path, '--model', tmp_path / 'm', '-q')
+    done = elm('train', 'auto', path, '--model', tmp_path / 'm.npz', '-q')
     assert done.status == 0 and "gives all 6 rows that were looked at the class '0'" in done.err
 
 
 def test_many_rows_that_are_all_alike_are_enough_too(elm, write, tmp_path, many):
     path = write('alike.csv', '0,1,2\n1,1,2\n' * 150)
-    done = elm('train', 'auto', path, '--model', tmp_path / 'm', '-q')
+    done = elm('train', 'auto', path, '--model', tmp_path / 'm.npz', '-q')
     assert done.status == 0 and 'gives all 300 rows that were looked at the class' in done.err
 
 
@@ -282,8 +293,8 @@ def test_a_target_that_is_constant_is_predicted(elm, write, csv_of, rng, tmp_pat
     if size == 'many':
         request.getfixturevalue('many')
     path = write('five.csv', csv_of([5.0] * N, rng.normal(size=(N, 2))))
-    assert elm('train', 'auto', path, '--task', 'regression', '--model', tmp_path / 'm', '-q').status == 0
-    elm('predict', tmp_path / 'm', path, '-o', tmp_path / 'out', '-q')
+    assert elm('train', 'auto', path, '--task', 'regression', '--model', tmp_path / 'm.npz', '-q').status == 0
+    elm('predict', tmp_path / 'm.npz', path, '-o', tmp_path / 'out', '-q')
     assert np.allclose(np.loadtxt(tmp_path / 'out'), 5, atol=1e-6)
 
 
@@ -317,11 +328,11 @@ def test_seconds_are_turned_into_a_size_by_a_formula():
 @pytest.mark.parametrize('options', [('--nu', 3), ('--kernel', 'laplacian'), ('--budget', '0'), ('--budget', '5m'),
                                      ('--map', 'nystrom')])
 def test_what_it_chooses_is_wrong_usage(elm, packed_classes, options, tmp_path):
-    assert elm('train', 'auto', packed_classes, *options, '--model', tmp_path / 'm').status == 2
+    assert elm('train', 'auto', packed_classes, *options, '--model', tmp_path / 'm.npz').status == 2
 
 
 def test_pesvm_has_no_option_auto(elm, packed_classes, tmp_path):
-    assert elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm').status == 2
+    assert elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm.npz').status == 2
 
 
 @pytest.mark.parametrize('change', [

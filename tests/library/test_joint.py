@@ -10,11 +10,12 @@ from mr_elm.machines.joint import (
     JointSums,
     choose_joint,
     count_held,
+    cross_fit,
     order_rows,
     place_landmarks,
 )
 from mr_elm.machines.metric import SampleRows
-from mr_elm.machines.node_choice import prepare_problem
+from mr_elm.machines.node_choice import choose_candidates, prepare_problem
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.solvers.ridge import JITTER
@@ -105,6 +106,33 @@ def test_trees_help_where_steps_are_and_landmarks_where_surfaces_are_smooth(rng)
     joint = min(choice.errors)
     assert joint < 0.8 * landmarks_alone and joint < 0.8 * leaves_alone
     assert np.mean((choice.values - held.T)**2) < 0.05
+
+
+def test_a_machine_of_few_rows_is_not_flattered_by_trees_that_have_seen_its_labels(rng):
+    X, labels = rng.normal(size=(200, 6)), rng.integers(0, 2, 200)
+    problem, rows = prepare(X, labels, 2)
+    best = choose_candidates(problem, rows)[0]
+    found = cross_fit(problem, rows, best)
+    right = (found.values[:, 0] > 0) == (rows.T[:, 0] > 0)
+    assert 0.35 < right.mean() < 0.65 and found.judged.all()
+    assert found.options.map == 'leaves+nystrom' and found.layer.n_leaves <= 320
+    assert cross_fit(problem, rows, best, n_nodes=300) is None
+    assert cross_fit(problem, rows.take(slice(0, 19)), best) is None
+
+
+def test_folds_of_few_rows_choose_ridges_for_new_rows(rng):
+    X = rng.uniform(-2, 2, size=(800, 6))
+    t = np.where(X[:, 0] > 0.3, 2.0, 0.0) + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=800)
+    problem, rows = prepare(X[:300], t[:300])
+    best = max(choose_candidates(problem, rows)[:3], key=lambda each: each.value)
+    found = cross_fit(problem, rows, best)
+    expected, before = (np.mean((each.values - rows.T)**2) for each in (found, best))
+    design = found.options
+    sums = JointSums.of(found.layer.forest, found.layer.nodes, rows, SampleRows.of(X[300:], t[300:], 0))
+    B = sums.solve(design.leaf_ridge / design.nu, 1 / design.nu)
+    values = rows.mean + rows.deviation * sums.predict(B)
+    error = np.mean((values[:, 0] - t[300:])**2) / rows.deviation[0]**2
+    assert 0.6 * expected < error < 1.4 * expected < 1.4 * before
 
 
 def test_a_second_machine_joins_where_size_does_not_pay(rng):
