@@ -14,8 +14,7 @@ from numpy.typing import DTypeLike
 
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.solvers.block_rule import solve_by_blocks
-from mr_elm.solvers.box import TINY, BoxQP, Result, Settings
-from mr_elm.solvers.loops import two_variables
+from mr_elm.solvers.box import BoxQP, Result, Settings
 from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 from mr_elm.typing import Floats
 
@@ -43,37 +42,11 @@ def walk_path(rows: Any, targets: Floats, bounds: Iterable[float], weights: Floa
     rows : source of kernel rows, (N, N); best a ready one, see `ready_rows`.
     targets, weights : (N,) as in BoxQP; a weight of 0 holds a row out.
     """
-    settings, last, result = settings or Settings(), None, None
+    alpha = decision = None
     for C in sorted(bounds):
-        problem = BoxQP(rows, targets, C, weights)
-        alpha, decision = (None, None) if last is None or result is None else step_along(problem, result, last)
-        result, last = solve_by_blocks(problem, settings, alpha, decision), problem
+        result = solve_by_blocks(BoxQP(rows, targets, C, weights), settings or Settings(), alpha, decision)
         yield PathPoint(C, fold, result)
-
-
-def step_along(problem: BoxQP, result: Result, last: BoxQP) -> tuple[Floats, Floats]:
-    """Return (alpha, decision values) to begin a problem with, from the result of the last one, of smaller bounds.
-
-    It is the lowest point a + x d + y e with 0 <= x, y <= 1, where d takes what is at its bound to the new one, and e
-    lets the free variables grow as much: d + e is a multiple of a, so that one product with K serves both.
-    """
-    a, t = result.alpha, problem.targets
-    support = np.flatnonzero(a)
-    if not len(support):
-        return a, result.decision
-    growth = problem.upper[support[0]] / last.upper[support[0]] - 1
-    bound = a >= last.upper
-    d, e = np.where(bound, problem.upper - a, 0), np.where(bound, 0, growth * a)
-    few = d if np.count_nonzero(d) < np.count_nonzero(e) else e
-    moved = np.flatnonzero(few)
-    product = problem.rows.weighted_sum(moved, (few * t)[moved])
-    other = growth * result.decision - product
-    f_d, f_e = (product, other) if few is d else (other, product)
-    g = t * result.decision - 1
-    curvature = max(d @ (t * f_d), TINY), max(e @ (t * f_e), TINY), d @ (t * f_e)
-    x, y = two_variables(*curvature, g @ d, g @ e, 0.0, 0.0, 1.0, 1.0)
-    start = np.where(bound & (x == 1), problem.upper, a + x * d + y * e)
-    return np.minimum(start, problem.upper), result.decision + x * f_d + y * f_e
+        alpha, decision = result.alpha, result.decision
 
 
 def walk_folds(rows: Any, targets: Floats, bounds: Iterable[float], folds: np.ndarray, weights: Floats | None = None,
