@@ -1,8 +1,11 @@
 """Name what can go wrong, so that a caller can tell bad data from a bad model, and write objects for people."""
 from collections.abc import Sized
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from typing import Any
 
+# package that is needed only for some things -> what pip is to install
+OPTIONAL = {'pyspark': 'pyspark[connect]', 'venv_pack': 'venv-pack'}
 LONGEST = 400  # characters of an object in a message or at a prompt
 LONGEST_VALUE = 60
 FEW = 3  # items of a list that are written
@@ -93,3 +96,16 @@ def write_value(value: Any) -> str:
 def cut(text: str) -> str:
     """Return a text without what makes it long."""
     return text if len(text) <= LONGEST_VALUE else f'{text[:LONGEST_VALUE]}...'
+
+
+def import_package(name: str, purpose: str) -> Any:
+    """Import a module of a package that is needed for some purpose only.
+
+    Raises ValueError where the package is missing, with what installs it.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        package = name.partition('.')[0]
+        raise ValueError(f'{purpose}: expected the package {package}, it is not installed: '
+                         f"pip install '{OPTIONAL.get(package, package)}'") from None

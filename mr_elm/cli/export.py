@@ -1,7 +1,6 @@
 """mr-elm export: take a model out, as a file of another program."""
 import argparse
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import PurePath
 
 from mr_elm.cli.given_model import fetched_model, rows_for
@@ -10,6 +9,7 @@ from mr_elm.drivers import score
 from mr_elm.drivers.compose import has_columns, predict_pairs
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
+from mr_elm.errors import import_package
 from mr_elm.model.base import Model
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import add_row_arguments, read_columns
@@ -46,14 +46,14 @@ def export(argv: Sequence[str]) -> None:
 
 def write_onnx(model: Model, args: argparse.Namespace) -> bytes:
     """Return the bytes of a file of ONNX."""
-    demand_package('onnx', 'onnx')
+    import_package('onnx', 'export')
     from mr_elm.export.onnx import make_onnx
     return make_onnx(model, args.float32).SerializeToString()
 
 
 def write_sql(model: Model, args: argparse.Namespace) -> bytes:
     """Return the bytes of a file of SQL."""
-    demand_package('sqlglot', 'sql')
+    import_package('sqlglot', 'export')
     from mr_elm.export.sql import make_sql
     return make_sql(model, args.table, args.dialect, args.keep).encode()
 
@@ -61,7 +61,7 @@ def write_sql(model: Model, args: argparse.Namespace) -> bytes:
 def write_card(model: Model, args: argparse.Namespace) -> bytes:
     """Return the bytes of a page."""
     if args.test is not None:
-        demand_package('matplotlib', 'plot')
+        import_package('matplotlib', 'export')
     from mr_elm.export.card import make_card
     if args.test is None:
         return make_card(model, args.model).encode()
@@ -74,14 +74,6 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
         if model.numeric and not found.targets and has_columns(plan):
             pairs = predict_pairs((args.path, model), plan, engine)
     return make_card(model, args.model, (args.test, found), pairs).encode()
-
-
-def demand_package(name: str, extra: str) -> None:
-    """Raise ValueError where a package is missing, with the extra that installs it."""
-    try:
-        import_module(name)
-    except ModuleNotFoundError:
-        raise ValueError(f"export: expected {name}, it is not installed: pip install 'mr_elm[{extra}]'") from None
 
 
 WRITERS: dict[str, Callable[[Model, argparse.Namespace], bytes]] = {'.onnx': write_onnx, '.sql': write_sql,

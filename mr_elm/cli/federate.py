@@ -36,7 +36,7 @@ def sums(argv: Sequence[str]) -> None:
     what.add_argument('--statistics', action='store_true', help='write statistics, for `mr-elm layer`')
     what.add_argument('--layer', metavar='LAYER.npz', help='write the sums on this layer, for `mr-elm merge`')
     parser.add_argument('--mask', metavar='PRIVATE.pem', help='--layer: hide the sums by masks, with this X25519 key '
-                        'of the site (needs mr_elm[audit])')
+                        'of the site (needs the package cryptography)')
     parser.add_argument('--with', dest='others', metavar='PUBLIC.pem', action='append', default=[],
                         help='--mask: the public key of another site; give it once for each other site')
     parser.add_argument('--session', default='1', metavar='TEXT', help='--mask: the same at all sites, and another one '

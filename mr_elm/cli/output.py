@@ -72,7 +72,7 @@ def add_ledger_options(parser: Any) -> None:
     parser.add_argument('--ledger', metavar='FILE', help=AdvancedHelp(
         'a ledger of the rows of the model, so that forget refuses other rows: keyed hashes, with the key in FILE.key'))
     parser.add_argument('--sign', metavar='PRIVATE.pem', help=AdvancedHelp(
-        '--ledger: sign the receipt with this Ed25519 key (needs mr_elm[audit])'))
+        '--ledger: sign the receipt with this Ed25519 key (needs the package cryptography)'))
 
 
 @contextmanager

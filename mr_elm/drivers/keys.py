@@ -1,6 +1,7 @@
 """Read keys of the package cryptography from PEM files."""
-from importlib import import_module
 from typing import Any
+
+from mr_elm.errors import import_package
 
 PACKAGE = 'cryptography.hazmat.primitives'
 CLASSES = {'Ed25519': ('ed25519', 'Ed25519PrivateKey', 'Ed25519PublicKey'),
@@ -35,7 +36,4 @@ def read_key(path: str, kind: str, which: str, load: Any) -> Any:
 
 def import_cryptography(name: str) -> Any:
     """Import a module of cryptography. Raises ValueError where the package is missing."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ValueError("signatures and masks need the package cryptography: pip install 'mr_elm[audit]'") from None
+    return import_package(name, 'signatures and masks')

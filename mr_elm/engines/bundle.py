@@ -14,12 +14,12 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import source_digest, sources
+from mr_elm.errors import import_package
 from mr_elm.rows.storage import store_of
 
 NOT_ON_NODES = ('tqdm',)  # only the driver needs it
@@ -72,7 +72,7 @@ def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = Non
 @contextmanager
 def built(reporter: Reporter, python_prefix: str | None) -> Iterator[str]:
     """Give the archive, built in a folder that vanishes."""
-    venv_pack = find_packer()
+    venv_pack = import_package('venv_pack', 'bundle')
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         environment, archive = Path(folder, 'env'), os.path.join(folder, 'env.tar.gz')
         reporter.say('installing ' + ', '.join(f'{name} {version}' for name, version in requirements().items()))
@@ -86,14 +86,6 @@ def built(reporter: Reporter, python_prefix: str | None) -> Iterator[str]:
             packed = packed.exclude(pattern)
         packed.pack(archive, python_prefix=python_prefix, compress_level=6)
         yield archive
-
-
-def find_packer() -> Any:
-    """Return the module venv_pack. Raises ModuleNotFoundError when it is not installed."""
-    try:
-        return import_module('venv_pack')
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("venv-pack is not installed, run: pip install 'mr_elm[hadoop]'") from None
 
 
 def install(environment: Path) -> None:

@@ -4,6 +4,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mr_elm.errors import import_package
+
 
 @contextmanager
 def open_figure(*paths: str | Path, rows: int = 1, columns: int = 1, dpi: int = 150,
@@ -12,8 +14,7 @@ def open_figure(*paths: str | Path, rows: int = 1, columns: int = 1, dpi: int = 
 
     paths : those that end in .svg become drawings, all others png. dpi : of a png. look : options of pyplot.subplots.
     """
-    import matplotlib
-    matplotlib.use('Agg')
+    import_package('matplotlib', '--figure').use('Agg')
     from matplotlib import pyplot
     pyplot.rcParams['svg.hashsalt'] = 'mr_elm'  # the same drawing is the same file
     figure, axes = pyplot.subplots(rows, columns, layout='constrained', **look)

@@ -121,4 +121,4 @@ def test_another_ending_is_a_wrong_usage(elm, named):
 def test_a_missing_extra_is_named(elm, named, tmp_path, monkeypatch, ending, package):
     monkeypatch.setitem(sys.modules, package, None)
     assert elm('export', named, '-o', tmp_path / f'm.{ending}').err == (
-        f"mr-elm: export: expected {package}, it is not installed: pip install 'mr_elm[{ending}]'\n")
+        f"mr-elm: export: expected the package {package}, it is not installed: pip install '{package}'\n")

@@ -206,7 +206,7 @@ def test_wrong_options_are_refused(monkeypatch, arguments, expected):
 def test_without_pyspark_the_extra_is_named(monkeypatch, folder, tmp_path):
     monkeypatch.setitem(sys.modules, 'pyspark', None)
     done = elm('train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', 'local')
-    assert done.status == 1 and 'mr_elm[spark]' in done.err and done.err.count('\n') == 1
+    assert done.status == 1 and "pip install 'pyspark[connect]'" in done.err and done.err.count('\n') == 1
 
 
 def test_without_java_one_sentence_says_so(monkeypatch, folder, tmp_path):

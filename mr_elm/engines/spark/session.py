@@ -20,6 +20,7 @@ from weakref import WeakSet
 
 from mr_elm.engines.pool import task_variables
 from mr_elm.engines.shipping import source_digest, zip_code
+from mr_elm.errors import import_package
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
 SERVER = 'sc://'  # begins the address of a server of Spark Connect
@@ -38,11 +39,8 @@ OURS: WeakSet = WeakSet()  # the sessions that nobody else uses
 
 def import_pyspark() -> Any:
     """Return the module pyspark.sql. Raises ValueError where it is not installed."""
-    try:
-        import_module('pyspark')
-        return import_module('pyspark.sql')
-    except ModuleNotFoundError:
-        raise ValueError("-r spark: expected pyspark, it is not installed: pip install 'mr_elm[spark]'") from None
+    import_package('pyspark', '-r spark')
+    return import_module('pyspark.sql')
 
 
 def find_session() -> Any:
