@@ -39,9 +39,9 @@ def test_splits_and_runners_do_not_show(tune, packed_classes, model_of, options,
 
 def test_the_model_chosen_lives(elm, tune, packed_classes, tmp_path, model_of):
     tune(packed_classes, '--hidden', '5,20', '--nu', '10')
-    elm('update', tune.model, packed_classes, '--model', tmp_path / 'twice', '-q')
-    elm('forget', tmp_path / 'twice', packed_classes, '--model', tmp_path / 'once', '-q')
-    one, other = (model_of(path)[1] for path in (tune.model, tmp_path / 'once'))
+    elm('update', tune.model, packed_classes, '--model', tmp_path / 'twice.npz', '-q')
+    elm('forget', tmp_path / 'twice.npz', packed_classes, '--model', tmp_path / 'once.npz', '-q')
+    one, other = (model_of(path)[1] for path in (tune.model, tmp_path / 'once.npz'))
     assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
 
 
