@@ -18,7 +18,7 @@ LIMITS = {
     'nodes of engines, passes and cli': (52_400, 32_000),
     'nodes of drivers, machines and estimators': (98_200, 50_000),
     'nodes of features, sums and scores': (42_200, 28_000),
-    'nodes of solvers': (41_700, 36_000),
+    'nodes of solvers': (40_800, 36_000),
     'nodes of benchmarks': (26_000, 25_000),
     'nodes of package and stages': (331_500, 205_000),
     'files of package and stages': (315, 200),

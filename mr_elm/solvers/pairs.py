@@ -43,8 +43,7 @@ from mr_elm.solvers.loops import (
 )
 from mr_elm.typing import Floats
 
-# In processor seconds on one thread, by 22 sets of 2 to 26 classes at gamma 0.3/d C 1, 1/d C 10, 3/d C 100, 1/d C 1000.
-MOST_ROWS = 1200  # of a small machine; `block_rule` is as fast at about so many
+MOST_ROWS = 1200  # of a small machine; `block_rule` was as fast at about so many on 22 sets, when both kept more rows
 ROWS_A_FEATURE = 3  # of a machine, in the mean, from which rows on demand pay
 ROUNDS = 50       # after which a machine is left to blocks
 EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
