@@ -108,8 +108,7 @@ class BlockSearch:
     def use(self, dtype: str) -> None:
         """Keep kernel rows of a type from now on."""
         self.cache = RowCache(self.problem.rows, dtype, self.settings.cache_bytes)
-        most = BLOCK + BLOCK // 2 + MOST_NEW  # variables of a block but for many free ones
-        self.matrix = np.empty(min(most, self.problem.n_samples)**2, self.cache.slab.dtype)
+        self.matrix = np.empty(0, self.cache.slab.dtype)  # room for the matrix of a block, which grows with these
         # of a kernel value; a ready matrix is what it is
         self.rounding = 0.0 if self.cache.is_matrix else 0.5 * float(np.finfo(self.cache.slab.dtype).eps)
 
@@ -191,8 +190,10 @@ class BlockSearch:
         """Minimise over the block on cached rows and bring the gradient along."""
         targets = self.problem.targets
         self.cache.ensure(block)
-        room = self.matrix if len(block)**2 <= len(self.matrix) else None
-        change = self.minimise(block, self.cache.block(block, targets, room), tolerance, effort)
+        size = len(block)**2
+        if len(self.matrix) < size:
+            self.matrix = np.empty(max(size, min(2 * size, (2 * BLOCK)**2)), self.matrix.dtype)
+        change = self.minimise(block, self.cache.block(block, targets, self.matrix), tolerance, effort)
         idle = np.count_nonzero(change) < MOVING * len(block)
         self.room = max(self.room // 2, BLOCK // 8) if idle else min(2 * self.room, BLOCK)
         self.cache.move(block, change, targets, self.gradient)

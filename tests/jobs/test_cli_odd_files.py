@@ -48,14 +48,14 @@ def test_spellings_of_a_number_are_one_class(trained, write):
 def test_any_name_will_do_for_inputs_models_and_outputs(elm, write, tmp_path, monkeypatch, runner):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / f'f {ODD}'
-    rows, model = write(folder / f'rows {ODD}', GOOD), folder / f'model {ODD}'
+    rows, model = write(folder / f'rows {ODD}', GOOD), folder / f'model {ODD}.npz'
     quiet = ['-q', *runner]
     assert elm('train', 'pesvm', rows, *FEW, '--model', model, *quiet) == (0, '', '')
     assert elm('predict', model, rows, '-o', folder / f'out {ODD}', *quiet) == (0, '', '')
     assert elm('evaluate', model, rows, '--json', *quiet).status == 0
     assert elm('pack', rows, '-o', folder / f'pack {ODD}', *quiet) == (0, '', '')
-    names = [f'{kind} {ODD}' for kind in ('rows', 'model', 'out', 'pack')]
-    assert sorted(os.listdir(folder)) == sorted([*names, f'model {ODD}.sums.npz'])
+    names = [f'{kind} {ODD}' for kind in ('rows', 'out', 'pack')]
+    assert sorted(os.listdir(folder)) == sorted([*names, f'model {ODD}.npz', f'model {ODD}.sums.npz'])
     assert len((folder / f'out {ODD}').read_text().splitlines()) == 60
     assert os.listdir(tmp_path) == [folder.name]
 

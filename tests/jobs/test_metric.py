@@ -250,13 +250,13 @@ def test_a_kernel_machine_behind_a_metric_is_that_of_rows_that_passed_it(
 
     def scores(name, X, *options):
         path = write(f'{name}.csv', csv_of(labels, X))
-        for command in (['train', *words, path, '--model', tmp_path / name, '-q', *options],
-                        ['predict', tmp_path / name, path, '--scores', '-o', tmp_path / f'{name}.said', '-q']):
+        for command in (['train', *words, path, '--model', tmp_path / f'{name}.npz', '-q', *options],
+                        ['predict', tmp_path / f'{name}.npz', path, '--scores', '-o', tmp_path / f'{name}.said', '-q']):
             assert elm(*command).status == 0
         return np.array([float(line.split('\t')[1]) for line in (tmp_path / f'{name}.said').read_text().splitlines()])
 
     behind = scores('behind', X, '--metric', kind, '--metric-steps', 2)
-    header, arrays = model_of(tmp_path / 'behind')
+    header, arrays = model_of(tmp_path / 'behind.npz')
     assert header['requires'] == ['metric'] and header['parameters']['metric'] == kind
     A = arrays['feature_metric']
     Z = (X - arrays['feature_offset']) * arrays['feature_scale']

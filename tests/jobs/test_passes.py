@@ -49,7 +49,7 @@ def rows(write):
 @pytest.fixture
 def out(tmp_path):
     """Name the file that a command writes, and must not leave when it fails."""
-    return tmp_path / 'out'
+    return tmp_path / 'out.npz'
 
 
 @pytest.fixture

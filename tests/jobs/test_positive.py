@@ -188,7 +188,8 @@ def test_the_figure_is_about_it(train, elm, dense, table, say, tmp_path, monkeyp
     model = train('pesvm', '--probabilities')
     assert elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', *words, '-q').status == 0
     _, roc, precision = panels
-    assert positive in roc.get_title() and positive in precision.get_title()
+    named, = roc.get_legend().get_texts()
+    assert named.get_text().startswith(f'{positive}: ')
     P = say(model, '--probabilities')[1][:, CLASSES.index(positive)]
     wanted = oracle.precision_recall_curve(table[1] == positive, P)
     recall, found = precision.lines[0].get_data()
