@@ -69,13 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_logged(argv: Sequence[str]) -> int:
-    """Run a command; what it says on standard error goes into the file of --log-file too. Returns the exit status."""
-    if not any(word.startswith('--log-file') for word in argv):
+    """Run a command with the options of --config; --log-file gets what it says too. Returns the exit status."""
+    if not any(word.startswith(('--log-file', '--config')) for word in argv):
         return run_command(argv, perform)
-    from mr_elm.cli.config import take_option
+    from mr_elm.cli.config import expand_config, take_option
     from mr_elm.cli.log_file import FLAG, log_to
     try:
-        words, paths = take_option(argv, FLAG)
+        words, paths = take_option(expand_config(argv), FLAG)
         with ExitStack() as stack:
             for path in paths:
                 stack.enter_context(log_to(path))
@@ -108,9 +108,6 @@ def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | No
 
 def perform(argv: Sequence[str]) -> int | None:
     """Run a command here, or send it to EMR Serverless once its options are checked; returns its status."""
-    if any(word.startswith('--config') for word in argv):
-        from mr_elm.cli.config import expand_config
-        argv = expand_config(argv)
     command, *words = argv
     methods = list_methods(command)
     if methods and (not words or words[0] not in methods):

@@ -9,6 +9,7 @@ else:
     import tomli as tomllib
 
 FLAG = '--config'
+REPEATED = ('--with', '--calibrate', '--without', '--only')  # options that are given once for each value
 
 
 def take_option(argv: Sequence[str], flag: str) -> tuple[list[str], list[str]]:
@@ -45,13 +46,15 @@ def read_config(path: str) -> Iterator[str]:
     try:
         with open(path, 'rb') as stream:
             options = tomllib.load(stream)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f'{path}: expected options in TOML, such as hidden = 500: {error}') from None
     for name, value in options.items():
         flag = f'--{name.replace("_", "-")}'
         if value is True:
             yield flag
-        elif value is not False:
+        elif flag in REPEATED and isinstance(value, list):
+            yield from (f'{flag}={write_option(path, name, each)}' for each in value)
+        else:
             yield f'{flag}={write_option(path, name, value)}'
 
 
@@ -59,7 +62,10 @@ def write_option(path: str, name: str, value: Any) -> str:
     """Write a value of TOML as the command line has it: commas stand between the values of a list."""
     if isinstance(value, list):
         return ','.join(write_option(path, name, each) for each in value)
+    if value is False:
+        raise ValueError(f'{path}: {name}: expected true, a text, a number or a list, found false: leave the line out, '
+                         f'or write no_{name} = true where there is an option --no-{name.replace("_", "-")}')
     if not isinstance(value, str | int | float):
-        raise ValueError(f'{path}: {name}: expected a text, a number, true, false or a list of these, found a '
+        raise ValueError(f'{path}: {name}: expected a text, a number, true or a list of these, found a '
                          f'{type(value).__name__}')
     return str(value)

@@ -39,8 +39,8 @@ def sums(argv: Sequence[str]) -> None:
                         'of the site (needs the package cryptography)')
     parser.add_argument('--with', dest='others', metavar='PUBLIC.pem', action='append', default=[],
                         help='--mask: the public key of another site; give it once for each other site')
-    parser.add_argument('--session', default='1', metavar='TEXT', help='--mask: the same at all sites, and another one '
-                        'whenever sums on the same layer are written again (default: %(default)s)')
+    parser.add_argument('--session', metavar='TEXT', help='--mask: the same at all sites, and one that was never used '
+                        'before, such as the date and time')
     add_task_option(parser)
     add_runner_options(parser)
     args, passed = parser.parse(argv)
@@ -68,6 +68,10 @@ def check_usage(parser: Parser, args: argparse.Namespace) -> None:
         parser.error(f'-o: expected a name that ends in {ENDING}, found {args.output}')
     if args.statistics and args.mask is not None:
         parser.error('--mask: expected --layer, statistics cannot be masked')
+    if args.layer and not args.output.endswith('.sums.npz'):
+        parser.error(f'-o: expected a name that ends in .sums.npz, found {args.output}')
+    if args.mask is not None and not args.session:
+        parser.error('--mask: expected --session TEXT too: two files with one mask would show how their rows differ')
     if (args.mask is None) != (not args.others):
         parser.error('--mask, --with: expected both, or none of them')
     if len(set(map(os.path.basename, args.others))) < len(args.others):

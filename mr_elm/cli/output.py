@@ -84,8 +84,9 @@ def open_change(args: Any, action: str, reporter: Reporter) -> Iterator[Any]:
             raise ValueError('--sign: expected --ledger FILE too, whose receipts are signed')
         yield None
         return
-    if os.path.realpath(path) == os.path.realpath(args.model):
-        raise ValueError(f'{path}: expected another file for --ledger than for --model')
+    files = [os.path.realpath(name) for name in (args.model, name_sums(args.model), f'{args.model}.rejected')]
+    if path.endswith(('.key', '.next')) or os.path.realpath(path) in files:
+        raise ValueError(f'{path}: expected a file for --ledger that is not the model, a file beside it, or a key')
     from mr_elm.drivers.ledger import LedgerChange
     with LedgerChange(path, action, reporter, sign) as change:
         yield change

@@ -24,7 +24,7 @@ from mr_elm.cli.options import (
 from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
-from mr_elm.drivers.compose import TABLES, Layout, find_table
+from mr_elm.drivers.compose import TABLES, Layout, find_table, has_columns
 from mr_elm.engines.progress import Reporter
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.living import demand_living, demand_summable
@@ -182,7 +182,12 @@ def evaluate(argv: Sequence[str]) -> None:
                 raise ValueError('--figure: expected a model that was trained with --probabilities')
             if model.header.target_names:
                 raise ValueError('--figure: expected a model of one target, found several')
+            if model.numeric and args.leave_one_out:
+                raise ValueError('--figure: cannot be used with --leave-one-out of a regression')
         plan = plan_rows(args, rows_for(model, args, ignore_extra=args.ignore_extra_features), inputs)
+        if args.figure and model.numeric and not has_columns(plan):
+            raise ValueError(f'--figure: expected csv, parquet or arrow rows for the figure of a regression, found '
+                             f'{plan.kind} rows')
         found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out,
                                          args.threshold, positive)
         scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}

@@ -93,9 +93,11 @@ def predict_pairs(model: tuple[str, Model], plan: InputPlan, engine: Engine, bad
     model : see `predict`. Raises DataFormatError where rows have no columns that can be copied.
     """
     form = plan.files[0].format
+    # by name where there are names: columns of other files may stand in another order
+    label = str(form.label_column if form.label_name is None else form.label_name)
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         out = os.path.join(folder, 'pairs')
-        n_rows = predict(model, plan, out, Layout(keep=(str(form.label_column),)), engine, bad_rows).used
+        n_rows = predict(model, plan, out, Layout(keep=(label,)), engine, bad_rows).used
         with open(out, encoding='utf-8') as lines:
             pairs = [[read_number(text, form.decimal) for text in line.rstrip('\n').split('\t')]
                      for line in islice(lines, 0, None, -(-n_rows // most))]

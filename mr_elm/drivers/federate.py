@@ -5,6 +5,7 @@
 3. Each site writes the sums of its rows on this layer, which masks may hide, see `sums.masks`.
 4. The coordinator adds the sums and solves.
 """
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -185,11 +186,16 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
     Raises ModelFormatError when a file is of another layer, or a site is missing whose mask is in the others.
     """
     sites: list[dict[str, Any]] = []
+    seen: dict[bytes, str] = {}
     for path in paths:
         header, arrays = load_arrays(path)
         if SITE not in header or 'ring' not in arrays:
             raise ModelFormatError(f'{path}: expected a file of `mr-elm sums --layer`, found another one')
         sites.append(header[SITE])
+        sums = hashlib.sha256(arrays['ring'].tobytes()).digest()
+        if sums in seen:
+            raise ModelFormatError(f'{path}: expected each site once, found the sums of {seen[sums]} again')
+        seen[sums] = path
         if len(sites) == 1:
             ring = arrays.pop('ring')
             model = build_layer(path, {k: v for k, v in header.items() if k != SITE}, arrays)

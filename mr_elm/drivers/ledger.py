@@ -5,6 +5,7 @@ moment from which the change counts, then FILE.next becomes FILE. If the command
 name, the old model and the old ledger fit each other; if it is killed after that, the new model fits FILE.next, which
 the next command takes for the ledger. The root in the header of the model says which of both it is.
 """
+import json
 import os
 import shutil
 import tempfile
@@ -182,9 +183,11 @@ def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger
     if marked is None:
         raise ModelFormatError(f'{name}: expected a model that was trained with --ledger, found one without a ledger')
     ledger = Ledger.read(path) if os.path.exists(path) else None
-    if os.path.exists(name_next(path)) and (ledger is None or ledger.root != marked['root']):
+    if os.path.exists(name_next(path)):
         following = Ledger.read(name_next(path), path)
-        ledger = following if following.root == marked['root'] else ledger
+        is_old = ledger is None or ledger.root != marked['root']
+        if following.root == marked['root'] and (is_old or names_model(following, model_digest)):
+            ledger = following
     if ledger is None:
         raise FileNotFoundError(f'{path}: expected the ledger of {name}, found no such file')
     if ledger.root != marked['root']:
@@ -200,6 +203,14 @@ def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger
         raise DataFormatError(f'{name}: expected the model that {path} was last written with, found another file with '
                               'the same rows, or an altered one')
     return ledger
+
+
+def names_model(ledger: Ledger, model_digest: str) -> bool:
+    """Tell whether the last receipt of a ledger, which need not be sound, names a model."""
+    try:
+        return json.loads(ledger.receipts[-1])['model_after'] == model_digest
+    except (ValueError, KeyError, TypeError, IndexError):
+        return False
 
 
 def find_mark(model: Model) -> dict[str, Any] | None:

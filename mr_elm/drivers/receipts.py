@@ -84,7 +84,8 @@ def check_receipt(receipt: dict[str, Any], line: bytes, key: bytes, public_key: 
         raise ValueError('its mac does not match')
     if 'signature' in receipt:
         check_signature(receipt)
-    if public_key is not None and receipt['action'] == 'forget' and receipt.get('public_key') != public_key:
+    signed = 'signature' in receipt and receipt['public_key'] == public_key
+    if public_key is not None and receipt['action'] == 'forget' and not signed:
         raise ValueError('it is not signed with the key of --signed-by')
 
 

@@ -24,7 +24,7 @@ from mr_elm.typing import Floats, Rows
 MOST_FEATURES, MOST_NODES, MOST_TREES = 200, 2000, 100
 TERMS = 16  # of a sum, before some stand in parentheses: databases limit the depth of an expression
 STEEPEST = '700e0'  # of an exponent: e^x of more overflows, and some databases stop at an underflow too
-UNUSABLE = ('nan', 'inf', '-inf', 'infinity', '-infinity')  # how databases write what is no number
+INFINITE = ('inf', '-inf', 'infinity', '-infinity')  # how databases write it
 # dialect -> an array of columns, one of numbers, the sum of a * b over two arrays, and that of |a - b|
 ARRAYS = {
     'duckdb': ('[{}]', "CAST('[{}]' AS DOUBLE[])", 'LIST_DOT_PRODUCT({}, {})',
@@ -257,10 +257,12 @@ def write_column(query: Query, column: Column) -> Columns:
         other = f'{value} NOT IN {query.texts(sum(spellings, []))}' if own else '1 = 1'
         return query.put([], *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*own, other)))
     number = f'CAST({name} AS {query.real})'
-    unusable = f'{name} IS NULL OR LOWER(CAST({name} AS {query.string})) IN {query.texts(UNUSABLE)}'
+    text = f'LOWER(CAST({name} AS {query.string}))'
+    unusable = f"{name} IS NULL OR {text} = {query.text('nan')}"
     mean = 'NULL' if np.isnan(column.mean) else write(column.mean)
     indicator = [f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END'] if column.missing else []
-    return query.put([], f'CASE WHEN {unusable} THEN {mean} ELSE {number} END', *indicator)
+    return query.put([], f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {query.texts(INFINITE)} THEN NULL '
+                         f'ELSE {number} END', *indicator)
 
 
 def spell(category: str, categories: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ def write_config(tmp_path, text):
 
 def test_options_come_from_the_file_and_those_of_the_command_line_count_more(tmp_path, rows):
     config = write_config(tmp_path, f'hidden = 7\nseed = 3\nbad_rows = "skip"\nmodel = "{tmp_path}/m.npz"\n'
-                          'quiet = true\noverwrite = false\n')
+                          'quiet = true\n')
     assert main(['train', 'pesvm', str(rows), '--config', str(config), '--hidden', '9']) == 0
     parameters = read_model(tmp_path / 'm.npz').header.parameters
     assert (parameters['n_hidden'], parameters['seed']) == (9, 3)
@@ -36,12 +36,22 @@ def test_lists_have_commas_and_the_options_of_mrjob_pass(tmp_path):
 
 
 @pytest.mark.parametrize('text, cause', [
-    ('hidden 7', 'expected options in TOML'), ('[layer]\nhidden = 7', 'layer: expected a text, a number')])
+    ('hidden 7', 'expected options in TOML'), ('[layer]\nhidden = 7', 'layer: expected a text, a number'),
+    ('sums = false', 'sums: expected true, a text, a number or a list, found false: leave')])
 def test_a_file_that_holds_no_options_is_refused(tmp_path, rows, capsys, text, cause):
     config = write_config(tmp_path, text)
-    assert main(['train', 'pesvm', str(rows), '--config', str(config), '--model', str(tmp_path / 'm.npz')]) == 1
+    assert main(['train', 'pesvm', str(rows), '--config', str(config), '--model', str(tmp_path / 'm.npz')]) == 2
     error = capsys.readouterr().err
     assert str(config) in error and cause in error and not (tmp_path / 'm.npz').exists()
+
+
+def test_options_that_repeat_are_given_once_for_each_value_and_the_log_may_be_in_the_file(tmp_path, rows):
+    config = write_config(tmp_path, 'without = ["a,b.csv", "c.csv"]\n')
+    assert expand_config(['parts', 'm.npz', '--config', str(config)]) == [
+        'parts', 'm.npz', '--without=a,b.csv', '--without=c.csv']
+    config = write_config(tmp_path, f'hidden = 5\nlog_file = "{tmp_path}/log"\n')
+    assert main(['train', 'pesvm', str(rows), '--config', str(config), '--model', str(tmp_path / 'm.npz')]) == 0
+    assert '5 hidden nodes' in (tmp_path / 'log').read_text()
 
 
 def test_the_log_has_all_lines_of_standard_error_with_the_time(tmp_path, rows, capsys):

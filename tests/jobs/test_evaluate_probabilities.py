@@ -112,4 +112,17 @@ def test_a_figure_of_a_regression_has_the_targets_and_the_predictions(elm, train
     np.testing.assert_array_equal(drawn[0], [y, np.loadtxt(tmp_path / 'said')])
     elm('pack', path, '--task', 'regression', '-o', tmp_path / 'pack', '-q')
     done = elm('evaluate', trained.path, tmp_path / 'pack', '--figure', tmp_path / 'p.png', '-q')
-    assert done.status == 1 and 'expected csv, parquet or arrow rows' in done.err
+    assert done.status == 1 and '--figure: expected csv, parquet or arrow rows' in done.err
+    done = elm('evaluate', trained.path, path, '--leave-one-out', '--figure', tmp_path / 'p.png', '-q')
+    assert done.status == 1 and 'cannot be used with --leave-one-out' in done.err
+
+
+def test_the_targets_of_a_figure_are_found_by_name(elm, trained, write, table, tmp_path, monkeypatch):
+    X, drawn = table[0][:40, :2].round(6), []
+    y = (X[:, 0]**2).round(6)
+    one = write('one.csv', 'y,a,b\n' + ''.join(f'{t},{a},{b}\n' for t, (a, b) in zip(y, X, strict=True)))
+    two = write('two.csv', 'b,a,y\n' + ''.join(f'{b},{a},{t}\n' for t, (a, b) in zip(y, X, strict=True)))
+    trained(one, '--task', 'regression', '--label-column', 'y')
+    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda actual, predicted, _: drawn.append([actual, predicted]))
+    assert elm('evaluate', trained.path, one, two, '--figure', tmp_path / 'f.png', '-q').status == 0
+    np.testing.assert_array_equal(drawn[0][0], [*y, *y])

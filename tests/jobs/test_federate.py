@@ -69,10 +69,10 @@ def layer_of(succeed, tmp_path):
     return make
 
 
-def mask_words(k, keys):
+def mask_words(k, keys, session='first'):
     """Return the options that mask the sums of site k."""
     others = [word for j, (_, public) in enumerate(keys) if j != k for word in ('--with', public)]
-    return '--mask', keys[k][0], *others
+    return '--mask', keys[k][0], '--session', session, *others
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -143,9 +143,9 @@ def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp
     for k, (path, out) in enumerate(zip(paths, files, strict=True)):
         succeed('sums', path, '--layer', layer, *mask_words(k, keys), '-o', out)
     succeed('sums', paths[0], '--layer', layer, '-o', tmp_path / 'open.sums.npz')
-    succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys), '--session', '2', '-o', tmp_path / 's.sums.npz')
+    succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys, 'second'), '-o', tmp_path / 's.sums.npz')
     succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys[:2]), '-o', tmp_path / 'pair.sums.npz')
-    for given, said in ((files[:2], 'the site 2.pub'), ([*files, files[1]], 'found the sums of this one twice'),
+    for given, said in ((files[:2], 'the site 2.pub'), ([*files, files[1]], 'expected each site once'),
                         ([tmp_path / 'open.sums.npz', *files[1:]], 'masked in the same session'),
                         ([tmp_path / 's.sums.npz', *files[1:]], 'masked in the same session'),
                         ([tmp_path / 'pair.sums.npz', *files[1:]], 'expected a mask with each other site')):
@@ -160,7 +160,7 @@ def test_a_mask_is_with_each_other_site_once(elm, sites, layer_of, keys, tmp_pat
     layer, copy = layer_of(paths, 'classes'), tmp_path / 'copy.pub'
     copy.write_bytes(keys[1][1].read_bytes())
     for others in ([keys[0][1], keys[1][1]], [keys[1][1], copy]):
-        words = [word for other in others for word in ('--with', other)]
+        words = ['--session', 'first', *(word for other in others for word in ('--with', other))]
         done = elm('sums', paths[0], '--layer', layer, '--mask', keys[0][0], *words, '-o', tmp_path / 'x.sums.npz')
         assert done.status == 1 and 'each once' in done.err and not (tmp_path / 'x.sums.npz').exists()
 
@@ -187,3 +187,19 @@ def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of,
     for words in (['--statistics', '-o', 'x.json'], ['--layer', layer, '--mask', 'a.pem', '-o', 'x.sums.npz'],
                   ['-o', 'x.sums.npz'], ['--statistics', '--layer', layer, '-o', 'x.stats.json']):
         assert elm('sums', paths[0], *words).status == 2
+
+
+def test_a_site_that_comes_twice_is_refused_without_masks_too(succeed, elm, sites, layer_of, tmp_path):
+    paths = sites('classes')[0]
+    layer = layer_of(paths, 'classes')
+    succeed('sums', paths[0], '--layer', layer, '-o', tmp_path / 's.sums.npz')
+    done = elm('merge', tmp_path / 's.sums.npz', tmp_path / 's.sums.npz', '--model', tmp_path / 'm.npz')
+    assert done.status == 1 and 'expected each site once' in done.err and not (tmp_path / 'm.npz').exists()
+
+
+@pytest.mark.parametrize('words, cause', [
+    (('--mask', 'a.pem', '--with', 'b.pub', '-o', 'a.sums.npz'), 'expected --session'),
+    (('-o', 'a.npz'), 'ends in .sums.npz')])
+def test_sums_are_called_sums_and_masks_have_a_session(elm, words, cause):
+    done = elm('sums', 'rows.csv', '--layer', 'm.layer.npz', *words)
+    assert done.status == 2 and cause in done.err

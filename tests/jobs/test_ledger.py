@@ -19,7 +19,9 @@ from reference.files import LOCAL
 
 from mr_elm.drivers import ledger as ledger_driver
 from mr_elm.drivers.ledger import LedgerChange
+from mr_elm.drivers.receipts import read_receipts, write_receipt
 from mr_elm.drivers.verify import verify_files
+from mr_elm.errors import DataFormatError
 from mr_elm.model.file import read_model
 from mr_elm.streaming import mr_ledger
 
@@ -327,6 +329,36 @@ def test_receipts_say_what_left_and_are_signed(elm, audited, living, signer, wri
     done = elm('verify', last, '--ledger', ledger, '--signed-by', public)
     assert done.status == 1 and 'receipt 3' in done.err
     assert elm('verify', last, '--ledger', ledger).status == 0
+
+
+def test_who_has_the_key_of_the_ledger_cannot_name_a_signer_without_a_signature():
+    first = write_receipt({'action': 'train', 'root_before': None, 'root_after': 'a'}, [], b'k' * 32)
+    forget = {'action': 'forget', 'root_before': 'a', 'root_after': 'b', 'public_key': 'ab'}
+    forged = write_receipt(forget, [first], b'k' * 32)
+    assert len(read_receipts([first, forged], 'm.ledger', b'k' * 32)) == 2
+    with pytest.raises(DataFormatError, match='receipt 2'):
+        read_receipts([first, forged], 'm.ledger', b'k' * 32, 'ab')
+
+
+@pytest.mark.parametrize('name', ['m.sums.npz', 'm.npz', 'm.npz.rejected', 'a.key', 'a.next'])
+def test_a_ledger_is_a_file_of_its_own(elm, write, csv_of, tmp_path, name):
+    rows = write('rows.csv', csv_of([0, 1] * 4, np.arange(16).reshape(8, 2) % 5))
+    done = elm('train', 'pesvm', rows, '--hidden', 3, '--ledger', tmp_path / name, '--model', tmp_path / 'm.npz')
+    assert done.status == 1 and 'expected a file for --ledger' in done.err and not (tmp_path / 'm.npz').exists()
+
+
+def test_a_training_on_the_same_rows_killed_between_the_two_names_is_completed(elm, living, monkeypatch, write):
+    model, ledger, lines = living
+    rows = write('again.csv', ''.join(lines))
+
+    def stop(change):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LedgerChange, 'finish', stop)
+        assert elm('train', 'pesvm', rows, '--hidden', 6, '--ledger', ledger, '--model', model, '--overwrite',
+                   '-q').status == 130
+    assert elm('verify', model, rows, '--ledger', ledger, '-q').status == 0
 
 
 def test_a_changed_byte_anywhere_is_found(audited, write, csv_of, signer, tmp_path):

@@ -262,7 +262,7 @@ def test_a_kernel_machine_behind_a_metric_is_that_of_rows_that_passed_it(
     Z = (X - arrays['feature_offset']) * arrays['feature_scale']
     passed = scores('passed', Z * A if kind == 'diagonal' else Z @ A.T, '--scale', 'none')
     assert np.allclose(behind, passed, rtol=1e-4, atol=1e-4)
-    importance = json.loads(elm('inspect', tmp_path / 'behind', '--json').out)['importance']
+    importance = json.loads(elm('inspect', tmp_path / 'behind.npz', '--json').out)['importance']
     assert sorted(np.argsort(importance)[-2:]) == [1, 3]
 
 

@@ -115,6 +115,15 @@ def test_categories_that_are_numbers_are_known_in_columns_of_any_type(database, 
     np.testing.assert_allclose(found['score'], estimator.decision_function(rows), rtol=0, atol=1e-9)
 
 
+def test_an_infinite_number_of_a_table_with_gaps_has_no_answer(database, rng):
+    frame = frame_of(rng, 60)
+    model = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, rng.random(60) > 0.5).to_model()
+    rows = frame.copy()
+    rows.loc[0, 'age'], rows.loc[1, 'half'], rows.loc[2, 'age'] = np.inf, -np.inf, np.nan
+    found = ask(database, model, rows)
+    assert found['label'].isna().tolist() == [True, True, *[False] * 58]
+
+
 @pytest.mark.parametrize('value', [None, float('nan'), float('inf')])
 @pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all', 'labels', 'two', 'calibrated', 'leaves'])
 def test_a_row_that_predict_would_refuse_has_no_answer(database, value, scheme, rng, X):
