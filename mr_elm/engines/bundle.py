@@ -22,7 +22,7 @@ from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.errors import import_package
 from mr_elm.rows.storage import store_of
 
-NOT_ON_NODES = ('tqdm',)  # only the driver needs it
+NOT_ON_NODES = ('tqdm', 'tomli')  # only the driver needs these
 OPTIONAL = ('pyarrow',)  # on nodes where it is installed here
 UNPACKED = 'mr_elm_env'  # the folder of a task in which the archive is unpacked
 ANY_PROCESSOR = {'NUMBA_CPU_NAME': 'generic'}  # compiled loops must run on every node

@@ -41,8 +41,8 @@ def test_an_archive_that_is_there_is_not_made_again(cluster, bundle):
 def test_tasks_in_the_bundle_give_the_same_bits(cluster, here, bundle, packed_rows, model_of, tmp_path):
     here('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / 'inline.npz', '-q')
     for name, words in (('bundle', ('--bundle', bundle)), ('python', ('--python', sys.executable))):
-        cluster.done('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / name, *words)
-        inline, arrays = model_of(tmp_path / 'inline.npz')[1], model_of(tmp_path / name)[1]
+        cluster.done('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / f'{name}.npz', *words)
+        inline, arrays = model_of(tmp_path / 'inline.npz')[1], model_of(tmp_path / f'{name}.npz')[1]
         assert [key for key in inline if inline[key].tobytes() != arrays[key].tobytes()] == []
 
 

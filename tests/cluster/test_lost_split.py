@@ -27,7 +27,7 @@ def silent(tmp_path):
 
 @pytest.mark.parametrize('command', ['train', 'predict'])
 def test_a_split_that_a_task_says_nothing_of_is_noticed(cluster, here, rows, silent, tmp_path, command):
-    model, out = tmp_path / 'm.npz', tmp_path / 'out'
+    model, out = tmp_path / 'm.npz', tmp_path / 'out.npz'
     words = ['train', 'elm', rows, '--hidden', 5, '--model', out]
     if command == 'predict':
         here('train', 'elm', rows, '--hidden', 5, '--model', model, '-q')

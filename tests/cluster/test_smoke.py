@@ -74,7 +74,7 @@ def test_a_model_may_be_on_hdfs(cluster, here, packed_there, model_there, rows, 
 
 
 def test_predictions_come_in_input_order(cluster, here, rows, inline_model, tmp_path):
-    here('predict', inline_model, rows, '-o', tmp_path / 'inline', '-q')
+    here('predict', inline_model, rows, '-o', tmp_path / 'inline.npz', '-q')
     cluster.done('predict', inline_model, rows, '-o', tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=3')
     assert (tmp_path / 'hadoop').read_text() == (tmp_path / 'inline').read_text()
 
@@ -102,17 +102,17 @@ def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
     ('sparse-elm', 1, ('-D', 'mapreduce.job.reduces=3')), ('sphere-svm', 3, ())])
 def test_machines_are_trained_on_reducers(cluster, here, packed_rows, model_of, tmp_path, method, parts, reducers):
     words = ('train', method, packed_rows, '--C', 2, '--partitions', parts, '--model')
-    here(*words, tmp_path / 'inline', '-q')
-    cluster.done(*words, tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=3', *reducers)
-    assert different(model_of, tmp_path / 'inline', tmp_path / 'hadoop') == []
+    here(*words, tmp_path / 'inline.npz', '-q')
+    cluster.done(*words, tmp_path / 'hadoop.npz', '-D', 'mapreduce.job.maps=3', *reducers)
+    assert different(model_of, tmp_path / 'inline.npz', tmp_path / 'hadoop.npz') == []
 
 
 @pytest.mark.long
 def test_a_kernel_matrix_is_computed_by_tasks(cluster, here, packed_rows, model_of, tmp_path):
     words = ('train', 'mr-kelm', packed_rows, '--C', 10, '--model')
-    here(*words, tmp_path / 'inline', '-q')
-    cluster.done(*words, tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=2')
-    assert different(model_of, tmp_path / 'inline', tmp_path / 'hadoop') == []
+    here(*words, tmp_path / 'inline.npz', '-q')
+    cluster.done(*words, tmp_path / 'hadoop.npz', '-D', 'mapreduce.job.maps=2')
+    assert different(model_of, tmp_path / 'inline.npz', tmp_path / 'hadoop.npz') == []
 
 
 @pytest.mark.long
@@ -120,10 +120,10 @@ def test_a_model_is_chosen_and_grows(cluster, here, packed_rows, model_of, tmp_p
     """The same bits as inline."""
     grid = ('--hidden', '20,40', '--nu', '1,10', '--weight-scale', 1, '--folds', 3)
     for name, run in (('hadoop', cluster.done), ('inline', here)):
-        run('tune', 'pesvm', packed_rows, *grid, '--model', tmp_path / f'tuned-{name}', '-q')
-        run('update', tmp_path / f'tuned-{name}', packed_rows, '--model', tmp_path / f'grown-{name}', '-q')
+        run('tune', 'pesvm', packed_rows, *grid, '--model', tmp_path / f'tuned-{name}.npz', '-q')
+        run('update', tmp_path / f'tuned-{name}.npz', packed_rows, '--model', tmp_path / f'grown-{name}.npz', '-q')
     for name in ('tuned', 'grown'):
-        assert different(model_of, tmp_path / f'{name}-inline', tmp_path / f'{name}-hadoop') == []
+        assert different(model_of, tmp_path / f'{name}-inline.npz', tmp_path / f'{name}-hadoop.npz') == []
 
 
 def test_nothing_is_left_on_hdfs(cluster, packed_there):
