@@ -192,10 +192,10 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
         if SITE not in header or 'ring' not in arrays:
             raise ModelFormatError(f'{path}: expected a file of `mr-elm sums --layer`, found another one')
         sites.append(header[SITE])
-        sums = hashlib.sha256(arrays['ring'].tobytes()).digest()
-        if sums in seen:
-            raise ModelFormatError(f'{path}: expected each site once, found the sums of {seen[sums]} again')
-        seen[sums] = path
+        digest = hashlib.sha256(arrays['ring'].tobytes()).digest()
+        if digest in seen:
+            raise ModelFormatError(f'{path}: expected each site once, found the sums of {seen[digest]} again')
+        seen[digest] = path
         if len(sites) == 1:
             ring = arrays.pop('ring')
             model = build_layer(path, {k: v for k, v in header.items() if k != SITE}, arrays)
