@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / 'docs'
 NAMED = {ROOT / 'README.md': 'index.md', ROOT / 'CHANGELOG.md': 'changelog.md'}
 PACKAGES = {'mr_elm': 'mr_elm', 'data': 'mr_elm.data', 'streaming': 'mr_elm.streaming'}
-FOR_USERS = ['mr_elm.estimators', 'mr_elm.model.file', 'mr_elm.model.models', 'mr_elm.model.base', 'mr_elm.data']
+FOR_USERS = ['mr_elm.estimators', 'mr_elm.model', 'mr_elm.data']
 LINK = re.compile(r'(```.*?```)|\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)', re.DOTALL)
 
 

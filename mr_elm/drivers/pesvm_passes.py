@@ -21,7 +21,7 @@ from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.machines.pass_problem import PassProblem, PassResult, PassSolution, Preconditioner, make_sample
+from mr_elm.machines.pass_problem import PassPreconditioner, PassProblem, PassResult, PassSolution, make_sample
 from mr_elm.machines.passes import Passes
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.store import save_arrays
@@ -94,7 +94,7 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
         rows = gather_sample(inputs, n_sample)
         sample = make_sample(inputs, rows.X, rows.numbers, rows.weights, steps)
         nu = options.nu if largest_nu is None else largest_nu
-        known = Preconditioner.of(inputs, layer, sample, nu, engine.n_threads, engine.reporter.say)
+        known = PassPreconditioner.of(inputs, layer, sample, nu, engine.n_threads, engine.reporter.say)
         yield JobProblem(inputs, layer, steps, known.passes, known.gram, known.n_sample, known.penalty,
                          few=rows.take(choose_rows(rows.numbers, options.numeric)), folder=folder, files=files)
 

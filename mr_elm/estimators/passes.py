@@ -6,7 +6,7 @@ import numpy as np
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.grid_task import FOLD, Folds
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.machines.pass_problem import PassProblem, PassResult, Preconditioner, make_sample
+from mr_elm.machines.pass_problem import PassPreconditioner, PassProblem, PassResult, make_sample
 from mr_elm.machines.passes import Passes
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows
 from mr_elm.scores.selection import fold_numbers, select_sample
@@ -30,7 +30,7 @@ class MemoryProblem(PassProblem):
         chosen = select_sample(rows.X, share, options.seed)
         weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
         sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
-        known = Preconditioner.of(inputs, layer, sample, options.nu)
+        known = PassPreconditioner.of(inputs, layer, sample, options.nu)
         return cls(inputs, layer, steps, known.passes, known.gram, known.n_sample, known.penalty, rows=rows)
 
     def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:

@@ -212,7 +212,7 @@ class PassProblem:
 
 
 @dataclass(frozen=True)
-class Preconditioner:
+class PassPreconditioner:
     """Hold what a sample of the rows gives to a PassProblem: its Gram, with the penalty of leaves where there are some.
 
     n_sample : of its rows.
@@ -225,7 +225,7 @@ class Preconditioner:
 
     @classmethod
     def of(cls, inputs: NodeProblem, layer: HiddenLayer, sample: Sample, nu: float, n_threads: int = 1,
-           say: Callable[[str], None] = lambda line: None) -> 'Preconditioner':
+           say: Callable[[str], None] = lambda line: None) -> 'PassPreconditioner':
         """Sum up a sample. nu : the largest that will be solved for. say : is told what is done."""
         options = inputs.options
         dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))

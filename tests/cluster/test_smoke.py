@@ -74,7 +74,7 @@ def test_a_model_may_be_on_hdfs(cluster, here, packed_there, model_there, rows, 
 
 
 def test_predictions_come_in_input_order(cluster, here, rows, inline_model, tmp_path):
-    here('predict', inline_model, rows, '-o', tmp_path / 'inline.npz', '-q')
+    here('predict', inline_model, rows, '-o', tmp_path / 'inline', '-q')
     cluster.done('predict', inline_model, rows, '-o', tmp_path / 'hadoop', '-D', 'mapreduce.job.maps=3')
     assert (tmp_path / 'hadoop').read_text() == (tmp_path / 'inline').read_text()
 
