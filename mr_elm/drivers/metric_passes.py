@@ -22,7 +22,7 @@ from mr_elm.solvers.folds import Ordered, squared_errors, total_of
 from mr_elm.solvers.ridge import Sums, finish
 from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.streaming.mr_gram import group_sums
-from mr_elm.sums.gram import GridSteps, assemble
+from mr_elm.sums.gram import GridSteps, assemble, mirror_upper
 from mr_elm.typing import Floats
 
 N_FOLDS = 5
@@ -111,4 +111,4 @@ def sum_up_step(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, slopes
                               'rows: use --metric-steps')
     sums = [assemble_sums(found[0, part], layer, inputs.classes) for part in range(folds.n_parts)]
     S = assemble(found[0, folds.n_parts][0], layer.n_hidden)[0] if slopes else None
-    return [*sums, None if S is None else np.triu(S) + np.triu(S, 1).T]
+    return [*sums, None if S is None else mirror_upper(S)]

@@ -22,7 +22,7 @@ from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.rows.blocks import widen
 from mr_elm.rows.text import quote
-from mr_elm.sums.gram import unpack_upper
+from mr_elm.sums.gram import mirror_upper, unpack_upper
 from mr_elm.typing import Floats, Rows
 
 N_ROWS = 500  # that are looked at, at most
@@ -70,7 +70,7 @@ def note_sums(model: HiddenNodeModel) -> HiddenNodeModel:
     E1, total = -upper[:, -1], upper[-1, -1]
     mean = E1 @ B / total
     B[-1] += mean  # what is constant cancels digits
-    squares = np.maximum(((upper + np.triu(upper, 1).T) @ B * B).sum(axis=0) / total, 0)
+    squares = np.maximum((mirror_upper(upper) @ B * B).sum(axis=0) / total, 0)
     targets = sums['counts'] / total - (sums['class_sums'][:, -1] / total)**2
     if not is_constant(np.sqrt(squares), np.sqrt(np.maximum(targets, 0))):
         return model

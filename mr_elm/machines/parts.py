@@ -14,9 +14,13 @@ import numpy as np
 from mr_elm.errors import ModelFormatError, one_line
 from mr_elm.machines.living import Batch, LivingMachine, steps_of
 from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import join_arrays, take_arrays
 from mr_elm.solvers.increment import add_sums, select_classes, sum_arrays, sums_of
 from mr_elm.solvers.ridge import Sums, right_side
+from mr_elm.sums.gram import mirror_upper
 from mr_elm.typing import Floats
+
+PREFIX = 'part/'  # of the arrays of parts among the sums
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,7 @@ class Part:
 
 def keep_parts(model: HiddenNodeModel, parts: Sequence[Part]) -> HiddenNodeModel:
     """Return a model that keeps the sums of each part among its own."""
-    arrays = {f'part/{k}/{name}': array for k, part in enumerate(parts)
-              for name, array in sum_arrays(part.sums).items()}
+    arrays = join_arrays([sum_arrays(part.sums) for part in parts], PREFIX)
     header = model.header.change_parameters(parts=[{'name': part.name, 'rows': part.n_rows} for part in parts])
     return replace(model, header=header, sums={**(model.sums or {}), **arrays})
 
@@ -40,14 +43,9 @@ def keep_parts(model: HiddenNodeModel, parts: Sequence[Part]) -> HiddenNodeModel
 def read_parts(model: HiddenNodeModel, name: str) -> list[Part]:
     """Return the parts of a model with its sums. Raises ModelFormatError when it has none. name : of the model."""
     facts, sums = model.header.parameters.get('parts'), model.sums or {}
-    if not facts or 'part/0/gram' not in sums:  # an estimator keeps the sums of all rows alone
+    if not facts or f'{PREFIX}0/gram' not in sums:  # an estimator keeps the sums of all rows alone
         raise ModelFormatError(f'{name}: expected a model of train --part-by, found one without the sums of parts')
-    parts = []
-    for k, fact in enumerate(facts):
-        prefix = f'part/{k}/'
-        own = {key.removeprefix(prefix): array for key, array in sums.items() if key.startswith(prefix)}
-        parts.append(Part(fact['name'], fact['rows'], sums_of(own)))
-    return parts
+    return [Part(fact['name'], fact['rows'], sums_of(take_arrays(sums, k, PREFIX))) for k, fact in enumerate(facts)]
 
 
 def remove_parts(model: HiddenNodeModel, parts: Iterable[Part]) -> LivingMachine:
@@ -90,7 +88,7 @@ def measure_error(model: HiddenNodeModel, part: Part, B: Floats) -> float:
     right = right_side(part.sums.class_sums, has_targets)
     counts = part.sums.counts
     squares = counts.sum() if has_targets else counts.sum() * right.shape[1]
-    error = squares - 2 * (B * right).sum() + (B * (fill(part.sums.gram) @ B)).sum()
+    error = squares - 2 * (B * right).sum() + (B * (mirror_upper(part.sums.gram) @ B)).sum()
     return float(max(error, 0.0) / part.sums.gram[-1, -1])
 
 
@@ -98,7 +96,7 @@ def measure_drift(model: HiddenNodeModel, parts: Sequence[Part]) -> list[float]:
     """Return how far the model of each part is from that of all others: the root mean square over all rows of the
     difference of their predictions."""
     machine = LivingMachine.of_model(model)
-    gram, found = fill(machine.sums.gram), []
+    gram, found = mirror_upper(machine.sums.gram), []
     for part in parts:
         own = solve_for(replace(machine, sums=part.sums))
         D = own - solve_for(replace(machine, sums=add_sums(machine.sums, part.sums, -1)))
@@ -112,8 +110,3 @@ def solve_for(machine: LivingMachine) -> Floats:
     if steps_of(machine.header).centres:
         B[-1] += steps_of(machine.header).origin
     return B
-
-
-def fill(upper: Floats) -> Floats:
-    """Return a symmetric matrix of its upper triangle."""
-    return np.triu(upper) + np.triu(upper, 1).T

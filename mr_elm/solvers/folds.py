@@ -32,6 +32,7 @@ from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.solvers.increment import add_sums, largest_nu
 from mr_elm.solvers.ridge import SMALLEST, Sums, factor_ridge, find_mean, right_side
+from mr_elm.sums.gram import mirror_upper
 from mr_elm.typing import Floats
 
 
@@ -64,7 +65,7 @@ class Ordered:
     def of(cls, sums: Sums, numeric: bool) -> Ordered:
         """Gather the bias first."""
         order = np.roll(np.arange(len(sums.gram)), 1)
-        whole = np.triu(sums.gram) + np.triu(sums.gram, 1).T
+        whole = mirror_upper(sums.gram)
         right = right_side(sums.class_sums, numeric)
         squares = sums.counts if numeric else np.full(right.shape[1], sums.gram[-1, -1])
         return cls(whole[np.ix_(order, order)], right[order], squares)

@@ -372,6 +372,11 @@ def unpack_upper(packed: Floats) -> Floats:
     return matrix
 
 
+def mirror_upper(matrix: Floats) -> Floats:
+    """Return the symmetric matrix of an upper triangle; what stands below the diagonal does not count."""
+    return np.triu(matrix) + np.triu(matrix, 1).T
+
+
 def mark_upper(m: int) -> np.ndarray:
     """Tell which entries of an m x m matrix are in the upper triangle: a byte for each, where indices take 16."""
     return ~np.tri(m, k=-1, dtype=bool)
