@@ -274,10 +274,11 @@ class MRRows(MRJob):
         """
         if not held_out or self.TABLE:
             return block
-        mask = select_sample(spread(block.X), held_out, HELD_OUT_KEY) == tested
+        X = spread(block.X)
+        mask = select_sample(X, held_out, HELD_OUT_KEY) == tested
         self.n_held += len(block) - int(mask.sum())
         self.row_lines = list(compress(self.row_lines, mask))
-        kept = take_rows(replace(block, X=spread(block.X)), mask)
+        kept = take_rows(replace(block, X=X), mask)
         if kept.codes is None:
             return kept
         names, codes = encode_labels([kept.names[code] for code in kept.codes])

@@ -33,7 +33,7 @@ def expand_config(argv: Sequence[str]) -> list[str]:
     """Return the words of a command with the options of its --config files in front of all other options.
 
     argv : the command, its method where it has some, and the options. Raises ValueError when a file is no TOML, or
-    holds what is no option.
+    holds a value that no option can have.
     """
     words, paths = take_option(argv, FLAG)
     options = [word for path in paths for word in read_config(path)]

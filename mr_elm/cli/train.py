@@ -93,8 +93,8 @@ def test_model(training: Training, model: Model, engine: Engine) -> dict[str, An
         model.without_sums().save(path)
         plan = plan_rows(args, rows, None if is_share else [args.test])
         evaluation, accounts = score.evaluate(path, model, plan, engine, args.bad_rows)
-    positive = None if model.multilabel else model.header.positive
-    return {**evaluation.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
+    header = model.header
+    return {**evaluation.scores(header.classes, header.target_names, header.positive), 'rows': accounts.used}
 
 
 def report(training: Training, plan: InputPlan, model: Model, scores: dict[str, Any], seconds: float) -> None:

@@ -57,11 +57,10 @@ def warn_of_row_numbers(data: DataSet, summary: Summary) -> None:
     numbered = np.flatnonzero(np.isin(columns.minimum, (0, 1)) & (columns.maximum - columns.minimum == n - 1)
                               & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
                               & np.isclose(columns.squares / n, spread, rtol=1e-9))
-    names = data.plan.column_names if data.encoding is None else data.encoding.names
-    for j in numbered:
-        name = names[j] if j < len(names) else f'feature {j + 1}'
-        data.engine.reporter.say(f'warning: column {name!r} numbers the rows from {columns.minimum[j]:.0f} to '
-                                 f'{columns.maximum[j]:,.0f}: leave it out unless their order matters (--drop)')
+    for j in numbered.tolist():
+        first, last = columns.minimum[j], columns.maximum[j]
+        data.engine.reporter.say(f'warning: column {summary.name_column(j)} numbers the rows from {first:.0f} to '
+                                 f'{last:,.0f}: leave it out unless their order matters (--drop)')
 
 
 def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bool] = lambda name: False) -> None:

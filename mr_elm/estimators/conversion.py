@@ -120,7 +120,7 @@ def describe_targets(estimator: Any) -> dict[str, Any] | None:
 
 def name_columns(estimator: Any, model: Model) -> None:
     """Give an estimator what a model knows of the columns of its rows."""
-    names, estimator.encoding_ = model.header.parameters['input'].get('names'), model.encoding
+    names, estimator.encoding_ = model.header.column_names, model.encoding
     if names is not None:
         estimator.feature_names_in_, estimator._of_file = np.array(names, object), True
     if model.encoding is not None:

@@ -19,5 +19,5 @@ def columns_of(model: Model) -> list[Column] | None:
     """Return the columns of the rows; None where they are numbers without names. A missing number may have no mean."""
     if model.encoding is not None:
         return list(model.encoding.columns)
-    names = model.header.parameters.get('input', {}).get('names')
+    names = model.header.column_names
     return None if names is None else [Column(name, mean=np.nan) for name in names]

@@ -78,7 +78,7 @@ def list_columns(model: Model) -> list[tuple[str, str, float | None]]:
     importance = None if model.importance is None else model.importance.columns
     if model.encoding is None:
         n = model.n_features
-        names = model.header.parameters.get('input', {}).get('names') or [f'feature {j + 1}' for j in range(n)]
+        names = model.header.column_names or [f'feature {j + 1}' for j in range(n)]
         kinds = ['number'] * n
     else:
         names = [column.name for column in model.encoding.columns]

@@ -293,7 +293,7 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
     """
     for what, ours, theirs in (('method', one.header.method, other.header.method),
                                ('task', one.header.task, other.header.task),
-                               ('columns', names_of(one), names_of(other)),
+                               ('columns', one.header.column_names, other.header.column_names),
                                ('targets', one.header.targets, other.header.targets),
                                ('center', one.header.parameters.get('center'), other.header.parameters.get('center')),
                                ('encoding of the columns', one.header.encoding, other.header.encoding),
@@ -308,8 +308,3 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
         if part not in ours or part not in theirs or not np.array_equal(ours[part], theirs[part]):
             raise ModelFormatError(f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they '
                                    f'differ{hint}')
-
-
-def names_of(model: HiddenNodeModel) -> list[str] | None:
-    """Return the names of the columns that a model was trained on, None where they had none."""
-    return model.header.parameters.get('input', {}).get('names')

@@ -79,6 +79,11 @@ class ModelHeader:
         return {**plain, 'requires': [*required, *others], **required}
 
     @property
+    def column_names(self) -> list[str] | None:
+        """Return the names of the columns of the training that are features, None where they had none."""
+        return self.parameters.get('input', {}).get('names')
+
+    @property
     def target_names(self) -> list[str]:
         """Return the names of several targets; none of a model with one label or target."""
         return list((self.targets or {}).get('names', []))

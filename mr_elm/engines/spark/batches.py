@@ -99,7 +99,7 @@ def demand_finite(X: Floats, names: list[str]) -> Floats:
 
 def feature_names(model: Model) -> list[str]:
     """Return the names of the columns that a model needs; none where its rows had no names."""
-    return model.header.parameters.get('input', {}).get('names') or []
+    return model.header.column_names or []
 
 
 def measure_arrays(model: Model, columns: Collection[str]) -> dict[str, int]:
