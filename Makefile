@@ -64,6 +64,7 @@ emr-requirements: $(STAMP) ## choose what nodes of Amazon EMR install (hadoop-co
 
 lint: $(STAMP) ## check style and types
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 docs-commands: $(STAMP) ## write the page of all commands and options (docs/commands.md)

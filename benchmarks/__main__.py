@@ -6,6 +6,7 @@
 
 What is there already, of the same commit and machine, is not measured again.
 """
+
 import argparse
 import sys
 from pathlib import Path

@@ -1,4 +1,5 @@
 """Clocks: what a call takes, in processor seconds, by the clock on the wall, or in memory."""
+
 import os
 import subprocess
 import sys
@@ -27,8 +28,10 @@ def run_mr_elm(*words: object) -> str:
 
 def measure_peak_megabytes(*words: object) -> float:
     """Run the command line and return its largest resident set."""
-    code = ('import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); '
-            'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)')
+    code = (
+        'import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); '
+        'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
+    )
     command = [sys.executable, '-c', code, str(Path(sys.executable).parent / 'mr-elm'), *map(str, words)]
     done = subprocess.run(command, check=True, text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     return int(done.stdout) * 1024 / 1e6

@@ -1,7 +1,8 @@
 """Train PESVM on two real data sets through the local runner, score it on held-out rows, draw a figure.
 
-    python -m benchmarks.demo FOLDER
+python -m benchmarks.demo FOLDER
 """
+
 import os
 import sys
 import time
@@ -43,8 +44,11 @@ def main(folder: str) -> None:
         test_plan = plan_inputs(files[1:], RowOptions())
         found, _ = score.evaluate(path, model, test_plan, engine)
         accuracy = found.scores(model.classes)['accuracy']
-        print(f'{name:15} {model.header.n_rows_used:6} {model.n_features:9} {len(model.classes):8} '
-              f'{accuracy:9.4f} {seconds:8.1f}', flush=True)
+        print(
+            f'{name:15} {model.header.n_rows_used:6} {model.n_features:9} {len(model.classes):8} '
+            f'{accuracy:9.4f} {seconds:8.1f}',
+            flush=True,
+        )
         curves[name] = [measure_accuracy(cut_model(model, size), *test) for size in SIZES]
     figure = os.path.join(folder, 'accuracy.png')
     draw(curves, figure)
@@ -92,8 +96,12 @@ def draw(curves: dict[str, list[float]], path: str) -> None:
     with open_figure(path, figsize=(7, 4.2)) as (_, axes):
         for name, values in curves.items():
             axes.plot(SIZES, values, marker='o', label=name)
-        axes.set(xscale='log', xlabel='hidden nodes', ylabel='accuracy on held-out rows',
-                 title='PESVM: one Gram serves every number of hidden nodes')
+        axes.set(
+            xscale='log',
+            xlabel='hidden nodes',
+            ylabel='accuracy on held-out rows',
+            title='PESVM: one Gram serves every number of hidden nodes',
+        )
         axes.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
         axes.minorticks_off()
         axes.grid(alpha=0.3)

@@ -3,6 +3,7 @@
 A Race measures and an Aim judges. A Case of a race is one data set at one setting; its two sides are functions of the
 number of the trial. A side that returns a function is scored by it after the clock has stopped.
 """
+
 import json
 import sys
 import time
@@ -215,8 +216,15 @@ def run_race(race: Race, bench: Bench, results: Results) -> None:
 def run_case(race: Race, pair: Pair, size: str) -> dict:
     """Run both sides TRIALS times in turn; returns the row."""
     sides = {'ours': pair.ours, 'theirs': pair.theirs}
-    row: dict[str, Any] = {'rows': pair.n_rows, 'features': pair.n_features, 'classes': pair.n_classes,
-                           'ours': [], 'theirs': [], 'our_scores': [], 'their_scores': []}
+    row: dict[str, Any] = {
+        'rows': pair.n_rows,
+        'features': pair.n_features,
+        'classes': pair.n_classes,
+        'ours': [],
+        'theirs': [],
+        'our_scores': [],
+        'their_scores': [],
+    }
     if race.warm and size != QUICK:
         for side in sides.values():
             side(0)
@@ -251,4 +259,3 @@ def run_all(races: list[Race], folder: Path, size: str) -> None:
                 demand_clean()
                 wait_until_quiet()
             run_race(race, bench, Results.resume(folder / f'{race.name}.json'))
-

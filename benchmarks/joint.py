@@ -4,6 +4,7 @@
 
 The targets are a sum of steps and of a smooth surface; the figure is over the share of the steps in their variance.
 """
+
 import sys
 
 import numpy as np
@@ -41,8 +42,9 @@ def measure(share: float) -> dict[str, float]:
     rows = SampleRows.of(X, draw_targets(X, share) + NOISE * rng.standard_normal(N), 0)
     rows = rows.take(order_rows(rows, 0))
     tested = SampleRows(X_test, ((draw_targets(X_test, share) - rows.mean) / rows.deviation)[:, None])
-    problem = prepare_problem(NodeProblem(PESVMOptions(map='nystrom'), Summary(ColumnStatistics.of(X), n_rows=N), None),
-                              rows)
+    problem = prepare_problem(
+        NodeProblem(PESVMOptions(map='nystrom'), Summary(ColumnStatistics.of(X), n_rows=N), None), rows
+    )
     design = choose_joint(problem, rows).design
     forest = grow_forest(Bins.of(rows.X), rows.T, None, TreeOptions(TREES))
     nodes = place_landmarks(design.kind.problem, LANDMARKS)
@@ -56,11 +58,15 @@ def measure(share: float) -> dict[str, float]:
         ridge = min(RIDGES, key=lambda ridge: sums.score(ridge, ridge)[0])
         return ridge, ridge
 
-    machines = {'leaves alone': (forest, few, choose(forest, few)),
-                'landmarks alone': (None, nodes, choose(None, nodes)),
-                'joint machine': (forest, nodes, (design.leaf_ridge, design.landmark_ridge))}
-    return {name: JointSums.of(trees, layer, rows, tested).score(*ridges)[0]
-            for name, (trees, layer, ridges) in machines.items()}
+    machines = {
+        'leaves alone': (forest, few, choose(forest, few)),
+        'landmarks alone': (None, nodes, choose(None, nodes)),
+        'joint machine': (forest, nodes, (design.leaf_ridge, design.landmark_ridge)),
+    }
+    return {
+        name: JointSums.of(trees, layer, rows, tested).score(*ridges)[0]
+        for name, (trees, layer, ridges) in machines.items()
+    }
 
 
 def main(path: str, shares: Floats) -> None:

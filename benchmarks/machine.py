@@ -1,4 +1,5 @@
 """Describe this machine and its software, and tell whether it is fit for a measurement."""
+
 import os
 import platform
 import subprocess
@@ -20,10 +21,17 @@ def describe() -> dict[str, str]:
     """Return the properties of this machine and its software: name -> text."""
     linalg.load()  # the BLAS that is described, beside that of numpy
     memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
-    machine = {'commit': read_commit(), 'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
-               'processor': name_processor(), 'cores': str(os.cpu_count()), 'memory': f'{memory / 2**30:.0f} GiB',
-               'system': platform.platform(), 'Python': platform.python_version(),
-               'BLAS': describe_blas(), 'mr_elm': version('mr_elm')}
+    machine = {
+        'commit': read_commit(),
+        'when': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
+        'processor': name_processor(),
+        'cores': str(os.cpu_count()),
+        'memory': f'{memory / 2**30:.0f} GiB',
+        'system': platform.platform(),
+        'Python': platform.python_version(),
+        'BLAS': describe_blas(),
+        'mr_elm': version('mr_elm'),
+    }
     for name in PACKAGES:
         try:
             machine[name] = version(name)
@@ -34,8 +42,10 @@ def describe() -> dict[str, str]:
 
 def describe_in_a_line(machine: dict[str, str]) -> str:
     """Return a machine of `describe`, its commit and the time, short."""
-    return (f'{machine["processor"]}, {machine["cores"]} cores, {machine["memory"]}, Python {machine["Python"]}, '
-            f'commit {machine["commit"]}, {machine["when"]}')
+    return (
+        f'{machine["processor"]}, {machine["cores"]} cores, {machine["memory"]}, Python {machine["Python"]}, '
+        f'commit {machine["commit"]}, {machine["when"]}'
+    )
 
 
 def name_processor() -> str:
@@ -58,8 +68,9 @@ def demand_clean() -> None:
     """Raise ValueError where the checkout differs from its commit: nobody could measure the same again."""
     commit = read_commit()
     if not commit or commit.endswith('-dirty'):
-        raise ValueError(f'expected a checkout without changes, found {commit or "no commit"}: commit them, or take '
-                         '--size quick')
+        raise ValueError(
+            f'expected a checkout without changes, found {commit or "no commit"}: commit them, or take --size quick'
+        )
 
 
 def wait_until_quiet(patience: float = PATIENCE_SECONDS) -> None:
@@ -67,8 +78,10 @@ def wait_until_quiet(patience: float = PATIENCE_SECONDS) -> None:
     end = time.monotonic() + patience
     while (busy := measure_busy()) > MOST_BUSY:
         if time.monotonic() > end:
-            raise ValueError(f'expected a machine whose other programs use at most {MOST_BUSY:.0%} of its cores, found '
-                             f'{busy:.0%}: end them and run the same command again, or take --size quick')
+            raise ValueError(
+                f'expected a machine whose other programs use at most {MOST_BUSY:.0%} of its cores, found '
+                f'{busy:.0%}: end them and run the same command again, or take --size quick'
+            )
 
 
 def measure_busy(seconds: float = 1.0) -> float:

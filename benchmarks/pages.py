@@ -1,4 +1,5 @@
 """Write the pages of what was measured from the data beside them, never by hand."""
+
 import shutil
 from collections import Counter
 from collections.abc import Iterable
@@ -28,8 +29,17 @@ WIDTH = 120
 SLOWEST = 5
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
 MARKS = '<!-- `make results` writes this table -->', '<!-- end of the table -->'
-IN_README = ('pesvm', 'sparse-elm', 'sparse-elm-paper', 'predict', 'sphere-svm', 'sphere-svm-paper', 'mr-kelm',
-             'landmarks', 'auto')
+IN_README = (
+    'pesvm',
+    'sparse-elm',
+    'sparse-elm-paper',
+    'predict',
+    'sphere-svm',
+    'sphere-svm-paper',
+    'mr-kelm',
+    'landmarks',
+    'auto',
+)
 RULES = (
     'Both sides of a race get the same rows, run in turn and equally often, after one run of each that does not count; '
     'a side that starts new processes has no such run. "Times faster" is the least time of the second side divided by '
@@ -41,7 +51,8 @@ RULES = (
     f'* *{IS_EVEN}*: the figure is to be as fast, and neither side is faster by a factor of {EVEN:g}.\n'
     f'* *{UNSTEADY}*: the value would do, but that of one trial is more than {STEADY:.0%} above that of another, or '
     'other programs used more than half of the cores.\n'
-    f'* *{UNKNOWN}*: `make bench` has not run since the race was written.')
+    f'* *{UNKNOWN}*: `make bench` has not run since the race was written.',
+)
 
 
 def write_all(sources: Iterable[Path], pages: Path, readme: Path | None) -> None:
@@ -75,8 +86,13 @@ def wrap(text: str) -> str:
     lines = []
     for line in text.split('\n'):
         if line[:1] not in ('|', '!', '#'):
-            line = fill(line, WIDTH, subsequent_indent='  ' * line.startswith('* '), break_long_words=False,
-                        break_on_hyphens=False)
+            line = fill(
+                line,
+                WIDTH,
+                subsequent_indent='  ' * line.startswith('* '),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
         lines.append(line)
     return '\n'.join(lines)
 
@@ -95,37 +111,61 @@ def write_index(found: dict[str, Results]) -> list[str]:
         if results.rows:
             machines.setdefault(describe_in_a_line(results.machine), []).append(name)
     places = [f'* {machine}: {", ".join(names)}.' for machine, names in machines.items()]
-    links = ('* [Speed](speed.md) and [accuracy](accuracy.md): each claim, its race and its data. `make bench` '
-             'measures them in less than 45 minutes on two cores; `make results` writes the pages.\n'
-             '* [The experiments of the papers](papers.md). `make papers` runs them; this takes hours.')
-    newest = max((results.machine for results in found.values() if results.rows), key=lambda each: each['when'],
-                 default={})
-    versions = ', '.join(f'{name} {text}' for name, text in newest.items() if name not in (
-        'commit', 'when', 'processor', 'cores', 'memory'))
-    return [links, *RULES, '## Machines', '\n'.join(places) or 'Nothing was measured yet.',
-            f'Software of the newest race: {versions}.' if versions else '',
-            'Random numbers begin at seed 0, those of a trial at its number, generated rows at 1.']
+    links = (
+        '* [Speed](speed.md) and [accuracy](accuracy.md): each claim, its race and its data. `make bench` '
+        'measures them in less than 45 minutes on two cores; `make results` writes the pages.\n'
+        '* [The experiments of the papers](papers.md). `make papers` runs them; this takes hours.'
+    )
+    newest = max(
+        (results.machine for results in found.values() if results.rows), key=lambda each: each['when'], default={}
+    )
+    versions = ', '.join(
+        f'{name} {text}'
+        for name, text in newest.items()
+        if name not in ('commit', 'when', 'processor', 'cores', 'memory')
+    )
+    return [
+        links,
+        *RULES,
+        '## Machines',
+        '\n'.join(places) or 'Nothing was measured yet.',
+        f'Software of the newest race: {versions}.' if versions else '',
+        'Random numbers begin at seed 0, those of a trial at its number, generated rows at 1.',
+    ]
 
 
 def write_races(found: dict[str, Results], kinds: tuple[str, ...]) -> list[str]:
     """Write a page of claims: a table of them, and what each race does."""
     shown = [(race, [aim for aim in race.aims if aim.kind in kinds]) for race in RACES]
-    rows = [[f'[{race.name}](data/{race.name}.json)' if found[race.name].rows else race.name, aim.text,
-             *write_value(aim, found[race.name].rows)] for race, aims in shown for aim in aims]
+    rows = [
+        [
+            f'[{race.name}](data/{race.name}.json)' if found[race.name].rows else race.name,
+            aim.text,
+            *write_value(aim, found[race.name].rows),
+        ]
+        for race, aims in shown
+        for aim in aims
+    ]
     races = [describe_race(race, found[race.name], aims[0]) for race, aims in shown if aims]
-    return [write_table(('race', 'claim', 'measured', 'wanted', 'verdict'), rows),
-            'The [rules](index.md) say what the numbers and verdicts mean. The name of a race leads to its data: every '
-            'case with all its runs.',
-            write_table(('race', 'first side', 'second side', 'what they do', 'measured on', 'worst five cases',
-                         'left out'), races)]
+    return [
+        write_table(('race', 'claim', 'measured', 'wanted', 'verdict'), rows),
+        'The [rules](index.md) say what the numbers and verdicts mean. The name of a race leads to its data: every '
+        'case with all its runs.',
+        write_table(
+            ('race', 'first side', 'second side', 'what they do', 'measured on', 'worst five cases', 'left out'), races
+        ),
+    ]
 
 
 def write_value(aim: Aim, rows: list[dict]) -> list[str]:
     """Write the cells of a claim: what was measured, what is wanted, and the verdict."""
     value, verdict = aim.value(rows), aim.verdict(rows)
     wanted = f'at {"most" if aim.kind == SHARE else "least"} {aim.wanted:g}'
-    return ['' if value is None else f'{value:.2f} {aim.kind}', wanted,
-            f'**{verdict}**' if verdict == MISSED else verdict]
+    return [
+        '' if value is None else f'{value:.2f} {aim.kind}',
+        wanted,
+        f'**{verdict}**' if verdict == MISSED else verdict,
+    ]
 
 
 def describe_race(race: Race, results: Results, aim: Aim) -> list[str]:
@@ -134,8 +174,9 @@ def describe_race(race: Race, results: Results, aim: Aim) -> list[str]:
     rows = results.rows
     if rows:
         sizes = [row['rows'] for row in rows]
-        scale = (f'{len(rows)} cases of {min(sizes):,} to {max(sizes):,} rows, {len(rows[0]["ours"])} trials; '
-                 f'{race.unit}')
+        scale = (
+            f'{len(rows)} cases of {min(sizes):,} to {max(sizes):,} rows, {len(rows[0]["ours"])} trials; {race.unit}'
+        )
         ordered = sorted(rows, key=aim.value_of, reverse=aim.kind == SHARE)[:SLOWEST]
         worst = '; '.join(f'{aim.value_of(row):.2f} on {row["set"]} {row["setting"]}'.strip() for row in ordered)
     left_out = [f'{count} cases: {reason}' for reason, count in Counter(results.left_out.values()).items()]
@@ -151,8 +192,17 @@ def write_readme_table(found: dict[str, Results]) -> str:
                 results = found[race.name].rows
                 values = [aim.value_of(row) for row in aim.select(results)]
                 if values:
-                    rows.append([race.ours, aim.setting or race.theirs, f'{aim.value(results):.2f}',
-                                 f'{min(values):.2f}', f'{max(values):.2f}', str(len(values)), aim.verdict(results)])
+                    rows.append(
+                        [
+                            race.ours,
+                            aim.setting or race.theirs,
+                            f'{aim.value(results):.2f}',
+                            f'{min(values):.2f}',
+                            f'{max(values):.2f}',
+                            str(len(values)),
+                            aim.verdict(results),
+                        ]
+                    )
     if not rows:
         return f'{UNKNOWN.capitalize()}.'
     return write_table(('we', 'against', 'times faster', 'least', 'most', 'cases', 'verdict'), rows)
@@ -160,8 +210,10 @@ def write_readme_table(found: dict[str, Results]) -> str:
 
 def write_parts(pages: Path) -> list[str]:
     """Write the page of the papers' experiments, a section a part, and their figures."""
-    paragraphs = ['`make papers` runs these parts, or one by `make papers PART=NAME`; a run that was stopped goes on '
-                  'where it was. Each part says what the paper claims, and, where it was measured, what we find.']
+    paragraphs = [
+        '`make papers` runs these parts, or one by `make papers PART=NAME`; a run that was stopped goes on '
+        'where it was. Each part says what the paper claims, and, where it was measured, what we find.'
+    ]
     for name, part in PARTS.items():
         results = Results.read(pages / 'data' / f'papers-{name}.json')
         paragraphs += [f'## {name}', part.what, *describe_part(part, results, pages)]

@@ -1,4 +1,5 @@
 """The experiments of the papers, ready to run: hours, part by part; a stopped part goes on where it was."""
+
 import argparse
 import json
 import shutil
@@ -36,14 +37,41 @@ from mr_elm.solvers.box import BoxQP, Settings, free_variables
 from mr_elm.solvers.rules import solve_dual
 from mr_elm.typing import Floats, Labels
 
-SPARSE_SETS = ('iris', 'wine', 'heart', 'liver-disorders', 'ionosphere', 'breast-cancer', 'australian', 'diabetes',
-               'colon-cancer', 'leukemia', 'vowel', 'segment', 'dna', 'svmguide1', 'mushrooms', 'usps', 'magic',
-               'cod-rna')
+SPARSE_SETS = (
+    'iris',
+    'wine',
+    'heart',
+    'liver-disorders',
+    'ionosphere',
+    'breast-cancer',
+    'australian',
+    'diabetes',
+    'colon-cancer',
+    'leukemia',
+    'vowel',
+    'segment',
+    'dna',
+    'svmguide1',
+    'mushrooms',
+    'usps',
+    'magic',
+    'cod-rna',
+)
 PUBLISHED = {'leukemia': 38, 'vowel': 528, 'dna': 2000, 'svmguide1': 3089, 'usps': 7291}  # rows that train come first
 GENES, N_GENES = ('colon-cancer', 'leukemia'), 60
 FIGURE_SETS = ('ionosphere', 'australian', 'diabetes', 'iris', 'segment')
-SPHERE_SETS = ('liver-disorders', 'ionosphere', 'diabetes', 'german-numer', 'splice', 'spambase', 'svmguide1', 'magic',
-               'a9a', 'cod-rna')
+SPHERE_SETS = (
+    'liver-disorders',
+    'ionosphere',
+    'diabetes',
+    'german-numer',
+    'splice',
+    'spambase',
+    'svmguide1',
+    'magic',
+    'a9a',
+    'cod-rna',
+)
 RULE_SETS = ('ionosphere', 'australian', 'diabetes', 'svmguide1')
 BOUNDS = (0.01, 0.1, 1.0, 10.0, 100.0)  # C of the grid of five
 WIDTHS = (0.125, 0.25, 0.5, 1.0, 2.0)  # sigma, in sqrt(d)
@@ -95,9 +123,18 @@ def measure_scaling(methods: tuple[str, ...], sizes: dict[str, list[int]], small
     folder = run.bench.folder
     rows = experiments.Rows(folder)
     for runner, experiment in product(run.bench.pick(('local',), ('local', 'spark', 'hadoop')), experiments.MEANING):
-        options = argparse.Namespace(runner=runner, method=list(methods), nodes=[1, 2], sizes=sizes[experiment],
-                                     features=None, hidden=None, repeats=TRIALS, store=None, port_base=25100,
-                                     output=folder)
+        options = argparse.Namespace(
+            runner=runner,
+            method=list(methods),
+            nodes=[1, 2],
+            sizes=sizes[experiment],
+            features=None,
+            hidden=None,
+            repeats=TRIALS,
+            store=None,
+            port_base=25100,
+            output=folder,
+        )
         if run.bench.size == QUICK:
             vars(options).update(small)
         testbed = TESTBEDS[runner](folder, options)
@@ -105,8 +142,10 @@ def measure_scaling(methods: tuple[str, ...], sizes: dict[str, list[int]], small
             for point in experiments.list_points(experiment, options):
                 if not run.results.has(experiment=experiment, **point):
                     row = experiments.measure(point, testbed, rows, ())
-                    stages = {stage: sum(seconds for name, seconds in row['jobs'].items() if name.startswith(stage))
-                              for stage in ('kernel', 'products')}
+                    stages = {
+                        stage: sum(seconds for name, seconds in row['jobs'].items() if name.startswith(stage))
+                        for stage in ('kernel', 'products')
+                    }
                     driver = row['seconds'] - sum(row['jobs'].values())
                     run.say({'experiment': experiment, **row, **stages, 'driver': driver})
                     experiments.demand_same_model(run.results.rows)
@@ -132,8 +171,12 @@ def show_scaling(rows: list[dict], folder: Path) -> list[str]:
 
 def show_stages(rows: list[dict], folder: Path) -> list[str]:
     """Lay out the seconds of each stage on this machine besides; the decomposition is in those of the driver."""
-    stages = tabulate(('nodes', 'rows'), ('seconds', 'kernel', 'products', 'driver'), '',
-                      [row for row in rows if row['runner'] == 'local'])
+    stages = tabulate(
+        ('nodes', 'rows'),
+        ('seconds', 'kernel', 'products', 'driver'),
+        '',
+        [row for row in rows if row['runner'] == 'local'],
+    )
     return [stages, *show_scaling(rows, folder)]
 
 
@@ -159,8 +202,13 @@ def measure_updates(run: Run) -> None:
 Methods = dict[str, tuple[Any, dict]]
 
 
-def measure_trials(run: Run, sets: Iterable[str], make_methods: Callable[[int, int], Methods],
-                   split: Callable[[str, Labels], Iterable[tuple]], tune_each: bool = False) -> None:
+def measure_trials(
+    run: Run,
+    sets: Iterable[str],
+    make_methods: Callable[[int, int], Methods],
+    split: Callable[[str, Labels], Iterable[tuple]],
+    tune_each: bool = False,
+) -> None:
     """Train and test methods on trials of sets; each chooses its parameters by 5 folds on the training rows.
 
     make_methods : numbers of features and of classes -> name -> (estimator, grid). tune_each : choose in each trial,
@@ -180,6 +228,7 @@ def prepare(name: str, X: Floats, y: Labels, train: np.ndarray, test: np.ndarray
     X_train, X_test = X[train], X[test]
     if name in GENES:
         from sklego.feature_selection import MaximumRelevanceMinimumRedundancy
+
         selection = MaximumRelevanceMinimumRedundancy(k=N_GENES).fit(X_train, y[train])
         X_train, X_test = selection.transform(X_train), selection.transform(X_test)
     X_train, X_test = scale_to_box(X_train, X_test)
@@ -210,9 +259,20 @@ def measure_trial(run: Run, name: str, trial: int, data: tuple, make_methods: Ca
         middle = time.process_time()
         accuracy = machine.score(X_test, y_test)
         end = time.process_time()
-        run.say({'set': name, 'method': method, 'trial': trial, 'rows': len(y), 'train_accuracy': machine.score(X, y),
-                 'accuracy': accuracy, 'train_seconds': middle - start, 'test_seconds': end - middle,
-                 'n_support': len(getattr(machine, 'support_', ())), 'parameters': json.dumps(chosen)})
+        run.say(
+            {
+                'set': name,
+                'method': method,
+                'trial': trial,
+                'rows': len(y),
+                'train_accuracy': machine.score(X, y),
+                'accuracy': accuracy,
+                'train_seconds': middle - start,
+                'test_seconds': end - middle,
+                'n_support': len(getattr(machine, 'support_', ())),
+                'parameters': json.dumps(chosen),
+            }
+        )
 
 
 def list_sparse_elm(n_features: int, n_classes: int) -> Methods:
@@ -221,21 +281,30 @@ def list_sparse_elm(n_features: int, n_classes: int) -> Methods:
     svc = SVC(max_iter=STEPS, cache_size=500)
     methods: Methods = {
         'SVC, gaussian': (svc, {'C': BOUNDS, 'gamma': [0.5 / sigma**2 for sigma in sigmas]}),
-        'SVC, polynomial': (clone(svc).set_params(kernel='poly', gamma=1.0, coef0=1.0),
-                            {'C': BOUNDS, 'degree': [1, 2, 3, 4, 5]})}
+        'SVC, polynomial': (
+            clone(svc).set_params(kernel='poly', gamma=1.0, coef0=1.0),
+            {'C': BOUNDS, 'degree': [1, 2, 3, 4, 5]},
+        ),
+    }
     kernels = {'gaussian': {'C': BOUNDS, 'sigma': sigmas}, 'polynomial': {'C': BOUNDS, 'degree': [1, 2, 3, 4, 5]}}
     for kernel, grid in kernels.items():
         methods[f'sparse ELM by Algorithm 1, {kernel}'] = (
-            SparseELMClassifier(kernel, rule='paper', max_iter=STEPS, scale='none'), grid)
+            SparseELMClassifier(kernel, rule='paper', max_iter=STEPS, scale='none'),
+            grid,
+        )
         methods[f'sparse ELM by block, {kernel}'] = SparseELMClassifier(kernel, rule='block', scale='none'), grid
         methods[f'unified ELM, {kernel}'] = ELMClassifier(kernel, scale='none'), grid
     n_hidden = 200 if n_classes == 2 else 1000
     grid = {'C': BOUNDS, 'weight_scale': [0.5, 1.0, 2.0, 4.0]}
     for nodes in ('sigmoid', 'sine'):
         methods[f'sparse ELM by Algorithm 1, {nodes} nodes'] = (
-            SparseELMClassifier(nodes, n_hidden=n_hidden, rule='paper', max_iter=STEPS, scale='none'), grid)
+            SparseELMClassifier(nodes, n_hidden=n_hidden, rule='paper', max_iter=STEPS, scale='none'),
+            grid,
+        )
         methods[f'sparse ELM by coordinate, {nodes} nodes'] = (
-            SparseELMClassifier(nodes, n_hidden=n_hidden, scale='none'), grid)
+            SparseELMClassifier(nodes, n_hidden=n_hidden, scale='none'),
+            grid,
+        )
         methods[f'unified ELM, {nodes} nodes'] = ELMClassifier(nodes, n_hidden=n_hidden, scale='none'), grid
     return methods
 
@@ -252,17 +321,24 @@ def split_as_published(n_trials: int, name: str, y: Labels) -> Iterator[tuple]:
 
 def measure_sparse_elm(run: Run) -> None:
     """Measure the tables of the sparse ELM paper."""
-    measure_trials(run, run.bench.pick(('iris',), SPARSE_SETS), list_sparse_elm,
-                   partial(split_as_published, run.bench.pick(1, TRIALS)))
+    measure_trials(
+        run,
+        run.bench.pick(('iris',), SPARSE_SETS),
+        list_sparse_elm,
+        partial(split_as_published, run.bench.pick(1, TRIALS)),
+    )
 
 
 def list_sphere_svm(n_features: int, n_classes: int) -> Methods:
     """Return the methods of the double cross-validation of the SphereSVM paper."""
     sigmas = [width * n_features**0.5 for width in WIDTHS[1:]]
     grid, theirs = {'C': BOUNDS[1:], 'sigma': sigmas}, {'C': BOUNDS[1:], 'gamma': [0.5 / sigma**2 for sigma in sigmas]}
-    return {'SphereSVM by Algorithm 1': (SphereSVMClassifier(rule='paper', tol=1e-4, scale='none'), grid),
-            'SphereSVM by exact': (SphereSVMClassifier(rule='exact', scale='none'), grid),
-            'L1-SVM (SVC)': (SVC(cache_size=500), theirs), 'L2-SVM (SVC on K + I/C)': (L2SVC(), theirs)}
+    return {
+        'SphereSVM by Algorithm 1': (SphereSVMClassifier(rule='paper', tol=1e-4, scale='none'), grid),
+        'SphereSVM by exact': (SphereSVMClassifier(rule='exact', scale='none'), grid),
+        'L1-SVM (SVC)': (SVC(cache_size=500), theirs),
+        'L2-SVM (SVC on K + I/C)': (L2SVC(), theirs),
+    }
 
 
 def split_folds(n_folds: int, name: str, y: Labels) -> Iterator[tuple]:
@@ -274,8 +350,13 @@ def split_folds(n_folds: int, name: str, y: Labels) -> Iterator[tuple]:
 
 def measure_sphere_svm(run: Run) -> None:
     """Measure the double cross-validation of the SphereSVM paper."""
-    measure_trials(run, run.bench.pick(('wdbc',), SPHERE_SETS), list_sphere_svm,
-                   partial(split_folds, run.bench.pick(1, 5)), tune_each=True)
+    measure_trials(
+        run,
+        run.bench.pick(('wdbc',), SPHERE_SETS),
+        list_sphere_svm,
+        partial(split_folds, run.bench.pick(1, 5)),
+        tune_each=True,
+    )
 
 
 def show_figures(rows: list[dict], folder: Path) -> list[str]:
@@ -283,8 +364,9 @@ def show_figures(rows: list[dict], folder: Path) -> list[str]:
     paragraphs, figures = [], list(dict.fromkeys(row['figure'] for row in rows))
     for name in dict.fromkeys(row['set'] for row in rows):
         paragraphs.append(f'![Accuracy on {name}](sparse-elm-{name}.svg)')
-        with open_figure(folder / f'sparse-elm-{name}.svg', rows=len(figures), figsize=(7, 4 * len(figures)),
-                         squeeze=False) as (_, panels):
+        with open_figure(
+            folder / f'sparse-elm-{name}.svg', rows=len(figures), figsize=(7, 4 * len(figures)), squeeze=False
+        ) as (_, panels):
             for axes, figure in zip(panels.flat, figures, strict=True):
                 same = [row for row in rows if (row['set'], row['figure']) == (name, figure)]
                 for method in dict.fromkeys(row['method'] for row in same):
@@ -315,15 +397,21 @@ def list_figures(bench: Bench, n_features: int) -> Iterator[tuple[Any, dict]]:
     sizes, bounds = bench.pick(SIZES[:2], SIZES), bench.pick(MORE_BOUNDS[3:5], MORE_BOUNDS)
     kinds = {'sparse ELM': SparseELMClassifier, 'OELM': OELMClassifier, 'unified ELM': ELMClassifier}
     for (method, kind), nodes, n_hidden in product(kinds.items(), NODES, sizes):
-        yield (kind(nodes, n_hidden=n_hidden, scale='none'),
-               {'figure': f'{nodes} nodes, C = 1', 'method': method, 'n_hidden': n_hidden, 'C': 1.0})
+        yield (
+            kind(nodes, n_hidden=n_hidden, scale='none'),
+            {'figure': f'{nodes} nodes, C = 1', 'method': method, 'n_hidden': n_hidden, 'C': 1.0},
+        )
     for C, n_hidden in product(bounds, sizes):
-        yield (SparseELMClassifier('sine', n_hidden=n_hidden, C=C, scale='none'),
-               {'figure': 'sparse ELM, sine nodes', 'method': 'sparse ELM', 'n_hidden': n_hidden, 'C': C})
+        yield (
+            SparseELMClassifier('sine', n_hidden=n_hidden, C=C, scale='none'),
+            {'figure': 'sparse ELM, sine nodes', 'method': 'sparse ELM', 'n_hidden': n_hidden, 'C': C},
+        )
     for C, width in product(bounds, bench.pick(WIDTHS[:2], WIDTHS)):
         sigma = width * n_features**0.5
-        for method, machine in (('SVC', SVC(C=C, gamma=0.5 / sigma**2, max_iter=STEPS)),
-                                ('sparse ELM', SparseELMClassifier(sigma=sigma, C=C, scale='none'))):
+        for method, machine in (
+            ('SVC', SVC(C=C, gamma=0.5 / sigma**2, max_iter=STEPS)),
+            ('sparse ELM', SparseELMClassifier(sigma=sigma, C=C, scale='none')),
+        ):
             yield machine, {'figure': f'{method}, Gaussian kernel', 'method': method, 'sigma': width, 'C': C}
 
 
@@ -368,7 +456,7 @@ def measure_oelm(run: Run) -> None:
         except OSError as error:
             run.results.left_out[name] = str(error)
             continue
-        some = np.random.default_rng(0).permutation(len(y))[:run.bench.pick(80, 1000)]
+        some = np.random.default_rng(0).permutation(len(y))[: run.bench.pick(80, 1000)]
         rows = kernel_rows(scale_to_box(X[some])[0], make_kernel('gaussian', gamma=1 / X.shape[1]))
         problem = BoxQP(rows, np.where(y[some] == y.max(), 1.0, -1.0), C)
         solve_dual(problem, rule)  # once uncounted: loads compiled code
@@ -377,44 +465,87 @@ def measure_oelm(run: Run) -> None:
         seconds = time.process_time() - start
         seen = [[free, bound, round(when - start, 4)] for free, bound, when in watch.seen[0]]
         others = sum(solution.steps.values()) - solution.steps['newton']
-        run.say({'set': name, 'C': C, 'rule': rule, 'rows': len(some), 'Newton systems': solution.steps['newton'],
-                 'other steps': others, 'seconds': round(seconds, 4), 'free at the end': seen[-1][0] if seen else 0,
-                 'most free': max((free for free, _, _ in seen), default=0), 'active': seen})
+        run.say(
+            {
+                'set': name,
+                'C': C,
+                'rule': rule,
+                'rows': len(some),
+                'Newton systems': solution.steps['newton'],
+                'other steps': others,
+                'seconds': round(seconds, 4),
+                'free at the end': seen[-1][0] if seen else 0,
+                'most free': max((free for free, _, _ in seen), default=0),
+                'active': seen,
+            }
+        )
 
 
 TABLE = (('method',), ('train_accuracy', 'accuracy', 'train_seconds', 'test_seconds', 'n_support'), 'set')
 SMALL = {'repeats': 1, 'features': 5, 'hidden': 10, 'sizes': [300]}
 PARTS = {
-    'pesvm': Part('PESVM, abstract: PESVM and PIESVM "scale well in terms of the evaluation metrics of speedup, sizeup '
-                  'and scaleup". Ours: L = 1,000, packed rows, on processes of this machine, Spark, and a local '
-                  'Hadoop; `piesvm` is `mr-elm update`.',
-                  partial(measure_scaling, ('pesvm', 'piesvm'),
-                          {'speedup': [4_000_000], 'sizeup': [500_000, 1_000_000, 2_000_000, 4_000_000],
-                           'scaleup': [2_000_000]}, SMALL), show=show_scaling),
-    'iesvm': Part('PESVM, abstract: it is "brutal" to train again on all rows when new ones come. Ours: `mr-elm '
-                  'update` beside `mr-elm train pesvm`, in one process, L = 1,000.', measure_updates,
-                  ('share', 'rows'), ('update', 'retrain')),
-    'mr-kelm': Part('MR-KELM, section 3, figures 3 and 4: the time of each stage over the rows, and the speedup. Ours: '
-                    'Algorithm 1 by tiles. The decomposition runs in the driver, not in jobs of Mahout.',
-                    partial(measure_scaling, ('mr-kelm-svd',),
-                            {'speedup': [4000], 'sizeup': [500, 1000, 2000, 4000], 'scaleup': [2000]}, SMALL),
-                    show=show_stages),
-    'sparse-elm': Part(f'Sparse ELM, abstract, with tables III to VIII: "better generalization performance with much '
-                       f'faster training speed" than SVM, "similar generalization performance" to unified ELM on two '
-                       f'classes. Ours: {len(SPARSE_SETS)} sets, five values of C and of sigma or the '
-                       f'degree (four weight scales), {TRIALS} trials of the published parts or of halves. Algorithm 1 '
-                       f'and SVC stop after {STEPS:,} steps.', measure_sparse_elm,
-                       *TABLE),
-    'sparse-elm-figures': Part('Sparse ELM, figures 2 to 7: accuracy over the nodes, C and sigma. Ours: five trials of '
-                               'halves; sigma in sqrt(d).', measure_figures, show=show_figures),
-    'sphere-svm': Part('SphereSVM, section 1: "While keeping the level of accuracy, it achieves a significant speedup" '
-                       'over L1 and L2 LIBSVM and BallVM, of which LIBSVM has a maintained package. Ours: double '
-                       'cross-validation, five outer folds.', measure_sphere_svm, *TABLE),
-    'oelm': Part('OELM, abstract: it "can converge to the optimal solution with less iterations", and a problem with '
-                 'as few constraints in the active set as possible "is computationally most efficient". Ours: at most '
-                 '1,000 rows, gamma 1/d, eps 0.001; `newton` is not in the paper.',
-                 measure_oelm, ('C', 'rule'),
-                 ('Newton systems', 'other steps', 'seconds', 'most free', 'free at the end'), 'set')}
+    'pesvm': Part(
+        'PESVM, abstract: PESVM and PIESVM "scale well in terms of the evaluation metrics of speedup, sizeup '
+        'and scaleup". Ours: L = 1,000, packed rows, on processes of this machine, Spark, and a local '
+        'Hadoop; `piesvm` is `mr-elm update`.',
+        partial(
+            measure_scaling,
+            ('pesvm', 'piesvm'),
+            {'speedup': [4_000_000], 'sizeup': [500_000, 1_000_000, 2_000_000, 4_000_000], 'scaleup': [2_000_000]},
+            SMALL,
+        ),
+        show=show_scaling,
+    ),
+    'iesvm': Part(
+        'PESVM, abstract: it is "brutal" to train again on all rows when new ones come. Ours: `mr-elm '
+        'update` beside `mr-elm train pesvm`, in one process, L = 1,000.',
+        measure_updates,
+        ('share', 'rows'),
+        ('update', 'retrain'),
+    ),
+    'mr-kelm': Part(
+        'MR-KELM, section 3, figures 3 and 4: the time of each stage over the rows, and the speedup. Ours: '
+        'Algorithm 1 by tiles. The decomposition runs in the driver, not in jobs of Mahout.',
+        partial(
+            measure_scaling,
+            ('mr-kelm-svd',),
+            {'speedup': [4000], 'sizeup': [500, 1000, 2000, 4000], 'scaleup': [2000]},
+            SMALL,
+        ),
+        show=show_stages,
+    ),
+    'sparse-elm': Part(
+        f'Sparse ELM, abstract, with tables III to VIII: "better generalization performance with much '
+        f'faster training speed" than SVM, "similar generalization performance" to unified ELM on two '
+        f'classes. Ours: {len(SPARSE_SETS)} sets, five values of C and of sigma or the '
+        f'degree (four weight scales), {TRIALS} trials of the published parts or of halves. Algorithm 1 '
+        f'and SVC stop after {STEPS:,} steps.',
+        measure_sparse_elm,
+        *TABLE,
+    ),
+    'sparse-elm-figures': Part(
+        'Sparse ELM, figures 2 to 7: accuracy over the nodes, C and sigma. Ours: five trials of '
+        'halves; sigma in sqrt(d).',
+        measure_figures,
+        show=show_figures,
+    ),
+    'sphere-svm': Part(
+        'SphereSVM, section 1: "While keeping the level of accuracy, it achieves a significant speedup" '
+        'over L1 and L2 LIBSVM and BallVM, of which LIBSVM has a maintained package. Ours: double '
+        'cross-validation, five outer folds.',
+        measure_sphere_svm,
+        *TABLE,
+    ),
+    'oelm': Part(
+        'OELM, abstract: it "can converge to the optimal solution with less iterations", and a problem with '
+        'as few constraints in the active set as possible "is computationally most efficient". Ours: at most '
+        '1,000 rows, gamma 1/d, eps 0.001; `newton` is not in the paper.',
+        measure_oelm,
+        ('C', 'rule'),
+        ('Newton systems', 'other steps', 'seconds', 'most free', 'free at the end'),
+        'set',
+    ),
+}
 
 
 def run_parts(names: list[str], folder: Path, small: bool) -> None:

@@ -1,4 +1,5 @@
 """Offer machines of others, and the method that chooses for itself, as scikit-learn estimators, where they are none."""
+
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Floats, y: Labels) -> 'AutoClassifier':
         """Fit, all choices included. Sets model_ and classes_."""
         from sklearn.datasets import dump_svmlight_file
+
         with TemporaryDirectory() as folder:
             path = str(Path(folder) / 'rows.libsvm')
             dump_svmlight_file(X, y, path, zero_based=False)
@@ -50,7 +52,7 @@ class L2SVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Floats, y: Labels) -> 'L2SVC':
         """Fit. Sets support_ and classes_."""
         K = rbf_kernel(X, gamma=self.gamma)
-        K.flat[::len(K) + 1] += 1 / self.C
+        K.flat[:: len(K) + 1] += 1 / self.C
         self.rows_, self.machine_ = X, SVC(kernel='precomputed', C=HARD, cache_size=500).fit(K, y)
         self.support_, self.classes_ = self.machine_.support_, self.machine_.classes_
         return self
@@ -69,6 +71,7 @@ class HPELM(ClassifierMixin, BaseEstimator):
     def fit(self, X: Floats, y: Labels) -> 'HPELM':
         """Fit. Sets classes_. Raises ImportError where hpelm is not installed."""
         from hpelm import ELM
+
         self.classes_, codes = np.unique(y, return_inverse=True)
         np.random.seed(self.seed)  # hpelm draws its nodes from numpy's global generator
         self.machine_ = ELM(X.shape[1], len(self.classes_), norm=1 / self.C, precision='double')
@@ -93,7 +96,7 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
         X = self.scaler_.transform(X)
         grid = {'C': COSTS, 'gamma': [width / X.shape[1] for width in WIDTHS]}
         search = GridSearchCV(SVC(cache_size=1000), grid, cv=5, refit=False)
-        search.fit(X[:self.n_rows], y[:self.n_rows])
+        search.fit(X[: self.n_rows], y[: self.n_rows])
         self.machine_ = SVC(cache_size=1000, **search.best_params_).fit(X, y)
         self.classes_ = self.machine_.classes_
         return self
@@ -113,10 +116,12 @@ def make_sampler(n_hidden: int, n_features: int) -> Any:
     from sklearn.kernel_approximation import RBFSampler
     from sklearn.linear_model import RidgeClassifier
     from sklearn.pipeline import make_pipeline
+
     return make_pipeline(RBFSampler(n_components=n_hidden, gamma=1 / n_features, random_state=0), RidgeClassifier())
 
 
 def make_lightgbm() -> Any:
     """Return LightGBM with its defaults. Raises ImportError where it is not installed."""
     from lightgbm import LGBMClassifier
+
     return LGBMClassifier(n_jobs=1, verbosity=-1)

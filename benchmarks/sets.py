@@ -3,6 +3,7 @@
 A set is a file NAME.libsvm, plain or compressed, or NAME.npz with the arrays X and y. The first folder that has a name
 counts. What is downloaded goes to build/data.
 """
+
 import os
 from functools import lru_cache
 from pathlib import Path

@@ -3,6 +3,7 @@
 Block i is drawn from a stream of its own, known by (seed, i), so the first rows of a data set never
 depend on how many rows follow, and memory holds one block however long the data set is.
 """
+
 import contextlib
 import gzip
 import inspect
@@ -128,8 +129,9 @@ def regression(n_features: int, rng: np.random.Generator, noise: float = 1.0) ->
 GENERATORS = {'ndc': ndc, 'twonorm': twonorm, 'ringnorm': ringnorm, 'blobs': blobs, 'regression': regression}
 
 
-def write_rows(blocks: Iterable[Rows], path: str | Path, overwrite: bool = False,
-               name: str | Path | None = None) -> int:
+def write_rows(
+    blocks: Iterable[Rows], path: str | Path, overwrite: bool = False, name: str | Path | None = None
+) -> int:
     """Write blocks (X, labels) as text and return the number of rows.
 
     A name ending in .libsvm gets `label 1:value 2:value ...`, every value written; any other name gets

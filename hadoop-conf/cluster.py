@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Start, stop and look at a real Hadoop on this machine.
 
-    python3 hadoop-conf/cluster.py up [--nodes N] [--vcores N] [--memory MB] [--datanodes N] [--port-base PORT]
-                                        [--insecure]
-    python3 hadoop-conf/cluster.py down | status | env
-    python3 hadoop-conf/cluster.py kill datanode 2 | start datanode 2
+python3 hadoop-conf/cluster.py up [--nodes N] [--vcores N] [--memory MB] [--datanodes N] [--port-base PORT]
+                                    [--insecure]
+python3 hadoop-conf/cluster.py down | status | env
+python3 hadoop-conf/cluster.py kill datanode 2 | start datanode 2
 """
+
 import argparse
 import os
 import shlex
@@ -70,15 +71,17 @@ def _start(missing: list[Daemon], folders: Folders, chosen: ClusterSettings, ins
 
 def _format(folders: Folders, java: Path) -> None:
     say('making an empty HDFS')
-    for folder in folders.hdfs.iterdir():    # blocks without a NameNode belong to no file
+    for folder in folders.hdfs.iterdir():  # blocks without a NameNode belong to no file
         shutil.rmtree(folder)
     processes.run(daemons.format_command(folders, java), folders, java, 'format.out')
 
 
 def _report_up(folders: Folders, chosen: ClusterSettings, started: bool, seconds: float) -> None:
     page = {daemon.kind: daemon.web for daemon in daemons.plan(chosen)}
-    say(f'{"up" if started else "was up already"} ({seconds:.1f} s): {chosen.nodes} NodeManagers, '
-        f'{chosen.datanodes} DataNodes')
+    say(
+        f'{"up" if started else "was up already"} ({seconds:.1f} s): {chosen.nodes} NodeManagers, '
+        f'{chosen.datanodes} DataNodes'
+    )
     say(f'HDFS {page["namenode"]}  YARN {page["resourcemanager"]}  history {page["historyserver"]}')
     if folders.named != folders.state:
         say(f'Hadoop cannot take the name {folders.named}: its files are in {folders.state}')
@@ -180,8 +183,9 @@ def _named(folders: Folders, options: argparse.Namespace) -> Daemon:
 def parse(words: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog='cluster.py', description=__doc__.splitlines()[0], allow_abbrev=False)
-    parser.add_argument('--state', metavar='FOLDER',
-                        help='where the cluster is kept (default: HADOOP_STATE, else build/hadoop)')
+    parser.add_argument(
+        '--state', metavar='FOLDER', help='where the cluster is kept (default: HADOOP_STATE, else build/hadoop)'
+    )
     commands = parser.add_subparsers(dest='command', required=True)
     for action in (up, down, status, kill, start, env):
         command = commands.add_parser(action.__name__, help=action.__doc__, allow_abbrev=False)
@@ -192,19 +196,28 @@ def parse(words: list[str] | None) -> argparse.Namespace:
             command.add_argument('kind', help='namenode, datanode, resourcemanager, nodemanager or historyserver')
             command.add_argument('number', nargs='?', help='which datanode or nodemanager')
         if action is kill:
-            command.add_argument('--with-containers', action='store_true',
-                                 help='of a nodemanager: its tasks die with it, as when a machine loses power')
+            command.add_argument(
+                '--with-containers',
+                action='store_true',
+                help='of a nodemanager: its tasks die with it, as when a machine loses power',
+            )
     return parser.parse_args(words)
 
 
 def _add_choices(command: argparse.ArgumentParser) -> None:
     defaults = settings.ClusterSettings()
     for name, (low, high, meaning) in settings.CHOICES.items():
-        command.add_argument('--' + name.replace('_', '-'), metavar='N', help=(
-            f'{meaning}, {low} to {high} (default: {name.upper()}, else those of the running cluster, '
-            f'else {getattr(defaults, name)})'))
-    command.add_argument('--insecure', action='store_true',
-                         help='start also where no JDK is there to keep all ports on 127.0.0.1')
+        command.add_argument(
+            '--' + name.replace('_', '-'),
+            metavar='N',
+            help=(
+                f'{meaning}, {low} to {high} (default: {name.upper()}, else those of the running cluster, '
+                f'else {getattr(defaults, name)})'
+            ),
+        )
+    command.add_argument(
+        '--insecure', action='store_true', help='start also where no JDK is there to keep all ports on 127.0.0.1'
+    )
 
 
 def main(words: list[str] | None = None) -> int:

@@ -6,6 +6,7 @@
 The pip of this Python (22.2 or later) chooses the newest versions that fit together, within the bounds of setup.cfg and
 of the command line.
 """
+
 import configparser
 import json
 import re
@@ -16,9 +17,9 @@ from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).resolve().parent
 TASKS_IMPORT = ('numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow', 'fsspec')
-PYTHON = '3.11'                       # task_python_bin of mrjob-emr.conf
-MACHINES = ('x86_64', 'aarch64')      # Intel and AMD; Graviton
-GLIBC = range(17, 35)                 # Amazon Linux 2023 has glibc 2.34; a wheel for an older one runs too
+PYTHON = '3.11'  # task_python_bin of mrjob-emr.conf
+MACHINES = ('x86_64', 'aarch64')  # Intel and AMD; Graviton
+GLIBC = range(17, 35)  # Amazon Linux 2023 has glibc 2.34; a wheel for an older one runs too
 HEAD = f"""\
 # What a node of EMR installs beside Python {PYTHON}: versions that fit together, and the SHA-256 digests of their
 # wheels for {' and '.join(MACHINES)}. `make emr-requirements` writes this file.
@@ -38,9 +39,23 @@ def resolve(machine: str, requirements: list[str]) -> list[dict]:
     platforms = [f'--platform=manylinux_2_{minor}_{machine}' for minor in GLIBC]
     with TemporaryDirectory() as folder:
         report = Path(folder, 'report.json')
-        done = subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--dry-run', '--ignore-installed',
-                               '--only-binary=:all:', f'--python-version={PYTHON}', *platforms,
-                               f'--target={folder}', f'--report={report}', *requirements])
+        done = subprocess.run(
+            [
+                sys.executable,
+                '-m',
+                'pip',
+                'install',
+                '--quiet',
+                '--dry-run',
+                '--ignore-installed',
+                '--only-binary=:all:',
+                f'--python-version={PYTHON}',
+                *platforms,
+                f'--target={folder}',
+                f'--report={report}',
+                *requirements,
+            ]
+        )
         if done.returncode:
             raise SystemExit(f'expected wheels for {machine} that fit together, pip found none: see above')
         return json.loads(report.read_text())['install']
@@ -54,8 +69,10 @@ def pin(packages: list[dict]) -> str:
     versions = {package['metadata']['version'] for package in packages}
     name = packages[0]['metadata']['name']
     if len(versions) > 1:
-        raise SystemExit(f'{name}: expected one version for {" and ".join(MACHINES)}, pip chose '
-                         f'{" and ".join(sorted(versions))}; name one on the command line')
+        raise SystemExit(
+            f'{name}: expected one version for {" and ".join(MACHINES)}, pip chose '
+            f'{" and ".join(sorted(versions))}; name one on the command line'
+        )
     needs = [need for need in packages[0]['metadata'].get('requires_dist', ()) if ';' not in need]
     digests = sorted({package['download_info']['archive_info']['hashes']['sha256'] for package in packages})
     comment = f'# needs {", ".join(needs)}\n' if needs else ''

@@ -1,4 +1,5 @@
 """Describe the BLAS library and limit it to one thread, which both change the last bits; measure how fast it is."""
+
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -34,8 +35,11 @@ def limit_latecomers() -> None:
 
 def describe_blas() -> str:
     """Name the BLAS libraries loaded and the processor type that each chose its kernels for."""
-    found = {' '.join(str(info[key]) for key in ('internal_api', 'version', 'architecture') if info.get(key))
-             for info in threadpool_info() if info['user_api'] == 'blas'}
+    found = {
+        ' '.join(str(info[key]) for key in ('internal_api', 'version', 'architecture') if info.get(key))
+        for info in threadpool_info()
+        if info['user_api'] == 'blas'
+    }
     return ', '.join(sorted(found))
 
 
@@ -54,4 +58,4 @@ def estimate_seconds(compute: Callable[[np.ndarray], object], size: float, sampl
         start = time.perf_counter()
         compute(matrix)
         seconds.append(time.perf_counter() - start)
-    return min(seconds) * (size / sample)**3
+    return min(seconds) * (size / sample) ** 3

@@ -2,6 +2,7 @@
 
 The first loop that has to be compiled is announced to the logger of this module: the first fit then takes longer.
 """
+
 import logging
 from collections.abc import Callable
 from functools import cache, reduce
@@ -47,6 +48,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
 
     Division by zero gives infinity, as LLVM must see to vectorise it.
     """
+
     def decorate(function: Callable) -> Callable:
         said = {'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True, **options}
         try:
@@ -56,6 +58,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
             loop = numba.njit(**said)(function)
         LOOPS.append(loop)
         return loop
+
     return decorate
 
 

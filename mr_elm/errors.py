@@ -1,4 +1,5 @@
 """Name what can go wrong, so that a caller can tell bad data from a bad model, and write objects for people."""
+
 from collections.abc import Sized
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -60,8 +61,7 @@ def describe_error(error: BaseException, hint: str = '') -> str:
     if isinstance(error, OSError) and error.strerror:
         return f'{error.filename}: {error.strerror}' if error.filename else error.strerror
     text = ' '.join(str(error).split())
-    return text if isinstance(error, (*EXPECTED, OSError)) else (
-        f'{type(error).__name__}: {text}{hint}')
+    return text if isinstance(error, (*EXPECTED, OSError)) else (f'{type(error).__name__}: {text}{hint}')
 
 
 def one_line(thing: Any) -> str:
@@ -107,5 +107,7 @@ def import_package(name: str, purpose: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError:
         package = name.partition('.')[0]
-        raise ValueError(f'{purpose}: expected the package {package}, it is not installed: '
-                         f"pip install '{OPTIONAL.get(package, package)}'") from None
+        raise ValueError(
+            f'{purpose}: expected the package {package}, it is not installed: '
+            f"pip install '{OPTIONAL.get(package, package)}'"
+        ) from None

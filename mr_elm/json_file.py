@@ -1,4 +1,5 @@
 """Read and write small files of JSON."""
+
 import json
 import os
 from typing import Any

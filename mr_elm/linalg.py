@@ -2,6 +2,7 @@
 
 A process that solves nothing, such as most tasks, starts a third sooner without it.
 """
+
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,8 +18,16 @@ from mr_elm.arithmetic import limit_latecomers
 
 DISTANCES = 'cdist', 'pdist'  # of scipy.spatial, which imports scipy.linalg
 LAPACK = 'dpocon', 'dpotrf', 'dpotrs', 'dtrtri'
-NAMES = ('cho_factor', 'cho_solve', 'cholesky', 'eigh', 'get_blas_funcs', 'get_lapack_funcs', 'lstsq',
-         'solve_triangular')  # others of scipy.linalg that this package uses
+NAMES = (
+    'cho_factor',
+    'cho_solve',
+    'cholesky',
+    'eigh',
+    'get_blas_funcs',
+    'get_lapack_funcs',
+    'lstsq',
+    'solve_triangular',
+)  # others of scipy.linalg that this package uses
 NEEDLESS = 'f2py', 'ma', 'testing'  # parts of numpy: scipy asks for all of its names, and these take long to import
 LOADING = Lock()
 

@@ -3,6 +3,7 @@
 A method that is a row of METHODS has a command, with its help, its page in the manual and its tests of defaults. What
 a row names as 'module:name' is imported when it is used.
 """
+
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -59,10 +60,32 @@ OPTIONS, SEARCHES, ESTIMATORS = 'mr_elm.machines.options', 'mr_elm.machines.sear
 def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch') -> Tuning:
     """Describe how a method of the dual is tuned."""
     return Tuning(
-        what, 'Score a grid of kernel parameters and C by cross-validation, one reduce task for each kernel. Print '
-        'the best. With --model, also train with it.', f'{SEARCHES}:{search}', 'mr_elm.drivers.tune:tune',
-        ('scale', 'seed', 'normalise', 'rule', 'subset', 'attempts', 'eps', 'max_iter', 'multiclass', 'class_weight',
-         'weights', 'memory', 'partitions', 'gap', 'probabilities', 'threshold', 'positive'), examples)
+        what,
+        'Score a grid of kernel parameters and C by cross-validation, one reduce task for each kernel. Print '
+        'the best. With --model, also train with it.',
+        f'{SEARCHES}:{search}',
+        'mr_elm.drivers.tune:tune',
+        (
+            'scale',
+            'seed',
+            'normalise',
+            'rule',
+            'subset',
+            'attempts',
+            'eps',
+            'max_iter',
+            'multiclass',
+            'class_weight',
+            'weights',
+            'memory',
+            'partitions',
+            'gap',
+            'probabilities',
+            'threshold',
+            'positive',
+        ),
+        examples,
+    )
 
 
 METHODS = {
@@ -70,72 +93,145 @@ METHODS = {
         'the one to begin with: chooses and averages machines',
         'Choose machines by a sample of the rows, train them on all rows, and average them: leaves of boosted trees '
         'and landmarks in one ridge regression; of few rows kernel machines and random nodes.',
-        f'{OPTIONS}:AutoOptions', 'mr_elm.drivers.auto:train',
+        f'{OPTIONS}:AutoOptions',
+        'mr_elm.drivers.auto:train',
         (f'{ESTIMATORS}:AutoClassifier', f'{ESTIMATORS}:AutoRegressor'),
-        {'rows.csv --model m.npz': 'the most accurate model, without options',
-         'rows.csv --task regression --intervals --model m.npz': 'numbers, with intervals',
-         'rows.csv --budget 60s --keep-sums --model m.npz': 'a larger model, to which rows can be added'}),
+        {
+            'rows.csv --model m.npz': 'the most accurate model, without options',
+            'rows.csv --task regression --intervals --model m.npz': 'numbers, with intervals',
+            'rows.csv --budget 60s --keep-sums --model m.npz': 'a larger model, to which rows can be added',
+        },
+    ),
     'pesvm': Method(
         'extreme SVM: ridge regression on random nodes, any number of rows',
         'Train the parallel extreme SVM: ridge regression on random hidden nodes, with a bias. It needs only sums over '
         'the rows, the Gram matrix.',
-        f'{OPTIONS}:PESVMOptions', GRAM, (f'{ESTIMATORS}:ESVMClassifier', f'{ESTIMATORS}:ESVMRegressor'),
-        {'rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
-         'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster'},
-        Tuning('nodes, metric, nu and L, from one pass over the rows',
-               'Score maps, kernels, weight scales, metrics, nu and L by cross-validation, from one pass over the '
-               'rows. A second pass counts the errors of the best ones.',
-               f'{SEARCHES}:NodeSearch', 'mr_elm.drivers.tune_pesvm:tune',
-               ('scale', 'seed', 'task', 'solver', 'tolerance', 'max_passes', 'precondition_rows', 'probabilities',
-                'threshold', 'positive', 'intervals', 'no_center'),
-               {'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
-                'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure'}),
-        living=True),
+        f'{OPTIONS}:PESVMOptions',
+        GRAM,
+        (f'{ESTIMATORS}:ESVMClassifier', f'{ESTIMATORS}:ESVMRegressor'),
+        {
+            'rows.csv --model m.npz': '1,000 sigmoid nodes, in this process',
+            'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster',
+        },
+        Tuning(
+            'nodes, metric, nu and L, from one pass over the rows',
+            'Score maps, kernels, weight scales, metrics, nu and L by cross-validation, from one pass over the '
+            'rows. A second pass counts the errors of the best ones.',
+            f'{SEARCHES}:NodeSearch',
+            'mr_elm.drivers.tune_pesvm:tune',
+            (
+                'scale',
+                'seed',
+                'task',
+                'solver',
+                'tolerance',
+                'max_passes',
+                'precondition_rows',
+                'probabilities',
+                'threshold',
+                'positive',
+                'intervals',
+                'no_center',
+            ),
+            {
+                'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
+                'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure',
+            },
+        ),
+        living=True,
+    ),
     'elm': Method(
         'unified ELM: as pesvm, but without a bias',
         'Train the unified ELM: ridge regression on random hidden nodes, without a bias. It needs only sums over the '
         'rows, the Gram matrix.',
-        f'{OPTIONS}:ELMOptions', GRAM, (f'{ESTIMATORS}:ELMClassifier', f'{ESTIMATORS}:ELMRegressor'),
-        {'rows.csv --C 10 --model m.npz': '1,000 sigmoid nodes, without a bias',
-         'rows.csv --task regression --map rbf --model m.npz': 'labels are numbers to predict'}, living=True),
+        f'{OPTIONS}:ELMOptions',
+        GRAM,
+        (f'{ESTIMATORS}:ELMClassifier', f'{ESTIMATORS}:ELMRegressor'),
+        {
+            'rows.csv --C 10 --model m.npz': '1,000 sigmoid nodes, without a bias',
+            'rows.csv --task regression --map rbf --model m.npz': 'labels are numbers to predict',
+        },
+        living=True,
+    ),
     'sparse-elm': Method(
         'sparse ELM: hinge loss on a kernel, by blocks of variables',
         'Train the sparse ELM: the box-constrained dual, solved by blocks of variables.',
-        f'{OPTIONS}:DualOptions', DUAL, (f'{ESTIMATORS}:SparseELMClassifier',),
-        {'rows.csv --sigma 2 --C 10 --model m.npz': 'a Gaussian kernel',
-         'rows.csv --partitions 8 --model m.npz -r local': 'more rows than a task holds'},
-        tuning_of_dual('kernel and C, by cross-validation with warm starts', {
-            'rows.csv --model best.npz': 'a coarse grid; keep the best model',
-            'rows.csv --sigma 0.5,1,2 --C 1,10 --table grid.csv': 'a grid of your own'})),
+        f'{OPTIONS}:DualOptions',
+        DUAL,
+        (f'{ESTIMATORS}:SparseELMClassifier',),
+        {
+            'rows.csv --sigma 2 --C 10 --model m.npz': 'a Gaussian kernel',
+            'rows.csv --partitions 8 --model m.npz -r local': 'more rows than a task holds',
+        },
+        tuning_of_dual(
+            'kernel and C, by cross-validation with warm starts',
+            {
+                'rows.csv --model best.npz': 'a coarse grid; keep the best model',
+                'rows.csv --sigma 0.5,1,2 --C 1,10 --table grid.csv': 'a grid of your own',
+            },
+        ),
+    ),
     'oelm': Method(
         'optimisation ELM: as sparse-elm, by active sets',
         'Train the optimisation ELM: the box-constrained dual, solved by active sets.',
-        f'{OPTIONS}:OELMOptions', DUAL, (f'{ESTIMATORS}:OELMClassifier',),
-        {'rows.csv --kernel polynomial --degree 2 --model m.npz': 'another kernel',
-         'rows.csv --kernel sigmoid --hidden 200 --model m.npz': 'random nodes'},
-        tuning_of_dual('kernel and C, by cross-validation', {
-            'rows.csv --grid paper --sample 2000 --figure grid.png': '14 x 14 on about 2,000 rows'})),
+        f'{OPTIONS}:OELMOptions',
+        DUAL,
+        (f'{ESTIMATORS}:OELMClassifier',),
+        {
+            'rows.csv --kernel polynomial --degree 2 --model m.npz': 'another kernel',
+            'rows.csv --kernel sigmoid --hidden 200 --model m.npz': 'random nodes',
+        },
+        tuning_of_dual(
+            'kernel and C, by cross-validation',
+            {'rows.csv --grid paper --sample 2000 --figure grid.png': '14 x 14 on about 2,000 rows'},
+        ),
+    ),
     'sphere-svm': Method(
         'SphereSVM: squared hinge loss on a kernel, with a bias',
         'Train SphereSVM: squared hinge loss on a normalised kernel. The dual problem: find the point of a convex hull '
         'that is nearest to the origin.',
-        f'{OPTIONS}:SphereSVMOptions', DUAL, (f'{ESTIMATORS}:SphereSVMClassifier',),
-        {'rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
-         'rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised'},
-        tuning_of_dual('kernel and C, by cross-validation with warm starts', {
-            'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'}, 'DualSearch')),
+        f'{OPTIONS}:SphereSVMOptions',
+        DUAL,
+        (f'{ESTIMATORS}:SphereSVMClassifier',),
+        {
+            'rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
+            'rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised',
+        },
+        tuning_of_dual(
+            'kernel and C, by cross-validation with warm starts',
+            {'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'},
+            'DualSearch',
+        ),
+    ),
     'mr-kelm': Method(
         'kernel ELM: ridge regression on a kernel',
         'Train the kernel ELM: solve (I/C + Omega) A = T, with the kernel matrix Omega.',
-        f'{OPTIONS}:KELMOptions', KELM, (f'{ESTIMATORS}:KernelELMClassifier', f'{ESTIMATORS}:KernelELMRegressor'),
-        {'rows.csv --sigma 3 --C 100 --model m.npz': 'a Gaussian kernel',
-         'rows.csv --solver cg --model m.npz -r local': 'never store the kernel matrix',
-         'rows.csv --task regression --leave-one-out --model m.npz': 'also print the leave-one-out error'},
-        Tuning('kernel and C, by leave-one-out in closed form',
-               'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
-               'one reduce task, and one eigendecomposition for all C.',
-               f'{SEARCHES}:KELMSearch', 'mr_elm.drivers.tune_kelm:tune',
-               ('scale', 'seed', 'task', 'class_weight', 'probabilities', 'threshold', 'positive', 'intervals',
-                'no_center'),
-               {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'})),
+        f'{OPTIONS}:KELMOptions',
+        KELM,
+        (f'{ESTIMATORS}:KernelELMClassifier', f'{ESTIMATORS}:KernelELMRegressor'),
+        {
+            'rows.csv --sigma 3 --C 100 --model m.npz': 'a Gaussian kernel',
+            'rows.csv --solver cg --model m.npz -r local': 'never store the kernel matrix',
+            'rows.csv --task regression --leave-one-out --model m.npz': 'also print the leave-one-out error',
+        },
+        Tuning(
+            'kernel and C, by leave-one-out in closed form',
+            'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
+            'one reduce task, and one eigendecomposition for all C.',
+            f'{SEARCHES}:KELMSearch',
+            'mr_elm.drivers.tune_kelm:tune',
+            (
+                'scale',
+                'seed',
+                'task',
+                'class_weight',
+                'probabilities',
+                'threshold',
+                'positive',
+                'intervals',
+                'no_center',
+            ),
+            {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'},
+        ),
+    ),
 }

@@ -1,4 +1,5 @@
 """Spread independent pieces of work over threads with one thread of BLAS each: no bit depends on how many there are."""
+
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
@@ -74,7 +75,7 @@ def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item]
     together = 1 if n_threads is None else min(n_threads, TOGETHER)
     total = None
     for start in range(0, len(items), together):
-        for result in map_in_threads(function, items[start:start + together], n_threads):
+        for result in map_in_threads(function, items[start : start + together], n_threads):
             total = result if total is None else total + result
     assert total is not None
     return total

@@ -1,4 +1,5 @@
 """Let SIGTERM, which schedulers and `timeout` send, end a command as an interrupt does, and what it started with it."""
+
 import os
 import signal
 import threading

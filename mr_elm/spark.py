@@ -2,6 +2,7 @@
 
 The jobs are those of `mr-elm train METHOD ... -r spark`; they run in the session of the DataFrame.
 """
+
 from __future__ import annotations
 
 import os
@@ -108,6 +109,7 @@ class SparkModel:
 
         def predict(batches: Any) -> Any:
             yield from predict_batches(import_module('pyspark').SparkFiles.get(name), sizes, batches)
+
         kind = Iterator[pandas.DataFrame]  # type: ignore[name-defined]
         predict.__annotations__ = {'batches': kind, 'return': kind}  # by which Spark knows what the function takes
         return predict
@@ -138,8 +140,15 @@ def load(path: str | os.PathLike) -> SparkModel:
     return SparkModel(model)
 
 
-def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None = None, encode: str = 'refuse',
-          missing_labels: Sequence[str] | None = None, **options: Any) -> SparkModel:
+def train(
+    df: Any,
+    method: str = 'pesvm',
+    label: str = 'y',
+    weight: str | None = None,
+    encode: str = 'refuse',
+    missing_labels: Sequence[str] | None = None,
+    **options: Any,
+) -> SparkModel:
     """Train a model on the rows of a DataFrame.
 
     df : DataFrame. All columns but label and weight are features: numbers, text, vectors, arrays of numbers.
@@ -160,9 +169,14 @@ def train(df: Any, method: str = 'pesvm', label: str = 'y', weight: str | None =
     demand_choice('encode', encode, ('refuse', 'auto'))
     demand_session(df)
     table = select_columns(df, label, weight, encode == 'auto')
-    rows = RowOptions(kind='parquet', label_column=label, weight_column=weight, encode=encode,
-                      numeric_labels=settings.numeric,
-                      missing_labels=None if missing_labels is None else tuple(missing_labels))
+    rows = RowOptions(
+        kind='parquet',
+        label_column=label,
+        weight_column=weight,
+        encode=encode,
+        numeric_labels=settings.numeric,
+        missing_labels=None if missing_labels is None else tuple(missing_labels),
+    )
     demand = partial(demand_labels, label=label, missing=rows.missing_texts, skips=settings.bad_rows == 'skip')
     root, driver = find_root(df.sparkSession), import_named(METHODS[method].driver)
     with ExitStack() as stack:

@@ -1,4 +1,5 @@
 """Let models stand in pipelines of pyspark.ml: an Estimator that trains, and the Transformer that it gives."""
+
 from typing import Any
 
 from pyspark.ml import Estimator, Model
@@ -17,8 +18,14 @@ from pyspark.sql import SparkSession
 
 from mr_elm.spark import SparkModel, load, train
 
-DEFAULTS: dict[str, Any] = {'method': 'pesvm', 'label': 'y', 'weight': None, 'encode': 'refuse',
-                            'missing_labels': None, 'options': {}}
+DEFAULTS: dict[str, Any] = {
+    'method': 'pesvm',
+    'label': 'y',
+    'weight': None,
+    'encode': 'refuse',
+    'missing_labels': None,
+    'options': {},
+}
 
 
 class ElmEstimator(Estimator, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
@@ -34,8 +41,10 @@ class ElmEstimator(Estimator, DefaultParamsReadable, DefaultParamsWritable):  # 
             setattr(self, name, Param(self, name, 'see mr_elm.spark.train'))
             self._setDefault(**{name: default})
         if unknown := set(given) - set(DEFAULTS):
-            raise TypeError(f'expected {", ".join(DEFAULTS)}, found {", ".join(sorted(unknown))}: options of the '
-                            'method stand in options')
+            raise TypeError(
+                f'expected {", ".join(DEFAULTS)}, found {", ".join(sorted(unknown))}: options of the '
+                'method stand in options'
+            )
         self._set(**given)
 
     def _fit(self, dataset: Any) -> 'ElmTransformer':

@@ -2,15 +2,16 @@
 
 A process that has dense rows, such as most tasks, starts a third sooner without it.
 """
+
 from typing import Any
 
 import numpy as np
 
-FEW_BYTES = 1 << 23    # CSR rows become dense where they take no more than this,
-DENSE_SHARE = 0.1      # where more than this share of their values is not zero,
-MOST_BYTES = 1 << 29   # or where they take no more than this and more than
-LEAST_SHARE = 0.01     # this share is not zero
-CROWDED = 0.2          # share of their values, from which rows that meet a dense matrix are better dense
+FEW_BYTES = 1 << 23  # CSR rows become dense where they take no more than this,
+DENSE_SHARE = 0.1  # where more than this share of their values is not zero,
+MOST_BYTES = 1 << 29  # or where they take no more than this and more than
+LEAST_SHARE = 0.01  # this share is not zero
+CROWDED = 0.2  # share of their values, from which rows that meet a dense matrix are better dense
 NAMES = 'csr_matrix', 'hstack', 'random', 'vstack'  # others of scipy.sparse that this package uses
 
 
@@ -19,6 +20,7 @@ def issparse(X: Any) -> bool:
     if not hasattr(X, 'tocsr'):
         return False
     import scipy.sparse
+
     return scipy.sparse.issparse(X)
 
 
@@ -92,6 +94,7 @@ def multiply_columns(X: Any, factors: np.ndarray) -> Any:
 def like_rows(X: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int) -> Any:
     """Return CSR rows of these parts, as many as X has, whose numbers stand in the order of X."""
     import scipy.sparse
+
     Z = scipy.sparse.csr_matrix((data, indices.astype(np.int32, copy=False), indptr), shape=(X.shape[0], width))
     Z.has_sorted_indices = X.has_sorted_indices
     return Z
@@ -101,4 +104,5 @@ def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     import scipy.sparse
+
     return getattr(scipy.sparse, name)

@@ -1,4 +1,5 @@
 """Write and read files of named arrays: npz without pickles, with a JSON text as header."""
+
 import errno
 import json
 import math
@@ -26,8 +27,12 @@ FilePath = str | PathLike
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def save_arrays(path: FilePath, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
-                check: Callable[[str], None] | None = None) -> None:
+def save_arrays(
+    path: FilePath,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    check: Callable[[str], None] | None = None,
+) -> None:
     """Write named arrays under exactly this name, whole or not at all.
 
     header : what JSON can hold; format and version are added. check : raises where the file at a path, which is whole
@@ -62,8 +67,9 @@ class replace_file:
         self.stream = open(self.temporary, self.mode, **self.options)
         return self.stream
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             self.stream.close()
             if kind is None and self.is_stream:

@@ -1,4 +1,5 @@
 """Name the types of the public interface."""
+
 from typing import Any
 
 import numpy as np

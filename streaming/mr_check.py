@@ -1,4 +1,5 @@
 """Hold a dual solution against all rows: the loss of each machine, and the rows that contradict it."""
+
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -30,8 +31,9 @@ def choose_worst(margins: Floats, rows: GatheredRows, most: int) -> tuple[Floats
     return margins[chosen], rows.take(chosen)
 
 
-def read_checks(pairs: Iterable[tuple[str, Any]],
-                most: int) -> tuple[dict[int, tuple[float, float]], list[GatheredRows]]:
+def read_checks(
+    pairs: Iterable[tuple[str, Any]], most: int
+) -> tuple[dict[int, tuple[float, float]], list[GatheredRows]]:
     """Read the output pairs: MACHINE -> (loss, least margin), and the worst violators of each machine that has any."""
     sums: dict[int, tuple[float, float]] = {}
     found: dict[int, list] = {}
@@ -79,8 +81,13 @@ class MRCheck(ProblemStage):
         super().configure_args()
         self.add_file_arg('--model', help='npz: the model')
         self.add_file_arg('--working', help='npz: places of the rows that the model was trained on')
-        self.add_passthru_arg('--most', type=int, default=1000, metavar='N',
-                              help='how many violators of a machine a task writes (default: %(default)s)')
+        self.add_passthru_arg(
+            '--most',
+            type=int,
+            default=1000,
+            metavar='N',
+            help='how many violators of a machine a task writes (default: %(default)s)',
+        )
 
     def map_begin(self) -> None:
         """Load the model and start with no loss."""

@@ -1,4 +1,5 @@
 """Turn rows into columns, the input of Algorithm 1 of Zhao et al., 2015."""
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -36,7 +37,7 @@ class MRColumns(ProblemStage):
         Z = self.problem.scale(rows.X)
         columns = Z.tocsc() if sp.issparse(Z) else Z  # which is cut into columns in less time
         for first in self.problem.first_columns:
-            group = columns[:, first:first + self.problem.width]
+            group = columns[:, first : first + self.problem.width]
             for piece, _ in replace(rows, X=group.tocsr() if sp.issparse(group) else group).cut():
                 yield make_key('rows', first), piece
 

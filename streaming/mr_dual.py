@@ -1,4 +1,5 @@
 """Train the two-class machines of a dual method, each in one reducer."""
+
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

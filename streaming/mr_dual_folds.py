@@ -1,4 +1,5 @@
 """Train the two-class machines of a dual method without each fold of the rows in turn."""
+
 from collections.abc import Iterator, Sequence
 
 from mr_elm.machines.fold_machines import FoldsTask

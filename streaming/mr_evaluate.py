@@ -1,4 +1,5 @@
 """Compare the predictions of a model with the labels of a data set."""
+
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -96,20 +97,34 @@ class MREvaluate(MRRows):
     """
 
     REQUIRED = ('model',)
-    MERGE = {'confusion': merge_confusions, 'residuals': merge_residuals, 'sets': merge_sets,
-             'probabilities': merge_scores, 'ranking': merge_rankings}
+    MERGE = {
+        'confusion': merge_confusions,
+        'residuals': merge_residuals,
+        'sets': merge_sets,
+        'probabilities': merge_scores,
+        'ranking': merge_rankings,
+    }
 
     def configure_args(self) -> None:
         """Add the model."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_file_arg('--model-sums', help='npz: the sums of the model, for --leave-one-out')
-        self.add_passthru_arg('--leave-one-out', action='store_true', default=False,
-                              help='the rows are those of the training; predict each by the model of all others')
-        self.add_passthru_arg('--threshold', type=float, metavar='P',
-                              help='two classes: predict a class where its probability is above P')
-        self.add_passthru_arg('--positive', type=int, metavar='CLASS',
-                              help='number of the class of --threshold, 0 or 1 (default: that of the model)')
+        self.add_passthru_arg(
+            '--leave-one-out',
+            action='store_true',
+            default=False,
+            help='the rows are those of the training; predict each by the model of all others',
+        )
+        self.add_passthru_arg(
+            '--threshold', type=float, metavar='P', help='two classes: predict a class where its probability is above P'
+        )
+        self.add_passthru_arg(
+            '--positive',
+            type=int,
+            metavar='CLASS',
+            help='number of the class of --threshold, 0 or 1 (default: that of the model)',
+        )
 
     def map_begin(self) -> None:
         """Load the model."""
@@ -129,8 +144,11 @@ class MREvaluate(MRRows):
         demand_width(block.X, self.model.n_features)
         if not block.labelled:
             raise DataFormatError('expected labels, the rows have none')
-        decisions = self.model.decision_function(block.X) if self.press is None else (
-            self.press.score(block, block.weights).decisions)
+        decisions = (
+            self.model.decision_function(block.X)
+            if self.press is None
+            else (self.press.score(block, block.weights).decisions)
+        )
         if self.model.numeric:
             self.add_errors(block, self.model.decide(decisions))
         elif self.model.multilabel:

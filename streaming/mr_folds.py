@@ -1,4 +1,5 @@
 """Sum up E'E and the class sums of every fold and every candidate layer in one pass: the key gains fold and map."""
+
 from collections.abc import Iterator
 
 import numpy as np
@@ -58,9 +59,13 @@ class MRFolds(MRRows):
     def prepare(self) -> None:
         """Begin with empty sums."""
         workspace: dict[str, Floats] = {}
-        self.sums = [[GramSum(layer.n_hidden + 1, steps, self.numeric, workspace, n_leaves=layer.n_leaves)
-                      for _ in range(self.task.n_sums(number))]
-                     for number, (layer, steps) in enumerate(zip(self.task.layers, self.task.grids, strict=True))]
+        self.sums = [
+            [
+                GramSum(layer.n_hidden + 1, steps, self.numeric, workspace, n_leaves=layer.n_leaves)
+                for _ in range(self.task.n_sums(number))
+            ]
+            for number, (layer, steps) in enumerate(zip(self.task.layers, self.task.grids, strict=True))
+        ]
         if self.task.slopes:
             for sums, layer, steps in zip(self.sums, self.task.layers, self.task.grids, strict=True):
                 sums.append(GramSum(layer.n_hidden, steps, workspace={}))
@@ -92,7 +97,7 @@ class MRFolds(MRRows):
                 sums[self.task.find_sum(number, fold)].add(ET[rows], part, weights, of_rows)
             if self.task.slopes:  # of the last fold; the buffer is free again
                 X = widen(part.X, layer.n_features)
-                slopes = self.buffer[:len(part) * layer.n_hidden].reshape(len(part), layer.n_hidden)
+                slopes = self.buffer[: len(part) * layer.n_hidden].reshape(len(part), layer.n_hidden)
                 sums[-1].add_rows(layer.evaluate_slopes(X, slopes), weights)
 
     def expand(self, layer: HiddenLayer, block: Block, n_targets: int = 0) -> Floats:

@@ -1,4 +1,5 @@
 """Sum up E'E and the class sums of a data set: the map, shuffle and reduce stages of PESVM."""
+
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -56,15 +57,21 @@ class MRGram(MRRows):
         """Add the hidden layer and what decides the sums."""
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
-        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of '
-                          'a regression')
+        self.add_file_arg(
+            '--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of a regression'
+        )
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
-        self.add_passthru_arg('--find-landmarks', action='store_true', default=False,
-                              help='count the rows that the layer keeps as landmarks')
+        self.add_passthru_arg(
+            '--find-landmarks',
+            action='store_true',
+            default=False,
+            help='count the rows that the layer keeps as landmarks',
+        )
 
-        self.add_passthru_arg('--by-file', action='store_true', default=False,
-                              help='sum up the rows of each file by themselves')
+        self.add_passthru_arg(
+            '--by-file', action='store_true', default=False, help='sum up the rows of each file by themselves'
+        )
 
     @property
     def task_bytes(self) -> int:
@@ -84,8 +91,13 @@ class MRGram(MRRows):
 
     def begin_sums(self) -> GramSum:
         """Return sums of no rows."""
-        return GramSum(self.layer.n_hidden + 1, GridSteps.from_json(read_json(self.options.grid)), self.numeric,
-                       separator=self.separator, n_leaves=self.layer.n_leaves)
+        return GramSum(
+            self.layer.n_hidden + 1,
+            GridSteps.from_json(read_json(self.options.grid)),
+            self.numeric,
+            separator=self.separator,
+            n_leaves=self.layer.n_leaves,
+        )
 
     def map_block(self, block: Block, place: list[int]) -> Iterator[tuple[str, object]]:
         """Add a block to the sums."""

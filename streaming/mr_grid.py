@@ -1,4 +1,5 @@
 """Score kernel parameters by cross-validation, each in one reducer that walks the path of C."""
+
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -71,9 +72,13 @@ class MRGrid(ProblemStage):
         self.set_status(f'candidate {number + 1} of {len(problem.candidates)}')
         tested = [candidate.outer] if candidate.tests_outer else range(n_folds)
         cells = cross_validate(
-            LabelledKernel(source, rows.numbers.astype(int), rows.weights), problem.scheme,
+            LabelledKernel(source, rows.numbers.astype(int), rows.weights),
+            problem.scheme,
             problem.machine,
-            candidate.C_values, folds, tested)
+            candidate.C_values,
+            folds,
+            tested,
+        )
         return list(self.count_cells(cells, len(candidate.C_values) * len(tested)))
 
     def count_cells(self, cells: Iterable[Cell], n_cells: int) -> Iterator[dict]:

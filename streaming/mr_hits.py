@@ -1,4 +1,5 @@
 """Count the rows of each fold that candidates trained without it label right: their weights are one product."""
+
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -13,8 +14,10 @@ from mr_elm.typing import Floats
 def add_up(values: Iterable[dict]) -> dict:
     """Add the counts of tasks up."""
     values = list(values)
-    return {'correct': np.sum([value['correct'] for value in values], axis=0).tolist(),
-            'total': sum(value['total'] for value in values)}
+    return {
+        'correct': np.sum([value['correct'] for value in values], axis=0).tolist(),
+        'total': sum(value['total'] for value in values),
+    }
 
 
 class MRHits(MRFolds):
@@ -52,8 +55,10 @@ class MRHits(MRFolds):
         """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
         n_classes = self.task.folds.n_classes
         width = machine_count(n_classes, ONE_VS_ALL)
-        correct = [int((class_numbers(scores[:, start:start + width], n_classes, ONE_VS_ALL) == truth).sum())
-                   for start in range(0, scores.shape[1], width)]
+        correct = [
+            int((class_numbers(scores[:, start : start + width], n_classes, ONE_VS_ALL) == truth).sum())
+            for start in range(0, scores.shape[1], width)
+        ]
         known = self.hits.get(number, {'correct': [0] * len(correct), 'total': 0})
         self.hits[number] = add_up([known, {'correct': correct, 'total': len(truth)}])
 

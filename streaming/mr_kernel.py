@@ -1,4 +1,5 @@
 """Compute the kernel matrix from columns of the data: Algorithm 1 of Zhao et al., 2015, entry by entry or in tiles."""
+
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -37,7 +38,7 @@ def cut_columns(X: Rows) -> Iterator[Block]:
     if sp.issparse(X):
         X = X.tocsc()
     for first in range(0, X.shape[1], width):
-        columns = X[:, first:first + width].T
+        columns = X[:, first : first + width].T
         yield Block(columns.toarray() if sp.issparse(columns) else columns)
 
 
@@ -94,8 +95,12 @@ class MRKernel(MRRows):
     def configure_args(self) -> None:
         """Add the kernel and what is emitted."""
         super().configure_args()
-        self.add_passthru_arg('--emit', choices=('entries', 'tiles'), default='tiles',
-                              help='write the matrix entry by entry or in tiles (default: %(default)s)')
+        self.add_passthru_arg(
+            '--emit',
+            choices=('entries', 'tiles'),
+            default='tiles',
+            help='write the matrix entry by entry or in tiles (default: %(default)s)',
+        )
         self.add_file_arg('--kernel', help='JSON: [name of the kernel, its parameters, grid of the sums]')
 
     @cached_property
@@ -137,7 +142,7 @@ class MRKernel(MRRows):
         """Yield the shares of one column. Source: Algorithm 1, lines 3 to 8."""
         for i in range(len(X)):
             for j in range(i + 1):
-                yield make_key('entry', i, j), [(X[i] - X[j])**2 if self.of_distance else X[i] * X[j]]
+                yield make_key('entry', i, j), [(X[i] - X[j]) ** 2 if self.of_distance else X[i] * X[j]]
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the tiles of the columns that were kept, one after another."""
@@ -166,7 +171,7 @@ class MRKernel(MRRows):
 
     def finish_entry(self, i: int, j: int, values: Iterable) -> Iterator[tuple[str, object]]:
         """Yield an entry and its mirror image. Source: Algorithm 1, lines 10 to 15."""
-        total = np.array(math.fsum(float(value) for value, in values))
+        total = np.array(math.fsum(float(value) for (value,) in values))
         value = finish_totals(self.kernel, total[None], i == j)[0]
         yield make_key('entry', i, j), [value]
         if i != j:
@@ -174,7 +179,7 @@ class MRKernel(MRRows):
 
     def finish_tile(self, i: int, j: int, values: Iterable) -> Iterator[tuple[str, object]]:
         """Yield a tile of kernel values."""
-        total = sum(tile for tile, in values)
+        total = sum(tile for (tile,) in values)
         same = np.eye(*total.shape, dtype=np.bool_) if i == j else False
         yield make_key('tile', i, j), [finish_totals(self.kernel, total, same)]
 

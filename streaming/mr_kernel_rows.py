@@ -1,4 +1,5 @@
 """Compute what needs all rows X beside those of a split: rows of the kernel matrix, or their product with vectors."""
+
 import json
 from collections.abc import Iterator, Sequence
 
@@ -45,7 +46,7 @@ class MRKernelRows(MRRows):
         demand_width(block.X, self.model.n_features)
         X, first = widen(block.X, self.model.n_features), self.starts[place[0], place[1]] + place[2]
         for start in range(0, len(block), TILE_ROWS):
-            Z = self.model.scale(X[start:start + TILE_ROWS])
+            Z = self.model.scale(X[start : start + TILE_ROWS])
             row = first + start
             for part, tile in self.model.tiles.parts(Z, row + Z.shape[0]):
                 yield make_key('tile', row, part.start), [tile]

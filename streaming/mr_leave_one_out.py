@@ -1,4 +1,5 @@
 """Score kernel parameters and C of the kernel ELM by leave-one-out, each kernel in one reducer."""
+
 from collections.abc import Iterator, Sequence
 
 from mr_elm.machines.gathering import GatheredRows

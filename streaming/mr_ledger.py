@@ -1,4 +1,5 @@
 """Hash the rows of a data set with a key: the entries of a ledger, sorted by the shuffle."""
+
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -36,10 +37,18 @@ class MRLedger(MRRows):
         """Add the key, and what decides the texts of labels and the buckets."""
         super().configure_args()
         self.add_file_arg('--ledger-key', help='the 32 bytes of the key')
-        self.add_file_arg('--class-names', help='JSON: the classes; a label that is the same number as one of them is '
-                          'hashed as this class (default: labels are hashed as they are written)')
-        self.add_passthru_arg('--buckets', type=int, default=1, metavar='N',
-                              help='into how many keys the hashes go, up to 65536 (default: %(default)s)')
+        self.add_file_arg(
+            '--class-names',
+            help='JSON: the classes; a label that is the same number as one of them is '
+            'hashed as this class (default: labels are hashed as they are written)',
+        )
+        self.add_passthru_arg(
+            '--buckets',
+            type=int,
+            default=1,
+            metavar='N',
+            help='into how many keys the hashes go, up to 65536 (default: %(default)s)',
+        )
 
     def map_begin(self) -> None:
         """Load the key."""
@@ -81,8 +90,8 @@ class MRLedger(MRRows):
 def cut_entries(hashes: np.ndarray, counts: np.ndarray) -> Iterator[list[np.ndarray]]:
     """Yield entries in pieces, as they travel."""
     for start in range(0, len(hashes), MOST_ENTRIES):
-        part = np.ascontiguousarray(hashes[start:start + MOST_ENTRIES])
-        yield [part.view('<f8').reshape(-1, 2), counts[start:start + MOST_ENTRIES]]
+        part = np.ascontiguousarray(hashes[start : start + MOST_ENTRIES])
+        yield [part.view('<f8').reshape(-1, 2), counts[start : start + MOST_ENTRIES]]
 
 
 def read_entries(arrays: list[np.ndarray]) -> Entries:

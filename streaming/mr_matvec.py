@@ -1,4 +1,5 @@
 """Multiply U' with T and V with S^-1: Algorithm 2 of Zhao et al., 2015, corrected, entry by entry or in blocks."""
+
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ def cut_rows(matrix: str, rows: Floats) -> Iterator[Block]:
     """Yield the rows of U' or V as the input of the stage, labelled with the matrix and the number of the first row."""
     step = max(1, RECORD_BYTES // (8 * rows.shape[1]))
     for first in range(0, len(rows), step):
-        part = np.ascontiguousarray(rows[first:first + step])
+        part = np.ascontiguousarray(rows[first : first + step])
         yield Block(part, (f'{matrix} {first}',), np.zeros(len(part), np.int32))
 
 
@@ -49,8 +50,12 @@ class MRMatvec(MRRows):
     def configure_args(self) -> None:
         """Add S and T."""
         super().configure_args()
-        self.add_passthru_arg('--emit', choices=('entries', 'blocks'), default='blocks',
-                              help='write the products entry by entry or in blocks of rows (default: %(default)s)')
+        self.add_passthru_arg(
+            '--emit',
+            choices=('entries', 'blocks'),
+            default='blocks',
+            help='write the products entry by entry or in blocks of rows (default: %(default)s)',
+        )
         self.add_file_arg('--factors', help='npz: the singular values S and the targets T')
 
     def map_begin(self) -> None:
@@ -73,13 +78,14 @@ class MRMatvec(MRRows):
     def reducer(self, key: str, values: Iterable) -> Iterator[tuple[str, object]]:
         """Sum entries. Source: Algorithm 2, lines 15 to 18."""
         if split_key(key)[0] == 'entry':
-            yield key, [math.fsum(float(value) for value, in values)]
+            yield key, [math.fsum(float(value) for (value,) in values)]
         else:
             yield from super().reducer(key, values)
 
 
-def read_products(pairs: Iterable[tuple[str, Any]], of_U: tuple[int, ...],
-                  of_V: tuple[int, ...]) -> tuple[Floats, Floats]:
+def read_products(
+    pairs: Iterable[tuple[str, Any]], of_U: tuple[int, ...], of_V: tuple[int, ...]
+) -> tuple[Floats, Floats]:
     """Read the output pairs: U'T and V S^-1, of these shapes. Raises AccountingError when a number is missing."""
     found = {U: np.full(of_U, np.nan), V: np.full(of_V, np.nan)}
     for key, (value,) in pairs:
@@ -88,7 +94,7 @@ def read_products(pairs: Iterable[tuple[str, Any]], of_U: tuple[int, ...],
         if kind == 'entry':
             found[matrix][row, column] = value
         else:
-            found[matrix][row:row + len(value)] = value
+            found[matrix][row : row + len(value)] = value
     if any(np.isnan(product).any() for product in found.values()):
         raise AccountingError("expected every entry of U'T and V S^-1 once, some are missing: run the stage again")
     return found[U], found[V]

@@ -1,4 +1,5 @@
 """Pack the rows of a data set: each task writes a file of Parquet of its own, whose row groups are blocks."""
+
 import os
 import tempfile
 import uuid
@@ -43,8 +44,12 @@ class MRPack(MRRows):
         """Add where the files go, and how features are kept."""
         super().configure_args()
         self.add_passthru_arg('--into', metavar='FOLDER', help='where tasks write their files')
-        self.add_passthru_arg('--dtype', choices=('float32', 'float64'), default='float64',
-                              help='how to keep features (default: %(default)s)')
+        self.add_passthru_arg(
+            '--dtype',
+            choices=('float32', 'float64'),
+            default='float64',
+            help='how to keep features (default: %(default)s)',
+        )
 
     def map_begin(self) -> None:
         """Start with nothing written."""
@@ -61,8 +66,12 @@ class MRPack(MRRows):
             self.folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-'))
             form = self.plan['files'][0]['format']
             names = self.encoding.names if self.encoding else form.get('names')
-            self.writer = PackWriter(os.path.join(self.folder, 'rows'), self.options.dtype, names=names,
-                                     target_names=form.get('target_names'))
+            self.writer = PackWriter(
+                os.path.join(self.folder, 'rows'),
+                self.options.dtype,
+                names=names,
+                target_names=form.get('target_names'),
+            )
         self.writer.write(block)
 
     def map_end(self) -> Iterator[Pair]:
@@ -76,8 +85,15 @@ class MRPack(MRRows):
             store = store_of(self.options.into)
             store.make_folder(self.options.into)
             store.put(self.writer.path, f'{self.options.into}/{name}')
-            yield make_key(FILE, *self.first), {'name': name, 'rows': self.writer.n_rows,
-                                                'groups': self.writer.n_groups, 'footer': sum_footer(self.writer.path)}
+            yield (
+                make_key(FILE, *self.first),
+                {
+                    'name': name,
+                    'rows': self.writer.n_rows,
+                    'groups': self.writer.n_groups,
+                    'footer': sum_footer(self.writer.path),
+                },
+            )
 
 
 if __name__ == '__main__':

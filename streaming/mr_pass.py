@@ -1,4 +1,5 @@
 """Multiply E'E with vectors without ever forming it: a pass of PESVM by conjugate gradients."""
+
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -60,8 +61,9 @@ class MRPass(MRRows):
         super().configure_args()
         self.add_file_arg('--layer', help='npz: the hidden layer')
         self.add_file_arg('--vectors', help='npz: the vectors D')
-        self.add_file_arg('--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of '
-                          'a regression')
+        self.add_file_arg(
+            '--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of a regression'
+        )
         self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_file_arg('--folds', help='JSON: the rows that are held out (default: none)')
 
@@ -132,8 +134,9 @@ def read_targets(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def read_held_out(pairs: Iterable[tuple[str, Any]]) -> HeldOutScore | None:
     """Read the output pairs: the HeldOutScore of the vectors, None where there is none."""
-    return next((HeldOutScore(*(high + low).tolist()) for key, (high, low) in pairs if split_key(key)[0] == 'held'),
-                None)
+    return next(
+        (HeldOutScore(*(high + low).tolist()) for key, (high, low) in pairs if split_key(key)[0] == 'held'), None
+    )
 
 
 if __name__ == '__main__':

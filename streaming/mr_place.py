@@ -1,4 +1,5 @@
 """Scale the rows of a data set and hand them to the driver."""
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

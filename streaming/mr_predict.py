@@ -1,4 +1,5 @@
 """Predict every row of a data set, in an order that the driver can restore."""
+
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -89,6 +90,7 @@ class MRPredict(MRRows):
 def join_parts(finished: 'Finished', accounts: 'Accounts', out: BinaryIO) -> int:
     """Copy the predictions of all parts in input order; returns how many."""
     from mr_elm.rows.storage import store_of
+
     store, n_written = store_of(finished.folder), 0
     places = {path: first_place(store, path) for path in finished.parts()}
     for _, path in sorted((place, path) for path, place in places.items() if place is not None):

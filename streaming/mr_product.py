@@ -1,4 +1,5 @@
 """Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients, or of the SVD."""
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -60,7 +61,7 @@ class MRProduct(MRKernelRows):
         product = self.multiply(block.X)
         rows = max(1, RECORD_BYTES // (8 * product.shape[1]))
         for start in range(0, len(product), rows):
-            yield make_key('product', *place[:2], place[2] + start), [product[start:start + rows]]
+            yield make_key('product', *place[:2], place[2] + start), [product[start : start + rows]]
 
     def multiply(self, X: Rows) -> Floats:
         """Return K(x, X) V for some rows."""
@@ -71,9 +72,10 @@ class MRProduct(MRKernelRows):
         return self.model.decision_function(X)
 
 
-def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, ...],
-                 first_of_splits: Mapping[tuple[int, ...], int]) -> Floats:
-    """Read the output pairs: K V, of this shape. Raises AccountingError when rows are missing.
+def read_product(
+    pairs: Iterable[tuple[str, Any]], shape: tuple[int, ...], first_of_splits: Mapping[tuple[int, ...], int]
+) -> Floats:
+    """Read the output pairs: K V, of this shape. Raises AccountingError if rows are missing.
 
     first_of_splits : (FILE, START) -> number of the first row of the split.
     """
@@ -81,7 +83,7 @@ def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, ...],
     for key, (part,) in pairs:
         file, start, ordinal = map(int, split_key(key)[1])
         first = first_of_splits[file, start] + ordinal
-        product[first:first + len(part)] = part
+        product[first : first + len(part)] = part
         n_rows += len(part)
     if n_rows != len(product):
         raise AccountingError(f'expected {len(product)} rows of a product, found {n_rows}')

@@ -1,4 +1,5 @@
 """Score a sample of the rows of a training by machines that have not seen them."""
+
 from collections.abc import Iterator
 
 from mr_elm.json_file import read_json
@@ -38,8 +39,7 @@ class MRScores(MRRows):
         """Add the model and which rows to score."""
         super().configure_args()
         self.add_file_arg('--model', help='npz: a model, one that was trained without a fold, or a model for each fold')
-        self.add_file_arg('--model-sums', help='npz: the sums of the model, to score a row by the model of all '
-                          'others')
+        self.add_file_arg('--model-sums', help='npz: the sums of the model, to score a row by the model of all others')
         self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes, folds')
 
     def map_begin(self) -> None:

@@ -1,4 +1,5 @@
 """Summarise a data set in one pass: columns, labels, landmarks, a sample."""
+
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -79,12 +80,27 @@ class MRStats(MRRows):
     def configure_args(self) -> None:
         """Add what decides the landmarks."""
         super().configure_args()
-        self.add_passthru_arg('--landmarks', type=int, default=0, metavar='L',
-                              help='how many rows to choose as landmarks (default: %(default)s)')
-        self.add_passthru_arg('--sample', type=int, default=0, metavar='N',
-                              help='how many labelled rows to choose as a sample (default: %(default)s)')
-        self.add_passthru_arg('--seed', type=int, default=0, metavar='N',
-                              help='key of the hashes that choose landmarks and sample (default: %(default)s)')
+        self.add_passthru_arg(
+            '--landmarks',
+            type=int,
+            default=0,
+            metavar='L',
+            help='how many rows to choose as landmarks (default: %(default)s)',
+        )
+        self.add_passthru_arg(
+            '--sample',
+            type=int,
+            default=0,
+            metavar='N',
+            help='how many labelled rows to choose as a sample (default: %(default)s)',
+        )
+        self.add_passthru_arg(
+            '--seed',
+            type=int,
+            default=0,
+            metavar='N',
+            help='key of the hashes that choose landmarks and sample (default: %(default)s)',
+        )
 
     def map_begin(self) -> None:
         """Start with nothing seen."""
@@ -148,7 +164,6 @@ class MRStats(MRRows):
         for number, arrays in enumerate(self.chosen[kind].to_pieces(LANDMARK_BYTES)):
             yield make_key(kind, number), arrays
 
-
     @staticmethod
     def demand_usable(line: bytes, plan: InputPlan) -> None:
         """Raise DataFormatError for a column that cannot be scaled; drivers know better whether it is to be."""
@@ -169,8 +184,10 @@ def merged(statistics: ColumnStatistics | None, X: Any, weights: Floats | None =
 def check_classes(labels: LabelTable, where: str = '') -> None:
     """Raise DataFormatError when a LabelTable, of one task or of all, is too long to be one of classes."""
     if len(labels.entries) > MAX_CLASSES:
-        raise DataFormatError(f'{where}expected at most {MAX_CLASSES} classes, found more different labels: is this a '
-                              'regression (--task regression) or another column (--label-column)?')
+        raise DataFormatError(
+            f'{where}expected at most {MAX_CLASSES} classes, found more different labels: is this a '
+            'regression (--task regression) or another column (--label-column)?'
+        )
 
 
 if __name__ == '__main__':

@@ -1,4 +1,5 @@
 """Add up the sums that map tasks have written: the second job of a tree of sums."""
+
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -57,8 +58,9 @@ class MRSum(MRRows):
         if self.planned is None:
             yield from read_whole_lines(self.stdin)
         else:
-            yield from chain.from_iterable(self.read_file(self.plan['files'][number], length)
-                                           for number, _, length in self.planned)
+            yield from chain.from_iterable(
+                self.read_file(self.plan['files'][number], length) for number, _, length in self.planned
+            )
 
     def read_file(self, file: dict[str, Any], length: int) -> Iterator[bytes]:
         """Yield the chunks of a whole file. Raises DataFormatError when it has another length than planned."""
@@ -68,8 +70,9 @@ class MRSum(MRRows):
                 n_bytes += len(chunk)
                 yield chunk
         if n_bytes != length:
-            raise DataFormatError(f'{file["path"]}: expected {length:,} bytes of sums, found {n_bytes:,}: run the '
-                                  'command again')
+            raise DataFormatError(
+                f'{file["path"]}: expected {length:,} bytes of sums, found {n_bytes:,}: run the command again'
+            )
 
     def take(self, key: str, value: Any) -> None:
         """Add a pair to the sum of its key; keep other records as they are."""

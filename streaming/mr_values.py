@@ -1,4 +1,5 @@
 """Count the values of the columns of a table: which are numbers, which are categories."""
+
 from collections.abc import Iterator
 
 from mr_elm.rows.blocks import Block
@@ -35,8 +36,9 @@ class MRValues(MRRows):
     def map_block(self, block: Block, place: Place) -> None:
         """Take in a block."""
         self.columns = self.columns or [ColumnValues() for _ in block.X.columns]
-        self.columns = [column.add(values, block.weights)
-                        for column, values in zip(self.columns, block.X.columns, strict=True)]
+        self.columns = [
+            column.add(values, block.weights) for column, values in zip(self.columns, block.X.columns, strict=True)
+        ]
 
     def map_end(self) -> Iterator[Pair]:
         """Emit what was counted, nothing when there was no row."""

@@ -1,4 +1,5 @@
 """Gather rows for the stages that are given a problem: their base."""
+
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,5 @@
 """Tell Hadoop that a task is alive while it computes: one that says nothing for mapreduce.task.timeout is killed."""
+
 import os
 import select
 from collections.abc import Iterator

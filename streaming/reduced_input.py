@@ -1,4 +1,5 @@
 """Count how much of the input of a reduce task is done, for the progress that the user sees."""
+
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -14,8 +15,9 @@ class ReducedInput:
     first one of the next key.
     """
 
-    def __init__(self, lines: Iterable[Any], report: Callable[[int], None],
-                 measure: Callable[[Any], int] = len) -> None:
+    def __init__(
+        self, lines: Iterable[Any], report: Callable[[int], None], measure: Callable[[Any], int] = len
+    ) -> None:
         self.lines, self.report, self.measure = lines, report, measure
         self.begin = self.end = 0  # of the newest line
         self.previous = self.newest = 0  # where the lines of the newest key begin, and those of the key before it

@@ -1,4 +1,5 @@
 """Read rows in a map task: the base of every job whose input is a data set."""
+
 import argparse
 import json
 import os
@@ -93,16 +94,18 @@ class MRRows(MRJob):
 
         parser = argparse.ArgumentParser(add_help=False)
         for action in self.arg_parser._actions:
-            parser.add_argument(*action.option_strings, action=Note, dest=action.dest,
-                                nargs=1 if action.nargs is None else action.nargs)
+            parser.add_argument(
+                *action.option_strings, action=Note, dest=action.dest, nargs=1 if action.nargs is None else action.nargs
+            )
         parser.parse_known_args(argv)
         return found
 
     @staticmethod
     def shell_proof(words: Iterable[Any]) -> list[Any]:
         """Write words for a task without the marks of a shell, and of Hadoop Streaming, which knows no escapes."""
-        return [word if not isinstance(word, str) or PLAIN.fullmatch(word) else f'%{quote(word, safe="")}'
-                for word in words]
+        return [
+            word if not isinstance(word, str) or PLAIN.fullmatch(word) else f'%{quote(word, safe="")}' for word in words
+        ]
 
     def note_option(self, names: Sequence[str]) -> str:
         """Note an option that was just added as one of the stage; returns its destination."""
@@ -117,20 +120,33 @@ class MRRows(MRJob):
             super().run()
             return
         from mr_elm.engines import by_hand  # drivers need it, tasks do not
+
         sys.exit((by_hand.run_piped if TASKS & set(sys.argv[1:]) else by_hand.main)(cls, sys.argv[1:]))
 
     def configure_args(self) -> None:
         """Add the options that tell a task how to read its split."""
         super().configure_args()
-        self.add_file_arg('--plan', help='JSON: the files of the data set and their formats (default: look at the '
-                          'first rows)')
-        self.add_passthru_arg('--planned-splits', action='store_true', default=False,
-                              help='standard input names splits to read, it does not hold the rows themselves')
+        self.add_file_arg(
+            '--plan', help='JSON: the files of the data set and their formats (default: look at the first rows)'
+        )
+        self.add_passthru_arg(
+            '--planned-splits',
+            action='store_true',
+            default=False,
+            help='standard input names splits to read, it does not hold the rows themselves',
+        )
         add_stage_arguments(self.add_passthru_arg)
-        self.add_file_arg('--column-encoding', help='JSON: how text and missing values become features (default: rows '
-                          'hold numbers only)')
-        self.add_passthru_arg('--block-rows', type=int, default=BLOCK_ROWS, metavar='N',
-                              help='how many rows of text to read together (default: %(default)s)')
+        self.add_file_arg(
+            '--column-encoding',
+            help='JSON: how text and missing values become features (default: rows hold numbers only)',
+        )
+        self.add_passthru_arg(
+            '--block-rows',
+            type=int,
+            default=BLOCK_ROWS,
+            metavar='N',
+            help='how many rows of text to read together (default: %(default)s)',
+        )
 
     def steps(self) -> list[MRStep]:
         """Map, and reduce unless the stage is MAP_ONLY or there are to be no reduce tasks."""
@@ -198,8 +214,12 @@ class MRRows(MRJob):
     def row_options(self, encoding: Encoding | None) -> RowOptions:
         """Return how rows are written, as the options of the stage say. encoding : what --column-encoding holds."""
         return RowOptions.of_arguments(
-            self.options, labelled=not self.options.no_label, numeric_labels=self.options.task == 'regression',
-            encode='auto' if self.TABLE else 'refuse', encoding=encoding)
+            self.options,
+            labelled=not self.options.no_label,
+            numeric_labels=self.options.task == 'regression',
+            encode='auto' if self.TABLE else 'refuse',
+            encoding=encoding,
+        )
 
     def increment_counter(self, group: str, counter: str, amount: int = 1) -> None:
         """Tell the listener, or Hadoop, that so much more is done."""
@@ -262,8 +282,10 @@ class MRRows(MRJob):
             self.row_lines: Sequence[int] = reader.row_lines
             block = self.hold_out(block, **self.plan['files'][number]['format'])
             if len(block):
-                yield (block if self.ENCODED else replace(block, X=spread(block.X)),
-                       [number, reader.counts.start, reader.counts.used - self.n_held - len(block)])
+                yield (
+                    block if self.ENCODED else replace(block, X=spread(block.X)),
+                    [number, reader.counts.start, reader.counts.used - self.n_held - len(block)],
+                )
                 self.increment_counter('mr_elm', 'rows', len(block))
         self.record_rejected(reader, number)
 
@@ -304,9 +326,14 @@ class MRRows(MRJob):
 
     def record_counts(self, reader: Any, number: int, length: int) -> None:
         """Send the account of a split, of so many bytes of its file, to the driver."""
-        counts = {**reader.counts.to_json(), 'used': reader.counts.used - self.n_held, 'held': self.n_held,
-                  'length': length, 'blas': describe_blas(),
-                  'packing': reader.packing}
+        counts = {
+            **reader.counts.to_json(),
+            'used': reader.counts.used - self.n_held,
+            'held': self.n_held,
+            'length': length,
+            'blas': describe_blas(),
+            'packing': reader.packing,
+        }
         self.records.append((make_key('counts', number, reader.counts.start), counts))
 
     def splits(self) -> Iterator[tuple[int, int | None, Any, Iterable[Any]]]:
@@ -326,8 +353,10 @@ class MRRows(MRJob):
             raise DataFormatError(f'standard input: expected the rows of one file, the plan names {len(files)}')
         number = 0 if path is None else find_file(files, path)
         if find_kind(kind := files[number]['format']['kind']).magic:
-            raise DataFormatError(f'standard input: expected splits of {kind} rows that are planned '
-                                  '(--planned-splits), found the rows themselves')
+            raise DataFormatError(
+                f'standard input: expected splits of {kind} rows that are planned '
+                '(--planned-splits), found the rows themselves'
+            )
         chunks = chain(filter(None, [self.ahead]), read_whole_lines(self.stdin))
         self.piped_bytes = 0
         reader = source.make_reader(number, int(start or 0))

@@ -1,4 +1,5 @@
 """Tools for all tests."""
+
 import io
 import json
 import os
@@ -72,6 +73,7 @@ def here():
 @pytest.fixture(scope='session')
 def model_of():
     """Read a model with numpy alone, and the sums beside it, where there are some: (header, arrays)."""
+
     def read_archive(path):
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
@@ -81,6 +83,7 @@ def model_of():
         if os.path.exists(sums):
             arrays = {**read_archive(sums), **arrays}
         return json.loads(str(arrays.pop('header'))), arrays
+
     return read
 
 
@@ -92,6 +95,7 @@ def public_set():
     def read(name):
         X, y = load_svmlight_file(str(demand_set(name)))
         return X.toarray(), y
+
     return read
 
 
@@ -102,16 +106,19 @@ def by_hand(tmp_path, by_hand_alone):
     file, start, length : what Hadoop says of the split; without a length it is that of the input. The task must have
     read its input to the end.
     """
+
     def run(job_class, plan, stdin, *arguments, task='mapper', **split):
         path = tmp_path / 'plan.json'
         path.write_text(json.dumps(plan.to_json()))
         return by_hand_alone(job_class, stdin, '--plan', path, *arguments, task=task, **split)
+
     return run
 
 
 @pytest.fixture
 def by_hand_alone(monkeypatch):
     """Do what `by_hand` does without a plan, as where no driver of ours has started the job."""
+
     def run(job_class, stdin, *arguments, task='mapper', **split):
         for name, value in {'file': None, 'start': 0, 'length': len(stdin), **split}.items():
             monkeypatch.setenv(f'mapreduce_map_input_{name}', str(value))
@@ -121,6 +128,7 @@ def by_hand_alone(monkeypatch):
         getattr(job, f'run_{task}')(0)
         assert stream.read() == b''
         return job.stdout.getvalue().splitlines()
+
     return run
 
 

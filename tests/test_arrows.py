@@ -1,4 +1,5 @@
 """The house: who may import whom, and what a wheel carries."""
+
 import ast
 import configparser
 from pathlib import Path
@@ -6,14 +7,47 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = {'mr_elm': ROOT / 'mr_elm', 'mr_elm.data': ROOT / 'data', 'mr_elm.streaming': ROOT / 'streaming',
-           'benchmarks': ROOT / 'benchmarks'}
+FOLDERS = {
+    'mr_elm': ROOT / 'mr_elm',
+    'mr_elm.data': ROOT / 'data',
+    'mr_elm.streaming': ROOT / 'streaming',
+    'benchmarks': ROOT / 'benchmarks',
+}
 # A room imports from itself and from the rooms before it: files of the package's top, and folders.
-ROOMS = ['errors', 'processes', 'signals', 'typing', 'sparse', 'arithmetic', 'linalg', 'parallel', 'compiled',
-         'store', 'json_file', 'data', 'rows', 'features', 'sums', 'solvers', 'scores',
-         'model', 'machines', 'estimators', 'passes',
-         'engines', 'streaming', 'drivers', 'methods', 'figures', 'export', 'spark', 'spark_ml', 'cli', 'benchmarks']
-LIBRARY = [room for room in ROOMS[:ROOMS.index('passes')] if room != 'data']
+ROOMS = [
+    'errors',
+    'processes',
+    'signals',
+    'typing',
+    'sparse',
+    'arithmetic',
+    'linalg',
+    'parallel',
+    'compiled',
+    'store',
+    'json_file',
+    'data',
+    'rows',
+    'features',
+    'sums',
+    'solvers',
+    'scores',
+    'model',
+    'machines',
+    'estimators',
+    'passes',
+    'engines',
+    'streaming',
+    'drivers',
+    'methods',
+    'figures',
+    'export',
+    'spark',
+    'spark_ml',
+    'cli',
+    'benchmarks',
+]
+LIBRARY = [room for room in ROOMS[: ROOMS.index('passes')] if room != 'data']
 WIRING = {'mrjob', 'boto3', 'botocore', 'streaming'}
 
 
@@ -32,7 +66,7 @@ def imports(name, is_package, source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = name.split('.')[:len(name.split('.')) - node.level + is_package] if node.level else []
+            above = name.split('.')[: len(name.split('.')) - node.level + is_package] if node.level else []
             base = '.'.join([*above, *([node.module] if node.module else [])])
             yield from (f'{base}.{alias.name}' for alias in node.names)
 
@@ -63,19 +97,22 @@ def test_no_arrow_is_turned_round(name, is_package, source):
         assert list(faults(name, is_package, source)) == []
 
 
-@pytest.mark.parametrize('name, source', [
-    ('mr_elm.sums.gram', 'import boto3'),
-    ('mr_elm.rows.lines', 'def f():\n    from mrjob.job import MRJob'),
-    ('mr_elm.solvers.ridge', 'from mr_elm.streaming import submit'),
-    ('mr_elm.scores.metrics', 'import streaming'),
-    ('mr_elm.rows.lines', 'from ..features import hidden'),
-    ('mr_elm.rows.lines', 'from .. import sums'),
-    ('mr_elm.sums.gram', 'from ..solvers.ridge import expand'),
-    ('mr_elm.engines.cluster', 'from mr_elm.cli.train import train'),
-    ('mr_elm.figures.curve', 'import mr_elm.cli'),
-    ('mr_elm.cli.tune', 'from benchmarks.harness import Aim'),
-    ('mr_elm.data.generators', 'from mr_elm.rows.blocks import Block'),
-])
+@pytest.mark.parametrize(
+    'name, source',
+    [
+        ('mr_elm.sums.gram', 'import boto3'),
+        ('mr_elm.rows.lines', 'def f():\n    from mrjob.job import MRJob'),
+        ('mr_elm.solvers.ridge', 'from mr_elm.streaming import submit'),
+        ('mr_elm.scores.metrics', 'import streaming'),
+        ('mr_elm.rows.lines', 'from ..features import hidden'),
+        ('mr_elm.rows.lines', 'from .. import sums'),
+        ('mr_elm.sums.gram', 'from ..solvers.ridge import expand'),
+        ('mr_elm.engines.cluster', 'from mr_elm.cli.train import train'),
+        ('mr_elm.figures.curve', 'import mr_elm.cli'),
+        ('mr_elm.cli.tune', 'from benchmarks.harness import Aim'),
+        ('mr_elm.data.generators', 'from mr_elm.rows.blocks import Block'),
+    ],
+)
 def test_a_turned_arrow_is_seen(name, source):
     assert len(list(faults(name, False, source))) == 1
 
@@ -84,7 +121,8 @@ def test_the_packages_are_those_with_an_init_file():
     config = configparser.ConfigParser()
     config.read(ROOT / 'setup.cfg', encoding='utf-8')
     assert sorted(config['options']['packages'].split()) == sorted(
-        name for name, package, _ in modules() if package and room(name) != 'benchmarks')
+        name for name, package, _ in modules() if package and room(name) != 'benchmarks'
+    )
 
 
 def test_every_folder_of_modules_has_an_init_file():

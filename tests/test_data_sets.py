@@ -1,4 +1,5 @@
 """Tests find public data sets in every folder that is named; what a missing one keeps from being tested is told."""
+
 import os
 import shutil
 import subprocess
@@ -80,5 +81,11 @@ def test_the_checks_of_a_change_require_the_data_that_are_beside_the_checkout(ch
 def run_tests(checkout, *words, **environ):
     """Run the tests of a checkout."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(('PYTEST', 'MR_ELM_REQUIRE'))}
-    return subprocess.run([sys.executable, '-m', 'pytest', *map(str, words)], cwd=checkout, env={**kept, **environ},
-                          capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, '-m', 'pytest', *map(str, words)],
+        cwd=checkout,
+        env={**kept, **environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )

@@ -1,4 +1,5 @@
 """docs/extending.md: every recipe, applied to a copy of the code, works, and touches as few files as it says."""
+
 import os
 import re
 import shlex

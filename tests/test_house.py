@@ -2,6 +2,7 @@
 
 Nodes are those of the syntax tree without docstrings, so that the layout of lines does not count.
 """
+
 import ast
 import os
 import subprocess
@@ -34,11 +35,15 @@ LIMITS = {
     'functions that predict enters': (350, 140),
     'modules that inspect loads': (82, 30),
 }
-ROOMS = {'rows': ('mr_elm/rows',), 'engines, passes and cli': ('mr_elm/engines', 'mr_elm/passes', 'mr_elm/cli'),
-         'drivers, machines and estimators': ('mr_elm/drivers', 'mr_elm/machines', 'mr_elm/estimators'),
-         'features, sums and scores': ('mr_elm/features', 'mr_elm/sums', 'mr_elm/scores'),
-         'solvers': ('mr_elm/solvers',), 'benchmarks': ('benchmarks',),
-         'package and stages': ('mr_elm', 'streaming', 'data')}
+ROOMS = {
+    'rows': ('mr_elm/rows',),
+    'engines, passes and cli': ('mr_elm/engines', 'mr_elm/passes', 'mr_elm/cli'),
+    'drivers, machines and estimators': ('mr_elm/drivers', 'mr_elm/machines', 'mr_elm/estimators'),
+    'features, sums and scores': ('mr_elm/features', 'mr_elm/sums', 'mr_elm/scores'),
+    'solvers': ('mr_elm/solvers',),
+    'benchmarks': ('benchmarks',),
+    'package and stages': ('mr_elm', 'streaming', 'data'),
+}
 HOMES = os.pathsep.join(str(ROOT / folder) + os.sep for folder in ('mr_elm', 'streaming', 'data'))
 WALK = """
 import os, sys, threading
@@ -76,29 +81,40 @@ def is_numeric_constant(node):
     """Tell whether a statement at the top of a module gives a name in capitals to a number."""
     if not isinstance(node, ast.Assign):
         return False
-    names = all(isinstance(target, ast.Tuple) or (isinstance(target, ast.Name) and target.id.isupper())
-                for target in node.targets)
-    return names and any(isinstance(value, ast.Constant) and isinstance(value.value, int | float)
-                         for value in ast.walk(node.value))
+    names = all(
+        isinstance(target, ast.Tuple) or (isinstance(target, ast.Name) and target.id.isupper())
+        for target in node.targets
+    )
+    return names and any(
+        isinstance(value, ast.Constant) and isinstance(value.value, int | float) for value in ast.walk(node.value)
+    )
 
 
 def measure_text():
     """Return the figures that follow from the text of the modules."""
-    figures = Counter({f'nodes of {room}': sum(not is_docstring(node) for _, tree in trees(*folders)
-                                               for node in ast.walk(tree)) for room, folders in ROOMS.items()})
+    figures = Counter(
+        {
+            f'nodes of {room}': sum(not is_docstring(node) for _, tree in trees(*folders) for node in ast.walk(tree))
+            for room, folders in ROOMS.items()
+        }
+    )
     for path, tree in trees('mr_elm', 'streaming', 'data'):
         figures['files of package and stages'] += 1
-        figures['lines of the longest module'] = max(figures['lines of the longest module'],
-                                                     path.read_text(encoding='utf-8').count('\n'))
+        figures['lines of the longest module'] = max(
+            figures['lines of the longest module'], path.read_text(encoding='utf-8').count('\n')
+        )
         figures['numeric constants'] += sum(is_numeric_constant(node) for node in tree.body)
         for node in ast.walk(tree):
             figures['conditional expressions'] += isinstance(node, ast.IfExp)
             if isinstance(node, ast.FunctionDef):
-                figures['lines of the longest function'] = max(figures['lines of the longest function'],
-                                                               node.end_lineno - node.lineno + 1)
+                figures['lines of the longest function'] = max(
+                    figures['lines of the longest function'], node.end_lineno - node.lineno + 1
+                )
             if isinstance(node, ast.Import | ast.ImportFrom):
-                figures['imports of ctypes'] += 'ctypes' in [getattr(node, 'module', ''),
-                                                             *(alias.name for alias in node.names)]
+                figures['imports of ctypes'] += 'ctypes' in [
+                    getattr(node, 'module', ''),
+                    *(alias.name for alias in node.names),
+                ]
             figures['uses of sys.modules'] += isinstance(node, ast.Attribute) and ast.unparse(node) == 'sys.modules'
     return figures
 
@@ -116,9 +132,13 @@ def measure_walks(folder):
     (folder / 'rows.csv').write_text(''.join(f'{k % 2},{k % 7},{k % 5}\n' for k in range(60)), encoding='utf-8')
     train = walk(folder, 'train', 'pesvm', 'rows.csv', '--model', 'm.npz', '-q')
     predict = walk(folder, 'predict', 'm.npz', 'rows.csv', '-o', 'out', '-q')
-    return {'files that train enters': train[0], 'functions that train enters': train[1],
-            'files that predict enters': predict[0], 'functions that predict enters': predict[1],
-            'modules that inspect loads': walk(folder, 'inspect', 'm.npz')[2]}
+    return {
+        'files that train enters': train[0],
+        'functions that train enters': train[1],
+        'files that predict enters': predict[0],
+        'functions that predict enters': predict[1],
+        'modules that inspect loads': walk(folder, 'inspect', 'm.npz')[2],
+    }
 
 
 @pytest.fixture(scope='module')

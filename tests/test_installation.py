@@ -1,4 +1,5 @@
 """Installations: the program is the same from any folder, also from its own, editable or not."""
+
 import os
 import shutil
 import subprocess
@@ -30,12 +31,27 @@ def installed(request, checkout, tmp_path_factory):
     The folder is read as site-packages are: the files of an editable installation are found through it.
     """
     folder = tmp_path_factory.mktemp(request.param)
-    subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-build-isolation',
-                    '--disable-pip-version-check', '--target', folder,
-                    *(['--editable'] if request.param == 'editable' else []), checkout], check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--no-deps',
+            '--no-build-isolation',
+            '--disable-pip-version-check',
+            '--target',
+            folder,
+            *(['--editable'] if request.param == 'editable' else []),
+            checkout,
+        ],
+        check=True,
+    )
     (folder / 'sitecustomize.py').write_text(
         f'import site, sys\nsys.meta_path[:] = [f for f in sys.meta_path if "editable" not in repr(f)]\n'
-        f'site.addsitedir({str(folder)!r})\n')
+        f'site.addsitedir({str(folder)!r})\n'
+    )
     return {**os.environ, 'PYTHONPATH': str(folder)}
 
 
@@ -43,9 +59,20 @@ def installed(request, checkout, tmp_path_factory):
 def test_stages_and_samples_are_there(installed, checkout, tmp_path, own):
     (tmp_path / 'rows.csv').write_text(ROWS)
     here = checkout if own else tmp_path
-    stage = subprocess.run([sys.executable, '-m', 'mr_elm.streaming.mr_stats', tmp_path / 'rows.csv'],
-                           cwd=here, env=installed, capture_output=True, text=True)
+    stage = subprocess.run(
+        [sys.executable, '-m', 'mr_elm.streaming.mr_stats', tmp_path / 'rows.csv'],
+        cwd=here,
+        env=installed,
+        capture_output=True,
+        text=True,
+    )
     assert (stage.returncode, len(stage.stdout.splitlines()) > 2) == (0, True), stage.stderr
-    found = subprocess.run([sys.executable, '-c', 'import mr_elm.streaming, mr_elm.data; print(mr_elm.data.__file__)'],
-                           cwd=here, env=installed, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, '-c', 'import mr_elm.streaming, mr_elm.data; print(mr_elm.data.__file__)'],
+        cwd=here,
+        env=installed,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert not found.stdout.startswith(f'{ROOT}{os.sep}')

@@ -1,4 +1,5 @@
 """What others call: it says its types, and its examples are true."""
+
 import doctest
 import inspect
 from importlib import import_module
@@ -10,13 +11,35 @@ from mr_elm.model import base, file, models
 from mr_elm.solvers import kelm, ridge
 from mr_elm.solvers import rules as dual
 
-EXAMPLES = ['mr_elm.estimators', 'mr_elm.estimators.dual', 'mr_elm.estimators.esvm', 'mr_elm.estimators.kelm',
-            'mr_elm.solvers.ridge']
-FUNCTIONS = [estimators.to_estimator, file.read_model, file.load_layer, ridge.fit_esvm, ridge.solve_nodes,
-             ridge.solve_kernel, dual.solve_dual, kelm.solve_cholesky, kelm.decompose, kelm.solve_cg,
-             ridge.solve_regularized, spark.train, spark.load]
-CLASSES = [*(getattr(estimators, name) for name in estimators.__all__ if name[0].isupper()),
-           base.Model, models.HiddenNodeModel, models.KernelModel, spark.SparkModel]
+EXAMPLES = [
+    'mr_elm.estimators',
+    'mr_elm.estimators.dual',
+    'mr_elm.estimators.esvm',
+    'mr_elm.estimators.kelm',
+    'mr_elm.solvers.ridge',
+]
+FUNCTIONS = [
+    estimators.to_estimator,
+    file.read_model,
+    file.load_layer,
+    ridge.fit_esvm,
+    ridge.solve_nodes,
+    ridge.solve_kernel,
+    dual.solve_dual,
+    kelm.solve_cholesky,
+    kelm.decompose,
+    kelm.solve_cg,
+    ridge.solve_regularized,
+    spark.train,
+    spark.load,
+]
+CLASSES = [
+    *(getattr(estimators, name) for name in estimators.__all__ if name[0].isupper()),
+    base.Model,
+    models.HiddenNodeModel,
+    models.KernelModel,
+    spark.SparkModel,
+]
 
 
 def methods(kind):
@@ -35,10 +58,16 @@ def test_examples_are_true(name):
     assert results.attempted > 0 and results.failed == 0
 
 
-@pytest.mark.parametrize('function', [*FUNCTIONS, *dict.fromkeys(f for kind in CLASSES for f in methods(kind))],
-                         ids=lambda function: function.__qualname__)
+@pytest.mark.parametrize(
+    'function',
+    [*FUNCTIONS, *dict.fromkeys(f for kind in CLASSES for f in methods(kind))],
+    ids=lambda function: function.__qualname__,
+)
 def test_what_others_call_says_its_types(function):
     signature = inspect.signature(function)
-    untyped = [name for name, parameter in signature.parameters.items()
-               if parameter.annotation is parameter.empty and name != 'self']
+    untyped = [
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.annotation is parameter.empty and name != 'self'
+    ]
     assert untyped == [] and signature.return_annotation is not signature.empty

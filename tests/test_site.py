@@ -1,4 +1,5 @@
 """The site of the manual: docstrings become reStructuredText, and links of a built site are checked."""
+
 import sys
 from pathlib import Path
 
@@ -14,34 +15,40 @@ from navigation import NAVIGATION
 def test_every_page_of_the_manual_is_in_the_navigation_once():
     listed = [name for names in NAVIGATION.values() for name in names]
     assert len(listed) == len(set(listed))
-    assert {page[len('docs/'):-len('.md')] for page in PAGES if page != 'README.md'} <= set(listed)
+    assert {page[len('docs/') : -len('.md')] for page in PAGES if page != 'README.md'} <= set(listed)
 
 
-@pytest.mark.parametrize('docstring, converted', [
-    ('Read a\nBlock.', ['Read a Block.']),
-    ('a : 1. b, c : the\n    rest.\nRaises it.', ['- **a** – 1.', '- **b, c** – the rest.', 'Raises it.']),
-    ('As `Block` of `x`.', ['As :py:obj:`Block <io.Block>` of ``x``.']),
-    ('Fit. As in A; b : 1.', ['Fit. As in A;', '- **b** – 1.']),
-    ('|a| * model_', [r'\|a\| \* model\_']),
-    ('>>> 1\n1', ['>>> 1', '1']),
-    ('Solve\n\n    min |x|', ['Solve', '.. code-block:: text', '       min |x|']),
-    ('Map:    read\nReduce: add', ['.. code-block:: text', '   Map:    read', '   Reduce: add']),
-    ('Parameters\n----------\nC : > 0.', ['.. rubric:: Parameters', '- **C** – > 0.']),
-])
+@pytest.mark.parametrize(
+    'docstring, converted',
+    [
+        ('Read a\nBlock.', ['Read a Block.']),
+        ('a : 1. b, c : the\n    rest.\nRaises it.', ['- **a** – 1.', '- **b, c** – the rest.', 'Raises it.']),
+        ('As `Block` of `x`.', ['As :py:obj:`Block <io.Block>` of ``x``.']),
+        ('Fit. As in A; b : 1.', ['Fit. As in A;', '- **b** – 1.']),
+        ('|a| * model_', [r'\|a\| \* model\_']),
+        ('>>> 1\n1', ['>>> 1', '1']),
+        ('Solve\n\n    min |x|', ['Solve', '.. code-block:: text', '       min |x|']),
+        ('Map:    read\nReduce: add', ['.. code-block:: text', '   Map:    read', '   Reduce: add']),
+        ('Parameters\n----------\nC : > 0.', ['.. rubric:: Parameters', '- **C** – > 0.']),
+    ],
+)
 def test_a_docstring_is_plain_text_with_lists_of_arguments_code_and_examples(docstring, converted):
     lines = convert_docstring(docstring.split('\n'), {'Block': 'io.Block'})
     assert [line for line in lines if line] == converted
 
 
-@pytest.mark.parametrize('link, fault', [
-    ('href="b.html#here"', None),
-    ('href="https://example.org/a"', None),
-    ('href="c.html"', 'no such file'),
-    ('href="b.html#there"', 'no such anchor'),
-    ('href="#there"', 'no such anchor'),
-    ('href="https:/example"', 'not an address'),
-    ('src="https://example.org/a.js"', 'loaded from elsewhere'),
-])
+@pytest.mark.parametrize(
+    'link, fault',
+    [
+        ('href="b.html#here"', None),
+        ('href="https://example.org/a"', None),
+        ('href="c.html"', 'no such file'),
+        ('href="b.html#there"', 'no such anchor'),
+        ('href="#there"', 'no such anchor'),
+        ('href="https:/example"', 'not an address'),
+        ('src="https://example.org/a.js"', 'loaded from elsewhere'),
+    ],
+)
 def test_a_dead_link_of_a_site_is_found(link, fault, tmp_path):
     (tmp_path / 'b.html').write_text('<h1 id="here">b</h1>')
     (tmp_path / 'a.html').write_text(f'<a {link}>b</a>')

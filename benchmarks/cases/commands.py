@@ -1,4 +1,5 @@
 """Cases of the command and its stages: a training against its bare arithmetic, reading and packing against pandas."""
+
 import io
 import shutil
 import subprocess
@@ -31,8 +32,11 @@ from mr_elm.typing import Floats
 
 D, L = 50, 1000
 WORDS = ('black', 'blue', 'green', 'orange', 'red', 'white', 'yellow')
-FILES = {'numbers of 6 decimals': ('{:.6f}', ()), 'numbers of 17 digits': ('{!r}', ()),
-         'numbers and 10 columns of text': ('{:.6f}', range(0, D, 5))}
+FILES = {
+    'numbers of 6 decimals': ('{:.6f}', ()),
+    'numbers of 17 digits': ('{!r}', ()),
+    'numbers and 10 columns of text': ('{:.6f}', range(0, D, 5)),
+}
 PANDAS = 'import sys, pandas; pandas.read_csv(sys.argv[1]).to_parquet(sys.argv[2])'
 
 
@@ -68,14 +72,14 @@ def run_bare_arithmetic(X: Floats, y: Floats, W: Floats) -> None:
     """Do what any program must: multiply, apply the sigmoid, update symmetrically."""
     G = np.zeros((L + 2, L + 2), order='F')
     for i in range(0, len(X), 4096):
-        Z = np.empty((len(X[i:i + 4096]), L + 2))
-        np.matmul(X[i:i + 4096], W, out=Z[:, :L])
+        Z = np.empty((len(X[i : i + 4096]), L + 2))
+        np.matmul(X[i : i + 4096], W, out=Z[:, :L])
         nodes = Z[:, :L]
         np.negative(nodes, out=nodes)
         np.exp(nodes, out=nodes)
         nodes += 1
         np.reciprocal(nodes, out=nodes)
-        Z[:, L], Z[:, L + 1] = -1, y[i:i + 4096]
+        Z[:, L], Z[:, L + 1] = -1, y[i : i + 4096]
         dsyrk(1.0, Z.T, beta=1.0, c=G, overwrite_c=1)
 
 
@@ -95,13 +99,26 @@ def list_map(bench: Bench) -> Iterator[Case]:
         header = {'parameters': {'map': layer.kind, 'sigma': 1.0}, 'n_features': D}
         save_arrays(folder / 'layer.npz', header, layer_arrays(layer))
         grid = write_json(str(folder / 'grid.json'), astuple(GridSteps.of(1.0)))
-        job = MRGram(args=['--mapper', '--step-num=0', '--planned-splits', '--layer', str(folder / 'layer.npz'),
-                           '--grid', grid, '--plan', write_json(str(folder / 'plan.json'), plan.to_json())])
+        job = MRGram(
+            args=[
+                '--mapper',
+                '--step-num=0',
+                '--planned-splits',
+                '--layer',
+                str(folder / 'layer.npz'),
+                '--grid',
+                grid,
+                '--plan',
+                write_json(str(folder / 'plan.json'), plan.to_json()),
+            ]
+        )
 
         def ours(trial: int) -> None:
             job.sandbox(stdin=io.BytesIO(f'[[0, 0, {plan.size}]]\n'.encode()))
             job.run_mapper()
+
         return Pair(ours, partial(run_bare_script, path, layer.weights.T), n, D, 2)
+
     yield Case('ndc', prepare)
 
 
@@ -117,6 +134,7 @@ def list_trainings(bench: Bench) -> Iterator[Case]:
     def prepare_csv() -> Pair:
         path, W = make_csv(bench, n), draw_layer().weights.T
         return Pair(lambda trial: train(bench, path), partial(run_bare_script, path, W), n, D, 2)
+
     yield Case('ndc', prepare_csv, 'csv')
     yield Case('ndc', prepare_packed, 'packed')
 
@@ -127,8 +145,10 @@ def list_cores(bench: Bench) -> Iterator[Case]:
 
     def prepare() -> Pair:
         path = make_pack(bench, n)
-        return Pair(lambda trial: train(bench, path, '-r', 'local', '--num-cores', 2), lambda trial: train(bench, path),
-                    n, D, 2)
+        return Pair(
+            lambda trial: train(bench, path, '-r', 'local', '--num-cores', 2), lambda trial: train(bench, path), n, D, 2
+        )
+
     yield Case('ndc', prepare)
 
 
@@ -137,12 +157,20 @@ def list_memory(bench: Bench) -> Iterator[Case]:
     n = bench.pick(20_000, 1_000_000)
 
     def measure(path: Path, trial: int) -> float:
-        return measure_peak_megabytes('train', 'pesvm', path, '--hidden', L, '--model', bench.folder / 'model.npz',
-                                      '--overwrite')
+        return measure_peak_megabytes(
+            'train', 'pesvm', path, '--hidden', L, '--model', bench.folder / 'model.npz', '--overwrite'
+        )
 
     def prepare() -> Pair:
-        return Pair(partial(measure, make_pack(bench, n)), partial(measure, make_pack(bench, n // 10)), n, D, 2,
-                    'megabytes; the other side has a tenth of the rows')
+        return Pair(
+            partial(measure, make_pack(bench, n)),
+            partial(measure, make_pack(bench, n // 10)),
+            n,
+            D,
+            2,
+            'megabytes; the other side has a tenth of the rows',
+        )
+
     yield Case('ndc', prepare)
 
 
@@ -155,6 +183,7 @@ def list_updates(bench: Bench) -> Iterator[Case]:
         run_mr_elm('train', 'pesvm', old, '--hidden', L, '--model', base, '--overwrite')
         words = '--model', bench.folder / 'model.npz', '--overwrite'
         return Pair(lambda trial: run_mr_elm('update', base, new, *words), lambda trial: train(bench, old), n, D, 2)
+
     yield Case('ndc', prepare)
 
 
@@ -188,8 +217,12 @@ def list_tables(bench: Bench, make_pair: Callable[[Bench, Path, bool, int], Pair
     """List a case for each of FILES. make_pair : function of the bench, a file, whether it holds text, and its rows."""
     n = bench.pick(2_000, 100_000)
     for name, (_, texts) in FILES.items():
-        yield Case(name, lambda name=name, texts=texts: make_pair(  # type: ignore[misc]
-            bench, write_table(bench, name, n), bool(texts), n))
+        yield Case(
+            name,
+            lambda name=name, texts=texts: make_pair(  # type: ignore[misc]
+                bench, write_table(bench, name, n), bool(texts), n
+            ),
+        )
 
 
 def pair_reading(bench: Bench, path: Path, has_text: bool, n: int) -> Pair:
@@ -197,8 +230,9 @@ def pair_reading(bench: Bench, path: Path, has_text: bool, n: int) -> Pair:
     encoding = None
     if has_text:
         texts = FILES['numbers and 10 columns of text'][1]
-        encoding = Encoding(tuple(Column(f'x{j}', CATEGORY, categories=WORDS) if j in texts else Column(f'x{j}')
-                                  for j in range(D)))
+        encoding = Encoding(
+            tuple(Column(f'x{j}', CATEGORY, categories=WORDS) if j in texts else Column(f'x{j}') for j in range(D))
+        )
     read_csv = import_module('pandas').read_csv
     return Pair(partial(read_rows, path, encoding), lambda trial: read_csv(path), n, D, 2)
 
@@ -213,6 +247,7 @@ def pair_packing(bench: Bench, path: Path, has_text: bool, n: int) -> Pair:
 
     def convert(trial: int) -> None:
         subprocess.run([sys.executable, '-c', PANDAS, path, bench.folder / 'rows.parquet'], check=True)
+
     return Pair(pack, convert, n, D, 2)
 
 
@@ -227,4 +262,5 @@ def list_packs(bench: Bench) -> Iterator[Case]:
         pandas = import_module('pandas')
         pandas.read_csv(path).to_parquet(frame)
         return Pair(partial(read_rows, folder, None), lambda trial: pandas.read_parquet(frame), n, D, 2)
+
     yield Case('numbers of 6 decimals', prepare)

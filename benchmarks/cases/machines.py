@@ -1,4 +1,5 @@
 """Cases of the estimators: fits, predictions and accuracies beside those of other programs, on public sets."""
+
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any
@@ -71,8 +72,14 @@ def predict(machine: Any, X: Floats, trial: int) -> None:
     machine.predict(X)
 
 
-def list_kernel_cases(bench: Bench, make: Callable[[float, float], Any], settings: tuple, most: int = 2000,
-                      pair: Callable = pair_fits, fewer_than: float = float('inf')) -> Iterator[Case]:
+def list_kernel_cases(
+    bench: Bench,
+    make: Callable[[float, float], Any],
+    settings: tuple,
+    most: int = 2000,
+    pair: Callable = pair_fits,
+    fewer_than: float = float('inf'),
+) -> Iterator[Case]:
     """List a case for each set and setting, beside SVC of the same gamma and C.
 
     make : (gamma, C) -> our estimator. settings : (gamma in 1/d, C). pair : how both run. fewer_than : rows of the sets
@@ -84,8 +91,11 @@ def list_kernel_cases(bench: Bench, make: Callable[[float, float], Any], setting
             continue
         for scale, C in settings:
             gamma = scale / facts.n_features
-            yield Case(name, partial(pair, make(gamma, float(C)), make_svc(gamma, C), name, bench.pick(500, most)),
-                       f'gamma {scale:g}/d, C {C}')
+            yield Case(
+                name,
+                partial(pair, make(gamma, float(C)), make_svc(gamma, C), name, bench.pick(500, most)),
+                f'gamma {scale:g}/d, C {C}',
+            )
 
 
 def make_sparse_elm(gamma: float, C: float, rule: str = 'block') -> Any:
@@ -100,12 +110,23 @@ def make_sphere_svm(gamma: float, C: float, rule: str = 'exact') -> Any:
 
 def list_peers_of_pesvm(bench: Bench) -> Iterator[Case]:
     """Fit PESVM and its two peers with as many nodes, on every set."""
-    peers: dict[str, Callable[[int], Any]] = {'hpelm': lambda d: HPELM(L),
-                                              'RBFSampler + RidgeClassifier': partial(make_sampler, L)}
+    peers: dict[str, Callable[[int], Any]] = {
+        'hpelm': lambda d: HPELM(L),
+        'RBFSampler + RidgeClassifier': partial(make_sampler, L),
+    }
     for name in choose_sets(bench):
         for peer, make in peers.items():
-            yield Case(name, partial(pair_fits, ESVMClassifier(n_hidden=L, scale='none'),
-                                     make(DATA_SETS[name].n_features), name, bench.pick(500, 2000)), peer)
+            yield Case(
+                name,
+                partial(
+                    pair_fits,
+                    ESVMClassifier(n_hidden=L, scale='none'),
+                    make(DATA_SETS[name].n_features),
+                    name,
+                    bench.pick(500, 2000),
+                ),
+                peer,
+            )
 
 
 def list_kernel_elm(bench: Bench) -> Iterator[Case]:
@@ -119,6 +140,7 @@ def list_kernel_elm(bench: Bench) -> Iterator[Case]:
         ours = KernelELMClassifier(sigma=sigma, C=1.0, scale='none')
         theirs = KernelRidge(alpha=1.0, kernel='rbf', gamma=1 / X.shape[1])
         return make_pair(lambda trial: fit(ours, X, y), lambda trial: fit(theirs, X, T), X, y)
+
     for name in choose_sets(bench):
         yield Case(name, partial(prepare, name))
 
@@ -133,8 +155,10 @@ def list_decompositions(bench: Bench) -> Iterator[Case]:
         T = class_targets(generator.integers(n_classes, size=n), n_classes)
         omega = compute_lower_triangle(X, make_kernel('gaussian', d))
         system = np.tril(omega) + np.tril(omega, -1).T + np.eye(n)
-        return Pair(lambda trial: solve_cholesky(omega.copy(), T, 1.0), lambda trial: np.linalg.svd(system), n, d,
-                    n_classes)
+        return Pair(
+            lambda trial: solve_cholesky(omega.copy(), T, 1.0), lambda trial: np.linalg.svd(system), n, d, n_classes
+        )
+
     yield Case('normal numbers', prepare)
 
 
@@ -159,9 +183,12 @@ def list_threads(bench: Bench) -> Iterator[Case]:
             else:
                 sides.append(partial(lambda machine, trial: fit(machine, X, y), machine))
         return make_pair(sides[0], sides[1], X, y)
-    for name, estimator, n in (('PESVM', ESVMClassifier(n_hidden=L), 30_000),
-                               ('kernel ELM', KernelELMClassifier(), 6000),
-                               ('sparse ELM', SparseELMClassifier(C=10), 6000)):
+
+    for name, estimator, n in (
+        ('PESVM', ESVMClassifier(n_hidden=L), 30_000),
+        ('kernel ELM', KernelELMClassifier(), 6000),
+        ('sparse ELM', SparseELMClassifier(C=10), 6000),
+    ):
         yield Case(name, partial(prepare, estimator, bench.pick(500, n), 'fit'), 'fit')
         yield Case(name, partial(prepare, estimator, bench.pick(2000, 20_000), 'predict'), 'predict')
 
@@ -178,9 +205,11 @@ def list_landmarks(bench: Bench) -> Iterator[Case]:
         Z, Z_test = standardise(X[train], X[test])
         data = Z, y[train], Z_test, y[test]
         ours = ESVMClassifier('nystrom', n_hidden=n_landmarks, weight_scale=2.0, nu=1e6, scale='none')
-        theirs = make_pipeline(Nystroem(n_components=n_landmarks, gamma=2 / X.shape[1], random_state=0),
-                               RidgeClassifier(alpha=1e-4))
+        theirs = make_pipeline(
+            Nystroem(n_components=n_landmarks, gamma=2 / X.shape[1], random_state=0), RidgeClassifier(alpha=1e-4)
+        )
         return make_pair(partial(fit_and_score, ours, data), partial(fit_and_score, theirs, data), Z, y[train])
+
     for name in bench.pick(['digits'], ['letter', 'covtype-20k']):
         for n_landmarks in bench.pick((50,), (500, 1000, 2000)):
             yield Case(name, partial(prepare, name, n_landmarks), f'{n_landmarks:,} landmarks')
@@ -194,20 +223,25 @@ def fit_and_score(estimator: Any, data: tuple, trial: int) -> Callable[[], float
 
 def list_auto(bench: Bench) -> Iterator[Case]:
     """Train the method that chooses for itself and a tuned SVC on half of a set, scored on the other half."""
+
     def prepare(name: str) -> Pair:
         X, y = read_set(name)
         train, test = split_halves(y, 0, bench.pick(100, 2000))
         data = X[train], y[train], X[test], y[test]
-        return make_pair(partial(fit_and_score, AutoClassifier(), data), partial(fit_and_score, TunedSVC(), data),
-                         *data[:2])
+        return make_pair(
+            partial(fit_and_score, AutoClassifier(), data), partial(fit_and_score, TunedSVC(), data), *data[:2]
+        )
+
     for name in bench.pick(QUICK_SETS[:1], AUTO_SETS):
         yield Case(name, partial(prepare, name))
 
 
 def list_boosting(bench: Bench) -> Iterator[Case]:
     """Count right labels of the method that chooses for itself, and of boosted trees with their defaults."""
-    peers: dict[str, Callable[[], Any]] = {'HistGradientBoosting': HistGradientBoostingClassifier,
-                                           'LightGBM': make_lightgbm}
+    peers: dict[str, Callable[[], Any]] = {
+        'HistGradientBoosting': HistGradientBoostingClassifier,
+        'LightGBM': make_lightgbm,
+    }
 
     @lru_cache(maxsize=3)
     def score_auto(name: str, trial: int) -> float:
@@ -221,6 +255,7 @@ def list_boosting(bench: Bench) -> Iterator[Case]:
     def prepare(name: str, peer: str) -> Pair:
         peers[peer]()  # is it installed?
         return make_pair(partial(score_auto, name), partial(score, peers[peer], name), *read_set(name))
+
     for name in bench.pick(QUICK_SETS[:1], [*list_sets(), *list_more_sets()]):
         for peer in peers:
             yield Case(name, partial(prepare, name, peer), peer)
@@ -261,4 +296,5 @@ MACHINES: dict[str, tuple[Any, dict]] = {
     'SphereSVM': (SphereSVMClassifier(scale='none'), BOUNDS),
     'kernel ELM': (KernelELMClassifier(scale='none'), BOUNDS),
     'SVC': (make_svc(1.0, 1.0), BOUNDS),
-    'PESVM': (ESVMClassifier(n_hidden=L, scale='none'), {'map': ['sigmoid', 'rff', 'rbf'], 'nu': [1.0, 1e2, 1e4]})}
+    'PESVM': (ESVMClassifier(n_hidden=L, scale='none'), {'map': ['sigmoid', 'rff', 'rbf'], 'nu': [1.0, 1e2, 1e4]}),
+}

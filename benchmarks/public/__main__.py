@@ -1,4 +1,5 @@
 """Fetch public data sets as LIBSVM text: python -m benchmarks.public NAME... [--to DIR]."""
+
 import argparse
 import sys
 from collections.abc import Sequence

@@ -113,7 +113,7 @@ LAYOUTS = {'delimited': _delimited, 'arff': _arff, 'libsvm': _libsvm}
 
 def _libsvm_row(fields: list[str], recipe: Recipe) -> str:
     """Return one line of LIBSVM text; an empty one for a row that misses a value."""
-    fields = [field.strip().strip('\'"') for field in fields[recipe.first_column:]]
+    fields = [field.strip().strip('\'"') for field in fields[recipe.first_column :]]
     if recipe.missing in fields:
         return ''
     label = fields.pop(recipe.label_column)

@@ -1,4 +1,5 @@
 """Read the rows of a data set that R has saved: vectors, matrices, data frames and the sparse matrices of SparseM."""
+
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -68,5 +69,7 @@ def write_fields(X: np.ndarray, labels: list[str]) -> Iterator[list[str]]:
     """Yield the fields of each row."""
     for row, label in zip(X, labels, strict=True):
         used = np.flatnonzero(row)
-        yield [label, *(f'{index + 1}:{value!r}' for index, value in zip(used.tolist(), row[used].tolist(),
-                                                                         strict=True))]
+        yield [
+            label,
+            *(f'{index + 1}:{value!r}' for index, value in zip(used.tolist(), row[used].tolist(), strict=True)),
+        ]

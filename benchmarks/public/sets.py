@@ -3,6 +3,7 @@
 sets.json lists them: urls, the files at their origin, at a fixed commit, whose rows follow each other; sha256, of the
 LIBSVM text that the recipe makes of these files; the shape of that text; source, who published the set.
 """
+
 import hashlib
 import json
 import tempfile
@@ -30,8 +31,10 @@ class PublicSet(NamedTuple):
     recipe: dict[str, Any]
 
 
-DATA_SETS = {name: PublicSet(**facts) for name, facts in
-             json.loads(Path(__file__).with_name('sets.json').read_text(encoding='utf-8')).items()}
+DATA_SETS = {
+    name: PublicSet(**facts)
+    for name, facts in json.loads(Path(__file__).with_name('sets.json').read_text(encoding='utf-8')).items()
+}
 
 
 def download(name: str, folder: str | Path) -> Path:
@@ -48,8 +51,9 @@ def download(name: str, folder: str | Path) -> Path:
         text = b''.join(to_libsvm(fetch(url, temporary).read_bytes(), recipe) for url in data_set.urls)
     digest = hashlib.sha256(text).hexdigest()
     if digest != data_set.sha256:
-        raise DataFormatError(f'expected {name} with sha256 {data_set.sha256}, but {" and ".join(data_set.urls)} gives '
-                              f'{digest}')
+        raise DataFormatError(
+            f'expected {name} with sha256 {data_set.sha256}, but {" and ".join(data_set.urls)} gives {digest}'
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with write_whole(path, overwrite=True) as new:
         new.write_bytes(text)

@@ -1,4 +1,5 @@
 """Measure how training scales, or estimate what it costs: python -m benchmarks.scaling COMMAND [options]."""
+
 import sys
 from collections.abc import Sequence
 

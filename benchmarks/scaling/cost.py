@@ -8,6 +8,7 @@ seconds_a_row is measured: by a short training on one core of this machine, or f
 START and JOB are assumptions, and so is that a core there is worth a core here: take the result for right within a
 factor of two. The time that a cluster idles before it ends itself comes on top.
 """
+
 import argparse
 import gzip
 import json
@@ -34,8 +35,14 @@ START = 360.0  # seconds until a cluster of EMR takes its first job
 JOB = 45.0  # seconds a job needs beside the work of its tasks
 ENOUGH = 1.0  # seconds of a training that is long enough to be measured
 SMALL = 512  # rows of the first one
-UNITS = {'seconds_a_row': 's of a core', 'busy_seconds': 's', 'elapsed_seconds': 's', 'node_hours': 'h',
-         'dollars': '$', 'core_hours': 'h'}
+UNITS = {
+    'seconds_a_row': 's of a core',
+    'busy_seconds': 's',
+    'elapsed_seconds': 's',
+    'node_hours': 'h',
+    'dollars': '$',
+    'core_hours': 'h',
+}
 VCORE_TIME = 'Total vcore-milliseconds taken by all {} tasks'
 
 
@@ -78,8 +85,9 @@ def time_training(folder: str, n_rows: int, n_features: int, n_hidden: int, pack
 def read_counters(paths: list[str]) -> Usage:
     """Return what jobs have used by the counters in the logs of their clients, which may be on S3 and compressed."""
     jobs = [read_log(path) for path in paths]
-    milliseconds = sum(job['Job Counters'].get(VCORE_TIME.format(kind), 0)
-                       for job in jobs for kind in ('map', 'reduce'))
+    milliseconds = sum(
+        job['Job Counters'].get(VCORE_TIME.format(kind), 0) for job in jobs for kind in ('map', 'reduce')
+    )
     return Usage(max(job['mr_elm']['rows'] for job in jobs), milliseconds / 1000, len(jobs))
 
 
@@ -91,33 +99,56 @@ def read_log(path: str) -> dict[str, dict[str, int]]:
     groups = _parse_step_syslog(text.splitlines()).get('counters') or {}
     counters = {group.strip(): names for group, names in groups.items()}  # Hadoop says 'Job Counters '
     if not counters.get('mr_elm', {}).get('rows') or VCORE_TIME.format('map') not in counters.get('Job Counters', {}):
-        raise ValueError(f'{path}: expected the log of a job of mr-elm with its counters (steps/s-.../syslog.gz below '
-                         "the cluster's logs), found no counters")
+        raise ValueError(
+            f'{path}: expected the log of a job of mr-elm with its counters (steps/s-.../syslog.gz below '
+            "the cluster's logs), found no counters"
+        )
     return counters
 
 
 def main(words: Sequence[str], program: str) -> None:
     """Print an estimate, from a short training here or from the counters of jobs that have run."""
-    parser = argparse.ArgumentParser(program, allow_abbrev=False, description=(
-        f'Estimate node-hours of training PESVM: elapsed = {START:g} s to start a cluster + {JOB:g} s for each job + '
-        'rows x seconds per row / (instances x vcores); node-hours = elapsed x (instances + 1). The seconds per row '
-        'are measured on one core of this machine, or read from the counters of jobs that have run. The true value is '
-        'between half and twice the estimate. Add the idle minutes before the cluster terminates.'))
-    for name, default, about in (('--rows', None, 'rows to train on'), ('--features', None, 'features of a row'),
-                                 ('--hidden', 1000, 'hidden nodes'), ('--instances', None, 'machines that run tasks'),
-                                 ('--vcores', 4, 'tasks at once on each machine')):
-        parser.add_argument(name, type=int, default=default, required=name == '--instances', metavar='N',
-                            help=f'{about} (default: {default})' if default else about)
+    parser = argparse.ArgumentParser(
+        program,
+        allow_abbrev=False,
+        description=(
+            f'Estimate node-hours of training PESVM: elapsed = {START:g} s to start a cluster + {JOB:g} s for each job '
+            '+ rows x seconds per row / (instances x vcores); node-hours = elapsed x (instances + 1). The seconds per '
+            'row are measured on one core of this machine, or read from the counters of jobs that have run. The true '
+            'value is between half and twice the estimate. Add the idle minutes before the cluster terminates.'
+        ),
+    )
+    for name, default, about in (
+        ('--rows', None, 'rows to train on'),
+        ('--features', None, 'features of a row'),
+        ('--hidden', 1000, 'hidden nodes'),
+        ('--instances', None, 'machines that run tasks'),
+        ('--vcores', 4, 'tasks at once on each machine'),
+    ):
+        parser.add_argument(
+            name,
+            type=int,
+            default=default,
+            required=name == '--instances',
+            metavar='N',
+            help=f'{about} (default: {default})' if default else about,
+        )
     parser.add_argument('--packed', action='store_true', help='the rows are packed: one job instead of two')
-    parser.add_argument('--counters', nargs='+', metavar='LOG', help='instead of measuring here: logs of the jobs of '
-                        'a training that has run, such as s3://bucket/logs/j-.../steps/s-.../syslog.gz')
+    parser.add_argument(
+        '--counters',
+        nargs='+',
+        metavar='LOG',
+        help='instead of measuring here: logs of the jobs of '
+        'a training that has run, such as s3://bucket/logs/j-.../steps/s-.../syslog.gz',
+    )
     parser.add_argument('--price', type=float, metavar='P', help='dollars per hour for one machine, with that of EMR')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     args = parser.parse_args(words)
     if not args.counters and not (args.rows and args.features):
         parser.error('expected --rows and --features, or --counters')
-    numbers = [number for number in (args.rows, args.features, args.hidden, args.instances, args.vcores)
-               if number is not None]
+    numbers = [
+        number for number in (args.rows, args.features, args.hidden, args.instances, args.vcores) if number is not None
+    ]
     if min(numbers) < 1 or not 0 <= (args.price or 0) < math.inf:
         parser.error('expected numbers from 1 on, and a price in dollars')
     usage = read_counters(args.counters) if args.counters else measure(args.features, args.hidden, args.packed)
@@ -125,8 +156,13 @@ def main(words: Sequence[str], program: str) -> None:
     busy = rows * seconds_a_row / (args.instances * args.vcores)
     elapsed = START + usage.n_jobs * JOB + busy
     hours = elapsed * (args.instances + 1) / 3600
-    answer = {'rows': rows, 'seconds_a_row': seconds_a_row, 'busy_seconds': busy, 'elapsed_seconds': elapsed,
-              'node_hours': hours}
+    answer = {
+        'rows': rows,
+        'seconds_a_row': seconds_a_row,
+        'busy_seconds': busy,
+        'elapsed_seconds': elapsed,
+        'node_hours': hours,
+    }
     if args.counters:
         answer |= {'jobs': usage.n_jobs, 'core_hours': usage.core_seconds / 3600}
     if args.price is not None:

@@ -5,6 +5,7 @@ scaleup(m) = T(1 node, D) / T(m nodes, mD).
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, section 5.
 """
+
 import argparse
 import hashlib
 import os
@@ -29,8 +30,11 @@ from mr_elm.figures.figure import open_figure
 from mr_elm.rows.packs import MANIFEST
 from mr_elm.store import load_arrays
 
-MEANING = {'speedup': 'T(1 node, D) / T(m nodes, D)', 'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
-           'scaleup': 'T(1 node, D) / T(m nodes, mD)'}
+MEANING = {
+    'speedup': 'T(1 node, D) / T(m nodes, D)',
+    'sizeup': 'T(n nodes, mD) / T(n nodes, D)',
+    'scaleup': 'T(1 node, D) / T(m nodes, mD)',
+}
 TIMES = (1, 2, 4, 8)  # of sizeup
 SHARE = {'speedup': 1, 'sizeup': 8, 'scaleup': 2}  # the smallest size is this part of the method's default
 FRESH = 250_000  # rows that are drawn; more rows are these again, because only their number matters
@@ -59,32 +63,61 @@ METHODS = {
     'pesvm': Method(PESVM, 2_000_000, 50, 1000),
     'piesvm': Method(('update', '{base}', '{data}'), 2_000_000, 50, 1000),
     'mr-kelm-svd': Method((*KELM, 'tiles'), 2000, 2000, power=2),
-    'mr-kelm-entries': Method((*KELM, 'entries'), 400, 20, power=2)}
+    'mr-kelm-entries': Method((*KELM, 'entries'), 400, 20, power=2),
+}
 
 
 def main(experiment: str, words: Sequence[str], program: str) -> None:
     """Read the options of an experiment, and run it; unknown words go to mr-elm."""
-    parser = argparse.ArgumentParser(program, description=f'Measure {experiment}: {MEANING[experiment]}.',
-                                     allow_abbrev=False)
-    parser.add_argument('-r', '--runner', choices=tuple(TESTBEDS), default='local',
-                        help='what a node is. local: a map process; spark: a core of this machine; hadoop: a '
-                        'NodeManager with one core, of a Hadoop that the command starts on this machine (if '
-                        'HADOOP_HOME names a cluster: a map task on it); emr: a core instance (default: local)')
+    parser = argparse.ArgumentParser(
+        program, description=f'Measure {experiment}: {MEANING[experiment]}.', allow_abbrev=False
+    )
+    parser.add_argument(
+        '-r',
+        '--runner',
+        choices=tuple(TESTBEDS),
+        default='local',
+        help='what a node is. local: a map process; spark: a core of this machine; hadoop: a '
+        'NodeManager with one core, of a Hadoop that the command starts on this machine (if '
+        'HADOOP_HOME names a cluster: a map task on it); emr: a core instance (default: local)',
+    )
     parser.add_argument('--method', nargs='+', choices=tuple(METHODS), default=['pesvm'])
     powers = [2**k for k in range((os.cpu_count() or 1).bit_length())]
-    parser.add_argument('--nodes', nargs='+', type=read_size, default=powers, metavar='N',
-                        help='numbers of nodes; sizeup uses only the last (default: powers of 2, up to the cores)')
-    parser.add_argument('--sizes', nargs='+', type=read_size, default=[], metavar='N',
-                        help='numbers of rows, such as 2e6; scaleup uses the first for one node')
+    parser.add_argument(
+        '--nodes',
+        nargs='+',
+        type=read_size,
+        default=powers,
+        metavar='N',
+        help='numbers of nodes; sizeup uses only the last (default: powers of 2, up to the cores)',
+    )
+    parser.add_argument(
+        '--sizes',
+        nargs='+',
+        type=read_size,
+        default=[],
+        metavar='N',
+        help='numbers of rows, such as 2e6; scaleup uses the first for one node',
+    )
     parser.add_argument('--features', type=read_size, metavar='D', help='features of a row')
     parser.add_argument('--hidden', type=read_size, metavar='L', help='hidden nodes, for methods that have them')
     parser.add_argument('--repeats', type=read_size, default=3, metavar='K', help='how often each run is made')
-    parser.add_argument('-o', '--output', type=Path, default=Path('build'), metavar='DIR',
-                        help=f'folder for {experiment}.json, .png and .md (default: build)')
+    parser.add_argument(
+        '-o',
+        '--output',
+        type=Path,
+        default=Path('build'),
+        metavar='DIR',
+        help=f'folder for {experiment}.json, .png and .md (default: build)',
+    )
     parser.add_argument('--store', metavar='URI', help='emr: a folder on S3 for the rows')
     parser.add_argument('--port-base', type=int, default=25100, metavar='PORT', help='hadoop: first port')
-    parser.add_argument('--resume', action='store_true', help='keep the runs of the same commit and machine that are '
-                        'there; without it, runs of the same runner and methods are measured again')
+    parser.add_argument(
+        '--resume',
+        action='store_true',
+        help='keep the runs of the same commit and machine that are '
+        'there; without it, runs of the same runner and methods are measured again',
+    )
     options, passed = parser.parse_known_args(list(map(str, words)))
     for path in run_experiment(experiment, options, passed):
         print(path)
@@ -117,9 +150,16 @@ def list_points(experiment: str, options: argparse.Namespace) -> Iterator[dict[s
             else:
                 pairs = [(n, first * n) for n in nodes]
             hidden = (options.hidden or method.hidden) if method.hidden else 0
-            for n, rows in pairs[::-1 if repeat % 2 else 1]:
-                yield {'runner': options.runner, 'method': name, 'nodes': n, 'rows': rows,
-                       'features': options.features or method.features, 'hidden': hidden, 'repeat': repeat}
+            for n, rows in pairs[:: -1 if repeat % 2 else 1]:
+                yield {
+                    'runner': options.runner,
+                    'method': name,
+                    'nodes': n,
+                    'rows': rows,
+                    'features': options.features or method.features,
+                    'hidden': hidden,
+                    'repeat': repeat,
+                }
 
 
 def run_experiment(experiment: str, options: argparse.Namespace, passed: Sequence[str] = ()) -> list[Path]:
@@ -130,15 +170,20 @@ def run_experiment(experiment: str, options: argparse.Namespace, passed: Sequenc
     path = options.output / f'{experiment}.json'
     results = Results.resume(path)
     if not options.resume:
-        results.rows = [row for row in results.rows
-                        if row['runner'] != options.runner or row['method'] not in options.method]
+        results.rows = [
+            row for row in results.rows if row['runner'] != options.runner or row['method'] not in options.method
+        ]
     points = [point for point in list_points(experiment, options) if not results.has(**point)]
     data = Rows(options.output / 'scale-data')
     testbed = TESTBEDS[options.runner](data.folder, options)
     try:
         for number, point in enumerate(points):
-            print(f'{experiment}, run {number + 1} of {len(points)}: {point["method"]}, {point["rows"]:,} rows, '
-                  f'{name_nodes(point["nodes"])}', file=sys.stderr, flush=True)
+            print(
+                f'{experiment}, run {number + 1} of {len(points)}: {point["method"]}, {point["rows"]:,} rows, '
+                f'{name_nodes(point["nodes"])}',
+                file=sys.stderr,
+                flush=True,
+            )
             results.add(measure(point, testbed, data, passed))
             demand_same_model(results.rows)
     finally:
@@ -229,9 +274,11 @@ def demand_same_model(rows: list[dict]) -> None:
     for row in rows:
         known = first.setdefault(tuple(row[name] for name in ('method', 'rows', 'features', 'hidden')), row)
         if known['model'] != row['model']:
-            raise ValueError(f'{row["method"]}, {row["rows"]:,} rows on {name_nodes(row["nodes"])} of {row["runner"]}: '
-                             f'expected the model {known["model"]}, as on {name_nodes(known["nodes"])} of '
-                             f'{known["runner"]}, found {row["model"]}')
+            raise ValueError(
+                f'{row["method"]}, {row["rows"]:,} rows on {name_nodes(row["nodes"])} of {row["runner"]}: '
+                f'expected the model {known["model"]}, as on {name_nodes(known["nodes"])} of '
+                f'{known["runner"]}, found {row["model"]}'
+            )
 
 
 def make_curves(experiment: str, rows: list[dict]) -> dict[str, list[dict]]:
@@ -243,14 +290,19 @@ def make_curves(experiment: str, rows: list[dict]) -> dict[str, list[dict]]:
     """
     curves: dict[str, dict[tuple, list[dict]]] = {}
     for row in sorted(rows, key=lambda row: (row['nodes'], row['rows'])):
-        fixed = {'speedup': f'{row["rows"]:,} rows', 'sizeup': name_nodes(row['nodes']),
-                 'scaleup': f'{row["rows"] // row["nodes"]:,} rows a node'}[experiment]
+        fixed = {
+            'speedup': f'{row["rows"]:,} rows',
+            'sizeup': name_nodes(row['nodes']),
+            'scaleup': f'{row["rows"] // row["nodes"]:,} rows a node',
+        }[experiment]
         name = f'{row["method"]}, {row["runner"]}, {fixed}, d = {row["features"]}'
         if row['hidden']:
             name += f', L = {row["hidden"]}'
         curves.setdefault(name, {}).setdefault((row['nodes'], row['rows']), []).append(row)
-    return {name: [compare(experiment, next(iter(groups.values())), group) for group in groups.values()]
-            for name, groups in curves.items()}
+    return {
+        name: [compare(experiment, next(iter(groups.values())), group) for group in groups.values()]
+        for name, groups in curves.items()
+    }
 
 
 def compare(experiment: str, base: list[dict], group: list[dict]) -> dict:
@@ -279,11 +331,18 @@ def write_tables(experiment: str, rows: list[dict]) -> list[str]:
     """Return the lines of a page: a table a curve."""
     lines = [f'{experiment}(m) = {MEANING[experiment]}.', '']
     for name, curve in make_curves(experiment, rows).items():
-        lines += [f'{name}:', '', f'| nodes | rows | {experiment} | least to largest | of the jobs alone | ideal | '
-                  'seconds | runs |', '|---|---|---|---|---|---|---|---|']
-        lines += [f'| {one["nodes"]} | {one["rows"]:,} | {one["value"]:.2f} | {one["least"]:.2f} to '
-                  f'{one["largest"]:.2f} | {one["jobs"]:.2f} | {one["ideal"]:.2f} | {median(one["seconds"]):.1f} | '
-                  f'{len(one["seconds"])} |' for one in curve]
+        lines += [
+            f'{name}:',
+            '',
+            f'| nodes | rows | {experiment} | least to largest | of the jobs alone | ideal | seconds | runs |',
+            '|---|---|---|---|---|---|---|---|',
+        ]
+        lines += [
+            f'| {one["nodes"]} | {one["rows"]:,} | {one["value"]:.2f} | {one["least"]:.2f} to '
+            f'{one["largest"]:.2f} | {one["jobs"]:.2f} | {one["ideal"]:.2f} | {median(one["seconds"]):.1f} | '
+            f'{len(one["seconds"])} |'
+            for one in curve
+        ]
         lines.append('')
     return lines
 
@@ -292,8 +351,9 @@ def draw(experiment: str, rows: list[dict], path: Path) -> None:
     """Draw medians with their spread, the jobs alone dotted, and the ideal dashed."""
     with open_figure(path, dpi=100, figsize=(7, 4.5)) as (_, axes):
         for name, curve in make_curves(experiment, rows).items():
-            x, y, low, high, jobs, ideal = (np.array([one[key] for one in curve]) for key in (
-                'x', 'value', 'least', 'largest', 'jobs', 'ideal'))
+            x, y, low, high, jobs, ideal = (
+                np.array([one[key] for one in curve]) for key in ('x', 'value', 'least', 'largest', 'jobs', 'ideal')
+            )
             line = axes.errorbar(x, y, [y - low, high - y], marker='o', capsize=4, label=name)
             axes.plot(x, jobs, ':', color=line[0].get_color())
             axes.plot(x, ideal, '--', color='#9aa0a6', zorder=0)

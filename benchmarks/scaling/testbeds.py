@@ -1,4 +1,5 @@
 """Provide the nodes that a run is measured on: processes and cores of this machine, NodeManagers, machines of EMR."""
+
 import os
 import re
 import subprocess
@@ -68,20 +69,31 @@ class HadoopTestbed(RemoteTestbed):
         self.own = 'HADOOP_HOME' not in os.environ
         self.nodes = 0
         if self.own and not CLUSTER.exists():
-            raise FileNotFoundError(f'{CLUSTER}: expected the launcher of a local Hadoop, found none: run in a '
-                                    'checkout, or name a cluster by HADOOP_HOME')
+            raise FileNotFoundError(
+                f'{CLUSTER}: expected the launcher of a local Hadoop, found none: run in a '
+                'checkout, or name a cluster by HADOOP_HOME'
+            )
 
     def provide(self, nodes: int, size: int) -> list[str]:
         """Start so many NodeManagers."""
         if self.own and nodes != self.nodes:
             self.nodes = nodes
-            self.manage('up', '--nodes', nodes, '--vcores', 1, '--memory', 3072, '--datanodes', 1, '--port-base',
-                        self.port_base)
+            self.manage(
+                'up', '--nodes', nodes, '--vcores', 1, '--memory', 3072, '--datanodes', 1, '--port-base', self.port_base
+            )
             self.bind(nodes)
             os.environ['HADOOP_HOME'] = str(self.state / 'home')
-        return ['-r', 'hadoop', *write_properties({
-            'mapreduce.job.maps': nodes, 'mapreduce.job.running.map.limit': nodes,
-            'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1})]
+        return [
+            '-r',
+            'hadoop',
+            *write_properties(
+                {
+                    'mapreduce.job.maps': nodes,
+                    'mapreduce.job.running.map.limit': nodes,
+                    'mapreduce.input.fileinputformat.split.minsize': size // nodes + 1,
+                }
+            ),
+        ]
 
     def bind(self, nodes: int) -> None:
         """Bind the NodeManagers, and so their tasks, to as many cores: else a node that is alone has all of them.
@@ -98,8 +110,9 @@ class HadoopTestbed(RemoteTestbed):
 
     def manage(self, *words: object) -> str:
         """Run cluster.py; returns what it prints. Raises RuntimeError."""
-        done = subprocess.run([sys.executable, CLUSTER, '--state', self.state, *map(str, words)], text=True,
-                              capture_output=True)
+        done = subprocess.run(
+            [sys.executable, CLUSTER, '--state', self.state, *map(str, words)], text=True, capture_output=True
+        )
         if done.returncode:
             raise RuntimeError(f'cluster.py {" ".join(map(str, words))}: {done.stderr.strip()}')
         return done.stdout

@@ -1,4 +1,5 @@
 """Configure Sphinx, which builds the manual as a site: `make docs`."""
+
 import re
 import sys
 from pathlib import Path
@@ -31,8 +32,10 @@ toc_object_entries = False  # copied for every page, they would take most of the
 autodoc_default_options = {'members': True, 'member-order': 'bysource', 'ignore-module-all': True}
 viewcode_follow_imported_members = False  # all is described where it is defined
 autodoc_preserve_defaults = True
-SHORT_TYPES = {stringify_annotation(long, 'smart'): short
-               for long, short in {Floats: 'ndarray', Weights: 'ArrayLike | None'}.items()}
+SHORT_TYPES = {
+    stringify_annotation(long, 'smart'): short
+    for long, short in {Floats: 'ndarray', Weights: 'ArrayLike | None'}.items()
+}
 LINKED = linked_names()
 
 

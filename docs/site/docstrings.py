@@ -2,6 +2,7 @@
 
 Paragraphs are filled, and lines `name : what it is` become a list. Lists, indented blocks, columns and examples stay.
 """
+
 import re
 from collections.abc import Iterator
 

@@ -3,6 +3,7 @@
 Every link to the site must lead to a file and an anchor, an address elsewhere must be well-formed, and no page may load
 anything from elsewhere.
 """
+
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser

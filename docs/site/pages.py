@@ -1,4 +1,5 @@
 """Write what Sphinx reads: the pages of the manual with their links turned to the site, and the pages of the API."""
+
 import re
 import shutil
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ def site_path(path: Path) -> str:
 
 def turn_links(page: Path) -> str:
     """Return the text of a page; its links outside of code lead to pages and objects of the site."""
+
     def turn(match: re.Match) -> str:
         code, text, target, anchor = match.groups(default='')
         if code or not target or '//' in target:
@@ -76,8 +78,14 @@ def parent(module: str) -> str:
 
 def described(module: ModuleType) -> list[str]:
     """Return the names of the public classes and functions of a module that have a docstring."""
-    return [name for name, member in vars(module).items() if (isclass(member) or isfunction(member))
-            and member.__module__ == module.__name__ and member.__doc__ and not name.startswith('_')]
+    return [
+        name
+        for name, member in vars(module).items()
+        if (isclass(member) or isfunction(member))
+        and member.__module__ == module.__name__
+        and member.__doc__
+        and not name.startswith('_')
+    ]
 
 
 def module_names() -> list[str]:
@@ -105,9 +113,20 @@ def write_api(folder: Path) -> None:
             if parent(name) == page and name not in pages:
                 lines += [*title(name, '-'), *describe_module(name)]
         write(folder / f'{page}.rst', '\n'.join(lines))
-    write(folder / 'index.rst', '\n'.join([
-        *title('API', '='), 'Programs use:', '', *list_pages(FOR_USERS),
-        'Extensions use these too:', '', *list_pages([page for page in pages if page not in FOR_USERS])]))
+    write(
+        folder / 'index.rst',
+        '\n'.join(
+            [
+                *title('API', '='),
+                'Programs use:',
+                '',
+                *list_pages(FOR_USERS),
+                'Extensions use these too:',
+                '',
+                *list_pages([page for page in pages if page not in FOR_USERS]),
+            ]
+        ),
+    )
 
 
 def title(text: str, line: str) -> list[str]:
@@ -125,5 +144,12 @@ def describe_module(name: str) -> Iterator[str]:
 def list_pages(names: list[str]) -> list[str]:
     """Return the lines of a list of modules with the first sentence of each, and of their navigation."""
     sentences = ((name, (import_module(name).__doc__ or '').split('\n')[:1]) for name in names)
-    return [*(f'- :doc:`{name}`: {convert_docstring(sentence, {})[0]}' for name, sentence in sentences), '',
-            '.. toctree::', '   :hidden:', '', *(f'   {name}' for name in names), '']
+    return [
+        *(f'- :doc:`{name}`: {convert_docstring(sentence, {})[0]}' for name, sentence in sentences),
+        '',
+        '.. toctree::',
+        '   :hidden:',
+        '',
+        *(f'   {name}' for name in names),
+        '',
+    ]

@@ -1,4 +1,5 @@
 """The daemons of a cluster: which there are, with which ports, started by which command."""
+
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -7,9 +8,14 @@ from pseudo.install import AGENT_JAR
 from pseudo.settings import AM_MEMORY, TASK_MEMORY, ClusterSettings
 
 HOST = '127.0.0.1'
-LOG_SECONDS = 600    # how long a NodeManager keeps the logs of containers after their job
-QUICK = ('-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-XX:-UsePerfData', '-Djava.net.preferIPv4Stack=true',
-         '--add-opens=java.base/java.lang=ALL-UNNAMED')
+LOG_SECONDS = 600  # how long a NodeManager keeps the logs of containers after their job
+QUICK = (
+    '-XX:TieredStopAtLevel=1',
+    '-XX:+UseSerialGC',
+    '-XX:-UsePerfData',
+    '-Djava.net.preferIPv4Stack=true',
+    '--add-opens=java.base/java.lang=ALL-UNNAMED',
+)
 
 _CLASSES = {
     'namenode': 'org.apache.hadoop.hdfs.server.namenode.NameNode',
@@ -33,7 +39,7 @@ class Daemon:
     """One process of the cluster: what it is, which one of its kind, and its ports by use."""
 
     kind: str
-    number: int       # 0 where there is only one
+    number: int  # 0 where there is only one
     ports: dict = field(hash=False)
 
     @property
@@ -73,15 +79,23 @@ def site_values(folders: Folders, settings: ClusterSettings) -> dict[str, object
     values = {f'{daemon.kind}.{use}': port for daemon in plan(settings) for use, port in daemon.ports.items()}
     agent = folders.home / 'lib' / AGENT_JAR
     archive = shared(folders)
-    values.update({
-        'state': folders.state, 'home': folders.home, 'user': user(),
-        'replication': settings.replication, 'vcores': settings.vcores, 'memory': max(settings.memory, AM_MEMORY),
-        'am.memory': AM_MEMORY, 'task.memory': TASK_MEMORY, 'log.seconds': LOG_SECONDS,
-        'jvm.quick': ' '.join(QUICK),
-        'jvm.loopback': f'-javaagent:{folders.home}/lib/{AGENT_JAR}' if agent.exists() else '',
-        # In a container CLASSPATH is what Hadoop made for it; the jars before it are those of the archive.
-        'jvm.shared': ' '.join([*archive, '-cp', f'{folders.home}/lib/*:$CLASSPATH']) if archive else '',
-    })
+    values.update(
+        {
+            'state': folders.state,
+            'home': folders.home,
+            'user': user(),
+            'replication': settings.replication,
+            'vcores': settings.vcores,
+            'memory': max(settings.memory, AM_MEMORY),
+            'am.memory': AM_MEMORY,
+            'task.memory': TASK_MEMORY,
+            'log.seconds': LOG_SECONDS,
+            'jvm.quick': ' '.join(QUICK),
+            'jvm.loopback': f'-javaagent:{folders.home}/lib/{AGENT_JAR}' if agent.exists() else '',
+            # In a container CLASSPATH is what Hadoop made for it; the jars before it are those of the archive.
+            'jvm.shared': ' '.join([*archive, '-cp', f'{folders.home}/lib/*:$CLASSPATH']) if archive else '',
+        }
+    )
     return values
 
 
@@ -93,10 +107,15 @@ def marker(daemon: Daemon, folders: Folders) -> str:
 def command(daemon: Daemon, folders: Folders, settings: ClusterSettings, java: Path) -> list[str]:
     """Return the command line that starts `daemon`."""
     own = [f'{key}={value}' for key, value in _own_properties(daemon, folders, settings).items()]
-    return [*jvm(folders, java), marker(daemon, folders),
-            '-Dhadoop.root.logger=INFO,file', f'-Dhadoop.log.dir={folders.state}/logs',
-            f'-Dhadoop.log.file={daemon.name}.log', _CLASSES[daemon.kind],
-            *(word for pair in own for word in ('-D', pair))]
+    return [
+        *jvm(folders, java),
+        marker(daemon, folders),
+        '-Dhadoop.root.logger=INFO,file',
+        f'-Dhadoop.log.dir={folders.state}/logs',
+        f'-Dhadoop.log.file={daemon.name}.log',
+        _CLASSES[daemon.kind],
+        *(word for pair in own for word in ('-D', pair)),
+    ]
 
 
 def format_command(folders: Folders, java: Path) -> list[str]:
@@ -108,8 +127,16 @@ def jvm(folders: Folders, java: Path) -> list[str]:
     """Return the start of every daemon's command line."""
     home = folders.home
     agent = [f'-javaagent:{home}/lib/{AGENT_JAR}'] if (home / 'lib' / AGENT_JAR).exists() else []
-    return [str(java / 'bin' / 'java'), '-Xmx384m', *QUICK, *shared(folders), *agent,
-            f'-Djava.io.tmpdir={folders.state}/tmp', '-cp', f'{home}/lib/*:{home}/etc/hadoop']
+    return [
+        str(java / 'bin' / 'java'),
+        '-Xmx384m',
+        *QUICK,
+        *shared(folders),
+        *agent,
+        f'-Djava.io.tmpdir={folders.state}/tmp',
+        '-cp',
+        f'{home}/lib/*:{home}/etc/hadoop',
+    ]
 
 
 def shared(folders: Folders) -> list[str]:
@@ -124,17 +151,24 @@ def _own_properties(daemon: Daemon, folders: Folders, settings: ClusterSettings)
     """Return the properties in which this daemon differs from its twins."""
     at = {use: f'{HOST}:{port}' for use, port in daemon.ports.items()}
     if daemon.kind == 'datanode':
-        return {'dfs.datanode.address': at['data'], 'dfs.datanode.ipc.address': at['ipc'],
-                'dfs.datanode.http.address': at['web'],
-                'dfs.datanode.data.dir': f'file://{folders.hdfs}/{daemon.name}'}
+        return {
+            'dfs.datanode.address': at['data'],
+            'dfs.datanode.ipc.address': at['ipc'],
+            'dfs.datanode.http.address': at['web'],
+            'dfs.datanode.data.dir': f'file://{folders.hdfs}/{daemon.name}',
+        }
     if daemon.kind == 'nodemanager':
         # One core and AM_MEMORY more on the first node, for the application master: NODES=1 VCORES=1 runs one task.
         master = daemon.number == 1
-        return {'yarn.nodemanager.address': at['rpc'], 'yarn.nodemanager.localizer.address': at['localizer'],
-                'yarn.nodemanager.webapp.address': at['web'], 'mapreduce.shuffle.port': daemon.ports['shuffle'],
-                'yarn.nodemanager.local-dirs': f'{folders.state}/{daemon.name}',
-                # Never one folder for two nodes: a NodeManager that starts renames all it finds there.
-                'yarn.nodemanager.log-dirs': f'{folders.state}/logs/{daemon.name}/userlogs',
-                'yarn.nodemanager.resource.cpu-vcores': settings.vcores + master,
-                'yarn.nodemanager.resource.memory-mb': settings.memory + AM_MEMORY * master}
+        return {
+            'yarn.nodemanager.address': at['rpc'],
+            'yarn.nodemanager.localizer.address': at['localizer'],
+            'yarn.nodemanager.webapp.address': at['web'],
+            'mapreduce.shuffle.port': daemon.ports['shuffle'],
+            'yarn.nodemanager.local-dirs': f'{folders.state}/{daemon.name}',
+            # Never one folder for two nodes: a NodeManager that starts renames all it finds there.
+            'yarn.nodemanager.log-dirs': f'{folders.state}/logs/{daemon.name}/userlogs',
+            'yarn.nodemanager.resource.cpu-vcores': settings.vcores + master,
+            'yarn.nodemanager.resource.memory-mb': settings.memory + AM_MEMORY * master,
+        }
     return {}

@@ -1,4 +1,5 @@
 """Where everything of a cluster is kept: one folder."""
+
 import fcntl
 import hashlib
 import os
@@ -50,8 +51,10 @@ class Folders:
         try:
             self.named.symlink_to(self.state)
         except FileExistsError:
-            raise ClusterError(f'{self.named} should be a link to {self.state}, because Hadoop cannot take its name; '
-                               'remove the folder that is there.') from None
+            raise ClusterError(
+                f'{self.named} should be a link to {self.state}, because Hadoop cannot take its name; '
+                'remove the folder that is there.'
+            ) from None
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -1,4 +1,5 @@
 """Is a daemon alive? Asked over HTTP of the daemon itself and of its master."""
+
 import json
 import time
 import urllib.parse
@@ -10,7 +11,7 @@ from pseudo.errors import ClusterError
 from pseudo.folders import Folders
 from pseudo.settings import ClusterSettings
 
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))    # loopback goes through no proxy
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback goes through no proxy
 _OWN_PAGE = {
     'namenode': '/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo',
     'datanode': '/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo',
@@ -18,7 +19,7 @@ _OWN_PAGE = {
     'nodemanager': '/ws/v1/node/info',
     'historyserver': '/ws/v1/history/info',
 }
-_STILL_IN_TOUCH = 3    # seconds since a DataNode's last heartbeat
+_STILL_IN_TOUCH = 3  # seconds since a DataNode's last heartbeat
 
 
 def get_json(url: str, seconds: float = 2) -> dict | None:
@@ -88,8 +89,11 @@ def wait_live(folders: Folders, settings: ClusterSettings, seconds: float, names
     """Wait until all daemons, or those in `names`, are live; ClusterError when one ends or time is up."""
     deadline = time.monotonic() + seconds
     while True:
-        missing = [(daemon, state) for daemon, _, state in states(folders, settings)
-                   if state != 'live' and (names is None or daemon.name in names)]
+        missing = [
+            (daemon, state)
+            for daemon, _, state in states(folders, settings)
+            if state != 'live' and (names is None or daemon.name in names)
+        ]
         if not missing:
             return
         for daemon, state in missing:
@@ -97,8 +101,9 @@ def wait_live(folders: Folders, settings: ClusterSettings, seconds: float, names
                 raise ClusterError(f'The {daemon.label} ended while starting: {_last_words(daemon, folders)}')
         if time.monotonic() > deadline:
             daemon, state = missing[0]
-            raise ClusterError(f'After {seconds} s the {daemon.label} is still {state}; '
-                               f'see {folders.logs / daemon.name}.log.')
+            raise ClusterError(
+                f'After {seconds} s the {daemon.label} is still {state}; see {folders.logs / daemon.name}.log.'
+            )
         time.sleep(0.2)
 
 

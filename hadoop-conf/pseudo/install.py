@@ -1,4 +1,5 @@
 """Make a HADOOP_HOME: Java checked, jars from Maven Central, launcher, site files."""
+
 import hashlib
 import os
 import re
@@ -12,7 +13,7 @@ from xml.sax.saxutils import escape
 from pseudo.errors import ClusterError
 from pseudo.folders import CONF, Folders
 
-OLDEST_JAVA, NEWEST_JAVA = 11, 22    # 23 took away a method of javax.security.auth that Hadoop 3.4 calls
+OLDEST_JAVA, NEWEST_JAVA = 11, 22  # 23 took away a method of javax.security.auth that Hadoop 3.4 calls
 STREAMING_JAR = 'hadoop-streaming-*.jar'
 AGENT_JAR = 'loopback-agent.jar'
 JARS_STAMP = 'pom.sha256'
@@ -40,7 +41,8 @@ def _check_version(version: int, command: str | Path) -> None:
         what = 'too old' if version < OLDEST_JAVA else 'too new'
         raise ClusterError(
             f'Java {version} ({command}) is {what}: Hadoop 3.4 needs Java {OLDEST_JAVA} to {NEWEST_JAVA}, best 17; '
-            'point JAVA_HOME at one.')
+            'point JAVA_HOME at one.'
+        )
 
 
 def demand_loopback(folders: Folders, java: Path, insecure: bool, say: Callable[[str], None]) -> None:
@@ -54,7 +56,8 @@ def demand_loopback(folders: Folders, java: Path, insecure: bool, say: Callable[
     if not insecure:
         raise ClusterError(
             f'{what}, so shuffle and application masters would listen on all addresses of this machine: install a '
-            'JDK (Debian: apt-get install default-jdk-headless), or insist with `up --insecure`.')
+            'JDK (Debian: apt-get install default-jdk-headless), or insist with `up --insecure`.'
+        )
     say(f'warning: {what}: shuffle and application masters will listen on all addresses')
 
 
@@ -68,7 +71,7 @@ def build_home(folders: Folders, java: Path, say: Callable[[str], None]) -> None
     for jar in (folders.home / 'lib').glob(STREAMING_JAR):
         shutil.copy2(jar, tools)
     shutil.copy(CONF / 'bin' / 'hadoop', folders.home / 'bin')
-    logs = folders.home / 'logs'    # where mrjob looks for userlogs/<application>/<container>
+    logs = folders.home / 'logs'  # where mrjob looks for userlogs/<application>/<container>
     if not logs.is_symlink():
         logs.symlink_to(Path('..', 'logs'))
 
@@ -82,14 +85,18 @@ def _fetch_jars(lib: Path, say: Callable[[str], None]) -> None:
         return
     maven = shutil.which('mvn')
     if not maven:
-        raise ClusterError('Maven is missing: there is no `mvn` on the PATH to fetch the jars with '
-                           '(Debian: apt-get install maven).')
+        raise ClusterError(
+            'Maven is missing: there is no `mvn` on the PATH to fetch the jars with (Debian: apt-get install maven).'
+        )
     say('fetching the jars of Hadoop with Maven (once, 100 MB)')
     for path in lib.glob('*.jar'):
-        if path.name != AGENT_JAR:    # Maven does not have it, and there may be no javac to make it again
+        if path.name != AGENT_JAR:  # Maven does not have it, and there may be no javac to make it again
             path.unlink()
-    done = subprocess.run([maven, '-q', '-B', '-f', pom, 'dependency:copy-dependencies', f'-DoutputDirectory={lib}'],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [maven, '-q', '-B', '-f', pom, 'dependency:copy-dependencies', f'-DoutputDirectory={lib}'],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         raise ClusterError('Maven could not fetch the jars: ' + _first_error(done.stdout + done.stderr))
     stamp.write_text(digest)
@@ -111,8 +118,11 @@ def _build_agent(lib: Path, java: Path) -> None:
     if not compiler.exists():
         return
     classes = lib / 'agent-classes'
-    done = subprocess.run([compiler, '--release', str(OLDEST_JAVA), '-cp', f'{lib}/*', '-d', classes, source],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [compiler, '--release', str(OLDEST_JAVA), '-cp', f'{lib}/*', '-d', classes, source],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         raise ClusterError(f'javac could not compile {source.name}: {(done.stderr or done.stdout).strip()[:400]}')
     with zipfile.ZipFile(jar, 'w') as archive:

@@ -1,4 +1,5 @@
 """Ports on loopback: are they free, and if not, who has them."""
+
 import os
 import socket
 import time
@@ -11,7 +12,7 @@ from pseudo.errors import ClusterError
 def is_free(port: int) -> bool:
     """Tell whether a daemon could listen on `port`."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)    # as Java does
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does
         try:
             probe.bind((HOST, port))
             probe.listen(1)
@@ -27,7 +28,8 @@ def demand_free(daemons: list[Daemon]) -> None:
             if not is_free(port):
                 raise ClusterError(
                     f'Port {port}, wanted for the {use} port of the {daemon.label}, is taken{_by_whom(port)}; '
-                    'end that process, or choose other ports with --port-base.')
+                    'end that process, or choose other ports with --port-base.'
+                )
 
 
 def wait_free(daemons: list[Daemon], seconds: float) -> list[int]:
@@ -55,7 +57,7 @@ def owner(port: int) -> int | None:
             if os.readlink(link) in inodes:
                 return int(link.parts[2])
         except OSError:
-            continue    # gone, or not ours to look at
+            continue  # gone, or not ours to look at
     return None
 
 

@@ -1,4 +1,5 @@
 """Processes of this cluster: found by pid file and command line, started, ended."""
+
 import contextlib
 import os
 import signal
@@ -30,8 +31,14 @@ def start(daemon: Daemon, folders: Folders, settings: ClusterSettings, java: Pat
         log.replace(log.with_suffix('.log.old'))
     with open(folders.logs / f'{daemon.name}.out', 'w') as out:
         process = subprocess.Popen(
-            command(daemon, folders, settings, java), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            cwd=folders.state, env=_environment(folders, java), start_new_session=True)
+            command(daemon, folders, settings, java),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            cwd=folders.state,
+            env=_environment(folders, java),
+            start_new_session=True,
+        )
     (folders.pids / f'{daemon.name}.pid').write_text(f'{process.pid}\n')
     # For a moment after its start a process has no command line to be known by.
     while not find(daemon, folders) and process.poll() is None:
@@ -42,8 +49,16 @@ def run(words: list[str], folders: Folders, java: Path, log: str, seconds: float
     """Run a command of Hadoop to its end, for at most some seconds; its output goes to the file `log`."""
     with open(folders.logs / log, 'w') as out:
         try:
-            subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=folders.state,
-                           env=_environment(folders, java), timeout=seconds)
+            subprocess.run(
+                words,
+                check=True,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                cwd=folders.state,
+                env=_environment(folders, java),
+                timeout=seconds,
+            )
         except subprocess.SubprocessError:
             raise ClusterError(f'A command of Hadoop failed; see {folders.logs / log}.') from None
 
@@ -125,5 +140,10 @@ def _environment(folders: Folders, java: Path) -> dict[str, str]:
     foreign = ('HADOOP_', 'YARN_', 'HDFS_', 'MAPRED_', 'JAVA_', 'JDK_', '_JAVA_')
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     home = str(folders.home)
-    return {**kept, 'JAVA_HOME': str(java), 'HADOOP_HOME': home, 'HADOOP_COMMON_HOME': home,
-            'HADOOP_CONF_DIR': f'{home}/etc/hadoop'}
+    return {
+        **kept,
+        'JAVA_HOME': str(java),
+        'HADOOP_HOME': home,
+        'HADOOP_COMMON_HOME': home,
+        'HADOOP_CONF_DIR': f'{home}/etc/hadoop',
+    }

@@ -1,4 +1,5 @@
 """What a user can choose about the cluster, and what was chosen last time."""
+
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -6,8 +7,8 @@ from pathlib import Path
 
 from pseudo.errors import ClusterError
 
-AM_MEMORY = 1024      # MB of a MapReduce application master
-TASK_MEMORY = 1536    # MB of a map or reduce task
+AM_MEMORY = 1024  # MB of a MapReduce application master
+TASK_MEMORY = 1536  # MB of a map or reduce task
 PORTS_PER_CLUSTER = 300
 
 # The option, the environment variable (in capitals) and the help are all read from here.

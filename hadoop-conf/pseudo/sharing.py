@@ -4,6 +4,7 @@ A small Streaming job is five JVMs that live for seconds and spend nearly half o
 thousand classes. Java takes the archive only where Java and the jars are those that it was made of; otherwise it reads
 the jars, without a word. So an archive that is stale, damaged or missing costs time and nothing else.
 """
+
 import contextlib
 import tempfile
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pseudo.errors import ClusterError
 from pseudo.folders import Folders
 from pseudo.settings import ClusterSettings
 
-SECONDS = 300    # that each step may take
+SECONDS = 300  # that each step may take
 LOG = 'classes.out'
 
 
@@ -51,19 +52,35 @@ def make(folders: Folders, settings: ClusterSettings, java: Path, say: Callable[
 
 def _run_job(folder: Path, folders: Folders, settings: ClusterSettings, java: Path) -> None:
     """Pass a line through a Streaming job; each of its JVMs writes a list of its classes into `folder`."""
-    record = f'-XX:DumpLoadedClassList={folder}/%p.list'    # %p: the id of the process
+    record = f'-XX:DumpLoadedClassList={folder}/%p.list'  # %p: the id of the process
     values = daemons.site_values(folders, settings)
     install.write_site_files(folders, {**values, 'jvm.shared': record})
     client = [*daemons.jvm(folders, java), record]
     shell = [*client, 'org.apache.hadoop.fs.FsShell']
     [jar] = (folders.home / 'lib').glob(install.STREAMING_JAR)
-    rows, out = f'{folder.name}.rows', f'{folder.name}.out'    # below /user/NAME in HDFS
+    rows, out = f'{folder.name}.rows', f'{folder.name}.out'  # below /user/NAME in HDFS
     (folder / rows).write_text('1\n')
     for words in (
-            [*shell, '-put', str(folder / rows), rows],
-            [*client, 'org.apache.hadoop.util.RunJar', str(jar), '-D', 'mapreduce.job.maps=1',
-             '-D', 'mapreduce.job.reduces=1', '-input', rows, '-output', out, '-mapper', 'cat', '-reducer', 'cat'],
-            [*shell, '-rm', '-r', '-f', '-skipTrash', rows, out]):
+        [*shell, '-put', str(folder / rows), rows],
+        [
+            *client,
+            'org.apache.hadoop.util.RunJar',
+            str(jar),
+            '-D',
+            'mapreduce.job.maps=1',
+            '-D',
+            'mapreduce.job.reduces=1',
+            '-input',
+            rows,
+            '-output',
+            out,
+            '-mapper',
+            'cat',
+            '-reducer',
+            'cat',
+        ],
+        [*shell, '-rm', '-r', '-f', '-skipTrash', rows, out],
+    ):
         processes.run(words, folders, java, LOG, SECONDS)
 
 
@@ -71,10 +88,23 @@ def _archive(folder: Path, folders: Folders, java: Path) -> None:
     """Let Java lay out the classes of all lists in `folder`."""
     lines = {line for file in folder.glob('*.list') for line in file.read_text().splitlines(keepends=True)}
     names, new = folder / 'classes', folder / 'classes.jsa'
-    names.write_text(''.join(sorted(line for line in lines if line.endswith('\n'))))    # a JVM may end in mid-line
+    names.write_text(''.join(sorted(line for line in lines if line.endswith('\n'))))  # a JVM may end in mid-line
     # Only G1 lays out the objects of the JDK too; other collectors can read them.
-    processes.run([str(java / 'bin' / 'java'), '-Xshare:dump', '-XX:+UseG1GC', f'-XX:SharedClassListFile={names}',
-                   f'-XX:SharedArchiveFile={new}', '-cp', f'{folders.home}/lib/*'], folders, java, LOG, SECONDS)
+    processes.run(
+        [
+            str(java / 'bin' / 'java'),
+            '-Xshare:dump',
+            '-XX:+UseG1GC',
+            f'-XX:SharedClassListFile={names}',
+            f'-XX:SharedArchiveFile={new}',
+            '-cp',
+            f'{folders.home}/lib/*',
+        ],
+        folders,
+        java,
+        LOG,
+        SECONDS,
+    )
     new.replace(folders.classes)
 
 

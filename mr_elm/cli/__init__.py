@@ -1,4 +1,5 @@
 """The command line: mr-elm COMMAND ... [options] [mrjob's runner options]."""
+
 import os
 import sys
 import traceback
@@ -62,8 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(read_version())
         return 0
     if argv[0] not in COMMANDS:
-        print(f'mr-elm: unknown command {argv[0]!r}{suggest(argv[0], COMMANDS)}, `mr-elm --help` lists the commands',
-              file=sys.stderr)
+        print(
+            f'mr-elm: unknown command {argv[0]!r}{suggest(argv[0], COMMANDS)}, `mr-elm --help` lists the commands',
+            file=sys.stderr,
+        )
         return 2
     return run_logged(argv)
 
@@ -74,6 +77,7 @@ def run_logged(argv: Sequence[str]) -> int:
         return run_command(argv, perform)
     from mr_elm.cli.config import expand_config, take_option
     from mr_elm.cli.log_file import FLAG, log_to
+
     try:
         words, paths = take_option(expand_config(argv), FLAG)
         with ExitStack() as stack:
@@ -116,6 +120,7 @@ def perform(argv: Sequence[str]) -> int | None:
         return getattr(import_module(f'{__name__}.{COMMANDS[command][0]}'), command)(words)
     except Elsewhere:
         from mr_elm.cli.serverless import submit
+
         return submit(argv)
 
 
@@ -132,8 +137,17 @@ def explain_methods(command: str, words: Sequence[str], methods: Mapping[str, st
     """Print the methods of a command, or say that the user named none of them; returns the exit status."""
     if words and words[0] in ('-h', '--help', '--help-all'):
         lines = [f'  {name:10} {what}' for name, what in methods.items()]
-        print('\n'.join([f'usage: mr-elm {command} METHOD INPUT... [options]', '', *lines, '',
-                         f'`mr-elm {command} METHOD --help` tells more.']))
+        print(
+            '\n'.join(
+                [
+                    f'usage: mr-elm {command} METHOD INPUT... [options]',
+                    '',
+                    *lines,
+                    '',
+                    f'`mr-elm {command} METHOD --help` tells more.',
+                ]
+            )
+        )
         return 0
     came = f', found {words[0]!r}{suggest(words[0], methods)}' if words else ''
     print(f'mr-elm {command}: expected one of {", ".join(methods)}{came}', file=sys.stderr)
@@ -143,6 +157,7 @@ def explain_methods(command: str, words: Sequence[str], methods: Mapping[str, st
 def suggest(word: str, known: Iterable[str]) -> str:
     """Ask whether the known word that is most like this one was meant; '' where none is like it."""
     from difflib import get_close_matches
+
     names = {name.lstrip('-'): name for name in known}
     close = get_close_matches(word.lstrip('-'), list(names), n=1, cutoff=0.75)
     return f' (did you mean {names[close[0]]}?)' if close else ''
@@ -159,8 +174,14 @@ def add_notes(text: str, error: BaseException) -> str:
     return '; '.join([text, *getattr(error, '__notes__', ())])
 
 
-def show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
-                 file: object = None, line: str | None = None) -> None:
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,
+    line: str | None = None,
+) -> None:
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
     if issubclass(category, OURS) or sys.warnoptions:
         print(f'mr-elm: warning: {message}', file=sys.stderr)
@@ -169,11 +190,19 @@ def show_warning(message: Warning | str, category: type[Warning], filename: str,
 def list_commands() -> str:
     """List the commands."""
     lines = [f'  {name:10} {text}' for name, (_, text) in COMMANDS.items()]
-    return '\n'.join(['usage: mr-elm COMMAND ... [options] [runner options of mrjob]', '', *lines, '',
-                      f'{FIRST_STEPS}`mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods.'])
+    return '\n'.join(
+        [
+            'usage: mr-elm COMMAND ... [options] [runner options of mrjob]',
+            '',
+            *lines,
+            '',
+            f'{FIRST_STEPS}`mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods.',
+        ]
+    )
 
 
 def read_version() -> str:
     """Return the installed version."""
     from importlib.metadata import version as installed
+
     return f'mr_elm {installed("mr_elm")}'

@@ -1,4 +1,5 @@
 """mr-elm verify: check a model against the ledger of its rows."""
+
 from collections.abc import Iterable, Sequence
 
 from mr_elm.cli.given_model import fetched_model, rows_for
@@ -22,8 +23,11 @@ def verify(argv: Sequence[str]) -> None:
     parser.add_argument('model', metavar='MODEL', help='a model that was trained with --ledger')
     add_input_options(parser, n_inputs='*')
     parser.add_argument('--ledger', required=True, metavar='FILE', help='the ledger of the model')
-    parser.add_argument('--signed-by', metavar='PUBLIC.pem', help='demand that this Ed25519 key has signed the '
-                        'receipts of all rows that left')
+    parser.add_argument(
+        '--signed-by',
+        metavar='PUBLIC.pem',
+        help='demand that this Ed25519 key has signed the receipts of all rows that left',
+    )
     add_runner_options(parser)
     args, passed = parser.parse(argv)
     leave_if_elsewhere(args)
@@ -41,5 +45,6 @@ def report(name: str, findings: Iterable[Finding]) -> None:
     for finding in findings:
         print(f'{finding.subject}: {finding.text}')
         if not finding.sound:
-            raise AccountingError(f'{name}: expected the model of exactly these rows, it is not: {finding.subject}: '
-                                  f'{finding.text}')
+            raise AccountingError(
+                f'{name}: expected the model of exactly these rows, it is not: {finding.subject}: {finding.text}'
+            )

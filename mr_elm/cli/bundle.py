@@ -1,4 +1,5 @@
 """mr-elm bundle: the Python environment of the nodes as one archive."""
+
 from collections.abc import Sequence
 
 from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
@@ -8,14 +9,26 @@ from mr_elm.engines.progress import Reporter
 
 def bundle(argv: Sequence[str]) -> None:
     """Make the archive and print where it is."""
-    parser = Parser('bundle', 'Make an archive with the code and the packages that tasks need, but without Python '
-                    'itself. Print its path, for --bundle. Its name depends on its contents: an archive that exists is '
-                    'not made again.',
-                    runs_jobs=False)
-    parser.add_argument('-o', '--output', required=True, metavar='FOLDER',
-                        help='where to write the archive: a folder of this machine, hdfs:///... or s3://...')
-    parser.add_argument('--python-prefix', metavar='PATH', help="where this version of Python is on the nodes, such as "
-                        "/usr for /usr/bin/python3.11 (default: where it is on this machine)")
+    parser = Parser(
+        'bundle',
+        'Make an archive with the code and the packages that tasks need, but without Python '
+        'itself. Print its path, for --bundle. Its name depends on its contents: an archive that exists is '
+        'not made again.',
+        runs_jobs=False,
+    )
+    parser.add_argument(
+        '-o',
+        '--output',
+        required=True,
+        metavar='FOLDER',
+        help='where to write the archive: a folder of this machine, hdfs:///... or s3://...',
+    )
+    parser.add_argument(
+        '--python-prefix',
+        metavar='PATH',
+        help='where this version of Python is on the nodes, such as '
+        '/usr for /usr/bin/python3.11 (default: where it is on this machine)',
+    )
     add_quiet_option(parser)
     add_debug_option(parser)
     args, _ = parser.parse(argv)

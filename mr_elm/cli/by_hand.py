@@ -3,6 +3,7 @@
 `mr-elm layer` writes the files that the next stage needs, and how this is run: its noun to MODELNAME.next and its
 words to MODELNAME.options. `mr-elm finish` writes the model.
 """
+
 import argparse
 import csv
 import io
@@ -61,20 +62,26 @@ def layer(words: Sequence[str]) -> None:
     methods = list_methods('train')
     if words and words[0] in methods and any(word.endswith('.stats.json') for word in words):
         from mr_elm.cli.federate import write_layer
+
         write_layer(words)
     elif words and words[0] in methods:
         begin(read_training(words))
     elif words and not words[0].startswith('-') and not words[0].endswith('.json'):
         raise ValueError(f'expected one of {", ".join(methods)}, or a file MODELNAME.training.json, found {words[0]!r}')
     else:
-        resume('layer', 'Write the files that the next stage of a training needs, for example the hidden nodes.',
-               words, leave_next)
+        resume(
+            'layer',
+            'Write the files that the next stage of a training needs, for example the hidden nodes.',
+            words,
+            leave_next,
+        )
 
 
 def finish(words: Sequence[str]) -> None:
     """Write the model, from the outputs of all stages."""
-    resume('finish', 'Solve for the model of a training whose stages have all been run, and write it.', words,
-           write_model)
+    resume(
+        'finish', 'Solve for the model of a training whose stages have all been run, and write it.', words, write_model
+    )
 
 
 def begin(training: Training) -> None:
@@ -92,8 +99,9 @@ def resume(command: str, description: str, words: Sequence[str], step: Callable[
     """Go through a training up to the outputs that were given, then take a step."""
     parser = Parser(command, description, runs_jobs=False)
     parser.add_argument('training', metavar='MODELNAME.training.json', help='written by `mr-elm layer METHOD ...`')
-    parser.add_argument('inputs', nargs='*', metavar='OUTPUT',
-                        help='the outputs of all stages so far, in the order of the stages')
+    parser.add_argument(
+        'inputs', nargs='*', metavar='OUTPUT', help='the outputs of all stages so far, in the order of the stages'
+    )
     add_quiet_option(parser)
     add_debug_option(parser)
     given, _ = parser.parse(words)
@@ -131,8 +139,9 @@ def leave_next(training: Training, plan: InputPlan, outputs: tuple[str, ...]) ->
     for name, text in ('next', noun), ('options', words):
         with open(f'{name_of(training.args)}.{name}', 'w') as stream:
             stream.write(f'{text}\n')
-    replay.reporter.say('next: mr-elm finish' if noun == 'finish' else
-                        f'next: python -m mr_elm.streaming.mr_{noun} {words}')
+    replay.reporter.say(
+        'next: mr-elm finish' if noun == 'finish' else f'next: python -m mr_elm.streaming.mr_{noun} {words}'
+    )
 
 
 def write_model(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> None:
@@ -144,8 +153,12 @@ def write_model(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -
 
 def make_replay(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> Replay:
     """Make the engine that takes the outputs for those of its own jobs."""
-    return Replay(reporter=Reporter(training.args.quiet), outputs=outputs, prefix=name_of(training.args),
-                  rows=tuple(file.path for file in plan.files))
+    return Replay(
+        reporter=Reporter(training.args.quiet),
+        outputs=outputs,
+        prefix=name_of(training.args),
+        rows=tuple(file.path for file in plan.files),
+    )
 
 
 def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
@@ -155,8 +168,9 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
     except (KeyError, IndexError) as error:
         if not replay.taken:
             raise
-        raise AccountingError(f'{replay.taken[-1]}: expected the whole output of a stage, lines are missing '
-                              f'({error})') from error
+        raise AccountingError(
+            f'{replay.taken[-1]}: expected the whole output of a stage, lines are missing ({error})'
+        ) from error
     replay.demand_all_taken()
     return made
 
@@ -170,6 +184,7 @@ def list_row_words(training: Training) -> list[str]:
         value = getattr(training.rows if name in ('n_features', 'missing_labels') else training.args, name)
         if value != default and name != 'bad_rows':  # which is among the options of the stage
             words.append(f'{flag}={write_option(value)}')
+
     add_row_arguments(add)
     add_target_arguments(add)
     return [*words, '--task=regression'] if training.rows.numeric_labels else words
@@ -209,8 +224,10 @@ def demand_other_names(plan: InputPlan, prefix: str) -> None:
     for file in plan.files:
         folder, name = os.path.split(file.path)
         if name.startswith(f'{prefix}.') and folder == os.getcwd():
-            raise ValueError(f'{file.path}: the training writes files whose names begin with {prefix}., and so does '
-                             'the name of this input: give the model another name')
+            raise ValueError(
+                f'{file.path}: the training writes files whose names begin with {prefix}., and so does '
+                'the name of this input: give the model another name'
+            )
 
 
 def name_of(args: argparse.Namespace) -> str:

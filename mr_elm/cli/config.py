@@ -1,4 +1,5 @@
 """Read options of a command from a file of TOML: --config FILE.toml; what stands on the command line counts more."""
+
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -63,9 +64,12 @@ def write_option(path: str, name: str, value: Any) -> str:
     if isinstance(value, list):
         return ','.join(write_option(path, name, each) for each in value)
     if value is False:
-        raise ValueError(f'{path}: {name}: expected true, a text, a number or a list, found false: leave the line out, '
-                         f'or write no_{name} = true where there is an option --no-{name.replace("_", "-")}')
+        raise ValueError(
+            f'{path}: {name}: expected true, a text, a number or a list, found false: leave the line out, '
+            f'or write no_{name} = true where there is an option --no-{name.replace("_", "-")}'
+        )
     if not isinstance(value, str | int | float):
-        raise ValueError(f'{path}: {name}: expected a text, a number, true or a list of these, found a '
-                         f'{type(value).__name__}')
+        raise ValueError(
+            f'{path}: {name}: expected a text, a number, true or a list of these, found a {type(value).__name__}'
+        )
     return str(value)

@@ -1,4 +1,5 @@
 """mr-elm pack and generate: make data sets."""
+
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,14 +30,25 @@ from mr_elm.rows.storage import demand_free, write_file
 
 def pack(argv: Sequence[str]) -> None:
     """Pack rows of text into a folder."""
-    parser = Parser('pack', 'Write rows as binary blocks, one block in each line, with checksums, and a manifest with '
-                    'their statistics.')
+    parser = Parser(
+        'pack',
+        'Write rows as binary blocks, one block in each line, with checksums, and a manifest with their statistics.',
+    )
     add_input_options(parser, encodes=True, reads_standard=True)
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
-    parser.add_argument('--dtype', choices=('float64', 'float32'), default='float64',
-                        help='number format of the features (default: %(default)s)')
-    parser.add_argument('--block-rows', type=positive, default=BLOCK_ROWS, metavar='N',
-                        help='rows in each block; fewer if rows are wide (default: %(default)s)')
+    parser.add_argument(
+        '--dtype',
+        choices=('float64', 'float32'),
+        default='float64',
+        help='number format of the features (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--block-rows',
+        type=positive,
+        default=BLOCK_ROWS,
+        metavar='N',
+        help='rows in each block; fewer if rows are wide (default: %(default)s)',
+    )
     add_task_option(parser)
     add_target_arguments(parser.add_argument)
     parser.add_argument('--no-label', action='store_true', help='the rows have no label')
@@ -52,8 +64,9 @@ def pack(argv: Sequence[str]) -> None:
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
     options = RowOptions.of_arguments(args, **labels) if args.like is None else options_like(args, **labels)
     with choose_engine(args, passed, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
-        summary, accounts = packing.pack(inputs, args.output, options, engine,
-                                         packing.Packing(args.dtype, args.block_rows), args.bad_rows)
+        summary, accounts = packing.pack(
+            inputs, args.output, options, engine, packing.Packing(args.dtype, args.block_rows), args.bad_rows
+        )
     if accounts.rows:
         write_rejected(rejected, accounts, engine)
     engine.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
@@ -67,16 +80,25 @@ def options_like(args: argparse.Namespace, labelled: bool, numeric_labels: bool)
 
 def generate(argv: Sequence[str]) -> None:
     """Write rows of a generator."""
-    parser = Parser('generate', 'Write rows of a seeded generator as csv, label first, or as LIBSVM text when OUT ends '
-                    'in .libsvm.', runs_jobs=False)
+    parser = Parser(
+        'generate',
+        'Write rows of a seeded generator as csv, label first, or as LIBSVM text when OUT ends in .libsvm.',
+        runs_jobs=False,
+    )
     parser.add_argument('kind', choices=tuple(GENERATORS), metavar='KIND', help=f'one of {", ".join(GENERATORS)}')
     parser.add_argument('--rows', type=int, required=True, metavar='N', help='number of rows')
-    parser.add_argument('--features', type=int, default=20, metavar='D',
-                        help='features of a row (default: %(default)s)')
+    parser.add_argument(
+        '--features', type=int, default=20, metavar='D', help='features of a row (default: %(default)s)'
+    )
     parser.add_argument('--seed', type=int, default=0, help='seed of every random choice (default: %(default)s)')
     parser.add_argument('--classes', type=int, metavar='K', help='how many classes (blobs)')
-    parser.add_argument('-o', '--output', required=True, metavar='OUT',
-                        help='where to write the rows; a name in .libsvm means LIBSVM text')
+    parser.add_argument(
+        '-o',
+        '--output',
+        required=True,
+        metavar='OUT',
+        help='where to write the rows; a name in .libsvm means LIBSVM text',
+    )
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_quiet_option(parser)
     add_debug_option(parser)

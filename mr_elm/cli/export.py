@@ -1,4 +1,5 @@
 """mr-elm export: take a model out, as a file of another program."""
+
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
@@ -18,17 +19,35 @@ from mr_elm.rows.storage import demand_free, write_file
 
 def export(argv: Sequence[str]) -> None:
     """Write a model as a file of another program, by the ending of its name."""
-    parser = Parser('export', 'Write a model as a graph of ONNX or as a query of SQL, whose answers are those of '
-                    'mr-elm predict, or as a page about itself.', runs_jobs=False)
+    parser = Parser(
+        'export',
+        'Write a model as a graph of ONNX or as a query of SQL, whose answers are those of '
+        'mr-elm predict, or as a page about itself.',
+        runs_jobs=False,
+    )
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
-    parser.add_argument('-o', '--output', required=True, metavar='FILE', help='where to write it: a name that ends in '
-                        '.onnx, .sql or .html')
+    parser.add_argument(
+        '-o',
+        '--output',
+        required=True,
+        metavar='FILE',
+        help='where to write it: a name that ends in .onnx, .sql or .html',
+    )
     parser.add_argument('--float32', action='store_true', help='onnx: take and give numbers in float32, not float64')
-    parser.add_argument('--dialect', choices=('duckdb', 'postgres', 'spark', 'bigquery'), default='duckdb',
-                        help='sql: the database (default: duckdb)')
+    parser.add_argument(
+        '--dialect',
+        choices=('duckdb', 'postgres', 'spark', 'bigquery'),
+        default='duckdb',
+        help='sql: the database (default: duckdb)',
+    )
     parser.add_argument('--table', default='rows', metavar='NAME', help='sql: the table of the rows (default: rows)')
-    parser.add_argument('--keep', type=read_columns, default=(), metavar='NAME,...', help='sql: columns of the '
-                        'table to copy, after the predictions')
+    parser.add_argument(
+        '--keep',
+        type=read_columns,
+        default=(),
+        metavar='NAME,...',
+        help='sql: columns of the table to copy, after the predictions',
+    )
     parser.add_argument('--test', metavar='ROWS', help='html: labelled rows to score the model on')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_debug_option(parser)
@@ -48,6 +67,7 @@ def write_onnx(model: Model, args: argparse.Namespace) -> bytes:
     """Return the bytes of a file of ONNX."""
     import_package('onnx', 'export')
     from mr_elm.export.onnx import make_onnx
+
     return make_onnx(model, args.float32).SerializeToString()
 
 
@@ -55,6 +75,7 @@ def write_sql(model: Model, args: argparse.Namespace) -> bytes:
     """Return the bytes of a file of SQL."""
     import_package('sqlglot', 'export')
     from mr_elm.export.sql import make_sql
+
     return make_sql(model, args.table, args.dialect, args.keep).encode()
 
 
@@ -63,6 +84,7 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
     if args.test is not None:
         import_package('matplotlib', 'export')
     from mr_elm.export.card import make_card
+
     if args.test is None:
         return make_card(model, args.model).encode()
     parser = argparse.ArgumentParser()
@@ -76,5 +98,8 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
     return make_card(model, args.model, (args.test, found), pairs).encode()
 
 
-WRITERS: dict[str, Callable[[Model, argparse.Namespace], bytes]] = {'.onnx': write_onnx, '.sql': write_sql,
-                                                                '.html': write_card}
+WRITERS: dict[str, Callable[[Model, argparse.Namespace], bytes]] = {
+    '.onnx': write_onnx,
+    '.sql': write_sql,
+    '.html': write_card,
+}

@@ -1,4 +1,5 @@
 """mr-elm sums: what a site gives away of its rows, instead of the rows."""
+
 import argparse
 import os
 from collections.abc import Sequence
@@ -29,18 +30,31 @@ def sums(argv: Sequence[str]) -> None:
     parser = Parser('sums', sums.__doc__)
     add_input_options(parser)
     add_target_arguments(parser.group('input').add_argument)
-    parser.add_argument('-o', '--output', required=True, metavar='OUT', help=f'where to write: SITE{ENDING} or '
-                        'SITE.sums.npz')
+    parser.add_argument(
+        '-o', '--output', required=True, metavar='OUT', help=f'where to write: SITE{ENDING} or SITE.sums.npz'
+    )
     parser.add_argument('--overwrite', action='store_true', help='replace an existing file')
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument('--statistics', action='store_true', help='write statistics, for `mr-elm layer`')
     what.add_argument('--layer', metavar='LAYER.npz', help='write the sums on this layer, for `mr-elm merge`')
-    parser.add_argument('--mask', metavar='PRIVATE.pem', help='--layer: hide the sums by masks, with this X25519 key '
-                        'of the site (needs the package cryptography)')
-    parser.add_argument('--with', dest='others', metavar='PUBLIC.pem', action='append', default=[],
-                        help='--mask: the public key of another site; give it once for each other site')
-    parser.add_argument('--session', metavar='TEXT', help='--mask: the same at all sites, and one that was never used '
-                        'before, such as the date and time')
+    parser.add_argument(
+        '--mask',
+        metavar='PRIVATE.pem',
+        help='--layer: hide the sums by masks, with this X25519 key of the site (needs the package cryptography)',
+    )
+    parser.add_argument(
+        '--with',
+        dest='others',
+        metavar='PUBLIC.pem',
+        action='append',
+        default=[],
+        help='--mask: the public key of another site; give it once for each other site',
+    )
+    parser.add_argument(
+        '--session',
+        metavar='TEXT',
+        help='--mask: the same at all sites, and one that was never used before, such as the date and time',
+    )
     add_task_option(parser)
     add_runner_options(parser)
     args, passed = parser.parse(argv)
@@ -54,8 +68,9 @@ def sums(argv: Sequence[str]) -> None:
     with choose_engine(args, passed) as engine:
         if args.statistics:
             rows = RowOptions.of_arguments(args, numeric_labels=args.task == 'regression')
-            n_rows = write_statistics(DataSet(plan_rows(args, rows), engine, args.bad_rows), args.task,
-                                      args.output).n_rows
+            n_rows = write_statistics(
+                DataSet(plan_rows(args, rows), engine, args.bad_rows), args.task, args.output
+            ).n_rows
         else:
             plan = plan_rows(args, rows_for(read_layer(args.layer), args))
             n_rows = write_sums(args.layer, DataSet(plan, engine, args.bad_rows), args.output, mask)
@@ -81,6 +96,7 @@ def check_usage(parser: Parser, args: argparse.Namespace) -> None:
 def write_layer(words: Sequence[str]) -> None:
     """Write the layer of several sites from their statistics; words : as of `mr-elm train`, statistics for rows."""
     from mr_elm.cli.train import read_training
+
     training = read_training(words)
     args = training.args
     demand_free(args.model, args.overwrite)

@@ -1,4 +1,5 @@
 """Read a model that the user names, and say how rows for it are written."""
+
 import argparse
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,8 +36,13 @@ def fetched_model(name: str) -> Iterator[tuple[str, Any]]:
         raise ModelFormatError(f'{name}: expected a model file, found a folder') from None
 
 
-def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, ignore_label: bool = False,
-             ignore_extra: bool = False) -> RowOptions:
+def rows_for(
+    model: Model,
+    args: argparse.Namespace,
+    labelled: bool = True,
+    ignore_label: bool = False,
+    ignore_extra: bool = False,
+) -> RowOptions:
     """Return the RowOptions of the training, unless the user says otherwise. The flags are those of RowOptions."""
     trained = rows_of_training(model)
     known = rows_like(model, args, labelled) | {'trained': trained}
@@ -47,9 +53,15 @@ def rows_for(model: Model, args: argparse.Namespace, labelled: bool = True, igno
     if args.weight_column is not None:
         known['weight_name'] = None
     elif trained.weight_column is not None:
-        known['weight_column'], = find_positions([trained.weight_column], trained, labelled)
-    return RowOptions.of_arguments(args, **known, labelled=labelled, numeric_labels=model.numeric and not ignore_label,
-                                   ignore_label=ignore_label, ignore_extra=ignore_extra)
+        (known['weight_column'],) = find_positions([trained.weight_column], trained, labelled)
+    return RowOptions.of_arguments(
+        args,
+        **known,
+        labelled=labelled,
+        numeric_labels=model.numeric and not ignore_label,
+        ignore_label=ignore_label,
+        ignore_extra=ignore_extra,
+    )
 
 
 def rows_of_training(model: Model) -> RowOptions:
@@ -63,13 +75,19 @@ def rows_like(model: Model, args: argparse.Namespace, labelled: bool = True) -> 
     dropped = trained.dropped
     if not labelled:
         dropped += trained.target_names or (() if trained.label_name is None else (trained.label_name,))
-    return {'names': trained.names, 'encoding': model.encoding, 'label_name': trained.label_name,
-            'weight_name': trained.weight_name, 'dropped': dropped,
-            'positions': trained.positions and find_positions(trained.positions, trained, labelled),
-            'n_features': model.n_features if model.encoding is None else None,
-            'targets': trained.target_names or trained.targets or tuple(range(len(header.target_names))),
-            'target_names': trained.target_names, 'labels_separator': header.separator,
-            'missing_labels': trained.missing_labels if args.missing_labels is None else args.missing_labels}
+    return {
+        'names': trained.names,
+        'encoding': model.encoding,
+        'label_name': trained.label_name,
+        'weight_name': trained.weight_name,
+        'dropped': dropped,
+        'positions': trained.positions and find_positions(trained.positions, trained, labelled),
+        'n_features': model.n_features if model.encoding is None else None,
+        'targets': trained.target_names or trained.targets or tuple(range(len(header.target_names))),
+        'target_names': trained.target_names,
+        'labels_separator': header.separator,
+        'missing_labels': trained.missing_labels if args.missing_labels is None else args.missing_labels,
+    }
 
 
 def find_positions(positions: Iterable[int], trained: RowOptions, labelled: bool) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
 """mr-elm update, forget and merge: a model that lives."""
+
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -40,8 +41,12 @@ def forget(argv: Sequence[str]) -> None:
 def merge(argv: Sequence[str]) -> None:
     """Merge models with the same nodes, trained on different rows, into the model of all these rows."""
     parser = Parser('merge', merge.__doc__, runs_jobs=False)
-    parser.add_argument('inputs', nargs='+', metavar='MODEL', help='models of the same scaling and nodes (--like), or '
-                        'files of sums of all sites (mr-elm sums)')
+    parser.add_argument(
+        'inputs',
+        nargs='+',
+        metavar='MODEL',
+        help='models of the same scaling and nodes (--like), or files of sums of all sites (mr-elm sums)',
+    )
     add_output_options(parser)
     add_quiet_option(parser)
     add_debug_option(parser)
@@ -52,6 +57,7 @@ def merge(argv: Sequence[str]) -> None:
     output.demand_free()
     if all(map(is_site, args.inputs)):
         from mr_elm.drivers.federate import merge_sums
+
         output.keep(engine, merge_sums(args.inputs, engine), None)
         return
     models = list(map(read_living, args.inputs))
@@ -73,17 +79,26 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     add_input_options(parser)
     add_output_options(parser)
     add_ledger_options(parser)
-    parser.add_argument('--calibrate', action='append', metavar='INPUT', help=AdvancedHelp(
-        'fit probabilities or intervals anew, to these rows of the new model (default: update keeps those of MODEL, '
-        'forget leaves them out); may be repeated'))
+    parser.add_argument(
+        '--calibrate',
+        action='append',
+        metavar='INPUT',
+        help=AdvancedHelp(
+            'fit probabilities or intervals anew, to these rows of the new model (default: update keeps those of '
+            'MODEL, forget leaves them out); may be repeated'
+        ),
+    )
     add_runner_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     leave_if_elsewhere(args)
     output = Output.of(args)
     output.demand_free()
-    with (open_living(args.known) as (path, before), choose_engine(args, passed, args.model) as engine,
-          open_change(args, command, engine.reporter) as ledger):
+    with (
+        open_living(args.known) as (path, before),
+        choose_engine(args, passed, args.model) as engine,
+        open_change(args, command, engine.reporter) as ledger,
+    ):
         options = rows_for(before, args)
         plan = plan_rows(args, options)
         if ledger is None:
@@ -123,8 +138,10 @@ def read_living(name: str) -> NodeModel:
 def demand_no_ledger(model: NodeModel, name: str) -> None:
     """Raise ValueError where the rows of a model would change, and its ledger would not."""
     if 'ledger' in model.header.parameters:
-        raise ValueError(f'{name}: expected --ledger FILE, because this model has a ledger of its rows, which must '
-                         'change with it (update and forget take it, merge does not)')
+        raise ValueError(
+            f'{name}: expected --ledger FILE, because this model has a ledger of its rows, which must '
+            'change with it (update and forget take it, merge does not)'
+        )
 
 
 def read_nodes(name: str) -> NodeModel:

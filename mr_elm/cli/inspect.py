@@ -1,4 +1,5 @@
 """mr-elm inspect: show what is in a model file."""
+
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,14 +18,23 @@ MOST_COLUMNS = 100  # whose importance is printed
 
 def inspect(argv: Sequence[str]) -> None:
     """Show the header of a model."""
-    parser = Parser('inspect', 'Show what a model file holds: a short table, or with --json its whole header and the '
-                    'shapes of its arrays.', runs_jobs=False)
+    parser = Parser(
+        'inspect',
+        'Show what a model file holds: a short table, or with --json its whole header and the shapes of its arrays.',
+        runs_jobs=False,
+    )
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
-    parser.add_argument('--figure', metavar='OUT.png', help='where to draw the importance of the features, of a model '
-                        'with a learned metric')
-    parser.add_argument('--rows', action='store_true', help='show instead what in the model, and in its sums, stems '
-                        'from single rows of the training')
+    parser.add_argument(
+        '--figure',
+        metavar='OUT.png',
+        help='where to draw the importance of the features, of a model with a learned metric',
+    )
+    parser.add_argument(
+        '--rows',
+        action='store_true',
+        help='show instead what in the model, and in its sums, stems from single rows of the training',
+    )
     add_debug_option(parser)
     args, _ = parser.parse(argv)
     with fetched_model(args.model) as (path, model):
@@ -49,6 +59,7 @@ def inspect(argv: Sequence[str]) -> None:
 def print_rows(model: Model, as_json: bool) -> None:
     """Print what in a model stems from single rows."""
     from mr_elm.machines.forgetting import list_row_parts
+
     parts = list_row_parts(model)
     if as_json:
         print(json.dumps({part: {'count': n, 'what': what} for part, (n, what) in parts.items()}))
@@ -80,8 +91,10 @@ def lay_out_importance(importance: Mapping[str, float]) -> list[str]:
 def draw_importance(name: str, importance: Mapping[str, Any], path: str) -> None:
     """Draw the importance of columns. Raises ModelFormatError for a model that has none."""
     if not importance:
-        raise ModelFormatError(f'{name}: expected a model with a learned metric (train it with --metric diagonal or '
-                               'full)')
+        raise ModelFormatError(
+            f'{name}: expected a model with a learned metric (train it with --metric diagonal or full)'
+        )
     from mr_elm.figures.importance import draw
+
     with write_file(path) as local:
         draw(importance['importance_by_column'], local)

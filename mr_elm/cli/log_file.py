@@ -1,4 +1,5 @@
 """Keep what a command says on standard error in a file too: --log-file FILE, each line with the time."""
+
 import io
 import sys
 import time

@@ -1,4 +1,5 @@
 """Options that several commands share, and the parting of our options from mrjob's."""
+
 import argparse
 import logging
 import math
@@ -39,17 +40,32 @@ Options = TypeVar('Options')
 class Parser(argparse.ArgumentParser):
     """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
 
-    def __init__(self, command: str, description: str | None, runs_jobs: bool = True,
-                 program: str = 'mr-elm') -> None:
-        super().__init__(prog=f'{program} {command}', usage=usage_of(command), description=fill(description or '', 78),
-                         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-                         epilog=examples_of(command))
-        self.add_argument('--help-all', action=HelpAll, nargs=0, default=argparse.SUPPRESS,
-                          help='show all options and exit')
-        self.add_argument('--config', metavar='FILE.toml', default=argparse.SUPPRESS, help=AdvancedHelp(
-            'read options from a file, such as hidden = 500 or scale = "minmax"; those of the command line count more'))
-        self.add_argument('--log-file', metavar='FILE', default=argparse.SUPPRESS, help=AdvancedHelp(
-            'add what the command says on standard error to a file, each line with the time'))
+    def __init__(self, command: str, description: str | None, runs_jobs: bool = True, program: str = 'mr-elm') -> None:
+        super().__init__(
+            prog=f'{program} {command}',
+            usage=usage_of(command),
+            description=fill(description or '', 78),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            epilog=examples_of(command),
+        )
+        self.add_argument(
+            '--help-all', action=HelpAll, nargs=0, default=argparse.SUPPRESS, help='show all options and exit'
+        )
+        self.add_argument(
+            '--config',
+            metavar='FILE.toml',
+            default=argparse.SUPPRESS,
+            help=AdvancedHelp(
+                'read options from a file, such as hidden = 500 or scale = "minmax"; the command line counts more'
+            ),
+        )
+        self.add_argument(
+            '--log-file',
+            metavar='FILE',
+            default=argparse.SUPPRESS,
+            help=AdvancedHelp('add what the command says on standard error to a file, each line with the time'),
+        )
         self.runs_jobs, self.reads_standard = runs_jobs, False
         self.shows_all = False
         self.groups: dict[str, Any] = {'': self}
@@ -98,12 +114,14 @@ class Parser(argparse.ArgumentParser):
         """Raise ValueError where the runner does not take an option, or cannot read the inputs."""
         if args.runner == SERVERLESS:
             from mr_elm.cli.serverless import demand_options
+
             demand_options(passed)
         else:
             make_engine(args.runner, tuple(passed)).prepare(args.inputs)
 
-    def take_spark_options(self, runner: str, master: str | None = None, partitions_of_rows: int | None = None,
-                           **_: object) -> list[str]:
+    def take_spark_options(
+        self, runner: str, master: str | None = None, partitions_of_rows: int | None = None, **_: object
+    ) -> list[str]:
         """Return the options of Spark alone. Exits with 2 where something else is to run."""
         given = {'--master': master, '--partitions-of-rows': partitions_of_rows}
         words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
@@ -177,29 +195,50 @@ RUNNER_OPTIONS = """
 Any other runner option of mrjob may follow, such as
 -D mapreduce.job.maps=8.
 """
-REFUSED = {'-o': f', the output folder of a job is {OUTPUT_DIR}', **dict.fromkeys(
-    ('--mapper', '--combiner', '--reducer', '--step-num', '--steps', '--spark', '--cat-output', '--no-cat-output',
-     '--no-output', '--deprecated'), '')}
+REFUSED = {
+    '-o': f', the output folder of a job is {OUTPUT_DIR}',
+    **dict.fromkeys(
+        (
+            '--mapper',
+            '--combiner',
+            '--reducer',
+            '--step-num',
+            '--steps',
+            '--spark',
+            '--cat-output',
+            '--no-cat-output',
+            '--no-output',
+            '--deprecated',
+        ),
+        '',
+    ),
+}
 
 
 @cache
 def count_values() -> dict[str, int]:
     """Map each option of mrjob to the number of values it takes."""
     from mrjob.job import MRJob  # its import takes as long as numpy's
-    return {name: 1 if action.nargs is None else int(action.nargs)
-            for name, action in MRJob(args=[]).arg_parser._option_string_actions.items()}
+
+    return {
+        name: 1 if action.nargs is None else int(action.nargs)
+        for name, action in MRJob(args=[]).arg_parser._option_string_actions.items()
+    }
 
 
-def add_input_options(parser: Parser, encodes: bool = False, reads_standard: bool = False,
-                      n_inputs: str = '+') -> None:
+def add_input_options(parser: Parser, encodes: bool = False, reads_standard: bool = False, n_inputs: str = '+') -> None:
     """Add the inputs and the options that say how they are written.
 
     encodes : add also how text becomes features. reads_standard : whether `-` may be the input.
     n_inputs : * where there need be none.
     """
     parser.reads_standard = reads_standard
-    parser.add_argument('inputs', nargs=n_inputs, metavar='INPUT', help='files, folders or globs; .gz and .bz2 too'
-                        + ('; - for standard input' if reads_standard else ''))
+    parser.add_argument(
+        'inputs',
+        nargs=n_inputs,
+        metavar='INPUT',
+        help='files, folders or globs; .gz and .bz2 too' + ('; - for standard input' if reads_standard else ''),
+    )
     group = parser.group('input')
     add_row_arguments(group.add_argument)
     if encodes:
@@ -237,8 +276,9 @@ def above_zero_or_infinite(text: str) -> float:
 def demand_targets(parser: Parser, args: argparse.Namespace, is_regression: bool) -> None:
     """Exit with status 2 where --targets or --labels-separator contradict other options."""
     if args.targets and not is_regression:
-        parser.error('--targets: expected --task regression; several labels of a row stand in one column, see '
-                     '--labels-separator')
+        parser.error(
+            '--targets: expected --task regression; several labels of a row stand in one column, see --labels-separator'
+        )
     if args.targets and args.label_column is not None:
         parser.error('--targets: expected --targets or --label-column, found both')
     if args.labels_separator is not None and is_regression:
@@ -253,30 +293,61 @@ def add_task_option(parser: Parser) -> None:
 def add_label_options(parser: Parser) -> None:
     """Add options for applying a model to rows."""
     add_no_label_argument(parser.add_argument)
-    parser.add_argument('--ignore-extra-features', action='store_true',
-                        help=AdvancedHelp('libsvm: drop features that the model does not know'))
+    parser.add_argument(
+        '--ignore-extra-features',
+        action='store_true',
+        help=AdvancedHelp('libsvm: drop features that the model does not know'),
+    )
 
 
 def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.add_argument_group('runner')
-    group.add_argument('-r', '--runner', choices=(*ENGINES, SERVERLESS), metavar='NAME',
-                       help=f'local (all cores from {SMALL / 1e6:.0f} MB on), inline (one), hadoop, spark, emr or '
-                       f'emr-serverless (default: {DEFAULT_ENGINE})')
+    group.add_argument(
+        '-r',
+        '--runner',
+        choices=(*ENGINES, SERVERLESS),
+        metavar='NAME',
+        help=f'local (all cores from {SMALL / 1e6:.0f} MB on), inline (one), hadoop, spark, emr or '
+        f'emr-serverless (default: {DEFAULT_ENGINE})',
+    )
     group.set_defaults(small=0)
-    group.add_argument('--jobs', type=positive, metavar='N', help=AdvancedHelp(
-        'local: the number of processes (default: MR_ELM_JOBS, or one for each core; fewer if --memory holds the sums '
-        'of fewer)'))
-    group.add_argument('--master', metavar='URL', help=AdvancedHelp(
-        'spark: where it runs, such as local[*], yarn, spark://HOST:PORT, or sc://HOST for a server of Spark Connect '
-        '(default: what spark-submit says)'))
-    group.add_argument('--partitions-of-rows', type=positive, metavar='N', help=AdvancedHelp(
-        'spark: the number of map tasks (default: one for each core, on a cluster also one for each 128 MB)'))
+    group.add_argument(
+        '--jobs',
+        type=positive,
+        metavar='N',
+        help=AdvancedHelp(
+            'local: the number of processes (default: MR_ELM_JOBS, or one for each core; fewer if --memory holds the '
+            'sums of fewer)'
+        ),
+    )
+    group.add_argument(
+        '--master',
+        metavar='URL',
+        help=AdvancedHelp(
+            'spark: where it runs, such as local[*], yarn, spark://HOST:PORT, or sc://HOST for a server of Spark '
+            'Connect (default: what spark-submit says)'
+        ),
+    )
+    group.add_argument(
+        '--partitions-of-rows',
+        type=positive,
+        metavar='N',
+        help=AdvancedHelp(
+            'spark: the number of map tasks (default: one for each core, on a cluster also one for each 128 MB)'
+        ),
+    )
     python = group.add_mutually_exclusive_group()
-    python.add_argument('--python', metavar='PATH', help=AdvancedHelp(
-        'hadoop, emr, spark: the Python of the nodes; it needs numpy, scipy and numba'))
-    python.add_argument('--bundle', metavar='ARCHIVE', help=AdvancedHelp(
-        'hadoop, emr, spark: an archive of `mr-elm bundle` with all that tasks need'))
+    python.add_argument(
+        '--python',
+        metavar='PATH',
+        help=AdvancedHelp('hadoop, emr, spark: the Python of the nodes; it needs numpy, scipy and numba'),
+    )
+    python.add_argument(
+        '--bundle',
+        metavar='ARCHIVE',
+        help=AdvancedHelp('hadoop, emr, spark: an archive of `mr-elm bundle` with all that tasks need'),
+    )
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
     add_debug_option(group)
@@ -294,9 +365,14 @@ def add_debug_option(parser: Any) -> None:
 
 def add_resume_option(parser: Parser) -> None:
     """Add going on with a run that was cut short."""
-    parser.add_argument('--resume', action='store_true', help=AdvancedHelp(
-        'hadoop, emr, spark on a cluster: continue a run that did not finish, without running finished jobs again; '
-        'the file OUTPUT.work, beside the output, lists them'))
+    parser.add_argument(
+        '--resume',
+        action='store_true',
+        help=AdvancedHelp(
+            'hadoop, emr, spark on a cluster: continue a run that did not finish, without running finished jobs again; '
+            'the file OUTPUT.work, beside the output, lists them'
+        ),
+    )
 
 
 def leave_if_elsewhere(args: argparse.Namespace) -> None:
@@ -319,15 +395,27 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
     if output is not None and is_local(output) and is_stream(output):
         if args.resume:
-            raise ValueError(f'--resume: expected the name of a file for the output, found {output}, which cannot be '
-                             'continued')
+            raise ValueError(
+                f'--resume: expected the name of a file for the output, found {output}, which cannot be continued'
+            )
         output = None
     reporter = Reporter(args.quiet)
     LogLines(reporter).listen()
-    known = {} if args.runner != 'local' else {
-        'jobs': args.jobs, 'small': args.small, 'memory': getattr(args, 'memory', None)}
-    return make_engine(args.runner, passed, reporter, python=args.python, bundle=args.bundle, output=output,
-                       resume=output is not None and args.resume, **known)
+    known = (
+        {}
+        if args.runner != 'local'
+        else {'jobs': args.jobs, 'small': args.small, 'memory': getattr(args, 'memory', None)}
+    )
+    return make_engine(
+        args.runner,
+        passed,
+        reporter,
+        python=args.python,
+        bundle=args.bundle,
+        output=output,
+        resume=output is not None and args.resume,
+        **known,
+    )
 
 
 def add_options(parser: Parser, kind: type, only: Container[str] | None = None) -> None:
@@ -337,7 +425,8 @@ def add_options(parser: Parser, kind: type, only: Container[str] | None = None) 
         if only is None or name in only:
             option = each.metadata['option']
             parser.group(option.group.format(method=method)).add_argument(
-                flag_of(each), dest=name, default=each.default, help=help_of(each, option), **reading_of(each, option))
+                flag_of(each), dest=name, default=each.default, help=help_of(each, option), **reading_of(each, option)
+            )
 
 
 def help_of(each: Field, option: Option) -> str:
@@ -363,10 +452,12 @@ def reading_of(each: Field, option: Option) -> dict[str, Any]:
 
 def within(low: int, high: int) -> Callable[[str], int]:
     """Return a reader of whole numbers from low to high."""
+
     def read(text: str) -> int:
         if not text.isdecimal() or not low <= int(text) <= high:
             raise argparse.ArgumentTypeError(f'expected a whole number from {low} to {high}, found {text!r}')
         return int(text)
+
     return read
 
 
@@ -388,22 +479,29 @@ def read_whole_numbers(text: str) -> tuple[int, ...]:
 
 def reader_of_names(choices: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
     """Return a reader of a list of names, comma between; each counts once."""
+
     def read(text: str) -> tuple[str, ...]:
         names = text.split(',')
         if unknown := [name for name in names if name not in choices]:
-            raise argparse.ArgumentTypeError(f'expected names of {", ".join(choices)}, separated by commas, found '
-                                             f'{unknown[0]!r}')
+            raise argparse.ArgumentTypeError(
+                f'expected names of {", ".join(choices)}, separated by commas, found {unknown[0]!r}'
+            )
         return tuple(dict.fromkeys(names))
+
     return read
 
 
 # type of the values of a list -> function of the choices that returns a reader
 LISTS: dict[type, Callable[..., Callable]] = {
-    float: lambda _: read_numbers, int: lambda _: read_whole_numbers, str: reader_of_names}
+    float: lambda _: read_numbers,
+    int: lambda _: read_whole_numbers,
+    str: reader_of_names,
+}
 
 
-def read_options(parser: Parser, kind: type[Options], args: argparse.Namespace,
-                 only: Container[str] | None = None, **known: Any) -> Options:
+def read_options(
+    parser: Parser, kind: type[Options], args: argparse.Namespace, only: Container[str] | None = None, **known: Any
+) -> Options:
     """Make the options that the user asked for. Exits with status 2 when they contradict each other.
 
     only : as in `add_options`. known : other fields of the dataclass.

@@ -1,4 +1,5 @@
 """Write what a command makes: a model, and beside an output the rows that were left out of it."""
+
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -49,8 +50,7 @@ class Output:
         return cls(args.model, args.overwrite, getattr(args, 'bad_rows', 'stop') == 'skip', getattr(args, 'sums', True))
 
     def keep(self, engine: Engine, model: Model, accounts: Accounts | None, ledger: Any = None) -> None:
-        """Write a model, its sums, and the rows that were left out. ledger : LedgerChange that goes with it, or None.
-        """
+        """Write a model, its sums, and the rows that were left out. ledger : LedgerChange of the training, or None."""
         model = model if self.sums else model.without_sums()
         if ledger is None:
             model.save(self.path)
@@ -69,10 +69,18 @@ class Output:
 
 def add_ledger_options(parser: Any) -> None:
     """Add the ledger, and who signs its receipts."""
-    parser.add_argument('--ledger', metavar='FILE', help=AdvancedHelp(
-        'a ledger of the rows of the model, so that forget refuses other rows: keyed hashes, with the key in FILE.key'))
-    parser.add_argument('--sign', metavar='PRIVATE.pem', help=AdvancedHelp(
-        '--ledger: sign the receipt with this Ed25519 key (needs the package cryptography)'))
+    parser.add_argument(
+        '--ledger',
+        metavar='FILE',
+        help=AdvancedHelp(
+            'a ledger of the rows of the model, so that forget refuses others: keyed hashes, with the key in FILE.key'
+        ),
+    )
+    parser.add_argument(
+        '--sign',
+        metavar='PRIVATE.pem',
+        help=AdvancedHelp('--ledger: sign the receipt with this Ed25519 key (needs the package cryptography)'),
+    )
 
 
 @contextmanager
@@ -88,6 +96,7 @@ def open_change(args: Any, action: str, reporter: Reporter) -> Iterator[Any]:
     if path.endswith(('.key', '.next')) or os.path.realpath(path) in files:
         raise ValueError(f'{path}: expected a file for --ledger that is not the model, a file beside it, or a key')
     from mr_elm.drivers.ledger import LedgerChange
+
     with LedgerChange(path, action, reporter, sign) as change:
         yield change
 
@@ -107,10 +116,15 @@ def name_rejected(output: str) -> str:
 
     Raises ValueError where the output is a device, beside which no file belongs.
     """
-    if is_local(output) and is_stream(output) and (
-            find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode)):
-        raise ValueError(f'--bad-rows skip: expected the name of a file for the output, found {output}: '
-                         'OUTPUT.rejected gets the bad rows')
+    if (
+        is_local(output)
+        and is_stream(output)
+        and (find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode))
+    ):
+        raise ValueError(
+            f'--bad-rows skip: expected the name of a file for the output, found {output}: '
+            'OUTPUT.rejected gets the bad rows'
+        )
     return f'{output}.rejected'
 
 

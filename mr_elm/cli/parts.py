@@ -1,4 +1,5 @@
 """mr-elm parts: what the parts of a training say of each other, and models of some of them, without rows."""
+
 import json
 from collections.abc import Sequence
 
@@ -15,13 +16,23 @@ def parts(argv: Sequence[str]) -> None:
     """Score each part of a training by the model of the others, or write the model of some parts; no row is read."""
     parser = Parser('parts', parts.__doc__, runs_jobs=False)
     parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train --part-by, with its sums')
-    parser.add_argument('--nu', type=read_numbers, metavar='LIST', help='weights of the errors to score (default: that '
-                        'of the model); C of elm')
+    parser.add_argument(
+        '--nu',
+        type=read_numbers,
+        metavar='LIST',
+        help='weights of the errors to score (default: that of the model); C of elm',
+    )
     parser.add_argument('--json', action='store_true', help='print one JSON object')
-    parser.add_argument('--without', action='append', default=[], metavar='PART', help='write the model of all other '
-                        'parts; may be repeated')
-    parser.add_argument('--only', action='append', default=[], metavar='PART', help='write the model of this part; may '
-                        'be repeated')
+    parser.add_argument(
+        '--without',
+        action='append',
+        default=[],
+        metavar='PART',
+        help='write the model of all other parts; may be repeated',
+    )
+    parser.add_argument(
+        '--only', action='append', default=[], metavar='PART', help='write the model of this part; may be repeated'
+    )
     parser.add_argument('--model', metavar='OUT.npz', help='--without, --only: where to write the model')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing model')
     add_quiet_option(parser)
@@ -46,12 +57,22 @@ def parts(argv: Sequence[str]) -> None:
     weight = model.header.parameters['C' if model.header.method == 'elm' else 'nu']
     scores, drift = score_parts(model, found, args.nu or (weight,)), measure_drift(model, found)
     if args.json:
-        print(json.dumps({'parts': [{'name': part.name, 'rows': part.n_rows, 'drift': far} for part, far in
-                                    zip(found, drift, strict=True)],
-                          'scores': [{'nu': nu, 'errors': errors} for nu, errors in scores.items()]}))
+        print(
+            json.dumps(
+                {
+                    'parts': [
+                        {'name': part.name, 'rows': part.n_rows, 'drift': far}
+                        for part, far in zip(found, drift, strict=True)
+                    ],
+                    'scores': [{'nu': nu, 'errors': errors} for nu, errors in scores.items()],
+                }
+            )
+        )
         return
     width = max(map(len, ['part', *names]))
     print(f'{"part":{width}} {"rows":>12} {"drift":>10}', *(f'{f"nu {nu:g}":>12}' for nu in scores))
     for k, part in enumerate(found):
-        print(f'{part.name:{width}} {part.n_rows:12,} {drift[k]:10.4g}', *(f'{errors[k]:12.6g}' for errors in
-                                                                           scores.values()))
+        print(
+            f'{part.name:{width}} {part.n_rows:12,} {drift[k]:10.4g}',
+            *(f'{errors[k]:12.6g}' for errors in scores.values()),
+        )

@@ -1,4 +1,5 @@
 """Write the page of the manual that lists all commands and their options: python -m mr_elm.cli.reference PAGE.md"""
+
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ the options that it names. `mr-elm COMMAND --help-all` prints the same in a term
 most people need.
 
 All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or
-`drop = ["id", "date"]` (those of the command line count more), and `--log-file FILE`, which adds what the command says
+`drop = ["id", "date"]` (the command line counts more), and `--log-file FILE`, which adds what the command says
 on standard error to a file, each line with the time.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
@@ -88,15 +89,22 @@ def groups_of(parser: argparse.ArgumentParser) -> list[tuple[str, argparse._Argu
 
 def rows_of(group: argparse._ArgumentGroup) -> list[str]:
     """Return a line of a table for each argument of a group."""
-    return [f'| {names_of(action)} | {escape((action.help or "") % vars(action))} |'
-            for action in group._group_actions if action.dest not in HELP]
+    return [
+        f'| {names_of(action)} | {escape((action.help or "") % vars(action))} |'
+        for action in group._group_actions
+        if action.dest not in HELP
+    ]
 
 
 def names_of(action: argparse.Action) -> str:
     """Return how an argument is typed."""
     value = action.metavar if action.metavar or not action.choices else '{' + ','.join(map(str, action.choices)) + '}'
-    return ', '.join(f'`{escape(name)}`' for name in (
-        [f'{flag} {value}' if value else flag for flag in action.option_strings] or [str(value or action.dest)]))
+    return ', '.join(
+        f'`{escape(name)}`'
+        for name in (
+            [f'{flag} {value}' if value else flag for flag in action.option_strings] or [str(value or action.dest)]
+        )
+    )
 
 
 def escape(text: str) -> str:

@@ -1,4 +1,5 @@
 """mr-elm predict, evaluate and inspect: use a trained model."""
+
 import argparse
 import json
 import os
@@ -39,15 +40,28 @@ from mr_elm.typing import Floats
 
 def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
-    parser = model_parser('predict', 'Write one line for each row, in input order: the predicted label, and what '
-                          'you ask for beside it.')
-    parser.add_argument('-o', '--output', metavar='OUT', help='where to write the predictions, as a table with names '
-                        'of columns if the name ends in .csv, .tsv or .parquet; - is standard output (default if '
-                        'INPUT is -)')
+    parser = model_parser(
+        'predict', 'Write one line for each row, in input order: the predicted label, and what you ask for beside it.'
+    )
+    parser.add_argument(
+        '-o',
+        '--output',
+        metavar='OUT',
+        help='where to write the predictions, as a table with names '
+        'of columns if the name ends in .csv, .tsv or .parquet; - is standard output (default if '
+        'INPUT is -)',
+    )
     add_written_arguments(parser.add_argument)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
-    parser.add_argument('--keep', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
-        'csv, parquet, arrow: names or indexes of columns to copy from the input, after the predictions'))
+    parser.add_argument(
+        '--keep',
+        type=read_columns,
+        default=(),
+        metavar='NAME,...',
+        help=AdvancedHelp(
+            'csv, parquet, arrow: names or indexes of columns to copy from the input, after the predictions'
+        ),
+    )
     add_label_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
@@ -62,9 +76,11 @@ def predict(argv: Sequence[str]) -> None:
     to_stdout = args.output == STANDARD
     if args.bad_rows == 'skip':
         demand_free(name_rejected(args.output), args.overwrite)
-    with (fetched_model(args.model) as (path, model),
-          choose_engine(args, passed, None if to_stdout else args.output) as engine,
-          give_target(args.output) as target):
+    with (
+        fetched_model(args.model) as (path, model),
+        choose_engine(args, passed, None if to_stdout else args.output) as engine,
+        give_target(args.output) as target,
+    ):
         model, written = read_written(model, path, args)
         plan = plan_rows(args, rows_to_predict(model, args))
         layout = Layout(written, args.keep, find_table(args.output))
@@ -82,8 +98,10 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
     if args.output is None and not answers:
         parser.error('the following arguments are required: -o/--output')
     if answers and (args.keep or find_table(args.output)):
-        parser.error('-: expected files for --keep and for an output whose name ends in '
-                     f'.{", .".join(TABLES)}: standard input is answered line by line')
+        parser.error(
+            '-: expected files for --keep and for an output whose name ends in '
+            f'.{", .".join(TABLES)}: standard input is answered line by line'
+        )
     args.output = args.output or STANDARD
     if args.output != STANDARD:
         return
@@ -111,16 +129,16 @@ def read_written(model: Model, path: str, args: argparse.Namespace) -> tuple[Mod
 
 def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
     """Return the RowOptions of rows whose labels, if there are any, are ignored."""
-    return rows_for(model, args, labelled=not args.no_label, ignore_label=True,
-                    ignore_extra=args.ignore_extra_features)
+    return rows_for(model, args, labelled=not args.no_label, ignore_label=True, ignore_extra=args.ignore_extra_features)
 
 
 def answer_standard_input(args: argparse.Namespace) -> None:
     """Write a line for each row of standard input as soon as it comes, without a job."""
     with fetched_model(args.model) as (path, model), open_answers(args.output) as out:
         model, written = read_written(model, path, args)
-        answers = Answers(model, options_of_lines(model, rows_to_predict(model, args)), written,
-                          args.bad_rows == 'skip')
+        answers = Answers(
+            model, options_of_lines(model, rows_to_predict(model, args)), written, args.bad_rows == 'skip'
+        )
         answer_lines(answers, sys.stdin.buffer, out)
     report_rejected(answers.reasons, Reporter(args.quiet))
 
@@ -151,26 +169,49 @@ def give_target(output: str) -> Iterator[str]:
 
 def evaluate(argv: Sequence[str]) -> None:
     """Score a model on labelled rows."""
-    parser = model_parser('evaluate', 'Score a model on labelled rows: accuracy and other scores, or RMSE and other '
-                          'scores for a regression.')
+    parser = model_parser(
+        'evaluate',
+        'Score a model on labelled rows: accuracy and other scores, or RMSE and other scores for a regression.',
+    )
     parser.add_argument('--json', action='store_true', help='print one JSON object')
-    parser.add_argument('--leave-one-out', action='store_true', help='pesvm, elm: INPUT holds the rows of the '
-                        'training; predict each row by the model of all others')
-    parser.add_argument('--figure', metavar='PNG', help='draw how reliable the probabilities are, ROC and '
-                        'precision-recall curves; of a regression, predictions and their errors')
+    parser.add_argument(
+        '--leave-one-out',
+        action='store_true',
+        help='pesvm, elm: INPUT holds the rows of the training; predict each row by the model of all others',
+    )
+    parser.add_argument(
+        '--figure',
+        metavar='PNG',
+        help='draw how reliable the probabilities are, ROC and '
+        'precision-recall curves; of a regression, predictions and their errors',
+    )
     parser.add_argument('--overwrite', action='store_true', help=AdvancedHelp('replace a figure that exists'))
-    parser.add_argument('--positive', metavar='LABEL', help=AdvancedHelp(
-        'two classes: the one that F1, precision, recall, --threshold and the figure are about (default: that of the '
-        'model)'))
-    parser.add_argument('--threshold', type=float, metavar='P', help=AdvancedHelp(
-        'two classes: score the labels where the positive class is predicted if its probability is above P'))
+    parser.add_argument(
+        '--positive',
+        metavar='LABEL',
+        help=AdvancedHelp(
+            'two classes: the one that F1, precision, recall, --threshold and the figure are about (default: that of '
+            'the model)'
+        ),
+    )
+    parser.add_argument(
+        '--threshold',
+        type=float,
+        metavar='P',
+        help=AdvancedHelp(
+            'two classes: score the labels where the positive class is predicted if its probability is above P'
+        ),
+    )
     add_label_options(parser)
     args, passed = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
     leave_if_elsewhere(args)
-    with (fetched_model(args.model) as (path, model), choose_engine(args, passed) as engine,
-          copy_standard_input(args.inputs) as inputs):
+    with (
+        fetched_model(args.model) as (path, model),
+        choose_engine(args, passed) as engine,
+        copy_standard_input(args.inputs) as inputs,
+    ):
         positive = find_positive(model, args.positive)
         demand_threshold(model, args.threshold)
         if args.leave_one_out:
@@ -186,10 +227,12 @@ def evaluate(argv: Sequence[str]) -> None:
                 raise ValueError('--figure: cannot be used with --leave-one-out of a regression')
         plan = plan_rows(args, rows_for(model, args, ignore_extra=args.ignore_extra_features), inputs)
         if args.figure and model.numeric and not has_columns(plan):
-            raise ValueError(f'--figure: expected csv, parquet or arrow rows for the figure of a regression, found '
-                             f'{plan.kind} rows')
-        found, accounts = score.evaluate(path, model, plan, engine, args.bad_rows, args.leave_one_out,
-                                         args.threshold, positive)
+            raise ValueError(
+                f'--figure: expected csv, parquet or arrow rows for the figure of a regression, found {plan.kind} rows'
+            )
+        found, accounts = score.evaluate(
+            path, model, plan, engine, args.bad_rows, args.leave_one_out, args.threshold, positive
+        )
         scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
         if args.figure and model.numeric:
             draw_residuals(compose.predict_pairs((path, model), plan, engine, args.bad_rows), args.figure)
@@ -214,6 +257,7 @@ def find_positive(model: Model, label: str | None) -> str | None:
 def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None, path: str) -> None:
     """Draw how the probabilities of a model do."""
     from mr_elm.figures.reliability import draw
+
     with write_file(path) as local:
         draw(found, classes, local, positive)
 
@@ -221,6 +265,7 @@ def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None,
 def draw_residuals(pairs: tuple[Floats, Floats], path: str) -> None:
     """Draw targets and predictions of a regression."""
     from mr_elm.figures.residuals import draw
+
     with write_file(path) as local:
         draw(*pairs, local)
 
@@ -241,10 +286,15 @@ def lay_out_scores(scores: dict[str, Any]) -> str:
         lines += lay_out_table(kind, scores.get(f'per_{kind}', {}))
     if 'per_class' in scores:
         lines += ['', f'{"class":>12} {"precision":>10} {"recall":>10} {"rows":>10}']
-        lines += [f'{name:>12} {write_ratio(row["precision"]):>10} {write_ratio(row["recall"]):>10} {row["rows"]:>10,}'
-                  for name, row in scores['per_class'].items()]
-        lines += ['', 'rows of a true class (down) by predicted class (across)',
-                  *lay_out_confusion(scores['confusion'])]
+        lines += [
+            f'{name:>12} {write_ratio(row["precision"]):>10} {write_ratio(row["recall"]):>10} {row["rows"]:>10,}'
+            for name, row in scores['per_class'].items()
+        ]
+        lines += [
+            '',
+            'rows of a true class (down) by predicted class (across)',
+            *lay_out_confusion(scores['confusion']),
+        ]
     return '\n'.join(lines)
 
 
@@ -262,16 +312,27 @@ def lay_out_table(kind: str, rows: dict[str, dict]) -> list[str]:
     if not rows:
         return []
     scores = list(next(iter(rows.values())))
-    return ['', ' '.join(f'{name:>12}' for name in (kind, *scores)), *(
-        ' '.join([f'{name:>12}', *(f'{"-" if row[score] is None else format(row[score], ".6g"):>12}'
-                                   for score in scores)]) for name, row in rows.items())]
+    return [
+        '',
+        ' '.join(f'{name:>12}' for name in (kind, *scores)),
+        *(
+            ' '.join(
+                [
+                    f'{name:>12}',
+                    *(f'{"-" if row[score] is None else format(row[score], ".6g"):>12}' for score in scores),
+                ]
+            )
+            for name, row in rows.items()
+        ),
+    ]
 
 
 def lay_out_confusion(confusion: dict[str, list]) -> list[str]:
     """Lay the confusion matrix out as text."""
     width = max(len(str(cell)) for cell in [*confusion['true'], *confusion['predicted'], *sum(confusion['rows'], [])])
-    cells = [['', *confusion['predicted']]] + [[name, *row] for name, row in
-                                               zip(confusion['true'], confusion['rows'], strict=True)]
+    cells = [['', *confusion['predicted']]] + [
+        [name, *row] for name, row in zip(confusion['true'], confusion['rows'], strict=True)
+    ]
     return [' '.join(f'{cell!s:>{width}}' for cell in row) for row in cells]
 
 

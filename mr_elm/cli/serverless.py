@@ -1,4 +1,5 @@
 """-r emr-serverless: send a command to EMR Serverless, where it runs with -r spark."""
+
 import io
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,8 +13,16 @@ from mr_elm.engines.spark.engine import demand_options as demand_spark_options
 from mr_elm.rows.storage import scheme_of, write_file
 
 # options of a value for the service, those of mrjob for EMR, and not for the command
-SERVICE = ('-c', '--conf-path', '--cloud-tmp-dir', '--cloud-log-dir', '--region', '--release-label',
-           '--extra-cluster-param', '--check-cluster-every')
+SERVICE = (
+    '-c',
+    '--conf-path',
+    '--cloud-tmp-dir',
+    '--cloud-log-dir',
+    '--region',
+    '--release-label',
+    '--extra-cluster-param',
+    '--check-cluster-every',
+)
 REFUSED = ('--resume', '--script', '--python', '--master', '--ledger')
 OUTPUTS = ('--model', '-o', '--output', '--table', '--figure')
 
@@ -22,6 +31,7 @@ def submit(argv: Sequence[str]) -> int:
     """Run a command on EMR Serverless; returns the exit status. Raises ValueError where a path is not on S3."""
     from mr_elm.engines.emr.client import read_options
     from mr_elm.engines.emr.serverless import Serverless
+
     words, service, bundle = separate(argv)
     demand_known(words)
     demand_s3(words, bundle)
@@ -41,6 +51,7 @@ def perform(output: str, argv: Sequence[str]) -> int:
     Spark mixes standard output and standard error of its driver.
     """
     from mr_elm.cli import main
+
     out = io.TextIOWrapper(io.BytesIO(), encoding='utf-8', write_through=True)
     with redirect_stdout(out):
         status = main(argv)

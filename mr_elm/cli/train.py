@@ -1,4 +1,5 @@
 """mr-elm train METHOD INPUT... --model OUT.npz"""
+
 import argparse
 import json
 import os
@@ -29,11 +30,24 @@ from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import AdvancedHelp, RowOptions, add_target_arguments, read_columns
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
-OF_THE_LAYER = ('--map', '--kernel', '--landmarks', '--hidden', '--weight-scale', '--weights', '--scale', '--seed',
-                '--task', '--class-weight', '--no-center', *OF_THE_METRIC)
+OF_THE_LAYER = (
+    '--map',
+    '--kernel',
+    '--landmarks',
+    '--hidden',
+    '--weight-scale',
+    '--weights',
+    '--scale',
+    '--seed',
+    '--task',
+    '--class-weight',
+    '--no-center',
+    *OF_THE_METRIC,
+)
 
-OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in (
-    'solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')}
+OF_THE_SOLVER = {
+    name: f'--{name.replace("_", "-")}' for name in ('solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')
+}
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,7 @@ def train(words: Sequence[str]) -> None:
     args = training.args
     if args.script:
         from mr_elm.cli.by_hand import print_script
+
         print_script(training)
         return
     start = time.perf_counter()
@@ -67,8 +82,10 @@ def train(words: Sequence[str]) -> None:
     plan = plan_rows(args, training.rows)
     if isinstance(args.test, str):
         plan_inputs([args.test], training.rows)
-    with (choose_engine(args, training.passed, args.model) as engine,
-          open_change(args, 'train', engine.reporter) as ledger):
+    with (
+        choose_engine(args, training.passed, args.model) as engine,
+        open_change(args, 'train', engine.reporter) as ledger,
+    ):
         if ledger is not None:
             ledger.begin(args.overwrite)
         model, accounts = training.driver(plan, training.options, engine)
@@ -83,6 +100,7 @@ def test_model(training: Training, model: Model, engine: Engine) -> dict[str, An
     """Return the scores of a model on the rows of --test, as `mr-elm evaluate --json` prints them."""
     from mr_elm.cli.given_model import rows_for
     from mr_elm.drivers import score
+
     args = training.args
     is_share = isinstance(args.test, float)
     rows = rows_for(model, args, ignore_extra=is_share)  # a held-out row may have features that no other row has
@@ -101,13 +119,27 @@ def report(training: Training, plan: InputPlan, model: Model, scores: dict[str, 
     """Print what --json and --test ask for."""
     args, header = training.args, model.header
     if args.json:
-        print(json.dumps({
-            'model': args.model, 'method': header.method, 'task': header.task, 'classes': header.classes,
-            'files': [file.path for file in plan.files], 'rows': header.n_rows_used,
-            'rows_rejected': header.n_rows_rejected, 'features': header.n_features, 'options': dict(header.parameters),
-            'members': header.members, 'test': scores or None, 'seconds': round(seconds, 3)}))
+        print(
+            json.dumps(
+                {
+                    'model': args.model,
+                    'method': header.method,
+                    'task': header.task,
+                    'classes': header.classes,
+                    'files': [file.path for file in plan.files],
+                    'rows': header.n_rows_used,
+                    'rows_rejected': header.n_rows_rejected,
+                    'features': header.n_features,
+                    'options': dict(header.parameters),
+                    'members': header.members,
+                    'test': scores or None,
+                    'seconds': round(seconds, 3),
+                }
+            )
+        )
     elif scores:
         from mr_elm.cli.score import lay_out_scores
+
         print(lay_out_scores(scores))
 
 
@@ -132,8 +164,10 @@ def read_training(words: Sequence[str]) -> Training:
     demand_targets(parser, args, options.numeric)
     given = {token.partition('=')[0] for token in argv}
     if getattr(args, 'ledger', None) is not None and not (args.sums if method.living else args.keep_sums):
-        parser.error(f'--ledger: expected a model with sums, which forget needs ('
-                     f'{"without --no-sums" if method.living else "with --keep-sums"})')
+        parser.error(
+            f'--ledger: expected a model with sums, which forget needs ('
+            f'{"without --no-sums" if method.living else "with --keep-sums"})'
+        )
     driver, known = load(method.driver), {'numeric_labels': options.numeric}
     leave_if_elsewhere(args)
     if method.living and args.like is not None:
@@ -159,12 +193,23 @@ def make_parser(name: str, method: Method) -> Parser:
     add_model_options(parser, living=method.living)
     add_options(parser, load(method.options))
     if method.living:
-        parser.group(name).add_argument('--like', metavar='MODEL', help=AdvancedHelp(
-            'take scaling, nodes and all options of the layer from this model, so that both models can be merged'))
+        parser.group(name).add_argument(
+            '--like',
+            metavar='MODEL',
+            help=AdvancedHelp(
+                'take scaling, nodes and all options of the layer from this model, so that both models can be merged'
+            ),
+        )
     if method.living:
-        parser.group('model').add_argument('--part-by', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
-            'keep the sums of parts of the rows too, for `mr-elm parts`: file, a part for each input file; or names of '
-            'folders, as site of site=Oslo/rows.parquet, which are then no features'))
+        parser.group('model').add_argument(
+            '--part-by',
+            type=read_columns,
+            metavar='NAME,...',
+            help=AdvancedHelp(
+                'keep the sums of parts of the rows too, for `mr-elm parts`: file, a part for each input file; or '
+                'names of folders, as site of site=Oslo/rows.parquet, which are then no features'
+            ),
+        )
     if method.living or name == 'auto':
         add_ledger_options(parser.group('model'))
     add_runner_options(parser)
@@ -178,19 +223,33 @@ def add_model_options(parser: Parser, required: bool = True, living: bool = Fals
     group.add_argument('--model', required=required, metavar='OUT.npz', help='where to write the model')
     group.add_argument('--overwrite', action='store_true', help='replace an existing model')
     if living:
-        group.add_argument('--no-sums', dest='sums', action='store_false', help=AdvancedHelp(
-            'write the model alone, without the sums of the rows in OUT.sums.npz, which update, forget and merge need'))
+        group.add_argument(
+            '--no-sums',
+            dest='sums',
+            action='store_false',
+            help=AdvancedHelp(
+                'write the model alone, without its sums (OUT.sums.npz), which update, forget and merge need'
+            ),
+        )
     if required:
-        group.add_argument('--script', action='store_true', help=AdvancedHelp(
-            'train nothing; print a shell script that trains stage by stage'))
-        group.add_argument('--test', type=read_test, metavar='SHARE|FILE', help=(
-            'score it on held-out rows, or on a file'))
-        group.add_argument('--json', action='store_true', help=AdvancedHelp(
-            'print one JSON object: rows, classes, options, scores of --test, seconds'))
+        group.add_argument(
+            '--script',
+            action='store_true',
+            help=AdvancedHelp('train nothing; print a shell script that trains stage by stage'),
+        )
+        group.add_argument(
+            '--test', type=read_test, metavar='SHARE|FILE', help=('score it on held-out rows, or on a file')
+        )
+        group.add_argument(
+            '--json',
+            action='store_true',
+            help=AdvancedHelp('print one JSON object: rows, classes, options, scores of --test, seconds'),
+        )
 
 
-def train_like(parser: Parser, name: str, given: Container[str],
-               args: argparse.Namespace) -> tuple[Callable[..., tuple], Any, dict[str, Any]]:
+def train_like(
+    parser: Parser, name: str, given: Container[str], args: argparse.Namespace
+) -> tuple[Callable[..., tuple], Any, dict[str, Any]]:
     """Return the training of --like: driver, options, and what is known of the rows.
 
     It has the scaling and the nodes of the other model, and its weight of the errors unless that is said.
@@ -198,6 +257,7 @@ def train_like(parser: Parser, name: str, given: Container[str],
     from mr_elm.cli.given_model import rows_like
     from mr_elm.cli.increment import read_nodes
     from mr_elm.machines.living import options_of
+
     if clash := [flag for flag in sorted((*OF_THE_LAYER, '--targets', '--labels-separator')) if flag in given]:
         parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
     if args.nu == float('inf'):
@@ -207,8 +267,16 @@ def train_like(parser: Parser, name: str, given: Container[str],
     solving = {name: getattr(args, name) for name, flag in OF_THE_SOLVER.items() if flag in given}
     if len(model.members) > 1 and nu:
         parser.error(f'--nu: cannot be used with --like {args.like}, which averages {len(model.members)} machines')
-    options = options_of(model.members[0].header, method=name, bad_rows=args.bad_rows,
-                         probabilities=args.probabilities, threshold=args.threshold, positive=args.positive,
-                         intervals=args.intervals, **nu, **solving)
+    options = options_of(
+        model.members[0].header,
+        method=name,
+        bad_rows=args.bad_rows,
+        probabilities=args.probabilities,
+        threshold=args.threshold,
+        positive=args.positive,
+        intervals=args.intervals,
+        **nu,
+        **solving,
+    )
     known = {**rows_like(model, args), 'numeric_labels': model.numeric}
     return partial(load(METHODS[name].driver), like=model), options, known

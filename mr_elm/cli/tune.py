@@ -1,4 +1,5 @@
 """mr-elm tune METHOD INPUT... [--model OUT.npz]"""
+
 import csv
 import json
 from collections.abc import Callable, Sequence
@@ -39,8 +40,9 @@ def tune(words: Sequence[str]) -> None:
     parser = make_parser(name, method, tuning)
     args, passed = parser.parse(argv)
     search = read_options(parser, load(tuning.search), args)
-    options = read_options(parser, load(method.options), args, tuning.options, bad_rows=args.bad_rows,
-                           **search.of_training)
+    options = read_options(
+        parser, load(method.options), args, tuning.options, bad_rows=args.bad_rows, **search.of_training
+    )
     if search.figure and options.numeric and not search.draws_targets:
         parser.error('--figure: cannot be drawn with --task regression, expected classes')
     leave_if_elsewhere(args)
@@ -71,18 +73,26 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     return parser
 
 
-def tune_nodes(method: Method, tuning: Tuning, plan: Any, options: Any, asked: Any,
-               engine: Any) -> Callable[[], tuple]:
+def tune_nodes(method: Method, tuning: Tuning, plan: Any, options: Any, asked: Any, engine: Any) -> Callable[[], tuple]:
     """Search for kind, metric, nu and L of hidden nodes, and report; returns a function that gives the best model.
 
     asked : NodeSearch.
     """
-    search = Search(asked.kinds, asked.nu, asked.hidden, asked.folds, sample=asked.sample, n_counted=asked.count,
-                    memory=asked.memory, metric_rows=asked.metric_rows)
+    search = Search(
+        asked.kinds,
+        asked.nu,
+        asked.hidden,
+        asked.folds,
+        sample=asked.sample,
+        n_counted=asked.count,
+        memory=asked.memory,
+        metric_rows=asked.metric_rows,
+    )
     found, *model = load(tuning.driver)(plan, options, search, engine)
     write_table(asked.table, list(map(cell_of, found.scores)))
     if asked.figure is not None:
         from mr_elm.figures.node_figure import draw
+
         with write_file(asked.figure) as local:
             draw(found.scores, found.best, local)
     print(json.dumps(cell_of(found.best)))
@@ -92,18 +102,29 @@ def tune_nodes(method: Method, tuning: Tuning, plan: Any, options: Any, asked: A
 def cell_of(score: Any) -> dict[str, Any]:
     """Return the fields of a NodeScore that a row of the table shows."""
     kind = score.kind
-    return {'map': kind.map, 'weight_scale': kind.weight_scale, 'nu': score.nu, 'hidden': score.n_hidden,
-            'error': score.error, 'deviation': score.deviation, 'accuracy': score.accuracy, 'trusted': score.trusted,
-            'kernel': kind.kernel, 'metric': kind.metric}
+    return {
+        'map': kind.map,
+        'weight_scale': kind.weight_scale,
+        'nu': score.nu,
+        'hidden': score.n_hidden,
+        'error': score.error,
+        'deviation': score.deviation,
+        'accuracy': score.accuracy,
+        'trusted': score.trusted,
+        'kernel': kind.kernel,
+        'metric': kind.metric,
+    }
 
 
-def tune_kernel(method: Method, tuning: Tuning, plan: Any, options: Any, search: Any,
-                engine: Any) -> Callable[[], tuple]:
+def tune_kernel(
+    method: Method, tuning: Tuning, plan: Any, options: Any, search: Any, engine: Any
+) -> Callable[[], tuple]:
     """Search for kernel parameters and C, and report; returns a function that trains the best machine."""
     tuned = load(tuning.driver)(plan, options, search, engine)
     write_table(search.table, [{**score.parameters, 'C': score.C, **values_of(score)} for score in tuned.scores])
     if search.figure is not None:
         from mr_elm.figures.heatmap import draw
+
         with write_file(search.figure) as local:
             draw(tuned.scores, local)
     values = {name: value for name, value in values_of(tuned.best).items() if name in SHOWN}
@@ -112,8 +133,11 @@ def tune_kernel(method: Method, tuning: Tuning, plan: Any, options: Any, search:
         best['solver'] = tuned.solver
     if tuned.outer:
         shares = [cell.correct / cell.total for cell in tuned.outer]
-        best['nested'] = {'accuracy': float(np.mean(shares)), 'deviation': float(np.std(shares)),
-                          'chosen': [{**score.parameters, 'C': score.C} for score in tuned.chosen]}
+        best['nested'] = {
+            'accuracy': float(np.mean(shares)),
+            'deviation': float(np.std(shares)),
+            'chosen': [{**score.parameters, 'C': score.C} for score in tuned.chosen],
+        }
     print(json.dumps(best))
     chosen = replace(options, C=tuned.best.C, **tuned.best.parameters)
     return lambda: load(method.driver)(plan, chosen, engine)
@@ -123,8 +147,14 @@ def values_of(score: Score | LeftOut) -> dict[str, float | None]:
     """Return what a table shows of a candidate."""
     if isinstance(score, LeftOut):
         return {'rmse': score.rmse} if score.accuracy is None else {'accuracy': score.accuracy}
-    return {'accuracy': score.accuracy, 'deviation': score.deviation, 'n_support': score.n_support,
-            'n_iter': score.n_iter, 'n_unfinished': score.n_unfinished, 'seconds': score.seconds}
+    return {
+        'accuracy': score.accuracy,
+        'deviation': score.deviation,
+        'n_support': score.n_support,
+        'n_iter': score.n_iter,
+        'n_unfinished': score.n_unfinished,
+        'seconds': score.seconds,
+    }
 
 
 def write_table(path: str | None, records: list[dict[str, Any]]) -> None:

@@ -1,4 +1,5 @@
 """Answer lines of standard input one by one with the predictions of a model, so that other programs can use it."""
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

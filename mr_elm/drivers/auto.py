@@ -4,6 +4,7 @@
 2. `machines.auto` chooses the machines.
 3. One Gram job sums up all rows for each of them; a solve for each. An exact kernel machine is trained already.
 """
+
 import time
 from dataclasses import replace
 
@@ -66,9 +67,9 @@ def train_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) ->
     models = []
     while waiting:
         together = [waiting.pop(0)]
-        room = TASK_SUMS - together[0].layer.n_hidden**2
-        while waiting and waiting[0].layer.n_hidden**2 <= room:
-            room -= waiting[0].layer.n_hidden**2
+        room = TASK_SUMS - together[0].layer.n_hidden ** 2
+        while waiting and waiting[0].layer.n_hidden ** 2 <= room:
+            room -= waiting[0].layer.n_hidden ** 2
             together.append(waiting.pop(0))
         models += sum_up_members(inputs, together, keep_sums)
     return [*models, *(make_exact(member, inputs.data.blas) for member in trained)]

@@ -1,4 +1,5 @@
 """Fit the probabilities of a trained model: one pass scores a sample of the rows, the driver fits."""
+
 import os
 import tempfile
 from collections.abc import Callable
@@ -26,8 +27,9 @@ from mr_elm.rows.wire import split_key
 from mr_elm.streaming.mr_scores import MRScores
 
 
-def fit_held_out(data: DataSet, model: Kind, options: PESVMOptions, class_weights: dict | None = None,
-                 n_folds: int | None = None) -> Kind:
+def fit_held_out(
+    data: DataSet, model: Kind, options: PESVMOptions, class_weights: dict | None = None, n_folds: int | None = None
+) -> Kind:
     """Return a trained model with the probabilities or the intervals that the options ask for, if they do.
 
     n_folds : the model has not seen the first of so many folds; None where it keeps its sums.
@@ -66,8 +68,9 @@ def say_threshold(reporter: Reporter, header: ModelHeader) -> None:
         reporter.say(f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}')
 
 
-def renew_probabilities(before: Model, model: Kind, reporter: Reporter, data: DataSet | None = None,
-                        rows_left: bool = False) -> Kind:
+def renew_probabilities(
+    before: Model, model: Kind, reporter: Reporter, data: DataSet | None = None, rows_left: bool = False
+) -> Kind:
     """Return a changed model with probabilities, if it had some before or rows to fit them to are given.
 
     model : the changed one. data : rows of it, or None to keep the probabilities of before.
@@ -80,14 +83,17 @@ def renew_probabilities(before: Model, model: Kind, reporter: Reporter, data: Da
         sample = ScoreSample.of(header.n_rows_used, header.parameters.get('seed', 0))
         model = add_probabilities(data, model, sample)
         keeps_threshold = header.classes == before.classes and not rows_left
-        return replace(model, header=replace(
-            model.header, threshold=before.header.threshold if keeps_threshold else None))
+        return replace(
+            model, header=replace(model.header, threshold=before.header.threshold if keeps_threshold else None)
+        )
     facts = before.header.calibration
     if rows_left:
         for what, fitted in (('intervals', 'interval_residuals' in before.arrays), ('probabilities', facts)):
             if fitted:
-                reporter.say(f'{what}: left out, they may have been fitted to rows that left; give rows of the new '
-                             'model by --calibrate to fit new ones')
+                reporter.say(
+                    f'{what}: left out, they may have been fitted to rows that left; give rows of the new '
+                    'model by --calibrate to fit new ones'
+                )
         return model
     if 'interval_residuals' in before.arrays:
         reporter.say('intervals: kept from before; give rows of the new model by --calibrate to compute them anew')
@@ -95,11 +101,15 @@ def renew_probabilities(before: Model, model: Kind, reporter: Reporter, data: Da
     if facts is None:
         return model
     if header.classes != before.classes:
-        reporter.say('probabilities: left out, because the classes changed; give rows of the new model by --calibrate '
-                     'to fit new ones')
+        reporter.say(
+            'probabilities: left out, because the classes changed; give rows of the new model by --calibrate '
+            'to fit new ones'
+        )
         return model
-    reporter.say(f'probabilities: kept, they were fitted when the model had {facts["rows_of_training"]:,} rows; give '
-                 'rows of the new model by --calibrate to fit new ones')
+    reporter.say(
+        f'probabilities: kept, they were fitted when the model had {facts["rows_of_training"]:,} rows; give '
+        'rows of the new model by --calibrate to fit new ones'
+    )
     return keep_held_out(before, model)
 
 

@@ -1,4 +1,5 @@
 """Check that the rows of a data set can be used for a training."""
+
 import numpy as np
 
 from mr_elm.errors import DataFormatError
@@ -23,32 +24,37 @@ def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
     if summary.target is None and not summary.labels.entries:
         raise DataFormatError(f'{plan.pack or plan.name}: expected labels, the rows have none')
     if (task == 'regression') != (summary.target is not None):
-        raise DataFormatError(f'{plan.pack}: expected rows packed for {task}, found rows packed for another task: '
-                              f'pack them again (mr-elm pack --task {task})')
+        raise DataFormatError(
+            f'{plan.pack}: expected rows packed for {task}, found rows packed for another task: '
+            f'pack them again (mr-elm pack --task {task})'
+        )
     demand_summable(plan, summary)
 
 
 def demand_summable(plan: InputPlan, summary: Summary) -> None:
     """Raise DataFormatError when the weights of the rows, or the squares of the targets, overflow in their sum."""
     if summary.weights is not None and not np.isfinite(summary.columns.n):
-        raise DataFormatError(f'{plan.name}: expected row weights that can be added up in float64, found weights '
-                              f'as large as {summary.weights.maximum[0]:.3g}: divide all weights by a constant')
+        raise DataFormatError(
+            f'{plan.name}: expected row weights that can be added up in float64, found weights '
+            f'as large as {summary.weights.maximum[0]:.3g}: divide all weights by a constant'
+        )
     if summary.target is None:
         return
     names = summary.input.get('target_names') or [summary.input.get('label_name')] * summary.n_targets
     for k in np.flatnonzero(~np.isfinite(summary.target.squares + summary.target.mean**2 * summary.columns.n)):
         found = max(abs(summary.target.minimum[k]), abs(summary.target.maximum[k]))
         target = f'target {k + 1}' if names[k] is None else f'column {names[k]!r}'
-        raise DataFormatError(f'{plan.name}: {target}: expected targets whose squares can be added up in float64, '
-                              f'found targets as large as {found:.3g}: divide them by a constant')
+        raise DataFormatError(
+            f'{plan.name}: {target}: expected targets whose squares can be added up in float64, '
+            f'found targets as large as {found:.3g}: divide them by a constant'
+        )
 
 
 def demand_one_label(plan: InputPlan, summary: Summary, what: str) -> None:
     """Raise DataFormatError when rows have several targets or labels. what : cannot take them."""
     several = 'targets' if summary.n_targets > 1 else 'labels'
     if summary.n_targets > 1 or summary.separator is not None:
-        hint = f'leave {what} out' if what.startswith('--') else (
-            'train pesvm, elm and mr-kelm take these')
+        hint = f'leave {what} out' if what.startswith('--') else ('train pesvm, elm and mr-kelm take these')
         raise DataFormatError(f'{plan.name}: {what}: expected one label in each row, found several {several}: {hint}')
 
 
@@ -67,12 +73,16 @@ def find_classes(plan: InputPlan, summary: Summary) -> Classes:
     if summary.separator is not None:
         return classes
     if k < 2:
-        raise DataFormatError(f'{plan.name}: expected at least two classes, every row has the label '
-                              f'{classes.names[0]!r}{name_label_column(summary)}')
+        raise DataFormatError(
+            f'{plan.name}: expected at least two classes, every row has the label '
+            f'{classes.names[0]!r}{name_label_column(summary)}'
+        )
     if k > CONTINUOUS and 2 * k >= summary.n_rows:
-        raise DataFormatError(f'{plan.name}: expected classes, {summary.n_rows} rows have {k} different labels'
-                              f'{name_label_column(summary)}: is this a regression (--task regression), or is another '
-                              'column the label (--label-column NAME)?')
+        raise DataFormatError(
+            f'{plan.name}: expected classes, {summary.n_rows} rows have {k} different labels'
+            f'{name_label_column(summary)}: is this a regression (--task regression), or is another '
+            'column the label (--label-column NAME)?'
+        )
     return classes
 
 

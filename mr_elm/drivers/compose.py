@@ -1,4 +1,5 @@
 """Write predictions as a table, and with columns of the input beside them, batch by batch when the job has ended."""
+
 import csv
 import os
 import tempfile
@@ -56,8 +57,9 @@ def find_table(output: str | None) -> str | None:
     return ending if ending in TABLES else None
 
 
-def predict(model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout, engine: Engine,
-            bad_rows: str = 'stop') -> Accounts:
+def predict(
+    model: tuple[str, Model], plan: InputPlan, out: str, layout: Layout, engine: Engine, bad_rows: str = 'stop'
+) -> Accounts:
     """Write the predictions of all rows, in input order, as a Layout says. model : its file, and what that holds.
 
     Returns the Accounts. The file appears whole or not at all. Raises DataFormatError when there is no such column.
@@ -86,8 +88,9 @@ def has_columns(plan: InputPlan) -> bool:
     return plan.kind in ('csv', *ARROW)
 
 
-def predict_pairs(model: tuple[str, Model], plan: InputPlan, engine: Engine, bad_rows: str = 'stop',
-                  most: int = 2000) -> tuple[Floats, Floats]:
+def predict_pairs(
+    model: tuple[str, Model], plan: InputPlan, engine: Engine, bad_rows: str = 'stop', most: int = 2000
+) -> tuple[Floats, Floats]:
     """Return targets and predictions, (n,) both, of at most so many rows, which lie evenly in the input.
 
     model : see `predict`. Raises DataFormatError where rows have no columns that can be copied.
@@ -99,8 +102,10 @@ def predict_pairs(model: tuple[str, Model], plan: InputPlan, engine: Engine, bad
         out = os.path.join(folder, 'pairs')
         n_rows = predict(model, plan, out, Layout(keep=(label,)), engine, bad_rows).used
         with open(out, encoding='utf-8') as lines:
-            pairs = [[read_number(text, form.decimal) for text in line.rstrip('\n').split('\t')]
-                     for line in islice(lines, 0, None, -(-n_rows // most))]
+            pairs = [
+                [read_number(text, form.decimal) for text in line.rstrip('\n').split('\t')]
+                for line in islice(lines, 0, None, -(-n_rows // most))
+            ]
     predicted, actual = np.array(pairs, float).T
     return actual, predicted
 
@@ -108,8 +113,10 @@ def predict_pairs(model: tuple[str, Model], plan: InputPlan, engine: Engine, bad
 def demand_names(path: str, names: Sequence[str]) -> None:
     """Raise DataFormatError when a table cannot have columns of these names."""
     if clash := find_repeated(names):
-        raise DataFormatError(f'{path}: expected columns of different names, --keep {clash[0]} has the name of a '
-                              'column with predictions: write text, or rename the column')
+        raise DataFormatError(
+            f'{path}: expected columns of different names, --keep {clash[0]} has the name of a '
+            'column with predictions: write text, or rename the column'
+        )
 
 
 def find_columns(file: InputFile, keep: Sequence[str]) -> dict[str, int]:
@@ -128,8 +135,10 @@ def read_header(file: InputFile) -> Header:
             names = [*parts.schema.names, *(name for name, _ in file.format.folders)]
         return Header(file.path, len(names), names)
     if file.format.kind != 'csv':
-        raise DataFormatError(f'{file.path}: expected csv, parquet or arrow rows for --keep, found {file.format.kind} '
-                              'rows, whose columns have no names')
+        raise DataFormatError(
+            f'{file.path}: expected csv, parquet or arrow rows for --keep, found {file.format.kind} '
+            'rows, whose columns have no names'
+        )
     if not file.format.header:
         return Header(file.path, file.format.n_columns or 0)
     fields = split_fields(next(line for _, line in read_lines(file)), file.format.delimiter)
@@ -163,8 +172,9 @@ def read_kept(plan: InputPlan, keep: Sequence[str], accounts: Accounts) -> Itera
         yield from read(file, find_columns(file, keep), rejected.get(file.path, set()))
 
 
-def read_fields(file: InputFile, columns: Mapping[str, int],
-                rejected: Collection[int]) -> Iterator[tuple[Columns, int]]:
+def read_fields(
+    file: InputFile, columns: Mapping[str, int], rejected: Collection[int]
+) -> Iterator[tuple[Columns, int]]:
     """Yield the columns of a file of csv as they are written there."""
     lines = islice(read_lines(file), 1 if file.format.header else 0, None)
     rows = (split_fields(line, file.format.delimiter) for number, line in lines if number not in rejected)
@@ -172,8 +182,9 @@ def read_fields(file: InputFile, columns: Mapping[str, int],
         yield {name: [readable(row[position]) for row in batch] for name, position in columns.items()}, len(batch)
 
 
-def read_batches(file: InputFile, columns: Mapping[str, int],
-                 rejected: Collection[int]) -> Iterator[tuple[Columns, int]]:
+def read_batches(
+    file: InputFile, columns: Mapping[str, int], rejected: Collection[int]
+) -> Iterator[tuple[Columns, int]]:
     """Yield the columns of a file of record batches as they are."""
     arrow, first = import_module('pyarrow'), 1
     folders = {name: None if text == EMPTY_FOLDER else text for name, text in file.format.folders if name in columns}
@@ -183,13 +194,17 @@ def read_batches(file: InputFile, columns: Mapping[str, int],
             first = rows.stop
             kept = [row not in rejected for row in rows]
             used, n = batch.filter(arrow.array(kept, arrow.bool_())), sum(kept)
-            yield {name: arrow.array([folders[name]] * n, arrow.string()) if name in folders else used.column(name)
-                   for name in columns}, n
+            yield (
+                {
+                    name: arrow.array([folders[name]] * n, arrow.string()) if name in folders else used.column(name)
+                    for name in columns
+                },
+                n,
+            )
 
 
 def join_columns(lines: TextIO, kept: Iterator[tuple[Columns, int]] | None) -> Iterator[tuple[list[str], Columns]]:
-    """Yield (predictions, columns that are kept) for some rows at a time. Raises AccountingError when rows are missing.
-    """
+    """Yield (predictions, columns that are kept) for some rows. Raises AccountingError if rows are missing."""
     texts = (line.removesuffix('\n') for line in lines)
     if kept is None:
         while batch := list(islice(texts, BATCH)):
@@ -203,8 +218,9 @@ def join_columns(lines: TextIO, kept: Iterator[tuple[Columns, int]] | None) -> I
     else:
         if next(texts, None) is None:
             return
-    raise AccountingError('expected a row of the columns to keep for each prediction, found another number: the input '
-                          'changed meanwhile')
+    raise AccountingError(
+        'expected a row of the columns to keep for each prediction, found another number: the input changed meanwhile'
+    )
 
 
 def write_text(path: str, pieces: Iterator[tuple[list[str], Columns]]) -> None:
@@ -214,8 +230,9 @@ def write_text(path: str, pieces: Iterator[tuple[list[str], Columns]]) -> None:
             stream.writelines('\t'.join([line, *kept]) + '\n' for line, kept in zip_rows(lines, columns))
 
 
-def write_csv(path: str, pieces: Iterator[tuple[list[str], Columns]], names: Sequence[str], n_predicted: int,
-              delimiter: str) -> None:
+def write_csv(
+    path: str, pieces: Iterator[tuple[list[str], Columns]], names: Sequence[str], n_predicted: int, delimiter: str
+) -> None:
     """Write a line of names, then a line for each row; n_predicted : how many of the names are of predictions."""
     with open(path, 'w', encoding='utf-8', newline='') as stream:
         writer = csv.writer(stream, delimiter=delimiter, lineterminator='\n')
@@ -246,10 +263,13 @@ def write_parquet(path: str, pieces: Iterator[tuple[list[str], Columns]], names:
 def make_table(lines: Sequence[str], columns: Columns, names: Sequence[str], numeric: bool) -> Any:
     """Make a pyarrow.Table of some rows; see `write_parquet`."""
     arrow = import_module('pyarrow')
-    labels, *scores = zip(*(line.rsplit('\t', len(names) - 1) for line in lines), strict=True) if lines else (
-        () for _ in names)
-    predicted = [arrow.array(map(float, labels) if numeric else labels, arrow.float64() if numeric else arrow.string()),
-                 *(arrow.array(map(float, values), arrow.float64()) for values in scores)]
+    labels, *scores = (
+        zip(*(line.rsplit('\t', len(names) - 1) for line in lines), strict=True) if lines else (() for _ in names)
+    )
+    predicted = [
+        arrow.array(map(float, labels) if numeric else labels, arrow.float64() if numeric else arrow.string()),
+        *(arrow.array(map(float, values), arrow.float64()) for values in scores),
+    ]
     kept = [arrow.array(values, arrow.string()) if isinstance(values, list) else values for values in columns.values()]
     return arrow.table([*predicted, *kept], [*names, *columns])
 

@@ -1,4 +1,5 @@
 """Train two-class machines, of sparse ELM, OELM or SphereSVM, in a reducer each, or in parts with a checking pass."""
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,8 +61,9 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
 
 def begin(data: DataSet, options: DualOptions, judged: bool = False) -> tuple[Summary, Classes, DualTask]:
     """Learn what the rows of a DataSet are and state the problem. judged : see `learn_rows`."""
-    summary, classes = learn_rows(data, 'classification', seed=options.seed, n_sampled=options.n_sampled,
-                                  positive=options.positive, judged=judged)
+    summary, classes = learn_rows(
+        data, 'classification', seed=options.seed, n_sampled=options.n_sampled, positive=options.positive, judged=judged
+    )
     with one_thread():
         return summary, classes, state_task(options, summary, classes)
 
@@ -71,9 +73,11 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
     largest = task.scheme.count_rows(classes.counts)
     needed = -(-largest // task.partitions)
     if needed > task.room:
-        raise DataFormatError(f'{plan.name}: a machine has {needed:,} rows of {task.row_numbers:,} numbers, at most '
-                              f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory, or use '
-                              f'--partitions {-(-largest // max(task.room, 1))}')
+        raise DataFormatError(
+            f'{plan.name}: a machine has {needed:,} rows of {task.row_numbers:,} numbers, at most '
+            f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory, or use '
+            f'--partitions {-(-largest // max(task.room, 1))}'
+        )
 
 
 def repeat_warnings(machines: Sequence[TrainedMachine], task: DualTask, classes: Classes) -> None:
@@ -88,20 +92,36 @@ def say_steps(reporter: Reporter, machines: Sequence[TrainedMachine]) -> None:
     """Say how many steps of each kind the active set rules made, and how long they took, over all machines."""
     facts = [machine.certificate for machine in machines if STEPS[0] in machine.certificate]
     kinds = [kind for kind in (facts[0]['steps'] if facts else ()) if any(fact['steps'][kind] for fact in facts)]
-    texts = [f'{sum(fact["steps"][kind] for fact in facts):,} {kind.replace("_", " ")} '
-             f'({sum(fact["step_seconds"][kind] for fact in facts):.2f} s)' for kind in kinds]
+    texts = [
+        f'{sum(fact["steps"][kind] for fact in facts):,} {kind.replace("_", " ")} '
+        f'({sum(fact["step_seconds"][kind] for fact in facts):.2f} s)'
+        for kind in kinds
+    ]
     if texts:
         reporter.say(f'steps: {", ".join(texts)}')
 
 
-def describe(header: ModelHeader, data: DataSet, summary: Summary, options: DualOptions,
-             machines: Sequence[TrainedMachine]) -> ModelHeader:
+def describe(
+    header: ModelHeader, data: DataSet, summary: Summary, options: DualOptions, machines: Sequence[TrainedMachine]
+) -> ModelHeader:
     """Add to a header what the training was."""
-    certificates = {name: [machine.certificate[name] for machine in machines]
-                    for name in (*CERTIFIED, *(STEPS if STEPS[0] in machines[0].certificate else ()))}
+    certificates = {
+        name: [machine.certificate[name] for machine in machines]
+        for name in (*CERTIFIED, *(STEPS if STEPS[0] in machines[0].certificate else ()))
+    }
     header = header.change_parameters(
-        scale=options.scale, class_weight=options.class_weight, partitions=options.partitions,
-        certificates=certificates, blas=sorted(data.blas), input=summary.input)
-    return replace(header, positive=choose_positive(options.positive, header.classes), n_rows_used=summary.n_rows,
-                   n_rows_rejected=sum(summary.rejected.values()), encoding=summary.encoding_record,
-                   history=[make_event('train', summary.n_rows, summary.rejected)])
+        scale=options.scale,
+        class_weight=options.class_weight,
+        partitions=options.partitions,
+        certificates=certificates,
+        blas=sorted(data.blas),
+        input=summary.input,
+    )
+    return replace(
+        header,
+        positive=choose_positive(options.positive, header.classes),
+        n_rows_used=summary.n_rows,
+        n_rows_rejected=sum(summary.rejected.values()),
+        encoding=summary.encoding_record,
+        history=[make_event('train', summary.n_rows, summary.rejected)],
+    )

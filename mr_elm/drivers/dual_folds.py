@@ -1,4 +1,5 @@
 """Fit the probabilities of a dual method: train without each fold of the rows, score each fold, fit."""
+
 from dataclasses import replace
 from itertools import product
 
@@ -37,7 +38,16 @@ def train_folds(data: DataSet, task: DualTask, share: float, names: list[str]) -
     keys = [make_key('rows', *place) for place in product(range(n_machines), range(FOLDS))]
     found = read_machines(run_problem(data, MRDualFolds, folds, 'folds', keys))
     if len(found) < len(keys):
-        raise DataFormatError(f'{data.plan.name}: expected rows of every class in each of {FOLDS} folds to fit '
-                              'probabilities, one has none: add rows, or leave --probabilities out')
-    return FoldMachines([make_model(task.model_header(names), task.model_arrays(
-        [found[number, fold] for number in range(n_machines)])) for fold in range(FOLDS)], task.seed)
+        raise DataFormatError(
+            f'{data.plan.name}: expected rows of every class in each of {FOLDS} folds to fit '
+            'probabilities, one has none: add rows, or leave --probabilities out'
+        )
+    return FoldMachines(
+        [
+            make_model(
+                task.model_header(names), task.model_arrays([found[number, fold] for number in range(n_machines)])
+            )
+            for fold in range(FOLDS)
+        ],
+        task.seed,
+    )

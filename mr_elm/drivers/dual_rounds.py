@@ -7,6 +7,7 @@ a is 0 outside of the working set, so that a'Qa and e'a are the working set's ow
 other rows' margins, takes one pass over all rows. The gap of the whole problem is closed, so the result is its optimum
 and not an approximation by parts.
 """
+
 import os
 import tempfile
 import warnings
@@ -34,8 +35,13 @@ MOST = 2000  # violators that a machine adds in a round
 FINEST = 1e-9  # violation that a working set is solved to at the most
 
 
-def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], TrainedMachine], options: DualOptions,
-              classes: list[str]) -> list[TrainedMachine]:
+def close_gap(
+    data: DataSet,
+    task: DualTask,
+    parts: dict[tuple[int, ...], TrainedMachine],
+    options: DualOptions,
+    classes: list[str],
+) -> list[TrainedMachine]:
     """Return a TrainedMachine for each machine whose gap over all rows is at most `options.gap` of its objective.
 
     parts : (machine, part) -> TrainedMachine, the start. classes : their names.
@@ -46,14 +52,18 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
     for number in range(1, ROUNDS + 1):
         if len(working) > task.room and solve is train_here:
             working, solve = working.without_features(), train_on_reducers
-            data.engine.reporter.say(f'{len(working):,} rows in the working set, {task.room:,} fit into half of '
-                                     '--memory: machines are trained on reducers from now on')
+            data.engine.reporter.say(
+                f'{len(working):,} rows in the working set, {task.room:,} fit into half of '
+                '--memory: machines are trained on reducers from now on'
+            )
         demand_room(data.plan.name, working, task, options.memory)
         machines = solve(data, task, working, f'round {number}')
         machines, violators = check_machines(data, task, machines, working, classes)
         share = max(machine.certificate['gap'] / abs(machine.certificate['objective']) for machine in machines)
-        data.engine.reporter.say(f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
-                                 f'objective (stops at {options.gap:g}), {sum(map(len, violators)):,} violators')
+        data.engine.reporter.say(
+            f'round {number}: {len(working):,} rows in the working set, gap {share:.2e} of the '
+            f'objective (stops at {options.gap:g}), {sum(map(len, violators)):,} violators'
+        )
         if share <= options.gap:
             return machines
         if violators:
@@ -64,8 +74,12 @@ def close_gap(data: DataSet, task: DualTask, parts: dict[tuple[int, ...], Traine
             task = replace(task, eps=task.eps / 10)
         else:
             break
-    warnings.warn(f'the duality gap over all rows is {share:.2e} of the objective after {number} rounds, expected at '
-                  f'most {options.gap:g}', ConvergenceWarning, stacklevel=2)
+    warnings.warn(
+        f'the duality gap over all rows is {share:.2e} of the objective after {number} rounds, expected at '
+        f'most {options.gap:g}',
+        ConvergenceWarning,
+        stacklevel=2,
+    )
     return machines
 
 
@@ -99,28 +113,39 @@ def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows, name
     return [found[number, 0] for number in range(task.scheme.n_machines)]
 
 
-def check_machines(data: DataSet, task: DualTask, machines: list[TrainedMachine], working: GatheredRows,
-                   classes: list[str]) -> tuple[list[TrainedMachine], list[GatheredRows]]:
+def check_machines(
+    data: DataSet, task: DualTask, machines: list[TrainedMachine], working: GatheredRows, classes: list[str]
+) -> tuple[list[TrainedMachine], list[GatheredRows]]:
     """Check machines on all rows: the same with their gap over all rows, and the violators."""
     model = task.model_header(classes), task.model_arrays(machines)
     sums, violators = check_all_rows(data, task, model, working)
-    gaps = [task.machine.compute_gap(machine.certificate, *found)
-            for found, machine in zip(sums, machines, strict=True)]
-    return [replace(machine, certificate={**machine.certificate, 'gap': gap})
-            for machine, gap in zip(machines, gaps, strict=True)], violators
+    gaps = [
+        task.machine.compute_gap(machine.certificate, *found) for found, machine in zip(sums, machines, strict=True)
+    ]
+    return [
+        replace(machine, certificate={**machine.certificate, 'gap': gap})
+        for machine, gap in zip(machines, gaps, strict=True)
+    ], violators
 
 
 def demand_room(name: str, working: GatheredRows, task: DualTask, memory: float) -> None:
     """Raise DataFormatError when the working set of one machine outgrows the memory of a task, in MB."""
-    n_rows = max(int(task.scheme.select_rows(number, working.numbers).sum())
-                 for number in range(task.scheme.n_machines))
+    n_rows = max(
+        int(task.scheme.select_rows(number, working.numbers).sum()) for number in range(task.scheme.n_machines)
+    )
     if n_rows > task.room:
-        raise DataFormatError(f'{name}: {n_rows:,} rows of a machine are or may be support vectors, at most '
-                              f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory or lower C')
+        raise DataFormatError(
+            f'{name}: {n_rows:,} rows of a machine are or may be support vectors, at most '
+            f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory or lower C'
+        )
 
 
-def check_all_rows(data: DataSet, task: DualTask, model: tuple[ModelHeader, dict], working: GatheredRows,
-                   ) -> tuple[list[tuple[float, float]], list[GatheredRows]]:
+def check_all_rows(
+    data: DataSet,
+    task: DualTask,
+    model: tuple[ModelHeader, dict],
+    working: GatheredRows,
+) -> tuple[list[tuple[float, float]], list[GatheredRows]]:
     """Run the checking pass: (loss, least margin) of each machine, and the rows to add for each that has any."""
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
@@ -131,7 +156,8 @@ def check_all_rows(data: DataSet, task: DualTask, model: tuple[ModelHeader, dict
         sums, violators = read_checks(data.run(MRCheck, arguments, 'check'), MOST)
     n_machines = task.scheme.n_machines
     if set(sums) != set(range(n_machines)):
-        raise AccountingError(f'{data.plan.name}: expected the loss of {n_machines} machines from the checking pass, '
-                              f'found {len(sums)}: run it again')
+        raise AccountingError(
+            f'{data.plan.name}: expected the loss of {n_machines} machines from the checking pass, '
+            f'found {len(sums)}: run it again'
+        )
     return [sums[number] for number in range(n_machines)], violators
-

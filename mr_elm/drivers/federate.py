@@ -5,6 +5,7 @@
 3. Each site writes the sums of its rows on this layer, which masks may hide, see `sums.masks`.
 4. The coordinator adds the sums and solves.
 """
+
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -58,8 +59,9 @@ class Mask:
 
     def __post_init__(self) -> None:
         if len({self.public_key, *self.others.values()}) <= len(self.others):
-            raise ValueError('--with: expected the public keys of other sites, each once, found one twice or the own '
-                             'one')
+            raise ValueError(
+                '--with: expected the public keys of other sites, each once, found one twice or the own one'
+            )
 
     @property
     def public_key(self) -> bytes:
@@ -68,15 +70,19 @@ class Mask:
 
     def describe(self) -> dict[str, Any]:
         """Return what the file of sums says of the mask."""
-        return {'session': self.session, 'key': self.public_key.hex(),
-                'others': {key.hex(): name for name, key in self.others.items()}}
+        return {
+            'session': self.session,
+            'key': self.public_key.hex(),
+            'others': {key.hex(): name for name, key in self.others.items()},
+        }
 
 
 def write_statistics(data: DataSet, task: str, out: str) -> Summary:
     """Write the statistics of the rows of a site."""
     summary = summarise(data)
-    record = summary.to_manifest({**STATISTICS, 'task': task, 'input': data.plan.input_facts,
-                                  'rejected': summary.rejected})
+    record = summary.to_manifest(
+        {**STATISTICS, 'task': task, 'input': data.plan.input_facts, 'rejected': summary.rejected}
+    )
     with write_file(out) as local, open(local, 'w', encoding='utf-8') as stream:
         json.dump(record, stream)
     return summary
@@ -88,16 +94,22 @@ def merge_statistics(paths: Sequence[str], task: str) -> Summary:
     whole = summaries[0]
     for path, summary in zip(paths[1:], summaries[1:], strict=True):
         for what, ours, theirs in (
-                ('columns', whole.input.get('names'), summary.input.get('names')),
-                ('features', whole.sparse or whole.columns.n_features, whole.sparse or summary.columns.n_features),
-                ('targets', whole.n_targets, summary.n_targets), ('separator', whole.separator, summary.separator),
-                ('weights', whole.weights is None, summary.weights is None)):
+            ('columns', whole.input.get('names'), summary.input.get('names')),
+            ('features', whole.sparse or whole.columns.n_features, whole.sparse or summary.columns.n_features),
+            ('targets', whole.n_targets, summary.n_targets),
+            ('separator', whole.separator, summary.separator),
+            ('weights', whole.weights is None, summary.weights is None),
+        ):
             if ours != theirs:
                 raise DataFormatError(f'{path}: expected rows like those of {paths[0]}, found other {what}')
-        joined = {name: part.merge(getattr(summary, name)) for name in ('columns', 'target', 'weights')
-                  if (part := getattr(whole, name)) is not None}
-        whole = replace(whole, **joined, labels=whole.labels.merge(summary.labels),
-                        n_rows=whole.n_rows + summary.n_rows)
+        joined = {
+            name: part.merge(getattr(summary, name))
+            for name in ('columns', 'target', 'weights')
+            if (part := getattr(whole, name)) is not None
+        }
+        whole = replace(
+            whole, **joined, labels=whole.labels.merge(summary.labels), n_rows=whole.n_rows + summary.n_rows
+        )
     return whole
 
 
@@ -120,8 +132,10 @@ def make_layer(paths: Sequence[str], options: PESVMOptions) -> HiddenNodeModel:
     """Make the layer for all sites from their statistics: a model without output weights and without rows."""
     stored = options.other_map == 'nystrom' and options.landmarks != SYNTHETIC
     if stored or options.has_leaves or options.n_sampled or options.class_weight or options.holds_out:
-        raise ValueError('expected nodes that need no row (any --map but nystrom, or --landmarks synthetic), without '
-                         '--metric, --class-weight, --probabilities and --intervals: the coordinator has no rows')
+        raise ValueError(
+            'expected nodes that need no row (any --map but nystrom, or --landmarks synthetic), without '
+            '--metric, --class-weight, --probabilities and --intervals: the coordinator has no rows'
+        )
     summary = merge_statistics(paths, options.task)
     classes = None if options.numeric else Classes.of(summary.labels)
     if classes is not None and len(classes.names) < 2 and summary.separator is None:
@@ -156,8 +170,10 @@ def write_sums(layer_path: str, data: DataSet, out: str, mask: Mask | None) -> i
     with one_thread():
         batch = sum_up_batch(model, summary, data)
     if strangers := [name for name in batch.classes if name not in model.classes]:
-        raise DataFormatError(f'{data.plan.name}: expected a class of {layer_path}, found {strangers[0]!r}: merge the '
-                              'statistics of all sites again')
+        raise DataFormatError(
+            f'{data.plan.name}: expected a class of {layer_path}, found {strangers[0]!r}: merge the '
+            'statistics of all sites again'
+        )
     arrays = sum_arrays(batch.sums)
     steps = list_steps(steps_of(model.header), model.numeric)
     rings = [to_ring(arrays[part].ravel(), arrays[f'{part}_low'].ravel(), steps[part]) for part in PARTS]
@@ -211,7 +227,7 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
         for part in PARTS:
             shape = shapes.get(part, (K, m))
             n = int(np.prod(shape))
-            pair = from_ring(ring[start:start + n], steps[part])
+            pair = from_ring(ring[start : start + n], steps[part])
             arrays[part], arrays[f'{part}_low'] = (values.reshape(shape) for values in pair)
             start += n
         n_rows, n_rejected = from_ring(ring[start:], 1.0)[0]
@@ -219,8 +235,12 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
     except (OverflowError, ValueError) as error:
         raise ModelFormatError(f'{paths[0]} and {len(paths) - 1} more: {error}') from None
     sums, blas = sums_of(arrays), sorted({name for site in sites for name in site['blas']})
-    known = replace(model.header, n_rows_used=int(n_rows), n_rows_rejected=int(n_rejected),
-                    history=[make_event('merge', int(n_rows))])
+    known = replace(
+        model.header,
+        n_rows_used=int(n_rows),
+        n_rows_rejected=int(n_rejected),
+        history=[make_event('merge', int(n_rows))],
+    )
     with one_thread():
         return solve(LivingMachine(known.change_parameters(peak=size_of(sums), blas=blas), model.layer, sums), engine)
 
@@ -244,8 +264,12 @@ def demand_all_sites(sites: Sequence[Mapping[str, Any]], paths: Sequence[str]) -
         names.update(mask['others'])
     for mask, path in zip(masks, paths, strict=True):
         if missing := sorted(({mask['key'], *mask['others']} | keys) - keys):
-            raise ModelFormatError(f'expected the sums of the site {names[missing[0]]} too (key {missing[0][:16]}...), '
-                                   f'found none: its mask is in {path}, and without its sums no others can be used')
+            raise ModelFormatError(
+                f'expected the sums of the site {names[missing[0]]} too (key {missing[0][:16]}...), '
+                f'found none: its mask is in {path}, and without its sums no others can be used'
+            )
         if unknown := sorted(keys - {mask['key'], *mask['others']}):
-            raise ModelFormatError(f'{path}: expected a mask with each other site, found none with '
-                                   f'{names.get(unknown[0], "a site")} (key {unknown[0][:16]}...)')
+            raise ModelFormatError(
+                f'{path}: expected a mask with each other site, found none with '
+                f'{names.get(unknown[0], "a site")} (key {unknown[0][:16]}...)'
+            )

@@ -1,4 +1,5 @@
 """Run the Gram job over the rows of a training, with as few reduce tasks as its sums allow."""
+
 import os
 import tempfile
 from collections import Counter
@@ -42,12 +43,15 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
     part_by : see `name_parts`. Raises DataFormatError where the sums of all files do not fit into the memory.
     """
     from mr_elm.machines.parts import Part
+
     paths, memory = [file.path for file in inputs.plan.files], inputs.options.memory
-    needed = 16 * len(paths) * (layer.n_hidden + 1)**2 / 1e6
+    needed = 16 * len(paths) * (layer.n_hidden + 1) ** 2 / 1e6
     if needed > memory:
-        raise DataFormatError(f'{inputs.plan.name}: --part-by: expected sums that fit into --memory {memory:g} '
-                              f'MB, found {len(paths):,} files whose sums take {needed:,.0f} MB: take fewer nodes or '
-                              'files, or raise --memory')
+        raise DataFormatError(
+            f'{inputs.plan.name}: --part-by: expected sums that fit into --memory {memory:g} '
+            f'MB, found {len(paths):,} files whose sums take {needed:,.0f} MB: take fewer nodes or '
+            'files, or raise --memory'
+        )
     names = name_parts(inputs.plan, part_by)
     written = group_sums(run_gram(inputs, layer, steps, ['--by-file']), 1)
     n_rows = Counter[int]()
@@ -57,8 +61,11 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
     for (number,), tiles in sorted(written.items()):
         name, sums = names[number], assemble_sums(tiles, layer, inputs.classes)
         known = parts.get(name)
-        parts[name] = Part(name, n_rows[number], sums) if known is None else (
-            Part(name, known.n_rows + n_rows[number], add_sums(known.sums, sums)))
+        parts[name] = (
+            Part(name, n_rows[number], sums)
+            if known is None
+            else (Part(name, known.n_rows + n_rows[number], add_sums(known.sums, sums)))
+        )
     return list(parts.values())
 
 
@@ -76,9 +83,11 @@ def name_parts(plan: InputPlan, part_by: Sequence[str]) -> list[str]:
     for file in plan.files:
         folders = dict(file.format.folders)
         if missing := [column for column in part_by if column not in folders]:
-            raise DataFormatError(f'{file.path}: --part-by: expected a Parquet or Arrow file below a folder such as '
-                                  f'{missing[0]}=VALUE, found none: write the rows of each {missing[0]} into a folder '
-                                  'of their own, or take --part-by file')
+            raise DataFormatError(
+                f'{file.path}: --part-by: expected a Parquet or Arrow file below a folder such as '
+                f'{missing[0]}=VALUE, found none: write the rows of each {missing[0]} into a folder '
+                'of their own, or take --part-by file'
+            )
         names.append(','.join(folders[column] for column in part_by))
     return names
 
@@ -101,8 +110,9 @@ def assemble_sums(written: tuple[dict, dict], layer: HiddenLayer, classes: Class
     return collect_sums(high, low, named_sums, classes)
 
 
-def run_gram(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
-             words: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
+def run_gram(
+    inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, words: Sequence[str] = ()
+) -> Iterator[tuple[str, Any]]:
     """Run the Gram job: yield its pairs. words : further options of the stage."""
     data, engine = inputs.data, inputs.data.engine
     data.fix_width(layer.n_features)
@@ -148,8 +158,10 @@ def write_layer(folder: str, inputs: NodeInputs, layer: HiddenLayer, steps: Grid
 def check_counts(plan: InputPlan, classes: Classes | None, counts: Floats) -> None:
     """Raise AccountingError when a job saw other labels than the pass before. counts : (K,), rows of each class."""
     if classes and counts.tolist() != classes.counts:
-        raise AccountingError(f'{plan.name}: expected the same number of rows of each class in every pass, found '
-                              'other numbers: the data changed between passes')
+        raise AccountingError(
+            f'{plan.name}: expected the same number of rows of each class in every pass, found '
+            'other numbers: the data changed between passes'
+        )
 
 
 @cache

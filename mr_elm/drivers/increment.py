@@ -1,4 +1,5 @@
 """Let a model live: PIESVM adds new rows by a Gram job over these alone; old rows leave the same way; models merge."""
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,7 @@ def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 's
 
     Raises AccountingError when the model keeps some of the rows, or when they cannot have been in it.
     """
+
     def forget_batch(machine: LivingMachine, batch: Batch) -> LivingMachine:
         try:
             return machine.forget(batch)
@@ -50,14 +52,21 @@ def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> 
     """
     for model, name in zip(models, names, strict=True):
         if len(model.members) != len(models[0].members):
-            raise ModelFormatError(f'{name}: expected {len(models[0].members)} machines as in {names[0]}, found '
-                                   f'{len(model.members)}')
+            raise ModelFormatError(
+                f'{name}: expected {len(models[0].members)} machines as in {names[0]}, found {len(model.members)}'
+            )
     machines = [merge_models(members, names) for members in zip(*(model.members for model in models), strict=True)]
     return solve_members(machines, engine)
 
 
-def change_members(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str,
-                   change: Callable[[LivingMachine, Batch], LivingMachine], leaves: bool = False) -> tuple:
+def change_members(
+    model: NodeModel,
+    plan: InputPlan,
+    engine: Engine,
+    bad_rows: str,
+    change: Callable[[LivingMachine, Batch], LivingMachine],
+    leaves: bool = False,
+) -> tuple:
     """Change each machine of a model by the same rows, and solve: (model, accounts).
 
     leaves : whether the rows leave, and must not stay readable in the model.
@@ -66,8 +75,9 @@ def change_members(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: 
     summary = summarise_new(model, data)
     if leaves and (warning := warn_of_bounds(model, summary.columns)):
         engine.reporter.say(f'warning: {plan.name}: {warning}')
-    machines = [change(LivingMachine.of_model(member), sum_up_batch(member, summary, data, leaves))
-                for member in model.members]
+    machines = [
+        change(LivingMachine.of_model(member), sum_up_batch(member, summary, data, leaves)) for member in model.members
+    ]
     return solve_members(machines, engine), data.first
 
 
@@ -84,12 +94,19 @@ def summarise_new(model: NodeModel, data: DataSet) -> Summary:
     warn_of_labels(data, summary, lambda name: model.class_of(name) in model.classes)
     demand_targets(data.plan, describe_targets(summary), model)
     if summary.columns.n_features > model.n_features:
-        raise DataFormatError(f'{data.plan.name}: expected rows of {model.n_features} features, as the model has, '
-                              f'found rows of {summary.columns.n_features}')
+        raise DataFormatError(
+            f'{data.plan.name}: expected rows of {model.n_features} features, as the model has, '
+            f'found rows of {summary.columns.n_features}'
+        )
     for member in model.members:
         try:
-            demand_scalable((summary.columns.minimum, summary.columns.maximum), summary.columns.n,
-                            member.layer.offset, member.layer.scale, summary.name_column)
+            demand_scalable(
+                (summary.columns.minimum, summary.columns.maximum),
+                summary.columns.n,
+                member.layer.offset,
+                member.layer.scale,
+                summary.name_column,
+            )
         except DataFormatError as error:
             raise DataFormatError(f'{data.plan.name}: {error}') from None
     return summary
@@ -101,8 +118,10 @@ def demand_targets(plan: InputPlan, found: Mapping[str, Any] | None, model: Node
     if theirs != ours:
         raise DataFormatError(f'{plan.name}: expected rows of {ours} target(s), as the model has, found {theirs}')
     if (found or {}).get('separator') != model.header.separator:
-        raise DataFormatError(f'{plan.name}: expected rows with labels as the model has them, found others: one of '
-                              'both was made with --labels-separator, the other without')
+        raise DataFormatError(
+            f'{plan.name}: expected rows with labels as the model has them, found others: one of '
+            'both was made with --labels-separator, the other without'
+        )
 
 
 def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves: bool = False) -> Batch:
@@ -118,5 +137,13 @@ def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves
         sums = sum_up(inputs, model.layer, steps)
     check_counts(data.plan, classes, sums.counts)
     known = [classes.index[name] for name in model.classes] if classes else [0]
-    return Batch(sums, steps, classes.names if classes else [], known, summary.n_rows, summary.rejected, data.blas,
-                 n_stored=n_stored)
+    return Batch(
+        sums,
+        steps,
+        classes.names if classes else [],
+        known,
+        summary.n_rows,
+        summary.rejected,
+        data.blas,
+        n_stored=n_stored,
+    )

@@ -1,4 +1,5 @@
 """Train the initial ELM, `train elm --C inf`: rows to the driver, one singular value decomposition."""
+
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +52,8 @@ def announce(data: DataSet, H: Floats) -> None:
     small, large = sorted(H.shape)
     data.engine.reporter.announce(
         f'computing the svd of {len(H):,} x {H.shape[1]:,} node outputs',
-        lambda: estimate_seconds(lambda A: solve_initial(A, np.ones((len(A), 1))), np.cbrt(small * small * large)))
+        lambda: estimate_seconds(lambda A: solve_initial(A, np.ones((len(A), 1))), np.cbrt(small * small * large)),
+    )
 
 
 def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
@@ -59,9 +61,11 @@ def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
     n_rows, memory = inputs.summary.n_rows, inputs.options.memory
     needed = COPIES * 8 * n_rows * layer.n_hidden / 1e6
     if needed > memory:
-        raise DataFormatError(f'{inputs.plan.name}: {n_rows:,} x {layer.n_hidden:,} node outputs take '
-                              f'{needed:,.0f} MB, --memory {memory:g} MB was given: raise it, take fewer --hidden, or '
-                              'a finite --C, which needs only sums')
+        raise DataFormatError(
+            f'{inputs.plan.name}: {n_rows:,} x {layer.n_hidden:,} node outputs take '
+            f'{needed:,.0f} MB, --memory {memory:g} MB was given: raise it, take fewer --hidden, or '
+            'a finite --C, which needs only sums'
+        )
 
 
 def describe(inputs: NodeInputs, layer: HiddenLayer, rank: int) -> ModelHeader:

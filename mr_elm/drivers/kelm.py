@@ -1,4 +1,5 @@
 """Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
+
 import time
 from itertools import count
 from typing import Any
@@ -43,8 +44,9 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
         with one_thread():
             fold = score_fold(data, machine) if machine.solver == 'cg' and data.options.holds_out else None
             solution, found = solve(data, machine)
-        model = make_model(describe(data, found), kernel_arrays(
-            data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept))
+        model = make_model(
+            describe(data, found), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept)
+        )
         if data.options.probabilities:
             kind = 'folds' if fold else 'leave-one-out'
             model = fit_to(data.source, model, fold or hold_out(data, solution), data.options.threshold, kind)
@@ -92,20 +94,23 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
     facts: dict[str, Any] = {}
     if machine.takes_passes:
         solution, residual = machine.solve_truncated(
-            count_passes(data, PASSES + 2), T, weights, make_factor_product(data), True)
+            count_passes(data, PASSES + 2), T, weights, make_factor_product(data), True
+        )
         facts = {'rank': min(machine.rank or data.n_rows, data.n_rows), 'residual': residual}
         data.reporter.say(f'svd: rank {facts["rank"]:,}, relative residual {residual:.1e}')
     else:
         omega = compute_matrix(data)
         data.reporter.announce(
             f'{machine.solver} of the kernel matrix of {data.n_rows:,} rows',
-            lambda: estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows))
+            lambda: estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows),
+        )
         solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
         if machine.solver == 'svd':
             facts = {'rank': data.n_rows}
     if data.options.leave_one_out:
         facts['leave_one_out'] = score = score_values(
-            T - solution.residuals, data.rows.numbers, weights, data.task.n_classes)
+            T - solution.residuals, data.rows.numbers, weights, data.task.n_classes
+        )
         data.reporter.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))
     return solution, facts
 
@@ -123,8 +128,9 @@ def count_passes(data: KernelData, n_passes: int) -> Product:
     return product
 
 
-def solve_by_gradients(data: KernelData, machine: KernelMachine,
-                       weights: Floats) -> tuple[KernelSolution, dict[str, Any]]:
+def solve_by_gradients(
+    data: KernelData, machine: KernelMachine, weights: Floats
+) -> tuple[KernelSolution, dict[str, Any]]:
     """Run conjugate gradients, a job a pass; see `solve`. weights : of the rows, (N,)."""
     facts: dict[str, Any] = {'rank': None, 'passes': None, 'residual': None}  # in the order of the header
     report = PassReport(data.reporter, 'cg', machine.tolerance, machine.max_passes)
@@ -135,16 +141,20 @@ def solve_by_gradients(data: KernelData, machine: KernelMachine,
         expected = M.expected_passes(machine.tolerance, data.targets.shape[1])
         facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
         hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'
-        data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most '
-                          f'about {expected} passes to reach {machine.tolerance:g}{hint}')
+        data.reporter.say(
+            f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most '
+            f'about {expected} passes to reach {machine.tolerance:g}{hint}'
+        )
 
     most = machine.largest_rank(data.n_rows)
     size = np.cbrt(data.n_rows * most**2 / (machine.n_threads or 1))
-    data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}',
-                           lambda: estimate_seconds(lambda A: A @ A, size))
+    data.reporter.announce(
+        f'cg: computing a preconditioner of rank at most {most:,}', lambda: estimate_seconds(lambda A: A @ A, size)
+    )
     rough = make_rough(data.rows.X, data.kernel, lambda _: make_product(data, single=True))
     solution, passes, residual = machine.solve_by_gradients(
-        data.task_rows, make_product(data), data.targets, weights, announce, report, rough)
+        data.task_rows, make_product(data), data.targets, weights, announce, report, rough
+    )
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}
 
 
@@ -154,13 +164,30 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
     shown = {'emit': options.emit} if options.solver != 'cg' and not (options.solver == 'svd' and options.rank) else {}
     names = data.classes.names if data.classes else []
     return ModelHeader(
-        method='mr-kelm', task=options.task, classes=names, positive=choose_positive(options.positive, names),
-        n_features=data.task.n_features, n_rows_used=data.n_rows, n_rows_rejected=sum(rejected.values()),
-        encoding=data.summary.encoding_record, targets=describe_targets(data.summary),
+        method='mr-kelm',
+        task=options.task,
+        classes=names,
+        positive=choose_positive(options.positive, names),
+        n_features=data.task.n_features,
+        n_rows_used=data.n_rows,
+        n_rows_rejected=sum(rejected.values()),
+        encoding=data.summary.encoding_record,
+        targets=describe_targets(data.summary),
         parameters={
-            'kernel': data.kernel.name, **data.kernel.parameters, 'C': options.C, 'solver': options.solver, **shown,
-            **found, 'multiclass': 'one-vs-all', 'scale': options.scale, 'seed': options.seed,
-            'class_weight': options.class_weight, **({'center': options.center} if options.numeric else {}),
-            'blas': sorted(data.source.blas), 'input': data.summary.input,
-            **(data.learned.facts if data.learned else {})},
-        history=[make_event('train', data.n_rows, rejected)])
+            'kernel': data.kernel.name,
+            **data.kernel.parameters,
+            'C': options.C,
+            'solver': options.solver,
+            **shown,
+            **found,
+            'multiclass': 'one-vs-all',
+            'scale': options.scale,
+            'seed': options.seed,
+            'class_weight': options.class_weight,
+            **({'center': options.center} if options.numeric else {}),
+            'blas': sorted(data.source.blas),
+            'input': data.summary.input,
+            **(data.learned.facts if data.learned else {}),
+        },
+        history=[make_event('train', data.n_rows, rejected)],
+    )

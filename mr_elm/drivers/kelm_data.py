@@ -1,4 +1,5 @@
 """Bring the rows of a kernel ELM to the driver."""
+
 import os
 import tempfile
 from collections.abc import Iterator
@@ -93,8 +94,15 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     Raises DataFormatError where the solver that the options ask for cannot take so many rows.
     """
     source = DataSet(plan, engine, options.bad_rows)
-    summary, classes = learn_rows(source, options.task, seed=options.seed, n_sampled=options.n_sampled,
-                                  refuses=options.needs_one_label, positive=options.positive, judged=True)
+    summary, classes = learn_rows(
+        source,
+        options.task,
+        seed=options.seed,
+        n_sampled=options.n_sampled,
+        refuses=options.needs_one_label,
+        positive=options.positive,
+        judged=True,
+    )
     with one_thread():
         task, kernel, learned = state_rows(options, summary, classes)
     say_metric(engine.reporter, learned)
@@ -113,6 +121,7 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
         size = count_bytes(rows.X)
         data = KernelData(source, options, rows, size <= room, task, kernel, classes, summary, folder, learned)
         if not data.fit:
-            data.reporter.say(f'rows: {size / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, '
-                              'they are kept on disk')
+            data.reporter.say(
+                f'rows: {size / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, they are kept on disk'
+            )
         yield data

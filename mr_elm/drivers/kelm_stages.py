@@ -1,4 +1,5 @@
 """The stages of the kernel ELM: Omega by rows, tiles or entries; its product with vectors; Algorithm 2."""
+
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -113,13 +114,16 @@ def demand_disk(data: KernelData, emit: str) -> None:
     data.reporter.say(f'kernel by {emit}: about {n_records:,} records, {n_bytes / 1e6:,.0f} MB will be shuffled')
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if not engine.is_cluster and 3 * n_bytes > free:  # as output of maps, sorted, and as output of reducers
-        raise ValueError(f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, expected at most '
-                         f'a third of the {free / 1e9:,.1f} GB that are free in {tempfile.gettempdir()}: use --emit '
-                         'rows or --solver cg')
+        raise ValueError(
+            f'{data.source.plan.name}: --emit {emit} shuffles {n_bytes / 1e9:,.1f} GB, expected at most '
+            f'a third of the {free / 1e9:,.1f} GB that are free in {tempfile.gettempdir()}: use --emit '
+            'rows or --solver cg'
+        )
 
 
 def make_product(data: KernelData, single: bool = False) -> Callable[[Floats], Floats]:
     """Return the function V (N, k) -> Omega V, each call one job over the rows. single : in float32."""
+
     def multiply(vectors: Floats) -> Floats:
         path = data.path('vectors.npz')
         save_arrays(path, {'single': single}, {'vectors': vectors})
@@ -131,6 +135,7 @@ def make_product(data: KernelData, single: bool = False) -> Callable[[Floats], F
 
 def make_factor_product(data: KernelData) -> Callable[[Floats, Floats, Floats], Floats]:
     """Return the function (U, S^-1, T) -> U S^-1 U'T, whose first products are Algorithm 2."""
+
     def multiply(vectors: Floats, inverse: Floats, T: Floats) -> Floats:
         with np.errstate(divide='ignore'):
             UT, VS = multiply_factors(data, vectors, 1 / inverse, T)

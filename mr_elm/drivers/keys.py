@@ -1,11 +1,14 @@
 """Read keys of the package cryptography from PEM files."""
+
 from typing import Any
 
 from mr_elm.errors import import_package
 
 PACKAGE = 'cryptography.hazmat.primitives'
-CLASSES = {'Ed25519': ('ed25519', 'Ed25519PrivateKey', 'Ed25519PublicKey'),
-           'X25519': ('x25519', 'X25519PrivateKey', 'X25519PublicKey')}
+CLASSES = {
+    'Ed25519': ('ed25519', 'Ed25519PrivateKey', 'Ed25519PublicKey'),
+    'X25519': ('x25519', 'X25519PrivateKey', 'X25519PublicKey'),
+}
 
 
 def read_private_key(path: str, kind: str) -> Any:

@@ -5,6 +5,7 @@ moment from which the change counts, then FILE.next becomes FILE. If the command
 name, the old model and the old ledger fit each other; if it is killed after that, the new model fits FILE.next, which
 the next command takes for the ledger. The root in the header of the model says which of both it is.
 """
+
 import json
 import os
 import shutil
@@ -64,7 +65,8 @@ class LedgerChange:
 
     def __enter__(self) -> 'LedgerChange':
         self.folder = self.stack.enter_context(
-            tempfile.TemporaryDirectory(prefix='.mr_elm-', dir=os.path.dirname(os.path.abspath(self.path))))
+            tempfile.TemporaryDirectory(prefix='.mr_elm-', dir=os.path.dirname(os.path.abspath(self.path)))
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -98,9 +100,11 @@ class LedgerChange:
         if self.action == 'forget':
             _, n_strangers = count_missing(self.before, self.rows)
             if n_strangers:
-                raise AccountingError(f'{data.plan.name}: cannot forget {n_strangers:,} of these '
-                                      f'{self.rows.n_rows:,} rows: they are not in the ledger {self.path}, so they '
-                                      'were never part of the model, or have left it before')
+                raise AccountingError(
+                    f'{data.plan.name}: cannot forget {n_strangers:,} of these '
+                    f'{self.rows.n_rows:,} rows: they are not in the ledger {self.path}, so they '
+                    'were never part of the model, or have left it before'
+                )
         sign = -1 if self.action == 'forget' else 1
         self.after = change_ledger(os.path.join(self.folder, 'after'), self.before, self.rows, sign)
 
@@ -115,21 +119,31 @@ class LedgerChange:
     def mark(self, model: Kind) -> Kind:
         """Write the root of the new ledger into the header of the new model."""
         if model.header.n_rows_used != self.after.n_rows:
-            raise AccountingError(f'{self.path}: expected a ledger of the {model.header.n_rows_used:,} rows of the '
-                                  f'model, found {self.after.n_rows:,} rows: the data changed between passes')
-        return replace(model, header=model.header.change_parameters(
-            ledger={'root': self.after.root, 'rows': self.after.n_rows}))
+            raise AccountingError(
+                f'{self.path}: expected a ledger of the {model.header.n_rows_used:,} rows of the '
+                f'model, found {self.after.n_rows:,} rows: the data changed between passes'
+            )
+        return replace(
+            model, header=model.header.change_parameters(ledger={'root': self.after.root, 'rows': self.after.n_rows})
+        )
 
     def prepare(self, model_path: str, sums_path: str | None) -> None:
         """Write the new ledger with its receipt beside the old one, just before the model gets its name.
 
         model_path, sums_path : of the files of the new model, which are whole.
         """
-        facts = {'action': self.action, 'rows_asked': self.rows.n_rows, 'rows_found': self.rows.n_rows,
-                 'rows_root': self.rows.root, 'rows_left': self.after.n_rows,
-                 'root_before': None if self.before is None else self.before.root, 'root_after': self.after.root,
-                 'model_before': self.model_before, 'model_after': compute_digest(model_path),
-                 'sums_after': None if sums_path is None else compute_digest(sums_path)}
+        facts = {
+            'action': self.action,
+            'rows_asked': self.rows.n_rows,
+            'rows_found': self.rows.n_rows,
+            'rows_root': self.rows.root,
+            'rows_left': self.after.n_rows,
+            'root_before': None if self.before is None else self.before.root,
+            'root_after': self.after.root,
+            'model_before': self.model_before,
+            'model_after': compute_digest(model_path),
+            'sums_after': None if sums_path is None else compute_digest(sums_path),
+        }
         receipts = [] if self.before is None else self.before.receipts
         receipts.append(write_receipt(facts, receipts, read_key(name_key(self.path)), self.signer))
         with open(self.after.path, 'ab') as stream:
@@ -140,8 +154,7 @@ class LedgerChange:
         self.receipt, self.number = receipts[-1], len(receipts)
 
     def finish(self) -> None:
-        """Give the new ledger its name, once the model has its own, and write a copy of the receipt of rows that left.
-        """
+        """Give the new ledger its name, once the model has one, and write a copy of the receipt of rows that left."""
         os.replace(name_next(self.path), self.path)
         self.reporter.say(f'{self.path}: {self.after.n_rows:,} rows, root {self.after.root}')
         if self.action == 'forget':
@@ -191,8 +204,10 @@ def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger
     if ledger is None:
         raise FileNotFoundError(f'{path}: expected the ledger of {name}, found no such file')
     if ledger.root != marked['root']:
-        raise DataFormatError(f'{path}: expected the ledger of {name}, which has the root {marked["root"]}, found the '
-                              f'root {ledger.root}: an update or forget has changed it since, or the file was altered')
+        raise DataFormatError(
+            f'{path}: expected the ledger of {name}, which has the root {marked["root"]}, found the '
+            f'root {ledger.root}: an update or forget has changed it since, or the file was altered'
+        )
     key = read_key(name_key(path))
     if check_of_key(key) != ledger.key_check:
         raise DataFormatError(f'{name_key(path)}: expected the key that the ledger was made with, found another one')
@@ -200,8 +215,10 @@ def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger
     if last['root_after'] != ledger.root or last['rows_left'] != ledger.n_rows:
         raise DataFormatError(f'{path}: expected the receipt of the last change, found an earlier one')
     if last['model_after'] != model_digest:
-        raise DataFormatError(f'{name}: expected the model that {path} was last written with, found another file with '
-                              'the same rows, or an altered one')
+        raise DataFormatError(
+            f'{name}: expected the model that {path} was last written with, found another file with '
+            'the same rows, or an altered one'
+        )
     return ledger
 
 
@@ -226,8 +243,15 @@ def hash_data(data: DataSet, key_path: str, classes: Sequence[str], folder: str)
     n_buckets = min(1 + data.plan.size // BUCKET_BYTES, MOST_BUCKETS)
     names = write_json(os.path.join(folder, 'class_names.json'), list(classes))
     copy = shutil.copy(key_path, os.path.join(folder, 'ledger.key'))  # under a plain name, with the same mode
-    arguments = ['--ledger-key', copy, '--class-names', names, '--buckets', str(n_buckets),
-                 *data.engine.reducers(1 + n_buckets // BUCKETS_OF_REDUCER)]
+    arguments = [
+        '--ledger-key',
+        copy,
+        '--class-names',
+        names,
+        '--buckets',
+        str(n_buckets),
+        *data.engine.reducers(1 + n_buckets // BUCKETS_OF_REDUCER),
+    ]
     places = {}
     with open(os.path.join(folder, 'pieces'), 'w+b') as stream:
         for key, arrays in data.run(MRLedger, arguments, 'ledger'):

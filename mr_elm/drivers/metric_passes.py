@@ -3,6 +3,7 @@
 Every fifth row is held out of the learning and judges each step by its squared error. The sums of the best step are
 those of the training: no job follows. With --metric-steps no row is held out.
 """
+
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,7 +83,7 @@ def take_step(inputs: NodeInputs, layer: HiddenLayer, slopes: bool) -> tuple[Lea
 def measure_variance(inputs: NodeInputs) -> float:
     """Return the variance of the target of a regression, by which errors are judged; 1 for classes and a constant."""
     target = inputs.summary.target
-    return 1.0 if target is None else float(target.deviation[0])**2 or 1.0
+    return 1.0 if target is None else float(target.deviation[0]) ** 2 or 1.0
 
 
 def average_slopes(inputs: NodeInputs, layer: HiddenLayer, S: Floats, B: Floats) -> tuple[Floats, Importance | None]:
@@ -107,8 +108,10 @@ def sum_up_step(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, slopes
     task = GridTask(folds, [layer], [steps], slopes=slopes)
     found = group_sums(run_problem(inputs.data, MRFolds, task, 'metric'), 2)
     if any((0, part) not in found for part in range(folds.n_parts)):
-        raise DataFormatError(f'{inputs.plan.name}: expected rows to hold out and others to learn from, found too few '
-                              'rows: use --metric-steps')
+        raise DataFormatError(
+            f'{inputs.plan.name}: expected rows to hold out and others to learn from, found too few '
+            'rows: use --metric-steps'
+        )
     sums = [assemble_sums(found[0, part], layer, inputs.classes) for part in range(folds.n_parts)]
     S = assemble(found[0, folds.n_parts][0], layer.n_hidden)[0] if slopes else None
     return [*sums, None if S is None else mirror_upper(S)]

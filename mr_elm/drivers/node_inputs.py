@@ -1,4 +1,5 @@
 """Learn what a training on hidden nodes must know of the rows before its Gram job."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -18,14 +19,21 @@ class NodeInputs(NodeProblem):
     data: DataSet
 
     @classmethod
-    def learn(cls, data: DataSet, options: PESVMOptions, n_landmarks: int = 0,
-              refuses: str = 'this training', judged: bool = False) -> NodeInputs:
+    def learn(
+        cls,
+        data: DataSet,
+        options: PESVMOptions,
+        n_landmarks: int = 0,
+        refuses: str = 'this training',
+        judged: bool = False,
+    ) -> NodeInputs:
         """Look at the rows once, and learn a metric if options ask for one. refuses, judged : see `learn_rows`.
 
         Raises DataFormatError when the rows cannot be used.
         """
-        found = learn_rows(data, options.task, n_landmarks, options.seed, options.n_sampled, refuses,
-                           options.positive, judged)
+        found = learn_rows(
+            data, options.task, n_landmarks, options.seed, options.n_sampled, refuses, options.positive, judged
+        )
         inputs = cls(options, *found, data)
         return inputs.announce_metric() if options.n_sampled else inputs
 

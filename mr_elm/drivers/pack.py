@@ -1,4 +1,5 @@
 """Pack a data set: write its rows as files of Parquet, read them back for their statistics, close with a manifest."""
+
 import os
 import tempfile
 from collections.abc import Sequence
@@ -38,8 +39,14 @@ class Packing:
 DEFAULT = Packing()
 
 
-def pack(patterns: Sequence[str | Entry], folder: str, options: RowOptions, engine: Engine, packing: Packing = DEFAULT,
-         bad_rows: str = 'stop') -> tuple[Summary, Accounts]:
+def pack(
+    patterns: Sequence[str | Entry],
+    folder: str,
+    options: RowOptions,
+    engine: Engine,
+    packing: Packing = DEFAULT,
+    bad_rows: str = 'stop',
+) -> tuple[Summary, Accounts]:
     """Pack the rows of text files into a folder.
 
     patterns : files, folders or globs, as of `plan_inputs`. folder : must not exist, or be empty.
@@ -70,8 +77,14 @@ def pack(patterns: Sequence[str | Entry], folder: str, options: RowOptions, engi
         return close_pack(text, [f'{attempts}/{file["name"]}' for file in files], folder, options, packing)
 
 
-def pack_stream(source: Any, folder: str, label: str | None = None, task: str = 'classification',
-                packing: Packing = DEFAULT, **options: Any) -> int:
+def pack_stream(
+    source: Any,
+    folder: str,
+    label: str | None = None,
+    task: str = 'classification',
+    packing: Packing = DEFAULT,
+    **options: Any,
+) -> int:
     """Pack the rows of an Arrow stream, which are never in memory together, in this process; returns how many.
 
     source : anything that has `__arrow_c_stream__`, such as a table of polars or pyarrow, a relation of DuckDB, a data
@@ -81,8 +94,12 @@ def pack_stream(source: Any, folder: str, label: str | None = None, task: str = 
         encode='auto'.
     Raises DataFormatError when a row cannot be used, ValueError where pyarrow is missing.
     """
-    rows = RowOptions(label_column=0 if label is None else label, labelled=label is not None,
-                      numeric_labels=task == 'regression', **options)
+    rows = RowOptions(
+        label_column=0 if label is None else label,
+        labelled=label is not None,
+        numeric_labels=task == 'regression',
+        **options,
+    )
     reader = open_stream(source)
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as temporary:  # a stream is read once, packing reads rows twice
         path = os.path.join(temporary, 'stream.arrow')
@@ -101,8 +118,9 @@ def choose_block_rows(plan: InputPlan, block_rows: int) -> int:
     return count_record_rows(form.width, block_rows) if encoding is None and form.n_columns else block_rows
 
 
-def close_pack(text: DataSet, paths: list[str], folder: str, options: RowOptions,
-               packing: Packing) -> tuple[Summary, Accounts]:
+def close_pack(
+    text: DataSet, paths: list[str], folder: str, options: RowOptions, packing: Packing
+) -> tuple[Summary, Accounts]:
     """Read the blocks back, check that no row is missing, put the files into their folder, and write the manifest.
 
     text : DataSet that was packed. paths : of the files that its tasks wrote, in input order.
@@ -121,6 +139,16 @@ def close_pack(text: DataSet, paths: list[str], folder: str, options: RowOptions
         files.append({'name': f'part-{number:05d}.parquet', 'rows': file.n_rows, 'footer': file.footer})
         store_of(folder).move(file.path, f'{folder}/{files[-1]["name"]}')
     task = 'regression' if options.numeric_labels else 'classification'
-    write_manifest(folder, summary.to_manifest({**asdict(packing), 'task': task, 'input': plan.input_facts,
-                                                'rejected': dict(accounts.reasons), 'files': files}))
+    write_manifest(
+        folder,
+        summary.to_manifest(
+            {
+                **asdict(packing),
+                'task': task,
+                'input': plan.input_facts,
+                'rejected': dict(accounts.reasons),
+                'files': files,
+            }
+        ),
+    )
     return summary, accounts

@@ -1,4 +1,5 @@
 """Tell the user how far conjugate gradients have come, a line a pass."""
+
 import time
 from collections.abc import Callable
 

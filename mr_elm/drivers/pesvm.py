@@ -2,6 +2,7 @@
 
 What only some options take is imported where it is used: a small training waits for imports more than for its rows.
 """
+
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -30,8 +31,9 @@ from mr_elm.solvers.ridge import Sums, factor_ridge
 from mr_elm.sums.gram import GridSteps
 
 
-def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None,
-          part_by: Sequence[str] = ()) -> tuple:
+def train(
+    plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None, part_by: Sequence[str] = ()
+) -> tuple:
     """Train on a data set: the Model, and the Accounts of the first pass over text.
 
     options : of an infinite C, which is the initial ELM, the training is another one, see `initial_elm`.
@@ -42,23 +44,31 @@ def train(plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeMode
     """
     data = DataSet(plan, engine, options.bad_rows)
     if part_by and (np.isinf(options.nu) or options.learns_from_all_rows or like is not None and len(like.members) > 1):
-        raise ValueError('--part-by: cannot be used with --C inf, --metric-rows all, or --like a model of several '
-                         'machines')
+        raise ValueError(
+            '--part-by: cannot be used with --C inf, --metric-rows all, or --like a model of several machines'
+        )
     if part_by:
         name_parts(plan, part_by)  # before any work is done
     if np.isinf(options.nu):
         from mr_elm.drivers import initial_elm
+
         return initial_elm.train(data, options)
     if like is None or len(like.members) == 1:
         return train_on(data, options, like, part_by)  # type: ignore[arg-type]
-    members = [train_on(data, options_of(member.header, method=options.method, bad_rows=options.bad_rows,
-                                         positive=options.positive), member)[0]
-               for member in like.members]
+    members = [
+        train_on(
+            data,
+            options_of(member.header, method=options.method, bad_rows=options.bad_rows, positive=options.positive),
+            member,
+        )[0]
+        for member in like.members
+    ]
     return calibrate(data, join_members(members), options), data.first
 
 
-def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None,
-             part_by: Sequence[str] = ()) -> tuple:
+def train_on(
+    data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None = None, part_by: Sequence[str] = ()
+) -> tuple:
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
@@ -69,11 +79,15 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
     if options.learns_from_all_rows:
         from mr_elm.drivers.metric_passes import learn_from_all_rows
+
         inputs, found = learn_from_all_rows(inputs)
         return check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
     layer = make_layer(inputs) if like is None else like.layer
-    steps = inputs.choose_grid(layer) if like is None else (
-        demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
+    steps = (
+        inputs.choose_grid(layer)
+        if like is None
+        else (demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
+    )
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if part_by:
         if solver == PASSES:
@@ -81,6 +95,7 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
         model = train_by_parts(inputs, layer, steps, part_by)
     elif solver == PASSES:
         from mr_elm.drivers import pesvm_passes
+
         data.engine.reporter.say(f'solving by passes: {reason}')
         start = None if like is None else like.arrays['output_weights']
         model = pesvm_passes.train(inputs, layer, steps, start)
@@ -90,11 +105,11 @@ def train_on(data: DataSet, options: PESVMOptions, like: HiddenNodeModel | None 
     return model, data.first
 
 
-def train_by_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
-                   part_by: Sequence[str]) -> HiddenNodeModel:
+def train_by_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_by: Sequence[str]) -> HiddenNodeModel:
     """Sum up the rows of each part, and train on all of them: the model that keeps all sums."""
     from mr_elm.drivers.gram_job import sum_up_parts
     from mr_elm.machines.parts import keep_parts
+
     parts = sum_up_parts(inputs, layer, steps, part_by)
     sums = reduce(add_sums, (part.sums for part in parts))
     return keep_parts(check_machine(make_model(inputs, layer, steps, sums), inputs), parts)
@@ -107,6 +122,7 @@ def make_layer(inputs: NodeInputs) -> HiddenLayer:
         return layer
     from mr_elm.drivers.sample import read_sample
     from mr_elm.machines.joint import grow_leaves
+
     rows = read_sample(inputs)
     with one_thread():
         layer = grow_leaves(layer, rows, inputs.options)
@@ -118,8 +134,10 @@ def demand_targets_of(like: HiddenNodeModel | None, inputs: NodeInputs) -> None:
     """Raise DataFormatError when rows have other targets than the model whose nodes are taken."""
     found = describe_targets(inputs.summary)
     if like is not None and like.header.targets != found:
-        raise DataFormatError(f'{inputs.plan.name}: expected the targets of the model of --like, '
-                              f'{like.header.targets or "one label"}, found {found or "one label"}')
+        raise DataFormatError(
+            f'{inputs.plan.name}: expected the targets of the model of --like, '
+            f'{like.header.targets or "one label"}, found {found or "one label"}'
+        )
 
 
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> HiddenNodeModel:
@@ -136,6 +154,7 @@ def calibrate(data: DataSet, model: NodeModel, options: PESVMOptions, class_weig
     if not options.holds_out:
         return model
     from mr_elm.drivers.calibrate import fit_held_out
+
     return fit_held_out(data, model, options, class_weights)
 
 
@@ -146,6 +165,7 @@ def check_machine(model: HiddenNodeModel, inputs: NodeInputs) -> HiddenNodeModel
     if differs_by_sums(model):
         return model
     from mr_elm.drivers.sample import find_rows
+
     rows = find_rows(inputs)
     with one_thread():
         return model if rows is None else note_rows(model, *rows)
@@ -161,6 +181,5 @@ def solve(machine: LivingMachine, engine: Engine) -> HiddenNodeModel:
     n = len(machine.sums.gram)
     engine.reporter.announce(f'solving for {n} unknowns', partial(estimate_solve, n))
     model = machine.keep_sums(machine.solve())
-    engine.reporter.say(f'solved {n} unknowns, condition about '
-                        f'{model.header.parameters["condition"]:.1e}')
+    engine.reporter.say(f'solved {n} unknowns, condition about {model.header.parameters["condition"]:.1e}')
     return model

@@ -1,4 +1,5 @@
 """Train PESVM by passes: a factor from a sample of the rows, then conjugate gradients, one job a step."""
+
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -80,8 +81,9 @@ class JobProblem(PassProblem):
 
 
 @contextmanager
-def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
-                 largest_nu: float | None = None) -> Iterator[JobProblem]:
+def open_problem(
+    inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, largest_nu: float | None = None
+) -> Iterator[JobProblem]:
     """Gather and sum up the sample; the context's value is the JobProblem of all rows.
 
     largest_nu : of those that will be solved for; None for that of the options.
@@ -95,8 +97,18 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps,
         sample = make_sample(inputs, rows.X, rows.numbers, rows.weights, steps)
         nu = options.nu if largest_nu is None else largest_nu
         known = PassPreconditioner.of(inputs, layer, sample, nu, engine.n_threads, engine.reporter.say)
-        yield JobProblem(inputs, layer, steps, known.passes, known.gram, known.n_sample, known.penalty,
-                         few=rows.take(choose_rows(rows.numbers, options.numeric)), folder=folder, files=files)
+        yield JobProblem(
+            inputs,
+            layer,
+            steps,
+            known.passes,
+            known.gram,
+            known.n_sample,
+            known.penalty,
+            few=rows.take(choose_rows(rows.numbers, options.numeric)),
+            folder=folder,
+            files=files,
+        )
 
 
 def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> HiddenNodeModel:

@@ -1,4 +1,5 @@
 """Run jobs whose tasks read a problem, one file, from the distributed cache."""
+
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,8 +11,9 @@ from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows
 
 
-def run_problem(data: DataSet, job_class: type[MRRows], problem: Any, stage: str,
-                keys: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
+def run_problem(
+    data: DataSet, job_class: type[MRRows], problem: Any, stage: str, keys: Sequence[str] = ()
+) -> Iterator[tuple[str, Any]]:
     """Run a job over a DataSet: yields its pairs, and demands at the end that every row is accounted for.
 
     problem : has `save(path)`. keys : those of the rows that are sent to reducers, whose tasks share them.

@@ -4,6 +4,7 @@ A receipt is one line of JSON with its keys in order. `mac` is an HMAC-SHA-256 o
 the ledger; `signature` is an Ed25519 signature of all fields but these two, which anyone can check who has the public
 key.
 """
+
 import hashlib
 import hmac
 import json
@@ -24,8 +25,16 @@ def write_receipt(facts: Mapping[str, Any], previous: Sequence[bytes], key: byte
     facts : what was done. previous : the lines of the receipts before it. signer : private key of Ed25519, or None.
     """
     from importlib.metadata import version
-    receipt = {'format': FORMAT, 'version': VERSION, 'mr_elm': version('mr_elm'), 'number': len(previous) + 1,
-               'when': make_event('', 0)['when'], 'previous': digest(previous[-1]) if previous else None, **facts}
+
+    receipt = {
+        'format': FORMAT,
+        'version': VERSION,
+        'mr_elm': version('mr_elm'),
+        'number': len(previous) + 1,
+        'when': make_event('', 0)['when'],
+        'previous': digest(previous[-1]) if previous else None,
+        **facts,
+    }
     if signer is not None:
         receipt['public_key'] = signer.public_key().public_bytes_raw().hex()
         receipt['signature'] = signer.sign(write_line(receipt)).hex()
@@ -66,8 +75,9 @@ def read_receipts(lines: Sequence[bytes], name: str, key: bytes, public_key: str
             if receipt['previous'] != (digest(lines[number - 2]) if receipts else None):
                 raise ValueError('it does not have the digest of the one before it')
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataFormatError(f'{name}: receipt {number}: expected a receipt as it was written, found an altered '
-                                  f'one ({error})') from None
+            raise DataFormatError(
+                f'{name}: receipt {number}: expected a receipt as it was written, found an altered one ({error})'
+            ) from None
         receipts.append(receipt)
     if not receipts:
         raise DataFormatError(f'{name}: expected receipts, found none')

@@ -1,4 +1,5 @@
 """Bring a sample of the rows of a training to the driver."""
+
 import numpy as np
 
 from mr_elm.drivers.node_inputs import NodeInputs
@@ -25,14 +26,17 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
     share = min(1.0, n_rows / inputs.summary.n_rows)
     pieces = [piece for _, piece in run_problem(inputs.data, MRPlace, state_sample(inputs, share), 'sample')]
     if not pieces:
-        raise DataFormatError(f'{inputs.plan.name}: expected rows in a sample of about {n_rows:,}, found none: take a '
-                              'larger sample, or another --seed')
+        raise DataFormatError(
+            f'{inputs.plan.name}: expected rows in a sample of about {n_rows:,}, found none: take a '
+            'larger sample, or another --seed'
+        )
     return gather(pieces)
 
 
 def read_sample(inputs: NodeInputs) -> SampleRows:
     """Bring the sample to the driver that trees grow on, and that machines are chosen by."""
     from mr_elm.machines.joint import count_sample
+
     summary, classes = inputs.summary, inputs.classes
     rows = gather_sample(inputs, count_sample(summary, summary.sparse))
     weights = None if (rows.weights == 1).all() else rows.weights
@@ -43,9 +47,15 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
 
 def state_sample(inputs: NodeInputs, share: float) -> RowsTask:
     """Say which rows make the sample, and what their labels and weights are."""
-    return RowsTask.of(inputs.classes, class_weights=inputs.weights, seed=inputs.options.seed, share=share,
-                       separator=inputs.summary.separator, n_features=inputs.summary.columns.n_features,
-                       arrays=scaling_arrays(np.zeros(()), np.ones(())))
+    return RowsTask.of(
+        inputs.classes,
+        class_weights=inputs.weights,
+        seed=inputs.options.seed,
+        share=share,
+        separator=inputs.summary.separator,
+        n_features=inputs.summary.columns.n_features,
+        arrays=scaling_arrays(np.zeros(()), np.ones(())),
+    )
 
 
 def find_rows(inputs: NodeInputs) -> tuple[Rows, np.ndarray] | None:

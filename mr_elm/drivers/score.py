@@ -1,4 +1,5 @@
 """Apply a model to a data set: write predictions in input order, or score them against the labels."""
+
 import os
 from collections.abc import Callable
 
@@ -20,12 +21,16 @@ from mr_elm.scores.ranking import Ranking
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict, join_parts
 
-READERS: dict[str, Callable] = {'confusion': pairs_from_json, 'sets': lambda value: LabelSets(**value),
-                                'residuals': lambda value: Residuals(**value)}
+READERS: dict[str, Callable] = {
+    'confusion': pairs_from_json,
+    'sets': lambda value: LabelSets(**value),
+    'residuals': lambda value: Residuals(**value),
+}
 
 
-def predict(model_path: str, plan: InputPlan, out: str, engine: Engine, written: Written = ONLY_LABELS,
-            bad_rows: str = 'stop') -> Accounts:
+def predict(
+    model_path: str, plan: InputPlan, out: str, engine: Engine, written: Written = ONLY_LABELS, bad_rows: str = 'stop'
+) -> Accounts:
     """Write one line a row to `out`, in input order. written : what stands there behind the label.
 
     Returns the Accounts. The file appears whole or not at all.
@@ -49,9 +54,16 @@ def model_words(path: str, reads_sums: bool) -> list[str]:
     return ['--model', path, *(['--model-sums', sums] if reads_sums and os.path.exists(sums) else [])]
 
 
-def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop',
-             leave_one_out: bool = False, threshold: float | None = None,
-             positive: str | None = None) -> tuple[Evaluation, Accounts]:
+def evaluate(
+    model_path: str,
+    model: Model,
+    plan: InputPlan,
+    engine: Engine,
+    bad_rows: str = 'stop',
+    leave_one_out: bool = False,
+    threshold: float | None = None,
+    positive: str | None = None,
+) -> tuple[Evaluation, Accounts]:
     """Score a model on labelled rows: their Evaluation. Also returns the Accounts.
 
     leave_one_out : the rows are those of the training; each is judged by the model of the others. Raises
@@ -74,8 +86,9 @@ def evaluate(model_path: str, model: Model, plan: InputPlan, engine: Engine, bad
             found.counts = READERS[kind](value)
     trained = model.header.n_rows_used
     if leave_one_out and job.accounts.used != trained:
-        raise DataFormatError(f'{plan.name}: expected the {trained} rows that the model was trained on, found '
-                              f'{job.accounts.used}')
+        raise DataFormatError(
+            f'{plan.name}: expected the {trained} rows that the model was trained on, found {job.accounts.used}'
+        )
     if found.counts is None and not found.targets:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
     return found, job.accounts

@@ -1,4 +1,5 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
+
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,9 +23,16 @@ from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import FEWEST, ColumnValues, choose_encoding
 
 
-def learn_rows(data: DataSet, task: str, n_landmarks: int = 0, seed: int = 0,
-               n_sampled: int = 0, refuses: str = 'this training', positive: str | None = None,
-               judged: bool = False) -> tuple[Summary, Any]:
+def learn_rows(
+    data: DataSet,
+    task: str,
+    n_landmarks: int = 0,
+    seed: int = 0,
+    n_sampled: int = 0,
+    refuses: str = 'this training',
+    positive: str | None = None,
+    judged: bool = False,
+) -> tuple[Summary, Any]:
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
     n_landmarks, n_sampled : how many landmarks and sampled rows to choose, by hashes with the key `seed`.
@@ -54,13 +62,18 @@ def warn_of_row_numbers(data: DataSet, summary: Summary) -> None:
     if n < FEWEST or columns.n != n:
         return
     spread = (n**2 - 1) / 12
-    numbered = np.flatnonzero(np.isin(columns.minimum, (0, 1)) & (columns.maximum - columns.minimum == n - 1)
-                              & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
-                              & np.isclose(columns.squares / n, spread, rtol=1e-9))
+    numbered = np.flatnonzero(
+        np.isin(columns.minimum, (0, 1))
+        & (columns.maximum - columns.minimum == n - 1)
+        & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
+        & np.isclose(columns.squares / n, spread, rtol=1e-9)
+    )
     for j in numbered.tolist():
         first, last = columns.minimum[j], columns.maximum[j]
-        data.engine.reporter.say(f'warning: column {summary.name_column(j)} numbers the rows from {first:.0f} to '
-                                 f'{last:,.0f}: leave it out unless their order matters (--drop)')
+        data.engine.reporter.say(
+            f'warning: column {summary.name_column(j)} numbers the rows from {first:.0f} to '
+            f'{last:,.0f}: leave it out unless their order matters (--drop)'
+        )
 
 
 def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bool] = lambda name: False) -> None:
@@ -82,9 +95,11 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
         say('warning: ' + describe_single_rows([(name, describe_place(name)) for name in single], summary.n_rows))
     if twins := find_twins(entries):
         text = min((name for name in entries if read_exact(name) is None), key=lambda name: entries[name][1])
-        say(f'warning: the labels {quote(twins[0])} and {quote(twins[1])} are two classes although they are equal '
+        say(
+            f'warning: the labels {quote(twins[0])} and {quote(twins[1])} are two classes although they are equal '
             f'numbers: all labels are compared as text, because {quote(text)} ({describe_place(text)}) is no finite '
-            'number')
+            'number'
+        )
 
 
 def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0, judged: bool = False) -> Summary:
@@ -117,8 +132,9 @@ def learn_encoding(data: DataSet) -> Encoding:
     Raises DataFormatError when a column can be neither numbers nor categories.
     """
     raw = DataSet(data.plan, data.engine, data.bad_rows)  # an infinite number is a bad row only once it is encoded
-    values = [ColumnValues.from_json(column) for _, found in raw.run(MRValues, [], 'values')
-              for column in found['columns']]
+    values = [
+        ColumnValues.from_json(column) for _, found in raw.run(MRValues, [], 'values') for column in found['columns']
+    ]
     if not values:
         raise DataFormatError(f'{data.plan.name}: expected rows, found none that can be used')
     form, names = data.plan.form, data.plan.column_names
@@ -133,7 +149,8 @@ def learn_encoding(data: DataSet) -> Encoding:
             data.engine.reporter.say(
                 f'warning: column {column.name!r} is a category: it holds numbers, but also text such as '
                 f'{quote(found.example)} (rows with text: {found.texts:,}). If this text stands for a missing value, '
-                'leave the field empty')
+                'leave the field empty'
+            )
     return encoding
 
 
@@ -141,8 +158,10 @@ def describe(encoding: Encoding) -> str:
     """Say for people what an Encoding makes of a table."""
     categories = [column for column in encoding.columns if column.kind == CATEGORY]
     missing = sum(column.missing for column in encoding.columns)
-    return (f'columns: {len(encoding.columns) - len(categories)} of numbers, {missing} of them with missing values, '
-            f'{len(categories)} of categories: {encoding.width} features')
+    return (
+        f'columns: {len(encoding.columns) - len(categories)} of numbers, {missing} of them with missing values, '
+        f'{len(categories)} of categories: {encoding.width} features'
+    )
 
 
 def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
@@ -152,7 +171,10 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0)
     job = data.run(MRStats, [*words, '--seed', str(seed)] if wanted else [], 'statistics')
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (
-        job.accounts.used, dict(job.accounts.reasons), data.plan.encoding)
+        job.accounts.used,
+        dict(job.accounts.reasons),
+        data.plan.encoding,
+    )
     summary.labels.count_lines_of_files(job.accounts.lines_before())
     check_classes(summary.labels, f'{data.plan.name}: ')
     for name in wanted:

@@ -1,4 +1,5 @@
 """Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
+
 import warnings
 from dataclasses import replace
 
@@ -28,8 +29,13 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engi
     kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
     n_outer = search.nested or 0
     folds = [None, *range(n_outer)]
-    grid = task.extend(KernelGridTask, share=share, n_folds=search.folds, n_outer=n_outer,
-                       candidates=[Candidate(kernel, C_values, fold) for fold in folds for kernel in kernels])
+    grid = task.extend(
+        KernelGridTask,
+        share=share,
+        n_folds=search.folds,
+        n_outer=n_outer,
+        candidates=[Candidate(kernel, C_values, fold) for fold in folds for kernel in kernels],
+    )
     cells = run_candidates(data, grid, 'grid')
     scores = {fold: collect_scores(grid.candidates, cells, fold) for fold in folds}
     best = best_of(scores[None])
@@ -38,8 +44,9 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engi
     chosen = [best_of(scores[fold]) for fold in range(n_outer)]
     tests = [Candidate(score.parameters, [score.C], fold, tests_outer=True) for fold, score in enumerate(chosen)]
     outer = run_candidates(data, replace(grid, candidates=tests), 'outer folds')
-    return Tuned(scores[None], best, tuple(cell for number in sorted(outer) for cell in outer[number]), tuple(chosen),
-                 task.rule)
+    return Tuned(
+        scores[None], best, tuple(cell for number in sorted(outer) for cell in outer[number]), tuple(chosen), task.rule
+    )
 
 
 def run_candidates(data: DataSet, task: KernelGridTask, stage: str) -> dict[int, list[Cell]]:
@@ -58,10 +65,14 @@ def warn_of_unfinished(task: KernelGridTask, cells: dict[int, list[Cell]]) -> No
     found = [(number, cell) for number in sorted(cells) for cell in cells[number] if not cell.converged]
     if found:
         number, cell = found[0]
-        warnings.warn(f'{len(found)} of {sum(map(len, cells.values()))} trainings stopped before they reached '
-                      f'--eps {task.eps:g}, as that with {name_candidate(task.candidates[number])}, C {cell.C:g}, fold '
-                      f'{cell.fold}: their scores are of unfinished machines; raise --max-iter or --eps, or search '
-                      'smaller C', ConvergenceWarning, stacklevel=3)
+        warnings.warn(
+            f'{len(found)} of {sum(map(len, cells.values()))} trainings stopped before they reached '
+            f'--eps {task.eps:g}, as that with {name_candidate(task.candidates[number])}, C {cell.C:g}, fold '
+            f'{cell.fold}: their scores are of unfinished machines; raise --max-iter or --eps, or search '
+            'smaller C',
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def name_candidate(candidate: Candidate) -> str:
@@ -71,5 +82,9 @@ def name_candidate(candidate: Candidate) -> str:
 
 def collect_scores(tested: list[Candidate], cells: dict[int, list[Cell]], fold: int | None) -> list[Score]:
     """Return the Score of every kernel and C, of the candidates that leave out one outer fold."""
-    return [Score(candidate.kernel, C, tuple(cell for cell in cells[number] if cell.C == C))
-            for number, candidate in enumerate(tested) if candidate.outer == fold for C in candidate.C_values]
+    return [
+        Score(candidate.kernel, C, tuple(cell for cell in cells[number] if cell.C == C))
+        for number, candidate in enumerate(tested)
+        if candidate.outer == fold
+        for C in candidate.C_values
+    ]

@@ -1,4 +1,5 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
+
 from mr_elm.arithmetic import estimate_seconds
 from mr_elm.drivers.problems import score_candidates
 from mr_elm.drivers.summary import learn_rows
@@ -24,11 +25,15 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
     share = search.choose_share(plan.name, summary.n_rows, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
     n, n_tasks = share * summary.n_rows, min(engine.n_maps, len(kernels))
-    engine.reporter.announce(f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',
-                             lambda: estimate_seconds(decompose, n) * len(kernels) / n_tasks)
-    grid = task.extend(LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values,
-                       center=options.center)
+    engine.reporter.announce(
+        f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',
+        lambda: estimate_seconds(decompose, n) * len(kernels) / n_tasks,
+    )
+    grid = task.extend(
+        LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values, center=options.center
+    )
     found = score_candidates(data, MRLeaveOneOut, grid, 'leave-one-out', len(kernels))
-    scores = [LeftOut(parameters, **score) for number, parameters in enumerate(kernels)
-              for score in found[number]['scores']]
+    scores = [
+        LeftOut(parameters, **score) for number, parameters in enumerate(kernels) for score in found[number]['scores']
+    ]
     return Tuned(scores, best_of(scores))

@@ -3,6 +3,7 @@
 For each kind and number of nodes nu goes up, and each solution starts from the one before. The pass that measures its
 residual scores it on the held-out rows. The training on all rows starts from the best solution.
 """
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,9 +103,7 @@ def choose_best(found: list[Candidate]) -> Candidate:
     return next(each for each in found if each.score is best)
 
 
-def train_best(problem: JobProblem, found: list[Candidate],
-               folds: Folds) -> tuple[PathResult, HiddenNodeModel]:
+def train_best(problem: JobProblem, found: list[Candidate], folds: Folds) -> tuple[PathResult, HiddenNodeModel]:
     """Train on all rows; see `tune`."""
     best = choose_best(found)
-    return PathResult([each.score for each in found], best.score), train_on_all(
-        problem, best.solution, folds.n_folds)
+    return PathResult([each.score for each in found], best.score), train_on_all(problem, best.solution, folds.n_folds)

@@ -1,4 +1,5 @@
 """Choose nodes, metric, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -58,10 +59,22 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
     data = DataSet(plan, engine, options.bad_rows)
     by_passes = options.solver == PASSES or not options.solver and max(search.sizes) > MOST_GRAM_NODES
     if by_passes and search.n_sampled:
-        raise ValueError('--metric: expected none with --solver passes, or at most '
-                         f'{MOST_GRAM_NODES:,} --hidden and --solver gram')
-    inputs = NodeInputs(options, *learn_rows(data, options.task, n_landmarks, options.seed, search.n_sampled,
-                                             positive=options.positive, judged=not plan.manifest), data)
+        raise ValueError(
+            f'--metric: expected none with --solver passes, or at most {MOST_GRAM_NODES:,} --hidden and --solver gram'
+        )
+    inputs = NodeInputs(
+        options,
+        *learn_rows(
+            data,
+            options.task,
+            n_landmarks,
+            options.seed,
+            search.n_sampled,
+            positive=options.positive,
+            judged=not plan.manifest,
+        ),
+        data,
+    )
     if by_passes:
         folds = describe_folds(inputs, replace(search, tested=1))
         return *tune_passes.tune(inputs, search, folds), data.first
@@ -80,8 +93,9 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
     sums = dict(zip(layers, sum_up_folds(inputs, task), strict=True))
     n, n_systems = max(search.sizes) + 1, len(search.kinds) * search.n_tested * len(search.nus)
     with one_thread():
-        inputs.data.engine.reporter.announce(f'solving {n_systems} systems of at most {n} unknowns',
-                                             lambda: n_systems * estimate_solve(n))
+        inputs.data.engine.reporter.announce(
+            f'solving {n_systems} systems of at most {n} unknowns', lambda: n_systems * estimate_solve(n)
+        )
         grids = {nodes: FoldGrid(sums[nodes], inputs.options.numeric, inputs.options.center) for nodes in layers}
         scores = score_kinds(score_all(inputs, grids, search))
         if inputs.classes and search.n_counted:
@@ -97,14 +111,16 @@ def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tu
         if sample is None or kind.metric == 'none':
             yield Nodes(kind), layer
         else:
-            inputs.data.engine.reporter.say(f'learning a metric for each fold: {kind.family}, weight scale '
-                                            f'{kind.weight_scale:g}')
+            inputs.data.engine.reporter.say(
+                f'learning a metric for each fold: {kind.family}, weight scale {kind.weight_scale:g}'
+            )
             for fold, learned in enumerate(learn_fold_metrics(layer, sample, kind.metric, folds)):
                 yield Nodes(kind, fold), layer.pass_metric(learned.metric)
 
 
-def score_all(inputs: NodeInputs, grids: dict[Nodes, FoldGrid],
-              search: Search) -> Iterator[tuple[Nodes, list[GridCell]]]:
+def score_all(
+    inputs: NodeInputs, grids: dict[Nodes, FoldGrid], search: Search
+) -> Iterator[tuple[Nodes, list[GridCell]]]:
     """Yield what the folds say of all nodes, and show how many are scored."""
     with Meter(inputs.data.engine.reporter, 'scoring', len(grids)) as meter:
         for number, (nodes, grid) in enumerate(grids.items(), 1):
@@ -122,14 +138,18 @@ def sum_up_folds(inputs: NodeInputs, task: GridTask) -> list[list[Sums]]:
     """Run the job that sums up: for each layer a list of Sums, one a fold."""
     found = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
     if len(found) < sum(map(task.n_sums, range(len(task.layers)))):
-        raise DataFormatError(f'{inputs.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has '
-                              'none: lower --folds')
-    return [[assemble_sums(found.pop((number, part)), layer, inputs.classes) for part in range(task.n_sums(number))]
-            for number, layer in enumerate(task.layers)]
+        raise DataFormatError(
+            f'{inputs.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has none: lower --folds'
+        )
+    return [
+        [assemble_sums(found.pop((number, part)), layer, inputs.classes) for part in range(task.n_sums(number))]
+        for number, layer in enumerate(task.layers)
+    ]
 
 
-def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grids: dict[Nodes, FoldGrid],
-               n_counted: int) -> list[NodeScore]:
+def count_hits(
+    inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grids: dict[Nodes, FoldGrid], n_counted: int
+) -> list[NodeScore]:
     """Count the rows that the n_counted most promising candidates label right without having seen them.
 
     Returns the NodeScores again.
@@ -139,8 +159,9 @@ def count_hits(inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grid
     for key, value in run_problem(inputs.data, MRHits, task, 'held-out rows'):
         for score, correct in zip(chosen[int(split_key(key)[1][0])], value['correct'], strict=True):
             before = counted.get(id(score), score)
-            counted[id(score)] = replace(before, correct=(before.correct or 0) + correct,
-                                         total=(before.total or 0) + value['total'])
+            counted[id(score)] = replace(
+                before, correct=(before.correct or 0) + correct, total=(before.total or 0) + value['total']
+            )
     return [counted.get(id(score), score) for score in scores]
 
 
@@ -154,7 +175,7 @@ def train_best(inputs: NodeInputs, found: SearchResult) -> HiddenNodeModel:
     if found.share < 1:
         return train_on(inputs.data, inputs.options)[0]
     layer = found.layers[kind]
-    layer = replace(layer, weights=layer.weights[:best.n_hidden], biases=layer.biases[:best.n_hidden])
+    layer = replace(layer, weights=layer.weights[: best.n_hidden], biases=layer.biases[: best.n_hidden])
     with one_thread():
         sums = leading_sums(total_of(found.folds[kind]), best.n_hidden)
     return make_model(inputs, layer, found.steps[kind], sums)

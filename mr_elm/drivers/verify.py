@@ -1,4 +1,5 @@
 """Verify a model against its ledger: files, receipts, and whether it is the model of exactly these rows."""
+
 import os
 import tempfile
 from collections.abc import Iterator
@@ -57,8 +58,9 @@ def verify_files(path: str, model: Model, model_path: str, name: str, public_key
     if find_sums(name):
         with fetch_file(name_sums(name)) as sums_path:
             if compute_digest(sums_path) != receipts[-1]['sums_after']:
-                raise DataFormatError(f'{name_sums(name)}: expected the sums that were written with {name}, found '
-                                      'others')
+                raise DataFormatError(
+                    f'{name_sums(name)}: expected the sums that were written with {name}, found others'
+                )
         yield Finding('sums', 'as they were written')
 
 
@@ -76,8 +78,12 @@ def compare_rows(ledger: Ledger, rows: Ledger) -> Finding:
     if rows.root == ledger.root:
         return Finding('rows', f'exactly the {rows.n_rows:,} rows of the ledger')
     n_missing, n_strangers = count_missing(ledger, rows)
-    return Finding('rows', f'{n_strangers:,} of these {rows.n_rows:,} rows are not in the ledger, and {n_missing:,} '
-                   'rows of the ledger are not among these', sound=False)
+    return Finding(
+        'rows',
+        f'{n_strangers:,} of these {rows.n_rows:,} rows are not in the ledger, and {n_missing:,} '
+        'rows of the ledger are not among these',
+        sound=False,
+    )
 
 
 def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
@@ -92,13 +98,16 @@ def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
     differences = measure_predictions(join_members(members), data) / measure_targets(summary)
     difference = float(differences.max())
     sound = difference <= AGREEMENT
-    return Finding('predictions', f'those of a new training on these rows differ by up to {difference:.1e}, '
-                   f'{"as they may" if sound else f"expected at most {AGREEMENT:g}"}', sound)
+    return Finding(
+        'predictions',
+        f'those of a new training on these rows differ by up to {difference:.1e}, '
+        f'{"as they may" if sound else f"expected at most {AGREEMENT:g}"}',
+        sound,
+    )
 
 
 def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:
-    """Return the machine whose decision values are those of training again, by the sums of rows, less those of a model.
-    """
+    """Return a machine whose decision values are those of training again, by sums of rows, less those of a model."""
     header = replace(model.header, calibration=None, threshold=None)
     again = LivingMachine(header, model.layer, batch.sums).solve()
     differences = again.arrays['output_weights'] - model.arrays['output_weights']
@@ -114,7 +123,7 @@ def measure_predictions(model: NodeModel, data: DataSet) -> Floats:
         predict(path, data.plan, out, data.engine, Written(scores=True), data.bad_rows)
         with open(out, encoding='utf-8') as stream:
             for line in stream:
-                sizes = np.maximum(sizes, np.abs(np.array(line.split('\t')[-model.n_scores:], float)))
+                sizes = np.maximum(sizes, np.abs(np.array(line.split('\t')[-model.n_scores :], float)))
     return sizes
 
 

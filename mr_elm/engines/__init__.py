@@ -2,6 +2,7 @@
 
 A new engine is a module with a subclass of `base.Engine` and a line in `ENGINES`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -32,8 +33,9 @@ def find_engine(name: str) -> type[Engine]:
     return getattr(import_module(module), kind)
 
 
-def make_engine(name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None,
-                **known: Any) -> Engine:
+def make_engine(
+    name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None, **known: Any
+) -> Engine:
     """Make the engine of a name.
 
     arguments : options of the engine, as on the command line. reporter : speaks to the user; None: nobody does.

@@ -1,4 +1,5 @@
 """Say what an engine is: what runs the stages of a command, and keeps files for them while the command lasts."""
+
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -47,8 +48,9 @@ class Engine:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Remove what was put elsewhere."""
 
-    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str],
-                stage: str) -> AbstractContextManager[Finished]:
+    def run_job(
+        self, job_class: type, plan: InputPlan, arguments: list[str], stage: str
+    ) -> AbstractContextManager[Finished]:
         """Run a job over a data set; the context's value is its `Finished` output, to be read inside.
 
         job_class : a subclass of MRRows. plan : InputPlan. arguments : options of the job.
@@ -74,8 +76,11 @@ class Engine:
 
     def value_of(self, key: str) -> str | None:
         """Return the last value given for a jobconf key, or None."""
-        values = [value.partition('=')[2] for flag, value in pairs_of(self.arguments)
-                  if flag in ('-D', '--jobconf') and value.partition('=')[0] == key]
+        values = [
+            value.partition('=')[2]
+            for flag, value in pairs_of(self.arguments)
+            if flag in ('-D', '--jobconf') and value.partition('=')[0] == key
+        ]
         return values[-1] if values else None
 
     @property
@@ -105,9 +110,13 @@ class Engine:
 
     def copy_inputs(self, plan: InputPlan) -> InputPlan:
         """Return the plan with every file where tasks can read it; others are copied there once."""
-        return replace(plan, files=[
-            replace(file, uri=file.uri or (file.path if self.reaches(file.path) else self.bring(file)))
-            for file in plan.files])
+        return replace(
+            plan,
+            files=[
+                replace(file, uri=file.uri or (file.path if self.reaches(file.path) else self.bring(file)))
+                for file in plan.files
+            ],
+        )
 
     def keep_parsed(self, plan: InputPlan) -> InputPlan:
         """Return the plan for a data set of more than one pass; tasks that share a disk keep parsed rows there."""

@@ -3,6 +3,7 @@
 It holds the code, what the code needs in the versions that are installed here, and the compiled loops of the solvers.
 Its name tells what is in it, so that it is made once, travels once, and never runs other code than the driver's.
 """
+
 import hashlib
 import json
 import os
@@ -46,10 +47,13 @@ def requirements() -> dict[str, str]:
 
 def bundle_name(python_prefix: str | None = None) -> str:
     """Name the archive: version, Python, digest of the code, digest of the rest."""
-    rest = json.dumps([requirements(), sys.version, sysconfig.get_platform(), python_prefix or sys.base_prefix],
-                      sort_keys=True)
-    return (f'mr_elm-{metadata.version("mr_elm")}-{PYTHON}-{source_digest()}-'
-            f'{hashlib.sha256(rest.encode()).hexdigest()[:12]}.tar.gz')
+    rest = json.dumps(
+        [requirements(), sys.version, sysconfig.get_platform(), python_prefix or sys.base_prefix], sort_keys=True
+    )
+    return (
+        f'mr_elm-{metadata.version("mr_elm")}-{PYTHON}-{source_digest()}-'
+        f'{hashlib.sha256(rest.encode()).hexdigest()[:12]}.tar.gz'
+    )
 
 
 def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = None) -> str:
@@ -105,8 +109,9 @@ def copy_sources(target: Path) -> None:
 
 def run(command: list, env: dict[str, str] | None = None) -> None:
     """Run a command outside the checkout. Raises RuntimeError with its last line when it fails."""
-    process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=env,
-                             cwd=tempfile.gettempdir())
+    process = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, env=env, cwd=tempfile.gettempdir()
+    )
     if process.returncode:
         lines = (process.stderr or process.stdout).strip().splitlines() or [f'exit code {process.returncode}']
         raise RuntimeError(f'{Path(command[0]).name} {" ".join(map(str, command[1:4]))}: {lines[-1]}')
@@ -119,8 +124,9 @@ def bundle_arguments(path: str) -> list[str]:
     """
     name = path.rpartition('/')[2]
     if source_digest() not in name:
-        raise ValueError(f'{path}: expected a bundle of this version of the code ({bundle_name()}): make one with '
-                         '`mr-elm bundle`')
+        raise ValueError(
+            f'{path}: expected a bundle of this version of the code ({bundle_name()}): make one with `mr-elm bundle`'
+        )
     if store_of(path).find(path) is None:
         raise FileNotFoundError(f'{path}: expected a bundle, found none: make one with `mr-elm bundle`')
     variables = [text for key, value in ANY_PROCESSOR.items() for text in ('--cmdenv', f'{key}={value}')]

@@ -8,6 +8,7 @@ Options of mrjob may stand anywhere. The exit status is 0 when the stage is done
 could not be used, 2 for wrong usage, 130 after an interrupt, 143 after SIGTERM; an error is one sentence on standard
 error.
 """
+
 import argparse
 import inspect
 import sys
@@ -31,8 +32,17 @@ from mr_elm.rows.listing import expand_patterns
 from mr_elm.rows.storage import store_of
 from mr_elm.signals import Terminated, terminable
 
-OUR_PART = ('args', 'runner', 'quiet', 'output_dir', 'cat_output', 'plan', 'planned_splits', 'bad_rows',
-            'column_encoding')
+OUR_PART = (
+    'args',
+    'runner',
+    'quiet',
+    'output_dir',
+    'cat_output',
+    'plan',
+    'planned_splits',
+    'bad_rows',
+    'column_encoding',
+)
 
 
 def main(job_class: Any, argv: list[str]) -> int:
@@ -169,10 +179,14 @@ def print_help(job_class: Any) -> None:
     job = job_class(args=[])
     name = program(job_class)
     parser = argparse.ArgumentParser(
-        f'python -m mr_elm.streaming.{name}', usage=f'python -m mr_elm.streaming.{name} [options] INPUT...',
-        description=inspect.getdoc(job_class), formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False,
+        f'python -m mr_elm.streaming.{name}',
+        usage=f'python -m mr_elm.streaming.{name} [options] INPUT...',
+        description=inspect.getdoc(job_class),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
         epilog=f'{RECORDS}\n\nAny option of mrjob may follow, such as -r local, -r hadoop, --output-dir DIR or\n'
-               '-D mapreduce.job.maps=8; `--help -r RUNNER` lists those of a runner.')
+        '-D mapreduce.job.maps=8; `--help -r RUNNER` lists those of a runner.',
+    )
     for action in job.own_options.values():
         if action.dest not in ('plan', 'planned_splits'):
             parser._add_action(action)

@@ -1,4 +1,5 @@
 """Run stages on a cluster by mrjob: inputs are copied to it once, and what has finished outlives the driver."""
+
 from __future__ import annotations
 
 import os
@@ -40,8 +41,9 @@ class Cluster(Remote):
         return nullcontext()
 
     @contextmanager
-    def start(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str | None,
-              stage: str) -> Iterator[Any]:
+    def start(
+        self, job_class: Any, plan: InputPlan, arguments: list[str], output: str | None, stage: str
+    ) -> Iterator[Any]:
         """Run a job that writes to the folder `output`, or where mrjob likes; the context's value is mrjob's runner.
 
         Raises TaskError when it fails.
@@ -70,15 +72,25 @@ class Cluster(Remote):
     def make_job(self, job_class: Any, plan: InputPlan, arguments: list[str], folder: str) -> Any:
         """Make the job with its plan and its input written to a folder."""
         plan = self.copy_inputs(plan)
-        job = job_class(args=[
-            '-r', self.name, *place_files(self.arguments, folder), *self.arguments, *task_environment(),
-            '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments,
-            *self.job_arguments(plan, folder)])
+        job = job_class(
+            args=[
+                '-r',
+                self.name,
+                *place_files(self.arguments, folder),
+                *self.arguments,
+                *task_environment(),
+                '--plan',
+                write_json(os.path.join(folder, 'plan.json'), plan.to_json()),
+                *arguments,
+                *self.job_arguments(plan, folder),
+            ]
+        )
         protect_words(job)
         return job
 
-    def write_output(self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str,
-                     stage: str) -> int | None:
+    def write_output(
+        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str, stage: str
+    ) -> int | None:
         """Run a job that writes to a folder of the cluster, marked by its key."""
         tags = ['-D', f'mapreduce.job.tags={self.tags(key)}']
         with self.start(job_class, plan, [*tags, *arguments], folder, stage) as running:
@@ -97,8 +109,13 @@ class Cluster(Remote):
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Keep mrjob from starting a JVM for what needs none, give tasks Python and the code, and name the inputs."""
-        return ['--no-bootstrap-mrjob', '--no-check-input-paths', '--no-read-logs', *self.python_arguments(folder),
-                *self.input_arguments(plan, folder)]
+        return [
+            '--no-bootstrap-mrjob',
+            '--no-check-input-paths',
+            '--no-read-logs',
+            *self.python_arguments(folder),
+            *self.input_arguments(plan, folder),
+        ]
 
     def input_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Name the files of lines; tasks open other files themselves, and read the splits that are planned here."""

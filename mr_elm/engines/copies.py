@@ -1,4 +1,5 @@
 """Let tasks on this machine read files from elsewhere, and text that is parsed once."""
+
 import os
 import shutil
 import tempfile

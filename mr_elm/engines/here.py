@@ -1,4 +1,5 @@
 """Run stages on this machine: their tasks are calls in this process, or in processes on its cores."""
+
 from __future__ import annotations
 
 import os
@@ -83,8 +84,10 @@ class Job:
 
     def run_in_files(self, pool: Pool | None, n_processes: int) -> Finished:
         """Run the tasks in a pool, or in this process: they write files."""
-        parts = [os.path.join(self.output, f'part-{number:05d}')
-                 for number in range(max(len(self.tasks), REDUCES * n_processes))]
+        parts = [
+            os.path.join(self.output, f'part-{number:05d}')
+            for number in range(max(len(self.tasks), REDUCES * n_processes))
+        ]
         finished = Finished(type(self.stage), self.output)
         if is_map_only(self.stage):
             self.run_all(pool, n_processes, 'map', self.tasks, parts)
@@ -92,16 +95,24 @@ class Job:
         paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
         indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths)
         self.progress.begin_reduce(sum(map(os.path.getsize, paths)))
-        self.run_all(pool, n_processes, 'reduce', plan_reduces(zip(paths, indexes, strict=True),
-                                                               REDUCES * n_processes), parts)
+        self.run_all(
+            pool, n_processes, 'reduce', plan_reduces(zip(paths, indexes, strict=True), REDUCES * n_processes), parts
+        )
         return finished
 
-    def run_all(self, pool: Pool | None, n_processes: int, kind: str, work: list,
-                paths: list[str]) -> list[Any]:
+    def run_all(self, pool: Pool | None, n_processes: int, kind: str, work: list, paths: list[str]) -> list[Any]:
         """Run all map tasks, or all reduce tasks: what they return. None : in this process."""
         stage = [*name_stage(type(self.stage)), self.words]
-        requests = [{'task': name_task(kind, number, part if kind == 'map' else ()), 'stage': stage, 'kind': kind,
-                     'work': part, 'path': path} for number, (part, path) in enumerate(zip(work, paths, strict=False))]
+        requests = [
+            {
+                'task': name_task(kind, number, part if kind == 'map' else ()),
+                'stage': stage,
+                'kind': kind,
+                'work': part,
+                'path': path,
+            }
+            for number, (part, path) in enumerate(zip(work, paths, strict=False))
+        ]
         if pool is None:
             return list(map(self.perform, requests))
         with self.name_errors():
@@ -149,8 +160,12 @@ class Local(LocalCopies):
     def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
         """Run a job; the context's value is its `Finished` output, which vanishes at the end."""
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-            words = ['--no-conf', '--plan', write_json(os.path.join(folder, 'plan.json'),
-                                                       self.copy_inputs(plan).to_json()), *arguments]
+            words = [
+                '--no-conf',
+                '--plan',
+                write_json(os.path.join(folder, 'plan.json'), self.copy_inputs(plan).to_json()),
+                *arguments,
+            ]
             job_stage = job_class(args=words)
             kept = job_stage.options.output_dir or self.stage_output(job_class)
             output = kept or os.path.join(folder, 'output')

@@ -1,4 +1,5 @@
 """Use mrjob 0.7.4 on clusters where it offers no public name: all private names stand here, and setup.cfg pins it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -72,22 +73,26 @@ def log_folder(running: Any) -> str | None:
 def parse_step_log(lines: list[str]) -> dict[str, Any]:
     """Return what the log of a step on EMR tells: a dictionary."""
     from mrjob.logs.step import _parse_step_syslog
+
     return _parse_step_syslog(lines)
 
 
 def active_states() -> list[str]:
     """Return the states of a cluster of EMR that has not ended."""
     from mrjob.emr import _ACTIVE_CLUSTER_STATES
+
     return _ACTIVE_CLUSTER_STATES
 
 
 def default_release() -> str:
     """Return the release of EMR that mrjob takes when none is named."""
     from mrjob.emr import _DEFAULT_IMAGE_VERSION
+
     return f'emr-{_DEFAULT_IMAGE_VERSION}'
 
 
 def endpoint_url(endpoint: str) -> str:
     """Return the address of an endpoint of Amazon's."""
     from mrjob.fs.s3 import _endpoint_url
+
     return _endpoint_url(endpoint)

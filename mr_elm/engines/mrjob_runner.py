@@ -1,4 +1,5 @@
 """Run a stage on this machine by mrjob's own runners, as any job of mrjob is run by hand."""
+
 from __future__ import annotations
 
 import logging
@@ -37,9 +38,20 @@ class MRJobRunner(LocalCopies):
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             plan = self.copy_inputs(plan)
             path = write_json(os.path.join(folder, 'plan.json'), plan.to_json())
-            job = job_class(args=['-r', self.runner, *place_files(self.arguments, folder), '--no-bootstrap-mrjob',
-                                  *self.arguments, *task_environment(), '--plan', path, *arguments,
-                                  *plan_tasks(plan, plan.n_tasks or self.n_maps, folder)])
+            job = job_class(
+                args=[
+                    '-r',
+                    self.runner,
+                    *place_files(self.arguments, folder),
+                    '--no-bootstrap-mrjob',
+                    *self.arguments,
+                    *task_environment(),
+                    '--plan',
+                    path,
+                    *arguments,
+                    *plan_tasks(plan, plan.n_tasks or self.n_maps, folder),
+                ]
+            )
             with job.make_runner() as running, hear_errors() as errors:
                 with self.reporter.stage(stage, plan.size, folder, plan.n_rows):
                     try:
@@ -95,5 +107,10 @@ def plan_tasks(plan: InputPlan, n_maps: int, folder: str) -> list[str]:
 
     Returns the arguments that give a job these tasks.
     """
-    return ['--planned-splits', *(write_json(os.path.join(folder, f'task-{number:05d}.json'), task, '\n')
-                                  for number, task in enumerate(plan_splits(plan, n_maps)))]
+    return [
+        '--planned-splits',
+        *(
+            write_json(os.path.join(folder, f'task-{number:05d}.json'), task, '\n')
+            for number, task in enumerate(plan_splits(plan, n_maps))
+        ),
+    ]

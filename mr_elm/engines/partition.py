@@ -1,4 +1,5 @@
 """Compute which reduce task of Hadoop gets a key, and choose how many tasks share some keys."""
+
 from collections.abc import Iterator
 from math import inf
 

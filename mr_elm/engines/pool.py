@@ -4,6 +4,7 @@ A process is asked by lines of JSON on its standard input, and answers by lines 
 rows. It needs no `__main__` guard, is in a session of its own, so that Ctrl-C reaches the driver alone, and ends with
 its standard input, so with the driver, whatever ends that. What a task prints goes to standard error.
 """
+
 from __future__ import annotations
 
 import json
@@ -45,12 +46,21 @@ class Worker:
     """Start a process and hand it tasks, one at a time. folder : for its temporary files; it may be killed."""
 
     def __init__(self, folder: str) -> None:
-        environment = {**os.environ, **task_variables(), 'TMPDIR': folder,
-                       'PYTHONPATH': os.pathsep.join(map(os.path.abspath, sys.path))}
+        environment = {
+            **os.environ,
+            **task_variables(),
+            'TMPDIR': folder,
+            'PYTHONPATH': os.pathsep.join(map(os.path.abspath, sys.path)),
+        }
         # it starts in an empty folder: `python -m` looks for modules there first
         self.process = subprocess.Popen(
-            [sys.executable, '-m', 'mr_elm.engines.pool', os.getcwd()], cwd=folder, env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+            [sys.executable, '-m', 'mr_elm.engines.pool', os.getcwd()],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
 
     def run(self, request: dict[str, Any], listener: Listener) -> Any:
         """Run a task; returns what it returns. Raises TaskError."""
@@ -188,6 +198,7 @@ def make_stage(module: str, name: str, *words: str) -> Any:
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Run the tasks that are asked for. An answer has counts, since the one before; status; done, or error."""
+
     def write(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer).encode() + b'\n')
         answers.flush()

@@ -1,4 +1,5 @@
 """Show on standard error how far a stage is, from what its tasks report."""
+
 from __future__ import annotations
 
 import glob
@@ -91,6 +92,7 @@ class Meter:
         self.bar = None
         if not reporter.quiet and reporter.stream.isatty():
             from tqdm import tqdm  # takes half as long to import as numpy
+
             self.bar = tqdm(total=total, bar_format='{bar:20} {desc}', leave=False, file=reporter.stream)
         self.start, self.due = time.perf_counter(), FIRST if self.bar is None else SHORT
 
@@ -139,8 +141,9 @@ class Stage(Listener):
     n_rows : how many rows the maps use, where that is known before they have read them, else None.
     """
 
-    def __init__(self, reporter: Reporter, name: str, total_bytes: int, folder: str | None = None,
-                 n_rows: int | None = None) -> None:
+    def __init__(
+        self, reporter: Reporter, name: str, total_bytes: int, folder: str | None = None, n_rows: int | None = None
+    ) -> None:
         self.reporter, self.name, self.total_bytes, self.folder = reporter, name, total_bytes, folder
         self.n_rows = n_rows
         self.done = threading.Event()
@@ -180,8 +183,9 @@ class Stage(Listener):
             seconds = time.perf_counter() - self.start
             megabytes = self.total_bytes / 1e6
             rows = f'{self.seen["rows"]:,} rows, ' if self.seen['rows'] else ''  # a cluster counts elsewhere
-            self.reporter.say(f'{self.name}: {rows}{megabytes:,.1f} MB in {seconds:.1f} s, '
-                              f'{megabytes / seconds:,.1f} MB/s')
+            self.reporter.say(
+                f'{self.name}: {rows}{megabytes:,.1f} MB in {seconds:.1f} s, {megabytes / seconds:,.1f} MB/s'
+            )
 
     def _follow(self) -> None:
         counter, total = ('bytes', self.total_bytes) if self.n_rows is None else ('rows', self.n_rows)

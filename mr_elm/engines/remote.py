@@ -1,4 +1,5 @@
 """Keep what jobs write on a cluster: inputs are copied to it once, and what has finished outlives the driver."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -26,8 +27,9 @@ class Remote(Engine):
         """Return what the run keeps on the cluster."""
         raise NotImplementedError
 
-    def write_output(self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str,
-                     stage: str) -> int | None:
+    def write_output(
+        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str, stage: str
+    ) -> int | None:
         """Run a job that writes to a folder of the cluster; see `run_job`.
 
         key : marks the job. Returns how many lines its map tasks were given, None where nobody counts.

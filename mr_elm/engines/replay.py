@@ -3,6 +3,7 @@
 A driver asks for one stage after another. While there is an output for each, the driver goes on as if it had run the
 stage itself; at the first stage without one it stops, and the files that this stage needs are left beside the model.
 """
+
 from __future__ import annotations
 
 import os
@@ -66,11 +67,15 @@ class Replay(Engine):
             raise StageWanted(noun, [*options, *inputs], bool(inputs))
         path = self.outputs[len(self.taken)]
         if os.path.isdir(path):
-            raise AccountingError(f'{path}: expected a file with the output of mr_{noun}, found a folder: write its '
-                                  f'parts into one file, `cat {path.rstrip("/")}/part-* > {self.prefix}.{noun}`')
+            raise AccountingError(
+                f'{path}: expected a file with the output of mr_{noun}, found a folder: write its '
+                f'parts into one file, `cat {path.rstrip("/")}/part-* > {self.prefix}.{noun}`'
+            )
         if not re.search(rf'\.{noun}(\.\d+)?$', path):
-            raise AccountingError(f'{path}: expected the output of mr_{noun}, as in {self.prefix}.{noun}: name the '
-                                  'outputs of all stages in their order')
+            raise AccountingError(
+                f'{path}: expected the output of mr_{noun}, as in {self.prefix}.{noun}: name the '
+                'outputs of all stages in their order'
+            )
         self.taken.append(path)
         yield Recording(job_class, path)
 
@@ -86,8 +91,10 @@ class Replay(Engine):
     def demand_all_taken(self) -> None:
         """Raise AccountingError when there are more outputs than stages."""
         if len(self.taken) < len(self.outputs):
-            raise AccountingError(f'{self.outputs[len(self.taken)]}: expected the outputs of {len(self.taken)} '
-                                  'stages, this is one too many')
+            raise AccountingError(
+                f'{self.outputs[len(self.taken)]}: expected the outputs of {len(self.taken)} '
+                'stages, this is one too many'
+            )
 
     def leave_options(self, job_class: Any, arguments: list[str]) -> list[str]:
         """Copy the files that the next stage is given; returns its options, which name the copies."""

@@ -1,4 +1,5 @@
 """Ship the code to the nodes as one zip, and tell one state of the code from another."""
+
 import hashlib
 import zipfile
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in 
 OF_THE_DRIVER = ('cli', 'figures')
 
 
-def sources(packages: tuple[str, ...] = PACKAGES,
-            left_out: tuple[str, ...] = OF_THE_DRIVER) -> Iterator[tuple[Path, Path]]:
+def sources(
+    packages: tuple[str, ...] = PACKAGES, left_out: tuple[str, ...] = OF_THE_DRIVER
+) -> Iterator[tuple[Path, Path]]:
     """Yield (path in an archive, file) for every module that tasks may need; of the program itself by default.
 
     left_out : folders of the packages that are not needed.

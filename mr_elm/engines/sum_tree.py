@@ -4,6 +4,7 @@ All map tasks send the same keys, and one reduce task adds up all values of a ke
 there are keys. If there are many map tasks, this is the slowest part of the job. A *tree of sums* adds a level: each
 map task of a second job adds up the sums of `fan_in` tasks, and only these totals go to the reduce tasks.
 """
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
@@ -21,8 +22,9 @@ class SumCosts:
 USUAL = SumCosts(15.0, 1.3e-8)
 
 
-def predict_sum_seconds(n_maps: int, n_bytes: float, fan_in: int, slots: int, costs: SumCosts,
-                        find_share: Callable[[int], float]) -> float:
+def predict_sum_seconds(
+    n_maps: int, n_bytes: float, fan_in: int, slots: int, costs: SumCosts, find_share: Callable[[int], float]
+) -> float:
     """Return the seconds from the last map task to the last sum.
 
     n_bytes : of the sums of one map task. fan_in : 1 for no tree. slots : tasks that run at once.

@@ -1,4 +1,5 @@
 """Find in the logs of a failed task why it failed, and say it in one sentence."""
+
 import re
 
 SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')

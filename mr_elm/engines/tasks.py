@@ -1,4 +1,5 @@
 """Call the map and the reduce of a stage: what a task does on this machine, in this process or in another one."""
+
 from __future__ import annotations
 
 import json
@@ -143,8 +144,10 @@ def name_stage(job_class: type) -> tuple[str, str]:
     if module == '__main__':
         spec = getattr(import_module('__main__'), '__spec__', None)
         if spec is None:
-            raise ValueError(f'{job_class.__name__}: expected a stage that other processes can import, found one of '
-                             'the script itself: move it to a module, or run it with -r inline')
+            raise ValueError(
+                f'{job_class.__name__}: expected a stage that other processes can import, found one of '
+                'the script itself: move it to a module, or run it with -r inline'
+            )
         module = spec.name
     return module, job_class.__qualname__
 

@@ -1,4 +1,5 @@
 """Offer the solvers as scikit-learn estimators: thin, over rows in memory that the caller has scaled."""
+
 from sklearn.base import BaseEstimator
 
 from mr_elm.errors import write_value
@@ -9,14 +10,32 @@ from mr_elm.estimators.esvm import ESVMClassifier, ESVMRegressor
 from mr_elm.estimators.kelm import KernelELMClassifier, KernelELMRegressor
 from mr_elm.model.base import Model
 
-__all__ = ['AutoClassifier', 'AutoRegressor', 'ELMClassifier', 'ELMRegressor', 'ESVMClassifier', 'ESVMRegressor',
-           'KernelELMClassifier', 'KernelELMRegressor', 'OELMClassifier', 'SparseELMClassifier', 'SphereSVMClassifier',
-           'to_estimator']
+__all__ = [
+    'AutoClassifier',
+    'AutoRegressor',
+    'ELMClassifier',
+    'ELMRegressor',
+    'ESVMClassifier',
+    'ESVMRegressor',
+    'KernelELMClassifier',
+    'KernelELMRegressor',
+    'OELMClassifier',
+    'SparseELMClassifier',
+    'SphereSVMClassifier',
+    'to_estimator',
+]
 
 # task -> the estimators of all methods
 ESTIMATORS = {
-    'classification': (AutoClassifier, ESVMClassifier, ELMClassifier, SparseELMClassifier, OELMClassifier,
-                       SphereSVMClassifier, KernelELMClassifier),
+    'classification': (
+        AutoClassifier,
+        ESVMClassifier,
+        ELMClassifier,
+        SparseELMClassifier,
+        OELMClassifier,
+        SphereSVMClassifier,
+        KernelELMClassifier,
+    ),
     'regression': (AutoRegressor, ESVMRegressor, ELMRegressor, KernelELMRegressor),
 }
 
@@ -34,8 +53,10 @@ def to_estimator(model: Model) -> BaseEstimator:
     (ESVMClassifier(n_hidden=10), [5, 7], [5, 7, 9])
     """
     if len(model.members) > 1 and model.header.method != 'auto':
-        raise ValueError(f'expected a model of one machine, found the mean of {len(model.members)}: use the `predict` '
-                         'of the model, or make estimators of its members')
+        raise ValueError(
+            f'expected a model of one machine, found the mean of {len(model.members)}: use the `predict` '
+            'of the model, or make estimators of its members'
+        )
     for kind in ESTIMATORS[model.header.task]:
         if kind._method == model.header.method:
             return kind._of_model(model)

@@ -1,4 +1,5 @@
 """Offer the method that chooses its machines as scikit-learn estimators: the models of `mr-elm train auto`."""
+
 import logging
 import warnings
 from dataclasses import replace
@@ -56,8 +57,15 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
     model_: NodeModel
     n_features_in_: int
 
-    def __init__(self, budget: str | int | None = None, random_state: int = 0, keep_sums: bool = False,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        budget: str | int | None = None,
+        random_state: int = 0,
+        keep_sums: bool = False,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+    ) -> None:
         self.budget, self.random_state, self.keep_sums = budget, random_state, keep_sums
         self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
 
@@ -80,8 +88,9 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         problem = self._state_problem(rows, n_rows)
         with one_thread():
             sample = take_sample(rows, problem.summary, problem.options.seed)
-            choice = choose_machines(problem, sample, self._bounds, LOG.info, count_threads(self.n_jobs),
-                                     self.keep_sums)
+            choice = choose_machines(
+                problem, sample, self._bounds, LOG.info, count_threads(self.n_jobs), self.keep_sums
+            )
             models = [self._train(member, rows) for member in choice.members]
             model = join_members(models)
             self.model_ = note_rows(model, rows.X, rows.y, searched=True)
@@ -90,8 +99,9 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         return self
 
     @available_with('keep_sums')
-    def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None,
-                    sample_weight: Weights = None) -> 'AutoEstimator':
+    def partial_fit(
+        self, X: Rows, y: Labels, classes: Labels | None = None, sample_weight: Weights = None
+    ) -> 'AutoEstimator':
         """Add rows to the machines that the first rows have chosen, whose sums keep_sums=True keeps.
 
         classes : those of all rows, as scikit-learn asks for them; the first rows must have each of them.
@@ -108,8 +118,10 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
     def _change(self, X: Rows, y: Labels, sample_weight: Weights, forget: bool) -> 'AutoEstimator':
         check_is_fitted(self)
         if self.model_.sums is None:
-            raise ValueError('partial_fit, forget: expected an estimator with its sums: make it with keep_sums=True, '
-                             'and fit it again')
+            raise ValueError(
+                'partial_fit, forget: expected an estimator with its sums: make it with keep_sums=True, '
+                'and fit it again'
+            )
         X, y = self._validate(X, False, sample_weight, y=y, y_numeric=self._numeric)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
         rows = self._label(X, y, weights, known=True)
@@ -125,8 +137,9 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
             self.model_ = keep_held_out(before, self.model_)
         elif not set(HELD_OUT).isdisjoint(before.arrays):
             self.__dict__.pop('calibration_', None)
-            warnings.warn('probabilities or intervals: left out, they may have been fitted to rows that left',
-                          stacklevel=3)
+            warnings.warn(
+                'probabilities or intervals: left out, they may have been fitted to rows that left', stacklevel=3
+            )
         return self
 
     @property
@@ -137,8 +150,10 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         """
         check_is_fitted(self)
         if not hasattr(self, '_importance'):
-            raise AttributeError('feature_importances_: expected an estimator that was fitted, found the model of a '
-                                 'file: use sklearn.inspection.permutation_importance')
+            raise AttributeError(
+                'feature_importances_: expected an estimator that was fitted, found the model of a '
+                'file: use sklearn.inspection.permutation_importance'
+            )
         return self._importance
 
     @property
@@ -146,8 +161,10 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         if not isinstance(self.random_state, (int, np.integer)):
             return int(check_random_state(self.random_state).randint(2**31 - 1))
         if not 0 <= self.random_state <= LARGEST_SEED:
-            raise ValueError(f'random_state: expected a whole number from 0 to {LARGEST_SEED}, found '
-                             f'{write_value(self.random_state)}')
+            raise ValueError(
+                f'random_state: expected a whole number from 0 to {LARGEST_SEED}, found '
+                f'{write_value(self.random_state)}'
+            )
         return int(self.random_state)
 
     @property
@@ -186,11 +203,18 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         """Sum up rows on the nodes of a machine."""
         before = steps_of(machine.header)
         n_rows = len(rows.y)
-        steps: GridSteps = choose_grid(before, rows.choose_steps(1.0, before.origin),
-                                       machine.header.n_rows_used + n_rows)
+        steps: GridSteps = choose_grid(
+            before, rows.choose_steps(1.0, before.origin), machine.header.n_rows_used + n_rows
+        )
         names = machine.header.classes
-        return Batch(sum_up(machine.layer, rows, steps, count_threads(self.n_jobs)), steps, list(names),
-                     list(range(len(names))) or [0], n_rows, blas=[name_blas()])
+        return Batch(
+            sum_up(machine.layer, rows, steps, count_threads(self.n_jobs)),
+            steps,
+            list(names),
+            list(range(len(names))) or [0],
+            n_rows,
+            blas=[name_blas()],
+        )
 
     def _values(self, X: Rows) -> Floats:
         check_is_fitted(self)
@@ -230,9 +254,17 @@ class AutoClassifier(Labelled, AutoEstimator):
     True
     """
 
-    def __init__(self, budget: str | int | None = None, random_state: int = 0, class_weight: ClassWeight = None,
-                 probabilities: bool = True, keep_sums: bool = False, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        budget: str | int | None = None,
+        random_state: int = 0,
+        class_weight: ClassWeight = None,
+        probabilities: bool = True,
+        keep_sums: bool = False,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs)
         self.class_weight, self.probabilities = class_weight, probabilities
 
@@ -273,9 +305,16 @@ class AutoRegressor(Targets, AutoEstimator):
 
     _numeric = True
 
-    def __init__(self, budget: str | int | None = None, random_state: int = 0, intervals: bool = True,
-                 keep_sums: bool = False, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        budget: str | int | None = None,
+        random_state: int = 0,
+        intervals: bool = True,
+        keep_sums: bool = False,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs)
         self.intervals = intervals
 

@@ -1,4 +1,5 @@
 """Turn estimators into models, which files hold and the command line reads, and models into estimators."""
+
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
@@ -19,8 +20,14 @@ from mr_elm.typing import Rows, Weights
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
 # what models call by other names than estimators
-RENAMED = {'map': 'kernel', 'normalised': 'normalise', 'solver': 'rule', 'eps': 'tol', 'tolerance': 'tol',
-           'max_passes': 'max_iter'}
+RENAMED = {
+    'map': 'kernel',
+    'normalised': 'normalise',
+    'solver': 'rule',
+    'eps': 'tol',
+    'tolerance': 'tol',
+    'max_passes': 'max_iter',
+}
 
 
 class Convertible:
@@ -35,8 +42,9 @@ class Convertible:
         """
         check_is_fitted(self)
         if not hasattr(self, 'model_'):
-            raise ValueError('kernel: expected a kernel of rows, a precomputed matrix has no rows that a model could '
-                             'keep')
+            raise ValueError(
+                'kernel: expected a kernel of rows, a precomputed matrix has no rows that a model could keep'
+            )
         return self.model_
 
     def _note_constant(self, X: Rows, labels: np.ndarray, sample_weight: Weights) -> None:
@@ -90,12 +98,23 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
     classes = [write_label(label) for label in getattr(estimator, 'classes_', ())]
     encoding = estimator.encoding_
     known = {name: to_python(value) for name, value in parameters.items()} | {
-        'scale': estimator.scale, 'class_weight': name_weights(estimator),
-        **({'center': estimator.center} if hasattr(estimator, 'center') else {}), 'blas': [name_blas()],
-        'input': input_facts(estimator, classes)}
-    return ModelHeader(estimator._method, 'classification' if classes else 'regression', classes, estimator._width,
-                       known, n_rows_used=n_rows, history=[make_event('fit', n_rows)],
-                       encoding=None if encoding is None else encoding.to_json(), targets=describe_targets(estimator))
+        'scale': estimator.scale,
+        'class_weight': name_weights(estimator),
+        **({'center': estimator.center} if hasattr(estimator, 'center') else {}),
+        'blas': [name_blas()],
+        'input': input_facts(estimator, classes),
+    }
+    return ModelHeader(
+        estimator._method,
+        'classification' if classes else 'regression',
+        classes,
+        estimator._width,
+        known,
+        n_rows_used=n_rows,
+        history=[make_event('fit', n_rows)],
+        encoding=None if encoding is None else encoding.to_json(),
+        targets=describe_targets(estimator),
+    )
 
 
 def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 """Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
+
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -46,15 +47,31 @@ class DualClassifier(Labelled, KernelOrNodes):
     metric, metric_steps : see `MetricLearner`.
     """
 
-    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, n_hidden: int = DualOptions.n_hidden, C: float = DualOptions.C,
-                 rule: str | None = None, tol: float = DualOptions.eps, max_iter: int | None = None,
-                 cache_size: float = DualOptions.memory, multiclass: str = DualOptions.multiclass,
-                 class_weight: ClassWeight = None, seed: int = DualOptions.seed,
-                 weight_scale: float = DualOptions.weight_scale, weights: str = DualOptions.weights,
-                 scale: str = DualOptions.scale, encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
-                 probabilities: bool = False) -> None:
+    def __init__(
+        self,
+        kernel: str = 'gaussian',
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        n_hidden: int = DualOptions.n_hidden,
+        C: float = DualOptions.C,
+        rule: str | None = None,
+        tol: float = DualOptions.eps,
+        max_iter: int | None = None,
+        cache_size: float = DualOptions.memory,
+        multiclass: str = DualOptions.multiclass,
+        class_weight: ClassWeight = None,
+        seed: int = DualOptions.seed,
+        weight_scale: float = DualOptions.weight_scale,
+        weights: str = DualOptions.weights,
+        scale: str = DualOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        probabilities: bool = False,
+    ) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
         self.weight_scale, self.weights = weight_scale, weights
         self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
@@ -104,8 +121,11 @@ class DualClassifier(Labelled, KernelOrNodes):
             held = np.flatnonzero(folds == fold)
             kept = np.where(folds == fold, 0.0, 1.0 if weights is None else weights)
             machines = self._fit_machines(source, take, codes, kept)
-            decisions[held] = source[held] @ machines.beta if self.kernel in RANDOM_NODES else (
-                source.tile(held, machines.support) @ machines.dual_coef + machines.intercept)
+            decisions[held] = (
+                source[held] @ machines.beta
+                if self.kernel in RANDOM_NODES
+                else (source.tile(held, machines.support) @ machines.dual_coef + machines.intercept)
+            )
         return decisions
 
     def _fit_machines(self, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> JoinedMachines:
@@ -136,8 +156,9 @@ class DualClassifier(Labelled, KernelOrNodes):
         return self.classes_[choose_classes(self.model_, self._validate(X, False), self.n_jobs)]
 
     def _settings(self) -> Settings:
-        return Settings(self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed,
-                        n_threads=count_threads(self.n_jobs))
+        return Settings(
+            self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed, n_threads=count_threads(self.n_jobs)
+        )
 
     def _rule(self) -> str:
         return choose_rule(self._method, self.rule, self.kernel in RANDOM_NODES)
@@ -191,23 +212,59 @@ class SphereSVMClassifier(DualClassifier):
     _method = 'sphere-svm'
     _kernels = (*KERNELS, PRECOMPUTED)
 
-    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, normalise: bool = False, C: float = SphereSVMOptions.C, rule: str | None = None,
-                 tol: float = SphereSVMOptions.eps, max_iter: int | None = None,
-                 cache_size: float = SphereSVMOptions.memory, multiclass: str = SphereSVMOptions.multiclass,
-                 class_weight: ClassWeight = None, seed: int = SphereSVMOptions.seed, subset: int | None = None,
-                 attempts: int | None = None, scale: str = SphereSVMOptions.scale, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
-                 probabilities: bool = False) -> None:
-        super().__init__(kernel, sigma, gamma, degree, 0, C, rule, tol, max_iter, cache_size, multiclass,
-                         class_weight, seed, scale=scale, encode=encode, max_categories=max_categories, n_jobs=n_jobs,
-                         metric=metric, metric_steps=metric_steps, probabilities=probabilities)
+    def __init__(
+        self,
+        kernel: str = 'gaussian',
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        normalise: bool = False,
+        C: float = SphereSVMOptions.C,
+        rule: str | None = None,
+        tol: float = SphereSVMOptions.eps,
+        max_iter: int | None = None,
+        cache_size: float = SphereSVMOptions.memory,
+        multiclass: str = SphereSVMOptions.multiclass,
+        class_weight: ClassWeight = None,
+        seed: int = SphereSVMOptions.seed,
+        subset: int | None = None,
+        attempts: int | None = None,
+        scale: str = SphereSVMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        probabilities: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            sigma,
+            gamma,
+            degree,
+            0,
+            C,
+            rule,
+            tol,
+            max_iter,
+            cache_size,
+            multiclass,
+            class_weight,
+            seed,
+            scale=scale,
+            encode=encode,
+            max_categories=max_categories,
+            n_jobs=n_jobs,
+            metric=metric,
+            metric_steps=metric_steps,
+            probabilities=probabilities,
+        )
         self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:
-        subset, attempts = (known if given is None else given
-                            for given, known in ((self.subset, SUBSET), (self.attempts, ATTEMPTS)))
+        subset, attempts = (
+            known if given is None else given for given, known in ((self.subset, SUBSET), (self.attempts, ATTEMPTS))
+        )
         return replace(super()._settings(), subset=subset, attempts=attempts)
 
     def _describe_solver(self) -> dict:

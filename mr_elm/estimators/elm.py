@@ -1,4 +1,5 @@
 """Offer the unified ELM."""
+
 import numpy as np
 
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
@@ -22,12 +23,24 @@ class UnifiedELM(KernelOrNodes):
 
     _method = 'elm'
 
-    def __init__(self, kernel: str = ELMOptions.map, sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, n_hidden: int = ELMOptions.n_hidden, C: float = ELMOptions.nu,
-                 seed: int = ELMOptions.seed, weight_scale: float = ELMOptions.weight_scale,
-                 weights: str = ELMOptions.weights, scale: str = ELMOptions.scale, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None) -> None:
+    def __init__(
+        self,
+        kernel: str = ELMOptions.map,
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        n_hidden: int = ELMOptions.n_hidden,
+        C: float = ELMOptions.nu,
+        seed: int = ELMOptions.seed,
+        weight_scale: float = ELMOptions.weight_scale,
+        weights: str = ELMOptions.weights,
+        scale: str = ELMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+    ) -> None:
         self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
         self.n_hidden, self.C, self.seed = n_hidden, C, seed
         self.weight_scale, self.weights, self.n_jobs = weight_scale, weights, n_jobs
@@ -60,15 +73,43 @@ class ELMClassifier(Labelled, UnifiedELM):
 
     _takes_sets = True
 
-    def __init__(self, kernel: str = ELMOptions.map, sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, n_hidden: int = ELMOptions.n_hidden, C: float = ELMOptions.nu,
-                 class_weight: ClassWeight = None, seed: int = ELMOptions.seed,
-                 weight_scale: float = ELMOptions.weight_scale,
-                 weights: str = ELMOptions.weights, scale: str = ELMOptions.scale, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None, probabilities: bool = False) -> None:
-        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, scale,
-                         encode, max_categories, n_jobs, metric, metric_steps)
+    def __init__(
+        self,
+        kernel: str = ELMOptions.map,
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        n_hidden: int = ELMOptions.n_hidden,
+        C: float = ELMOptions.nu,
+        class_weight: ClassWeight = None,
+        seed: int = ELMOptions.seed,
+        weight_scale: float = ELMOptions.weight_scale,
+        weights: str = ELMOptions.weights,
+        scale: str = ELMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        probabilities: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            sigma,
+            gamma,
+            degree,
+            n_hidden,
+            C,
+            seed,
+            weight_scale,
+            weights,
+            scale,
+            encode,
+            max_categories,
+            n_jobs,
+            metric,
+            metric_steps,
+        )
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
@@ -99,14 +140,42 @@ class ELMClassifier(Labelled, UnifiedELM):
 class ELMRegressor(Targets, UnifiedELM):
     """Train the unified ELM for real targets. Parameters as in `DualClassifier`; center : see `ESVMRegressor`."""
 
-    def __init__(self, kernel: str = ELMOptions.map, sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, n_hidden: int = ELMOptions.n_hidden, C: float = ELMOptions.nu,
-                 seed: int = ELMOptions.seed, weight_scale: float = ELMOptions.weight_scale,
-                 weights: str = ELMOptions.weights, scale: str = ELMOptions.scale, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None, center: bool = True) -> None:
-        super().__init__(kernel, sigma, gamma, degree, n_hidden, C, seed, weight_scale, weights, scale,
-                         encode, max_categories, n_jobs, metric, metric_steps)
+    def __init__(
+        self,
+        kernel: str = ELMOptions.map,
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        n_hidden: int = ELMOptions.n_hidden,
+        C: float = ELMOptions.nu,
+        seed: int = ELMOptions.seed,
+        weight_scale: float = ELMOptions.weight_scale,
+        weights: str = ELMOptions.weights,
+        scale: str = ELMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        center: bool = True,
+    ) -> None:
+        super().__init__(
+            kernel,
+            sigma,
+            gamma,
+            degree,
+            n_hidden,
+            C,
+            seed,
+            weight_scale,
+            weights,
+            scale,
+            encode,
+            max_categories,
+            n_jobs,
+            metric,
+            metric_steps,
+        )
         self.center = center
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':

@@ -1,4 +1,5 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
+
 from dataclasses import replace
 from typing import Any
 
@@ -49,23 +50,67 @@ class ESVMClassifier(Labelled, LivingESVM):
     _numeric = False
     _takes_sets = True
 
-    def __init__(self, map: str = PESVMOptions.map, n_hidden: int = PESVMOptions.n_hidden, nu: float = PESVMOptions.nu,
-                 weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
-                 class_weight: ClassWeight = None, seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
-                 metric: str = 'none', metric_steps: int | None = None, probabilities: bool = False,
-                 kernel: str = PESVMOptions.kernel, landmarks: str = PESVMOptions.landmarks,
-                 keep_sums: bool = True, leaves: int = PESVMOptions.leaves,
-                 leaf_ridge: float = PESVMOptions.leaf_ridge, solver: str | None = None, tolerance: float | None = None,
-                 max_passes: int = PESVMOptions.max_passes, precondition_rows: int | None = None,
-                 memory: float = PESVMOptions.memory) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs,
-                         metric, metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge, solver, tolerance,
-                         max_passes, precondition_rows, memory)
+    def __init__(
+        self,
+        map: str = PESVMOptions.map,
+        n_hidden: int = PESVMOptions.n_hidden,
+        nu: float = PESVMOptions.nu,
+        weight_scale: float = PESVMOptions.weight_scale,
+        weights: str = PESVMOptions.weights,
+        class_weight: ClassWeight = None,
+        seed: int = PESVMOptions.seed,
+        scale: str = PESVMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        probabilities: bool = False,
+        kernel: str = PESVMOptions.kernel,
+        landmarks: str = PESVMOptions.landmarks,
+        keep_sums: bool = True,
+        leaves: int = PESVMOptions.leaves,
+        leaf_ridge: float = PESVMOptions.leaf_ridge,
+        solver: str | None = None,
+        tolerance: float | None = None,
+        max_passes: int = PESVMOptions.max_passes,
+        precondition_rows: int | None = None,
+        memory: float = PESVMOptions.memory,
+    ) -> None:
+        super().__init__(
+            map,
+            n_hidden,
+            nu,
+            weight_scale,
+            weights,
+            seed,
+            scale,
+            encode,
+            max_categories,
+            n_jobs,
+            metric,
+            metric_steps,
+            kernel,
+            landmarks,
+            keep_sums,
+            leaves,
+            leaf_ridge,
+            solver,
+            tolerance,
+            max_passes,
+            precondition_rows,
+            memory,
+        )
         self.class_weight, self.probabilities = class_weight, probabilities
 
-    def partial_fit(self, X: Rows, y: Labels, classes: Labels | None = None, sample_weight: Weights = None,
-                    like: LivingESVM | None = None) -> 'ESVMClassifier':
+    def partial_fit(
+        self,
+        X: Rows,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: Weights = None,
+        like: LivingESVM | None = None,
+    ) -> 'ESVMClassifier':
         """Add rows, which may bring new classes: the same as to fit on all rows, with the nodes of the first ones.
 
         classes : some to expect. like : for a new estimator, see `LivingESVM.fit`.
@@ -95,7 +140,7 @@ class ESVMClassifier(Labelled, LivingESVM):
         return self.probabilities
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
-        if (self.multilabel_ if not anew else is_set_matrix(y)):
+        if self.multilabel_ if not anew else is_set_matrix(y):
             return self._join_sets(y, anew)
         self.multilabel_ = False
         check_classification_targets(y)
@@ -111,8 +156,10 @@ class ESVMClassifier(Labelled, LivingESVM):
             demand_one_label(self)
             self.multilabel_ = True
         elif len(columns) != len(self.classes_):
-            raise ValueError(f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, '
-                             f'found {len(columns)}')
+            raise ValueError(
+                f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, '
+                f'found {len(columns)}'
+            )
         return columns if anew else self.classes_
 
     def _label(self, rows: tuple, labels: Any) -> TrainingRows:
@@ -126,8 +173,10 @@ class ESVMClassifier(Labelled, LivingESVM):
 
     def _demand_lasting_weights(self) -> None:
         if self.class_weight == 'balanced':
-            raise ValueError("class_weight: expected None or a dictionary for partial_fit and forget: with 'balanced' "
-                             'every new row changes the weights of all rows')
+            raise ValueError(
+                "class_weight: expected None or a dictionary for partial_fit and forget: with 'balanced' "
+                'every new row changes the weights of all rows'
+            )
 
 
 class ESVMRegressor(Targets, LivingESVM):
@@ -148,23 +197,62 @@ class ESVMRegressor(Targets, LivingESVM):
 
     _numeric = True
 
-    def __init__(self, map: str = PESVMOptions.map, n_hidden: int = PESVMOptions.n_hidden, nu: float = PESVMOptions.nu,
-                 weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
-                 seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES,
-                 n_jobs: int | None = None, metric: str = 'none', metric_steps: int | None = None,
-                 intervals: bool = False, center: bool = True, kernel: str = PESVMOptions.kernel,
-                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True, leaves: int = PESVMOptions.leaves,
-                 leaf_ridge: float = PESVMOptions.leaf_ridge, solver: str | None = None, tolerance: float | None = None,
-                 max_passes: int = PESVMOptions.max_passes, precondition_rows: int | None = None,
-                 memory: float = PESVMOptions.memory) -> None:
-        super().__init__(map, n_hidden, nu, weight_scale, weights, seed, scale, encode, max_categories, n_jobs, metric,
-                         metric_steps, kernel, landmarks, keep_sums, leaves, leaf_ridge, solver, tolerance, max_passes,
-                         precondition_rows, memory)
+    def __init__(
+        self,
+        map: str = PESVMOptions.map,
+        n_hidden: int = PESVMOptions.n_hidden,
+        nu: float = PESVMOptions.nu,
+        weight_scale: float = PESVMOptions.weight_scale,
+        weights: str = PESVMOptions.weights,
+        seed: int = PESVMOptions.seed,
+        scale: str = PESVMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        intervals: bool = False,
+        center: bool = True,
+        kernel: str = PESVMOptions.kernel,
+        landmarks: str = PESVMOptions.landmarks,
+        keep_sums: bool = True,
+        leaves: int = PESVMOptions.leaves,
+        leaf_ridge: float = PESVMOptions.leaf_ridge,
+        solver: str | None = None,
+        tolerance: float | None = None,
+        max_passes: int = PESVMOptions.max_passes,
+        precondition_rows: int | None = None,
+        memory: float = PESVMOptions.memory,
+    ) -> None:
+        super().__init__(
+            map,
+            n_hidden,
+            nu,
+            weight_scale,
+            weights,
+            seed,
+            scale,
+            encode,
+            max_categories,
+            n_jobs,
+            metric,
+            metric_steps,
+            kernel,
+            landmarks,
+            keep_sums,
+            leaves,
+            leaf_ridge,
+            solver,
+            tolerance,
+            max_passes,
+            precondition_rows,
+            memory,
+        )
         self.intervals, self.center = intervals, center
 
-    def partial_fit(self, X: Rows, y: Labels, sample_weight: Weights = None,
-                    like: LivingESVM | None = None) -> 'ESVMRegressor':
+    def partial_fit(
+        self, X: Rows, y: Labels, sample_weight: Weights = None, like: LivingESVM | None = None
+    ) -> 'ESVMRegressor':
         """Add rows: the same as to fit on all rows, with the nodes of the first ones.
 
         like : for a new estimator, see `LivingESVM.fit`. X may be an Arrow stream, see `ESVMClassifier.partial_fit`."""
@@ -179,8 +267,9 @@ class ESVMRegressor(Targets, LivingESVM):
         """Read rows, and remember how many targets they have."""
         X, y, weights = super()._read(X, y, sample_weight, reset)
         if not reset and np.shape(y)[1:] != (() if self.single_ else (self.n_targets_,)):
-            raise ValueError(f'y: expected {self.n_targets_} target(s), as the rows before, found the shape '
-                             f'{np.shape(y)}')
+            raise ValueError(
+                f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
+            )
         self._set_targets(y)
         return X, y, weights
 

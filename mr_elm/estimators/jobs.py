@@ -1,4 +1,5 @@
 """Read n_jobs as joblib does, and compute decision values in threads."""
+
 from collections.abc import Callable
 
 import numpy as np
@@ -36,5 +37,6 @@ def choose_classes(model: Model, X: Rows, n_jobs: int | None) -> np.ndarray:
 
 def map_blocks(function: Callable[[Rows], np.ndarray], X: Rows, n_rows: int, n_threads: int | None) -> np.ndarray:
     """Return function(X), computed for so many rows at a time in threads; see `map_in_threads`."""
-    return np.concatenate(map_in_threads(
-        function, [X[start:start + n_rows] for start in range(0, X.shape[0], n_rows)], n_threads))
+    return np.concatenate(
+        map_in_threads(function, [X[start : start + n_rows] for start in range(0, X.shape[0], n_rows)], n_threads)
+    )

@@ -1,4 +1,5 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
+
 import numpy as np
 
 from mr_elm.errors import write_value
@@ -41,12 +42,26 @@ class KernelELM(KernelOrNodes):
     _method = 'mr-kelm'
     _kernels = (*KERNELS, PRECOMPUTED)
 
-    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, C: float = KELMOptions.C, solver: str = 'cholesky', rank: int | None = None,
-                 tol: float = KELMOptions.tolerance, max_iter: int = KELMOptions.max_passes,
-                 leave_one_out: bool = False, seed: int = KELMOptions.seed, scale: str = KELMOptions.scale,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
-                 metric: str = 'none', metric_steps: int | None = None) -> None:
+    def __init__(
+        self,
+        kernel: str = 'gaussian',
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        C: float = KELMOptions.C,
+        solver: str = 'cholesky',
+        rank: int | None = None,
+        tol: float = KELMOptions.tolerance,
+        max_iter: int = KELMOptions.max_passes,
+        leave_one_out: bool = False,
+        seed: int = KELMOptions.seed,
+        scale: str = KELMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+    ) -> None:
         self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
         self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
         self.leave_one_out, self.seed, self.n_jobs = leave_one_out, seed, n_jobs
@@ -56,8 +71,18 @@ class KernelELM(KernelOrNodes):
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
         n_threads = count_threads(self.n_jobs)
-        machine = KernelMachine(self.C, self.solver, self.rank, None, self.tol, self.max_iter, self._holds_out,
-                                self.seed, n_threads, getattr(self, 'center', False))
+        machine = KernelMachine(
+            self.C,
+            self.solver,
+            self.rank,
+            None,
+            self.tol,
+            self.max_iter,
+            self._holds_out,
+            self.seed,
+            n_threads,
+            getattr(self, 'center', False),
+        )
         self._demand_fitting(machine.takes_passes)
         self.n_iter_ = 1
         if self.kernel == PRECOMPUTED:
@@ -67,8 +92,12 @@ class KernelELM(KernelOrNodes):
             kernel, X = self._place_rows(X, T, weights)
             if self.solver == 'cg':
                 solution, self.n_iter_, _ = machine.solve_by_gradients(
-                    KernelRowsTask(kernel, X), make_kernel_product(X, kernel, n_threads), T, weights,
-                    rough=make_rough(X, kernel, lambda layer: make_single_product(layer, n_threads)))
+                    KernelRowsTask(kernel, X),
+                    make_kernel_product(X, kernel, n_threads),
+                    T,
+                    weights,
+                    rough=make_rough(X, kernel, lambda layer: make_single_product(layer, n_threads)),
+                )
             elif machine.takes_passes:
                 solution, _ = machine.solve_truncated(make_kernel_product(X, kernel, n_threads), T, weights)
             else:
@@ -90,8 +119,10 @@ class KernelELM(KernelOrNodes):
         if self._holds_out and self.solver == 'cg':
             raise ValueError('leave_one_out, probabilities: expected the solver cholesky or svd, found cg')
         if takes_passes and self.kernel == PRECOMPUTED:
-            raise ValueError('solver: expected cholesky, or svd without rank, for a precomputed matrix, found '
-                             f'{write_value(self.solver)}')
+            raise ValueError(
+                'solver: expected cholesky, or svd without rank, for a precomputed matrix, found '
+                f'{write_value(self.solver)}'
+            )
 
     def _describe_solver(self) -> dict:
         return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}
@@ -105,15 +136,47 @@ class KernelELMClassifier(Labelled, KernelELM):
 
     _takes_sets = True
 
-    def __init__(self, kernel: str = 'gaussian', sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, C: float = KELMOptions.C, solver: str = 'cholesky', rank: int | None = None,
-                 tol: float = KELMOptions.tolerance, max_iter: int = KELMOptions.max_passes,
-                 leave_one_out: bool = False, class_weight: ClassWeight = None, seed: int = KELMOptions.seed,
-                 scale: str = KELMOptions.scale, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None, probabilities: bool = False) -> None:
-        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, scale,
-                         encode, max_categories, n_jobs, metric, metric_steps)
+    def __init__(
+        self,
+        kernel: str = 'gaussian',
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        C: float = KELMOptions.C,
+        solver: str = 'cholesky',
+        rank: int | None = None,
+        tol: float = KELMOptions.tolerance,
+        max_iter: int = KELMOptions.max_passes,
+        leave_one_out: bool = False,
+        class_weight: ClassWeight = None,
+        seed: int = KELMOptions.seed,
+        scale: str = KELMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        probabilities: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            sigma,
+            gamma,
+            degree,
+            C,
+            solver,
+            rank,
+            tol,
+            max_iter,
+            leave_one_out,
+            seed,
+            scale,
+            encode,
+            max_categories,
+            n_jobs,
+            metric,
+            metric_steps,
+        )
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
@@ -142,14 +205,46 @@ class KernelELMRegressor(Targets, KernelELM):
     [2.25]
     """
 
-    def __init__(self, kernel: str = KELMOptions.kernel, sigma: float | None = None, gamma: float | None = None,
-                 degree: int = 3, C: float = KELMOptions.C, solver: str = 'cholesky', rank: int | None = None,
-                 tol: float = KELMOptions.tolerance, max_iter: int = KELMOptions.max_passes,
-                 leave_one_out: bool = False, seed: int = KELMOptions.seed, scale: str = KELMOptions.scale,
-                 encode: str = REFUSE, max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None,
-                 metric: str = 'none', metric_steps: int | None = None, center: bool = True) -> None:
-        super().__init__(kernel, sigma, gamma, degree, C, solver, rank, tol, max_iter, leave_one_out, seed, scale,
-                         encode, max_categories, n_jobs, metric, metric_steps)
+    def __init__(
+        self,
+        kernel: str = KELMOptions.kernel,
+        sigma: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        C: float = KELMOptions.C,
+        solver: str = 'cholesky',
+        rank: int | None = None,
+        tol: float = KELMOptions.tolerance,
+        max_iter: int = KELMOptions.max_passes,
+        leave_one_out: bool = False,
+        seed: int = KELMOptions.seed,
+        scale: str = KELMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        center: bool = True,
+    ) -> None:
+        super().__init__(
+            kernel,
+            sigma,
+            gamma,
+            degree,
+            C,
+            solver,
+            rank,
+            tol,
+            max_iter,
+            leave_one_out,
+            seed,
+            scale,
+            encode,
+            max_categories,
+            n_jobs,
+            metric,
+            metric_steps,
+        )
         self.center = center
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':

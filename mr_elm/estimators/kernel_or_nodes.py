@@ -1,4 +1,5 @@
 """Choose between kernels, random nodes and a ready matrix by one name: what the estimators of both have in common."""
+
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, **how: Any) -> tuple:
         """Return the rows of a training, unscaled, and their labels."""
         if self.kernel == PRECOMPUTED and self.encode == AUTO:
-            raise ValueError("encode: expected refuse, a precomputed matrix has no columns to encode")
+            raise ValueError('encode: expected refuse, a precomputed matrix has no columns to encode')
         if self.kernel == PRECOMPUTED and self.metric != 'none':
             raise ValueError('metric: expected none, a precomputed matrix has no features')
         X, y = self._validate(X, True, sample_weight, y=y, **how)
@@ -76,8 +77,15 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
             raise ValueError(f'weight_scale: expected a number above 0, found {self.weight_scale}')
         if self.weights not in WEIGHTS:
             raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {write_value(self.weights)}')
-        weights, biases = draw_nodes(self.kernel, self.n_hidden, d, self.seed, self.weight_scale, self.weights,
-                                     moments_of_nodes(self.kernel, self.scale, self._moments))
+        weights, biases = draw_nodes(
+            self.kernel,
+            self.n_hidden,
+            d,
+            self.seed,
+            self.weight_scale,
+            self.weights,
+            moments_of_nodes(self.kernel, self.scale, self._moments),
+        )
         return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 
     def _place_layer(self, X: Rows, T: Floats | None, weights: Floats | None) -> HiddenLayer:
@@ -112,24 +120,42 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Make the model, with the header and arrays of a model file."""
         C = self.C if np.isfinite(self.C) else None  # JSON knows no infinite number
         learned = self._learned.facts if self._learned else {}
-        parameters = {**parameters, **self._describe_solver(), 'C': C, 'seed': self.seed, 'multiclass': scheme,
-                      **learned}
+        parameters = {
+            **parameters,
+            **self._describe_solver(),
+            'C': C,
+            'seed': self.seed,
+            'multiclass': scheme,
+            **learned,
+        }
         self.model_ = kind(describe(self, self.n_rows_, parameters), arrays)
 
     def _describe_solver(self) -> dict:
         """Return what a model tells of its solver."""
         return {}
 
-    def _keep_kernel(self, kernel: Kernel, vectors: Rows, dual_coef: Floats, scheme: str = ONE_VS_ALL,
-                     intercept: Floats | None = None) -> None:
+    def _keep_kernel(
+        self,
+        kernel: Kernel,
+        vectors: Rows,
+        dual_coef: Floats,
+        scheme: str = ONE_VS_ALL,
+        intercept: Floats | None = None,
+    ) -> None:
         arrays = kernel_arrays(scaling_arrays(*self.scaling_, self._metric), vectors, dual_coef, intercept)
-        self._keep(KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays,
-                   scheme)
+        self._keep(
+            KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays, scheme
+        )
 
-    def _keep_nodes(self, layer: HiddenLayer, weights: Floats, scheme: str = ONE_VS_ALL,
-                    intercept: Floats | None = None) -> None:
-        parameters = {'map': layer.kind, 'n_hidden': layer.n_hidden, 'weight_scale': self.weight_scale,
-                      'weights': self.weights}
+    def _keep_nodes(
+        self, layer: HiddenLayer, weights: Floats, scheme: str = ONE_VS_ALL, intercept: Floats | None = None
+    ) -> None:
+        parameters = {
+            'map': layer.kind,
+            'n_hidden': layer.n_hidden,
+            'weight_scale': self.weight_scale,
+            'weights': self.weights,
+        }
         self._keep(HiddenNodeModel, parameters, node_arrays(layer, weights, intercept), scheme)
 
 

@@ -1,4 +1,5 @@
 """Keep the sums of rows in an estimator that lives: rows come, rows leave, estimators merge."""
+
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,10 +44,30 @@ from mr_elm.sums.statistics import Classes, ColumnStatistics, make_zeros
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
-NODE_PARAMETERS = ('map', 'n_hidden', 'leaves', 'weight_scale', 'weights', 'seed', 'kernel', 'landmarks', 'scale',
-                   'encode', 'metric')
-FORM = ('n_features_in_', 'feature_names_in_', '_of_file', 'encoding_', 'scaling_', '_moments', '_columns', 'single_',
-        'n_targets_')
+NODE_PARAMETERS = (
+    'map',
+    'n_hidden',
+    'leaves',
+    'weight_scale',
+    'weights',
+    'seed',
+    'kernel',
+    'landmarks',
+    'scale',
+    'encode',
+    'metric',
+)
+FORM = (
+    'n_features_in_',
+    'feature_names_in_',
+    '_of_file',
+    'encoding_',
+    'scaling_',
+    '_moments',
+    '_columns',
+    'single_',
+    'n_targets_',
+)
 
 
 class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
@@ -85,16 +106,31 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     classes_: np.ndarray
     n_features_in_: int
 
-    def __init__(self, map: str = PESVMOptions.map, n_hidden: int = PESVMOptions.n_hidden, nu: float = PESVMOptions.nu,
-                 weight_scale: float = PESVMOptions.weight_scale, weights: str = PESVMOptions.weights,
-                 seed: int = PESVMOptions.seed, scale: str = PESVMOptions.scale, encode: str = REFUSE,
-                 max_categories: int = MAX_CATEGORIES, n_jobs: int | None = None, metric: str = 'none',
-                 metric_steps: int | None = None, kernel: str = PESVMOptions.kernel,
-                 landmarks: str = PESVMOptions.landmarks, keep_sums: bool = True,
-                 leaves: int = PESVMOptions.leaves, leaf_ridge: float = PESVMOptions.leaf_ridge,
-                 solver: str | None = None, tolerance: float | None = None,
-                 max_passes: int = PESVMOptions.max_passes, precondition_rows: int | None = None,
-                 memory: float = PESVMOptions.memory) -> None:
+    def __init__(
+        self,
+        map: str = PESVMOptions.map,
+        n_hidden: int = PESVMOptions.n_hidden,
+        nu: float = PESVMOptions.nu,
+        weight_scale: float = PESVMOptions.weight_scale,
+        weights: str = PESVMOptions.weights,
+        seed: int = PESVMOptions.seed,
+        scale: str = PESVMOptions.scale,
+        encode: str = REFUSE,
+        max_categories: int = MAX_CATEGORIES,
+        n_jobs: int | None = None,
+        metric: str = 'none',
+        metric_steps: int | None = None,
+        kernel: str = PESVMOptions.kernel,
+        landmarks: str = PESVMOptions.landmarks,
+        keep_sums: bool = True,
+        leaves: int = PESVMOptions.leaves,
+        leaf_ridge: float = PESVMOptions.leaf_ridge,
+        solver: str | None = None,
+        tolerance: float | None = None,
+        max_passes: int = PESVMOptions.max_passes,
+        precondition_rows: int | None = None,
+        memory: float = PESVMOptions.memory,
+    ) -> None:
         self.leaves, self.leaf_ridge, self.solver, self.tolerance = leaves, leaf_ridge, solver, tolerance
         self.max_passes, self.precondition_rows, self.memory = max_passes, precondition_rows, memory
         self.map, self.n_hidden, self.nu, self.kernel, self.landmarks = map, n_hidden, nu, kernel, landmarks
@@ -176,9 +212,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         X, y = self._validate(X, reset, sample_weight, **how)
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
 
-    def _add_batches(self, X: Any, y: Any, sample_weight: Any, declared: Labels = (),
-                     like: 'LivingESVM | None' = None) -> Any:
+    def _add_batches(
+        self, X: Any, y: Any, sample_weight: Any, declared: Labels = (), like: 'LivingESVM | None' = None
+    ) -> Any:
         """Add rows, or those of a stream batch by batch."""
+
         def add(X: Any, y: Any, weights: Any) -> Any:
             return self._add(X, y, weights, not hasattr(self, 'model_'), declared, like, grows=True)
 
@@ -217,8 +255,16 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         X, y, sample_weight = rows
         return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
 
-    def _add(self, X: Rows, y: Labels, sample_weight: Weights, anew: bool, declared: Labels = (),
-             like: 'LivingESVM | None' = None, grows: bool = False) -> 'LivingESVM':
+    def _add(
+        self,
+        X: Rows,
+        y: Labels,
+        sample_weight: Weights,
+        anew: bool,
+        declared: Labels = (),
+        like: 'LivingESVM | None' = None,
+        grows: bool = False,
+    ) -> 'LivingESVM':
         """Add rows to the machine, or begin a new one with them.
 
         declared : classes that may have no row yet. like : see `fit`; only for a new machine. grows : whether more rows
@@ -277,8 +323,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         for name in NODE_PARAMETERS:
             ours, theirs = getattr(self, name), getattr(like, name)
             if ours != theirs:
-                raise ValueError(f'like: expected an estimator with {name}={write_value(ours)}, found '
-                                 f'{write_value(theirs)}')
+                raise ValueError(
+                    f'like: expected an estimator with {name}={write_value(ours)}, found {write_value(theirs)}'
+                )
         for name in FORM:
             self.__dict__.pop(name, None)
             if name in like.__dict__:
@@ -300,13 +347,24 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _describe(self, layer: HiddenLayer, sigma: float, steps: GridSteps, n_rows: int) -> ModelHeader:
         """Make the header of a machine on these nodes; None stands where the solver has its say."""
         names = ('nu', 'weight_scale', 'weights', 'seed')
-        return describe(self, n_rows, {
-            **describe_map(layer), **describe_landmarks(self._options), **describe_leaves(self._options),
-            **{name: getattr(self, name) for name in names},
-            'n_hidden': layer.n_hidden, 'sigma': sigma,
-            'solver': None, 'condition': None, 'grid': list(steps.steps), 'peak': None,
-            **describe_origin(self._numeric, steps),
-            **(self._learned.facts if self._learned else {})})
+        return describe(
+            self,
+            n_rows,
+            {
+                **describe_map(layer),
+                **describe_landmarks(self._options),
+                **describe_leaves(self._options),
+                **{name: getattr(self, name) for name in names},
+                'n_hidden': layer.n_hidden,
+                'sigma': sigma,
+                'solver': None,
+                'condition': None,
+                'grid': list(steps.steps),
+                'peak': None,
+                **describe_origin(self._numeric, steps),
+                **(self._learned.facts if self._learned else {}),
+            },
+        )
 
     def _fit_by_sums(self, rows: tuple, labels: Any, layer: HiddenLayer, sigma: float) -> None:
         """Fit by the sums of the rows."""
@@ -319,10 +377,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             del self.machine_
             self.model_ = self.model_.without_sums()
 
-    def _fit_by_passes(self, rows: tuple, labels: Any, layer: HiddenLayer, sigma: float,
-                       like: 'LivingESVM | None') -> None:
+    def _fit_by_passes(
+        self, rows: tuple, labels: Any, layer: HiddenLayer, sigma: float, like: 'LivingESVM | None'
+    ) -> None:
         """Fit by passes over the rows, which leave no sums."""
         from mr_elm.estimators.passes import MemoryProblem
+
         self.__dict__.pop('machine_', None)
         labelled = self._label(rows, labels)
         weights = labelled.sample_weight
@@ -351,8 +411,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     def _choose_solver(self, layer: HiddenLayer, n_rows: int, grows: bool) -> str:
         """Return gram or passes. grows : whether rows are to come, which passes have no sums for."""
         if self.solver not in (None, *NODE_SOLVERS):
-            raise ValueError(f'solver: expected one of {", ".join(NODE_SOLVERS)} or None, found '
-                             f'{write_value(self.solver)}')
+            raise ValueError(
+                f'solver: expected one of {", ".join(NODE_SOLVERS)} or None, found {write_value(self.solver)}'
+            )
         if grows and self.solver == PASSES:
             raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
         return GRAM if grows else choose_solver(self._options, n_rows, layer.n_hidden)[0]
@@ -362,12 +423,14 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Return the options that say what the nodes are. Raises ValueError where there are no such nodes."""
         for name, choices in (('map', (*MAPS, *MAPS_OF_LEAVES)), ('kernel', LANDMARK_NODES), ('landmarks', LANDMARKS)):
             if getattr(self, name) not in choices:
-                raise ValueError(f'{name}: expected one of {", ".join(choices)}, found '
-                                 f'{write_value(getattr(self, name))}')
+                raise ValueError(
+                    f'{name}: expected one of {", ".join(choices)}, found {write_value(getattr(self, name))}'
+                )
         for name in ('kernel', 'landmarks'):
             if part_map(self.map) != 'nystrom' and getattr(self, name) != getattr(PESVMOptions, name):
-                raise ValueError(f"{name}: {write_value(getattr(self, name))} expects map='nystrom', found "
-                                 f'{write_value(self.map)}')
+                raise ValueError(
+                    f"{name}: {write_value(getattr(self, name))} expects map='nystrom', found {write_value(self.map)}"
+                )
         for name in ('n_hidden', 'leaves'):
             if not getattr(self, name) >= 1:
                 raise ValueError(f'{name}: expected a number of at least 1, found {getattr(self, name)}')
@@ -375,16 +438,29 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             raise ValueError(f'leaf_ridge: expected a number above 0, found {self.leaf_ridge}')
         if self.map == LEAVES and self.metric != 'none':
             raise ValueError("metric: cannot be used with map='leaves', trees compare the features as they are")
-        return PESVMOptions(map=self.map, kernel=self.kernel, landmarks=self.landmarks, n_hidden=self.n_hidden,
-                            weight_scale=self.weight_scale, weights=self.weights, seed=self.seed, leaves=self.leaves,
-                            leaf_ridge=to_python(self.leaf_ridge), nu=to_python(self.nu),
-                            task='regression' if self._numeric else 'classification', solver=self.solver,
-                            tolerance=self.tolerance, max_passes=self.max_passes,
-                            precondition_rows=self.precondition_rows, memory=self.memory)
+        return PESVMOptions(
+            map=self.map,
+            kernel=self.kernel,
+            landmarks=self.landmarks,
+            n_hidden=self.n_hidden,
+            weight_scale=self.weight_scale,
+            weights=self.weights,
+            seed=self.seed,
+            leaves=self.leaves,
+            leaf_ridge=to_python(self.leaf_ridge),
+            nu=to_python(self.nu),
+            task='regression' if self._numeric else 'classification',
+            solver=self.solver,
+            tolerance=self.tolerance,
+            max_passes=self.max_passes,
+            precondition_rows=self.precondition_rows,
+            memory=self.memory,
+        )
 
     def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
         """Return a layer behind leaves of trees that grow on a sample of the rows."""
         from mr_elm.machines.joint import grow_leaves, take_sample
+
         summary = Summary(ColumnStatistics.of(rows.X, rows.sample_weight), encoding=self.encoding_)
         with one_thread():
             sample = take_sample(rows, summary, self.seed, getattr(self, 'center', False))
@@ -413,10 +489,13 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         Raises ValueError when the estimator does not keep its sums.
         """
         if not hasattr(self, 'machine_'):
-            raise ValueError('expected an estimator with the sums of its rows, found one without: fit it with '
-                             "keep_sums=True and solver='gram', or read its model by read_model(path, sums=True)")
-        header = self.machine_.header.change_parameters(nu=to_python(self.nu), class_weight=name_weights(self),
-                                                        **describe_leaves(self._options))
+            raise ValueError(
+                'expected an estimator with the sums of its rows, found one without: fit it with '
+                "keep_sums=True and solver='gram', or read its model by read_model(path, sums=True)"
+            )
+        header = self.machine_.header.change_parameters(
+            nu=to_python(self.nu), class_weight=name_weights(self), **describe_leaves(self._options)
+        )
         return replace(self.machine_, header=header)
 
     def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
@@ -430,8 +509,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             n = n_rows if labelled.sample_weight is None else float(labelled.sample_weight.sum())
             demand_scalable((low, high), n, layer.offset, layer.scale, self._summarise().name_column)
             steps = choose_grid(known, steps, machine.header.n_rows_used + n_rows)
-        names, numbers = ([], [0]) if labels is None else (
-            list(map(write_label, labels)), number_labels(labels, self.classes_))
+        names, numbers = (
+            ([], [0]) if labels is None else (list(map(write_label, labels)), number_labels(labels, self.classes_))
+        )
         sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
         return Batch(sums, steps, names, numbers, n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
 
@@ -449,8 +529,11 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         before, self.machine_, self.model_ = getattr(self, 'model_', None), machine, machine.solve()
         if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):
             self.__dict__.pop('calibration_', None)
-            warnings.warn('probabilities or intervals: left out, they may have been fitted to rows that left; call '
-                          'calibrate with rows that the estimator has', stacklevel=2)
+            warnings.warn(
+                'probabilities or intervals: left out, they may have been fitted to rows that left; call '
+                'calibrate with rows that the estimator has',
+                stacklevel=2,
+            )
         elif before is not None and not rows_left and before.classes == self.model_.classes:
             self.model_ = keep_held_out(before, self.model_)
         if labels is not None:
@@ -464,8 +547,10 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
 def find_bounds(X: Rows) -> tuple[Floats, Floats]:
     """Return the least and the largest number of each feature, (d,) both."""
-    low, high = (np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
-                 for bound in (X.min(axis=0), X.max(axis=0)))
+    low, high = (
+        np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
+        for bound in (X.min(axis=0), X.max(axis=0))
+    )
     return low, high
 
 

@@ -1,4 +1,5 @@
 """Let estimators learn a metric of the features, and say how important each column is to it."""
+
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
@@ -48,8 +49,9 @@ class MetricLearner:
         """Return the metric that was learned, None where there is none."""
         return None if self._learned is None else self._learned.metric
 
-    def _learn_metric(self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats | None, nu: float,
-                      weights: Floats | None) -> None:
+    def _learn_metric(
+        self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats | None, nu: float, weights: Floats | None
+    ) -> None:
         """Set what was learned.
 
         nodes : those of the machine, or its kernel. X : unscaled rows. T : (n, K) targets, +-1 for classes; None
@@ -63,9 +65,14 @@ class MetricLearner:
             sample = self._sample(X, T, weights)
             if isinstance(nodes, Kernel):
                 nodes = make_kernel_nodes(nodes, sample.X, self.scaling_, self.seed, self._moments)
-            self._learned = learn_from_sample(nodes, sample, MetricOptions(
-                metric=self.metric, metric_steps=self.metric_steps, seed=self.seed), nu, X.shape[0],
-                count_threads(self.n_jobs))
+            self._learned = learn_from_sample(
+                nodes,
+                sample,
+                MetricOptions(metric=self.metric, metric_steps=self.metric_steps, seed=self.seed),
+                nu,
+                X.shape[0],
+                count_threads(self.n_jobs),
+            )
 
     def _sample(self, X: Rows, T: Floats, weights: Floats | None) -> SampleRows:
         """Return the rows with the smallest hashes, all where they are few."""

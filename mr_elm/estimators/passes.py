@@ -1,4 +1,5 @@
 """Solve by passes over rows in memory, as `mr-elm train pesvm --solver passes` does over files."""
+
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,8 +37,9 @@ class MemoryProblem(PassProblem):
     def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`."""
         rows, numeric = self.rows, self.rows.classes is None
-        block = Block(rows.X, targets=rows.y) if rows.classes is None else Block(
-            rows.X, tuple(rows.classes.names), rows.y)
+        block = (
+            Block(rows.X, targets=rows.y) if rows.classes is None else Block(rows.X, tuple(rows.classes.names), rows.y)
+        )
         sums = PassSums(self.layer, D, self.steps, TargetSums(self.steps, numeric) if targets else None, single)
         for start in range(0, len(rows.y), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
@@ -49,5 +51,8 @@ class MemoryProblem(PassProblem):
         rows, seed = self.rows, self.inputs.options.seed
         kept = fold_numbers(rows.X, n_folds, seed + FOLD) > 0
         weights = None if rows.sample_weight is None else rows.sample_weight[kept]
-        return replace(self, rows=replace(rows, X=rows.X[kept], y=rows.y[kept], sample_weight=weights),
-                       folds=Folds(n_folds, 1, 1.0, seed, None, None))
+        return replace(
+            self,
+            rows=replace(rows, X=rows.X[kept], y=rows.y[kept], sample_weight=weights),
+            folds=Folds(n_folds, 1, 1.0, seed, None, None),
+        )

@@ -1,4 +1,5 @@
 """Give classifiers labels and probabilities from the decision values of their machines."""
+
 from dataclasses import replace
 from typing import Any
 
@@ -71,8 +72,11 @@ class Labelled(ClassifierMixin):
         if self.multilabel_:
             return self._values(X) - PRESENT  # type: ignore[attr-defined]
         values, labelling = self._values(X), self._labelling  # type: ignore[attr-defined]
-        scores = labelling.score(values) if labelling.calibration is not None else (
-            class_scores(values, labelling.n_classes, labelling.scheme))
+        scores = (
+            labelling.score(values)
+            if labelling.calibration is not None
+            else (class_scores(values, labelling.n_classes, labelling.scheme))
+        )
         return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Rows) -> np.ndarray:
@@ -135,8 +139,9 @@ class Labelled(ClassifierMixin):
 def hold_out(codes: np.ndarray, weights: Floats | None, decisions: Floats, leverages: Floats | None = None) -> HeldOut:
     """Put rows in memory and their decision values together. leverages : (n,) of leave-one-out, else None."""
     n = len(codes)
-    return HeldOut(codes, np.ones(n) if weights is None else weights, decisions,
-                   np.zeros(n) if leverages is None else leverages)
+    return HeldOut(
+        codes, np.ones(n) if weights is None else weights, decisions, np.zeros(n) if leverages is None else leverages
+    )
 
 
 def leave_equal_rows_out(rows: HeldOut, X: Rows, n_classes: int) -> HeldOut:

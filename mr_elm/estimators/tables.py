@@ -1,4 +1,5 @@
 """Read and scale the rows of estimators as jobs do, also data frames with text, missing values and names."""
+
 import re
 import warnings
 from typing import Any
@@ -136,8 +137,14 @@ class TableRows:
 
 def is_plain(X: Rows) -> bool:
     """Tell whether rows are an array of finite numbers: scikit-learn takes longer to say so than a small fit takes."""
-    return (type(X) is np.ndarray and X.ndim == 2 and X.dtype == float and X.size > 0 and X.flags.c_contiguous
-            and is_finite(X))
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype == float
+        and X.size > 0
+        and X.flags.c_contiguous
+        and is_finite(X)
+    )
 
 
 def is_finite(X: Floats) -> bool:

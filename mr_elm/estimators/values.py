@@ -1,4 +1,5 @@
 """Read labels and weights as scikit-learn gives them, and return targets as it expects them."""
+
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
@@ -17,7 +18,7 @@ from mr_elm.sums.statistics import MANY_ROWS, describe_single_rows, find_single_
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 EXACT = 2.0**53  # below, floats hold all whole numbers
-CLOSE = 1000     # from the least to the largest class
+CLOSE = 1000  # from the least to the largest class
 
 
 def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
@@ -54,14 +55,19 @@ def read_classes(y: Labels) -> Labels:
     if np.asarray(values).ndim != 1 or not len(values):
         return y
     if missing := [row for row, value in enumerate(values) if lacks_value(value)]:
-        raise ValueError(f'y: expected a label in each row, row {missing[0]} has {values[missing[0]]} '
-                         '(Input y contains NaN)')
-    if all(isinstance(value, (int, np.integer, Decimal)) and not isinstance(value, bool) and value == int(value)
-           for value in values):
+        raise ValueError(
+            f'y: expected a label in each row, row {missing[0]} has {values[missing[0]]} (Input y contains NaN)'
+        )
+    if all(
+        isinstance(value, (int, np.integer, Decimal)) and not isinstance(value, bool) and value == int(value)
+        for value in values
+    ):
         integers = hold_integers(list(map(int, values)))
         if integers is None:
-            raise ValueError('y: expected integers that int64 or uint64 holds, found '
-                             f'{min(values)} and {max(values)}: give labels as text')
+            raise ValueError(
+                'y: expected integers that int64 or uint64 holds, found '
+                f'{min(values)} and {max(values)}: give labels as text'
+            )
         return integers
     return y
 
@@ -86,8 +92,10 @@ def join_classes(*parts: Labels) -> np.ndarray:
         whole = all(value == int(value) for value in numbers)
         integers = hold_integers(list(map(int, numbers))) if whole else None
         if integers is None:
-            raise ValueError('y: expected labels that one type of numpy holds exactly, found '
-                             f'{values[0].dtype} and {values[-1].dtype} up to {max(numbers)}: give labels as text')
+            raise ValueError(
+                'y: expected labels that one type of numpy holds exactly, found '
+                f'{values[0].dtype} and {values[-1].dtype} up to {max(numbers)}: give labels as text'
+            )
         joint = np.unique(integers)
     return joint
 
@@ -127,12 +135,15 @@ def number_few(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
 
 def is_countable(y: Labels) -> bool:
     """Tell whether labels are an array of text or whole numbers: scikit-learn takes long to say so."""
-    return isinstance(y, np.ndarray) and (y.dtype.kind in 'iubU' or (y.dtype.kind == 'f' and y.ndim == 1 and bool(
-        (y == np.rint(y)).all()) and bool(np.isfinite(y).all())))
+    return isinstance(y, np.ndarray) and (
+        y.dtype.kind in 'iubU'
+        or (y.dtype.kind == 'f' and y.ndim == 1 and bool((y == np.rint(y)).all()) and bool(np.isfinite(y).all()))
+    )
 
 
-def row_weights(class_weight: ClassWeight, classes: np.ndarray, codes: Labels | None,
-                sample_weight: Weights = None) -> Floats | None:
+def row_weights(
+    class_weight: ClassWeight, classes: np.ndarray, codes: Labels | None, sample_weight: Weights = None
+) -> Floats | None:
     """Return the weight of each row, (n,), as its class and its own weight say; None when all count once."""
     own = None if sample_weight is None else np.asarray(sample_weight)
     if class_weight is None or codes is None:
@@ -153,9 +164,11 @@ class ParameterMethod:
             return self.method
         if not getattr(estimator, self.parameter):
             name = type(estimator).__name__
-            raise AttributeError(f'{name} has no {self.method.__name__}: expected {self.parameter}=True, found '
-                                 f'{write_value(getattr(estimator, self.parameter))}: make it as '
-                                 f'{name}({self.parameter}=True) and fit it again')
+            raise AttributeError(
+                f'{name} has no {self.method.__name__}: expected {self.parameter}=True, found '
+                f'{write_value(getattr(estimator, self.parameter))}: make it as '
+                f'{name}({self.parameter}=True) and fit it again'
+            )
         return MethodType(self.method, estimator)
 
 
@@ -175,8 +188,10 @@ class Targets(RegressorMixin, MultiOutputMixin):
         self.single_, T = np.ndim(y) == 1, np.asarray(y, dtype=float).reshape(len(y), -1)
         with np.errstate(over='ignore'):
             if not np.isfinite(np.square(T).sum()):
-                raise ValueError('y: expected targets whose squares can be added up in float64, found targets as large '
-                                 f'as {np.abs(T).max():.3g}: divide them by a constant')
+                raise ValueError(
+                    'y: expected targets whose squares can be added up in float64, found targets as large '
+                    f'as {np.abs(T).max():.3g}: divide them by a constant'
+                )
         self.n_targets_ = T.shape[1]
         return T
 

@@ -1,4 +1,5 @@
 """Write a page about a model: one file of HTML that needs no other."""
+
 import os
 import re
 import tempfile
@@ -30,8 +31,9 @@ pre { overflow-x: auto; padding: .75rem; border: 1px solid var(--line); }
 MOST_COLUMNS, MOST_CLASSES = 200, 30
 
 
-def make_card(model: Model, name: str, test: tuple[str, Evaluation] | None = None,
-              pairs: tuple[Floats, Floats] | None = None) -> str:
+def make_card(
+    model: Model, name: str, test: tuple[str, Evaluation] | None = None, pairs: tuple[Floats, Floats] | None = None
+) -> str:
     """Return the page. name : of the model's file.
 
     test : the name of labelled rows, and what the model says of them. pairs : their labels and predictions, (n,) both,
@@ -42,19 +44,30 @@ def make_card(model: Model, name: str, test: tuple[str, Evaluation] | None = Non
         parts += [f'<h2>Scores on {escape(os.path.basename(test[0]))}</h2>', *show_scores(model, test[1], pairs)]
     columns = list_columns(model)
     columns.sort(key=lambda column: -(column[2] or 0))
-    shown = [[column, kind, *([] if share is None else [f'{share:.4f}'])] for column, kind, share in
-             columns[:MOST_COLUMNS]]
+    shown = [
+        [column, kind, *([] if share is None else [f'{share:.4f}'])] for column, kind, share in columns[:MOST_COLUMNS]
+    ]
     parts += ['<h2>Columns</h2>', table(shown, ['column', 'kind', *(['importance'] if len(shown[0]) > 2 else [])])]
     if len(columns) > MOST_COLUMNS:
         parts.append(f'<p>and {len(columns) - MOST_COLUMNS:,} more</p>')
-    use = [f'mr-elm predict {os.path.basename(name)} rows.csv -o predictions.csv', '# in Python',
-           'from mr_elm.estimators import to_estimator', 'from mr_elm.model.file import read_model',
-           f'to_estimator(read_model({os.path.basename(name)!r})).predict(X)']
-    parts += ['<h2>How to use it</h2>', f'<pre>{escape(chr(10).join(use))}</pre>',
-              f'<p>Written by mr_elm {escape(version("mr_elm"))}.</p>']
+    use = [
+        f'mr-elm predict {os.path.basename(name)} rows.csv -o predictions.csv',
+        '# in Python',
+        'from mr_elm.estimators import to_estimator',
+        'from mr_elm.model.file import read_model',
+        f'to_estimator(read_model({os.path.basename(name)!r})).predict(X)',
+    ]
+    parts += [
+        '<h2>How to use it</h2>',
+        f'<pre>{escape(chr(10).join(use))}</pre>',
+        f'<p>Written by mr_elm {escape(version("mr_elm"))}.</p>',
+    ]
     head = f'<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n<title>{escape(name)}</title>'
-    return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n<style>{STYLE}</style>\n</head>\n<body>\n'
-            + '\n'.join(parts) + '\n</body>\n</html>\n')
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n<style>{STYLE}</style>\n</head>\n<body>\n'
+        + '\n'.join(parts)
+        + '\n</body>\n</html>\n'
+    )
 
 
 def table(rows: Iterable[Sequence[Any]], names: Sequence[str] = ()) -> str:
@@ -85,12 +98,16 @@ def show_scores(model: Model, found: Evaluation, pairs: tuple[Floats, Floats] | 
     for name in ('per_class', 'per_label', 'per_target'):
         rows = scores.get(name) or {}
         if 0 < len(rows) <= MOST_CLASSES:
-            yield table([(key, *row.values()) for key, row in rows.items()],
-                        [name.removeprefix('per_'), *next(iter(rows.values()))])
+            yield table(
+                [(key, *row.values()) for key, row in rows.items()],
+                [name.removeprefix('per_'), *next(iter(rows.values()))],
+            )
     confusion = scores.get('confusion')
     if confusion and len(confusion['true']) <= MOST_CLASSES:
-        yield table([(name, *row) for name, row in zip(confusion['true'], confusion['rows'], strict=True)],
-                    ['true class, predicted:', *confusion['predicted']])
+        yield table(
+            [(name, *row) for name, row in zip(confusion['true'], confusion['rows'], strict=True)],
+            ['true class, predicted:', *confusion['predicted']],
+        )
     if pairs is not None:
         yield draw(draw_residuals, *pairs)
     if found.rankings:
@@ -104,5 +121,5 @@ def draw(function: Any, *arguments: Any) -> str:
         function(*arguments, path)
         with open(path, encoding='utf-8') as stream:
             text = stream.read()
-    drawing = re.sub(r'<metadata>.*?</metadata>', '', text[text.index('<svg'):], flags=re.DOTALL)
+    drawing = re.sub(r'<metadata>.*?</metadata>', '', text[text.index('<svg') :], flags=re.DOTALL)
     return f'<figure>{drawing}</figure>'

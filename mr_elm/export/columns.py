@@ -1,4 +1,5 @@
 """Say what the columns of a model's rows are, for those who write the model for other programs."""
+
 import numpy as np
 
 from mr_elm.model.base import Model
@@ -11,8 +12,10 @@ def demand_known(model: Model) -> None:
     """Raise ValueError where a model requires what other programs cannot be told yet."""
     unknown = [name for name in model.header.to_json()['requires'] if name not in KNOWN]
     if unknown:
-        raise ValueError(f'export: expected a model of {", ".join(KNOWN)} at most, it requires {", ".join(unknown)}, '
-                         'which other programs cannot be told')
+        raise ValueError(
+            f'export: expected a model of {", ".join(KNOWN)} at most, it requires {", ".join(unknown)}, '
+            'which other programs cannot be told'
+        )
 
 
 def columns_of(model: Model) -> list[Column] | None:

@@ -1,4 +1,5 @@
 """Say in a few lines what a model is, for people."""
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,23 @@ from mr_elm.rows.text import quote
 
 FEW = 10  # names that are listed
 # parameters that are told elsewhere, or that only programs read
-ELSEWHERE = {'map', 'kernel', 'input', 'blas', 'grid', 'importance', 'certificates', 'solver', 'condition', 'peak',
-             'passes', 'residual', 'constant_prediction', 'normalised', 'n_hidden'}
+ELSEWHERE = {
+    'map',
+    'kernel',
+    'input',
+    'blas',
+    'grid',
+    'importance',
+    'certificates',
+    'solver',
+    'condition',
+    'peak',
+    'passes',
+    'residual',
+    'constant_prediction',
+    'normalised',
+    'n_hidden',
+}
 SOLVED = ('condition', 'passes', 'residual')
 
 
@@ -22,10 +38,13 @@ def list_facts(model: Model) -> dict[str, str]:
     columns = '' if model.encoding is None else f' of {len(model.encoding.columns):,} columns'
     found: dict[str, Any] = {
         'method': f'{header.method}, {METHODS[header.method].what}' if header.method in METHODS else header.method,
-        'task': header.task, 'classes': list_names(model.classes), 'labels': header.separator and (
-            f'several in a row, {header.separator!r} between'), 'targets': list_names(header.target_names),
-        'positive': header.positive, 'threshold': header.threshold is not None and (
-            f'{header.threshold} (a larger probability of {quote(header.positive or "")} is labelled so)'),
+        'task': header.task,
+        'classes': list_names(model.classes),
+        'labels': header.separator and (f'several in a row, {header.separator!r} between'),
+        'targets': list_names(header.target_names),
+        'positive': header.positive,
+        'threshold': header.threshold is not None
+        and (f'{header.threshold} (a larger probability of {quote(header.positive or "")} is labelled so)'),
         'features': f'{model.n_features:,}{columns}',
         'rows': f'{header.n_rows_used:,} used, {header.n_rows_rejected:,} rejected',
         'machine': '; '.join(map(describe_machine, model.members)),
@@ -33,9 +52,10 @@ def list_facts(model: Model) -> dict[str, str]:
         'solver': ', '.join(part for part in (given.get('solver'), write_values(given, SOLVED)) if part),
         'certificate': write_values(given.get('certificates', {}), ('gap', 'violation', 'n_iter')),
         'probabilities': header.calibration and write_values(header.calibration, header.calibration),
-        'constant': given.get('constant_prediction') is not None and (
-            f'nearly all rows are predicted {given["constant_prediction"]}'),
-        'history': '; '.join(f'{event.get("action")} {event.get("when", "")}' for event in header.history[-3:])}
+        'constant': given.get('constant_prediction') is not None
+        and (f'nearly all rows are predicted {given["constant_prediction"]}'),
+        'history': '; '.join(f'{event.get("action")} {event.get("when", "")}' for event in header.history[-3:]),
+    }
     return {name: str(value) for name, value in found.items() if value}
 
 
@@ -82,8 +102,13 @@ def list_columns(model: Model) -> list[tuple[str, str, float | None]]:
         kinds = ['number'] * n
     else:
         names = [column.name for column in model.encoding.columns]
-        kinds = [f'category, {list_names([name or "(missing)" for name in column.categories])}'
-                 if column.kind == CATEGORY else 'number' + (f', {column.mean:.6g} where it is missing')
-                 for column in model.encoding.columns]
-    return [(name, kind, None if importance is None else importance[j])
-            for j, (name, kind) in enumerate(zip(names, kinds, strict=True))]
+        kinds = [
+            f'category, {list_names([name or "(missing)" for name in column.categories])}'
+            if column.kind == CATEGORY
+            else 'number' + (f', {column.mean:.6g} where it is missing')
+            for column in model.encoding.columns
+        ]
+    return [
+        (name, kind, None if importance is None else importance[j])
+        for j, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]

@@ -1,4 +1,5 @@
 """Write the decision values of machines as a graph of ONNX, by operators that onnxruntime has for float64."""
+
 from typing import Any
 
 import numpy as np
@@ -90,14 +91,19 @@ class Graph(Writer):
         real, last = helper.np_dtype_to_tensor_dtype(self.real), f'{self.prefix}body_{len(self.nodes)}'
         names = [f'{last}_{name}' for name in ('total', 'z', 'a', 'column', 'difference', 'size', 'sum', 'shape')]
         total, z, a, column, difference, size, result, shape = names
-        nodes = [helper.make_node('Reshape', [z, shape], [column]),
-                 helper.make_node('Sub', [column, a], [difference]),
-                 helper.make_node(kind, [difference] * (2 if kind == 'Mul' else 1), [size]),
-                 helper.make_node('Add', [total, size], [result])]
-        total_in, z_in, a_in, total_out = (helper.make_tensor_value_info(name, real, dimensions) for name, dimensions in
-                                           ((total, [None, None]), (z, [None]), (a, [None]), (result, [None, None])))
-        body = helper.make_graph(nodes, last, [total_in, z_in, a_in], [total_out],
-                                 [numpy_helper.from_array(np.array([-1, 1]), shape)])
+        nodes = [
+            helper.make_node('Reshape', [z, shape], [column]),
+            helper.make_node('Sub', [column, a], [difference]),
+            helper.make_node(kind, [difference] * (2 if kind == 'Mul' else 1), [size]),
+            helper.make_node('Add', [total, size], [result]),
+        ]
+        total_in, z_in, a_in, total_out = (
+            helper.make_tensor_value_info(name, real, dimensions)
+            for name, dimensions in ((total, [None, None]), (z, [None]), (a, [None]), (result, [None, None]))
+        )
+        body = helper.make_graph(
+            nodes, last, [total_in, z_in, a_in], [total_out], [numpy_helper.from_array(np.array([-1, 1]), shape)]
+        )
         n_rows = self.put('Shape', Z, start=0, end=1)
         zeros = self.put('Expand', 0.0, self.put('Concat', n_rows, np.array([len(A)]), axis=0))
         return self.put('Scan', zeros, Z, A, body=body, num_scan_inputs=2, scan_input_axes=[1, 1])
@@ -128,8 +134,9 @@ class Graph(Writer):
 
     def divide(self, values: str, squares: str) -> str:
         """Write values / sqrt(square), and 0 where the square is 0."""
-        return self.put('Div', values, self.put('Where', self.put('Greater', squares, 0.0), self.put('Sqrt', squares),
-                                                np.inf))
+        return self.put(
+            'Div', values, self.put('Where', self.put('Greater', squares, 0.0), self.put('Sqrt', squares), np.inf)
+        )
 
     def fall(self, forest: Forest, X: str, B: Floats) -> str:
         """Write the sums over the trees of the weights of leaves: all rows fall through all trees, step by step.
@@ -172,6 +179,7 @@ def suits_single(model: Model) -> bool:
 
     Rounding errors of values of about 1 are independent: they add up to about 1e-7 |B| and a few times of it at most.
     """
+
     def suits(machine: Any) -> bool:
         if isinstance(machine, HiddenNodeModel):
             bounded, weights = NODES[machine.layer.kind].bounded, machine.arrays['output_weights'][:-1]

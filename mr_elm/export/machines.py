@@ -1,4 +1,5 @@
 """Write what machines compute in the language of another program, which knows a few steps of arithmetic."""
+
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -31,16 +32,18 @@ class Writer(ABC):
             layer, B = machine.layer, machine.arrays['output_weights']
             if layer.forest is None:
                 return self._write_nodes(layer, X, B)
-            leaves = self.fall(layer.forest, X, B[:layer.n_leaves])
+            leaves = self.fall(layer.forest, X, B[: layer.n_leaves])
             if not len(layer.biases):
                 return self.shift(leaves, -B[-1])
-            return self.add(self._write_nodes(layer.nodes, X, B[layer.n_leaves:]), leaves)
+            return self.add(self._write_nodes(layer.nodes, X, B[layer.n_leaves :]), leaves)
         if not isinstance(machine, KernelModel):
             raise ValueError(f'export: expected machines of hidden nodes or support vectors, found {machine}')
-        Z = self._turn(self.scale(X, *spread_scaling(machine.arrays, machine.n_features)),
-                       machine.arrays.get('feature_metric'))
-        return self._write_kernel(machine.kernel, Z, machine.support_vectors, machine.arrays['dual_coef'],
-                                  machine.arrays['intercept'])
+        Z = self._turn(
+            self.scale(X, *spread_scaling(machine.arrays, machine.n_features)), machine.arrays.get('feature_metric')
+        )
+        return self._write_kernel(
+            machine.kernel, Z, machine.support_vectors, machine.arrays['dual_coef'], machine.arrays['intercept']
+        )
 
     def _turn(self, Z: Any, metric: Floats | None) -> Any:
         if metric is None:
@@ -81,8 +84,9 @@ class Writer(ABC):
             values = self.multiply(self.power(P, kernel.factor), coefficients.T, zeros)
         if kernel.normalised:
             size = self.square(Z)
-            values = self.divide(values, size if kernel.name == 'linear' else self.power(
-                self.shift(size, np.ones(1)), kernel.factor))
+            values = self.divide(
+                values, size if kernel.name == 'linear' else self.power(self.shift(size, np.ones(1)), kernel.factor)
+            )
         return self.shift(values, r)
 
     @abstractmethod
@@ -95,8 +99,7 @@ class Writer(ABC):
 
     @abstractmethod
     def measure(self, Z: Any, A: Rows, norm: int, takes_root: bool) -> Any:
-        """Write distances of rows and centres A (L, d), dense or CSR: |z - a|_1, |z - a|, or |z - a|^2 without a root.
-        """
+        """Write distances of rows and centres A (L, d), dense or CSR: |z - a|_1, |z - a|, or |z - a|^2."""
 
     @abstractmethod
     def activate(self, kind: str, values: Any) -> Any:

@@ -1,4 +1,5 @@
 """Write a model as a graph of ONNX, which answers as `mr-elm predict` does."""
+
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,10 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     inputs, X = write_inputs(graph, model, number)
     found = dict(zip(OUTPUTS, write_answers(graph, model, X), strict=False))
     if graph.real != outside:
-        found = {name: value if name == 'label' and not model.numeric else graph.cast(value, outside)
-                 for name, value in found.items()}
+        found = {
+            name: value if name == 'label' and not model.numeric else graph.cast(value, outside)
+            for name, value in found.items()
+        }
     outputs, text = [], helper.np_dtype_to_tensor_dtype(np.dtype(object))
     for name, value in found.items():
         graph.nodes.append(helper.make_node('Identity', [value], [name]))
@@ -46,8 +49,12 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     if sum(len(each.raw_data) for each in graph.constants) > LARGEST:
         raise ValueError('export: expected a model of less than 2 GB, which a file of ONNX holds, found a larger one')
     whole = helper.make_graph(graph.nodes, f'mr_elm {model.header.method}', inputs, outputs, graph.constants)
-    proto = helper.make_model(whole, producer_name='mr_elm', ir_version=IR_VERSION, opset_imports=[
-        helper.make_opsetid('', OPSET), helper.make_opsetid('ai.onnx.ml', ML_OPSET)])
+    proto = helper.make_model(
+        whole,
+        producer_name='mr_elm',
+        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid('', OPSET), helper.make_opsetid('ai.onnx.ml', ML_OPSET)],
+    )
     helper.set_model_props(proto, {'method': model.header.method, 'task': model.header.task})
     checker.check_model(proto)
     return proto
@@ -70,11 +77,14 @@ def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], st
     names = [column.name for column in columns]
     for name in names:
         if not name or name in OUTPUTS or name.startswith(OWN) or names.count(name) > 1:
-            raise ValueError(f'export: expected columns with names, each once, none of which is an output '
-                             f'({", ".join(OUTPUTS)}) or begins with {OWN}, found {name!r}')
-    inputs = [helper.make_tensor_value_info(each.name, text if each.kind == CATEGORY else number,
-                                            ['N', 1])
-              for each in columns]
+            raise ValueError(
+                f'export: expected columns with names, each once, none of which is an output '
+                f'({", ".join(OUTPUTS)}) or begins with {OWN}, found {name!r}'
+            )
+    inputs = [
+        helper.make_tensor_value_info(each.name, text if each.kind == CATEGORY else number, ['N', 1])
+        for each in columns
+    ]
     features = [part for column in columns for part in write_column(graph, column)]
     return inputs, features[0] if len(features) == 1 else graph.put('Concat', *features, axis=1)
 
@@ -84,8 +94,14 @@ def write_column(graph: Graph, column: Column) -> list[str]:
     if column.kind == CATEGORY:
         n = len(column.categories)
         codes = {**column.lookup, **dict.fromkeys(MISSING_TEXTS, column.lookup.get(MISSING, n))}
-        found = graph.put('LabelEncoder', graph.put('Reshape', column.name, np.array([-1])), domain='ai.onnx.ml',
-                          keys_strings=list(codes), values_int64s=list(codes.values()), default_int64=n)
+        found = graph.put(
+            'LabelEncoder',
+            graph.put('Reshape', column.name, np.array([-1])),
+            domain='ai.onnx.ml',
+            keys_strings=list(codes),
+            values_int64s=list(codes.values()),
+            default_int64=n,
+        )
         return [graph.take(np.eye(n + 1), found)]
     values = graph.cast(graph.put('Reshape', column.name, np.array([-1, 1])), graph.real)
     if np.isnan(column.mean):  # a missing number has no stand-in

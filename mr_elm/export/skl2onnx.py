@@ -1,4 +1,5 @@
 """Teach skl2onnx the estimators, so that a pipeline of scikit-learn that ends in one becomes one graph of ONNX."""
+
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,10 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     model, real = estimator.to_model(), np.float64 if number_type(operator) is DoubleTensorType else np.float32
     demand_known(model)
     if model.encoding is not None:
-        raise ValueError("export: expected rows of numbers, this estimator has encode='auto': write it alone, by "
-                         'mr_elm.export.onnx.make_onnx(estimator.to_model())')
+        raise ValueError(
+            "export: expected rows of numbers, this estimator has encode='auto': write it alone, by "
+            'mr_elm.export.onnx.make_onnx(estimator.to_model())'
+        )
     if container.target_opset < LEAST:
         raise ValueError(f'export: expected target_opset {LEAST} at least, found {container.target_opset}')
     graph = Graph(real if suits_single(model) else np.float64, f'{scope.get_unique_operator_name("mr_elm")}/')

@@ -3,6 +3,7 @@
 Weights are arrays: of a model of 2,000 nodes and 200 features, sums of products would keep a database busy for minutes
 before it reads a row.
 """
+
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -27,21 +28,38 @@ STEEPEST = '700e0'  # of an exponent: e^x of more overflows, and some databases 
 INFINITE = ('inf', '-inf', 'infinity', '-infinity')  # how databases write it
 # dialect -> an array of columns, one of numbers, the sum of a * b over two arrays, and that of |a - b|
 ARRAYS = {
-    'duckdb': ('[{}]', "CAST('[{}]' AS DOUBLE[])", 'LIST_DOT_PRODUCT({}, {})',
-               'LIST_SUM([ABS(p[1] - p[2]) FOR p IN LIST_ZIP({}, {})])'),
-    'postgres': ('ARRAY[{}]', "CAST('{{{}}}' AS DOUBLE PRECISION[])",
-                 '(SELECT SUM(a * b) FROM UNNEST({}, {}) AS t(a, b))',
-                 '(SELECT SUM(ABS(a - b)) FROM UNNEST({}, {}) AS t(a, b))'),
-    'spark': ('ARRAY({})', "CAST(SPLIT('{}', ',') AS ARRAY<DOUBLE>)",
-              'AGGREGATE(ZIP_WITH({}, {}, (a, b) -> a * b), 0e0, (s, v) -> s + v)',
-              'AGGREGATE(ZIP_WITH({}, {}, (a, b) -> ABS(a - b)), 0e0, (s, v) -> s + v)'),
-    'bigquery': ('[{}]', '[{}]',
-                 '(SELECT SUM(a * b) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
-                 '(SELECT SUM(ABS(a - b)) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j '
-                 'ON i = j)')}
-ACTIVATIONS = {'tanh': 'TANH({0})', 'sine': 'SIN({0})', 'rff': 'COS({0})',
-               'relu': 'CASE WHEN {0} < 0 THEN 0e0 ELSE {0} END',
-               'hardlimit': 'CASE WHEN {0} >= 0 THEN 1e0 ELSE 0e0 END'}
+    'duckdb': (
+        '[{}]',
+        "CAST('[{}]' AS DOUBLE[])",
+        'LIST_DOT_PRODUCT({}, {})',
+        'LIST_SUM([ABS(p[1] - p[2]) FOR p IN LIST_ZIP({}, {})])',
+    ),
+    'postgres': (
+        'ARRAY[{}]',
+        "CAST('{{{}}}' AS DOUBLE PRECISION[])",
+        '(SELECT SUM(a * b) FROM UNNEST({}, {}) AS t(a, b))',
+        '(SELECT SUM(ABS(a - b)) FROM UNNEST({}, {}) AS t(a, b))',
+    ),
+    'spark': (
+        'ARRAY({})',
+        "CAST(SPLIT('{}', ',') AS ARRAY<DOUBLE>)",
+        'AGGREGATE(ZIP_WITH({}, {}, (a, b) -> a * b), 0e0, (s, v) -> s + v)',
+        'AGGREGATE(ZIP_WITH({}, {}, (a, b) -> ABS(a - b)), 0e0, (s, v) -> s + v)',
+    ),
+    'bigquery': (
+        '[{}]',
+        '[{}]',
+        '(SELECT SUM(a * b) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
+        '(SELECT SUM(ABS(a - b)) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
+    ),
+}
+ACTIVATIONS = {
+    'tanh': 'TANH({0})',
+    'sine': 'SIN({0})',
+    'rff': 'COS({0})',
+    'relu': 'CASE WHEN {0} < 0 THEN 0e0 ELSE {0} END',
+    'hardlimit': 'CASE WHEN {0} >= 0 THEN 1e0 ELSE 0e0 END',
+}
 
 Columns = list[str]
 
@@ -89,8 +107,12 @@ class Query(Writer):
             shown = ',\n    '.join([*carried, *(f'{expression} AS {name}' for expression, name in step.items())])
             parts.append(f'step_{k + 1} {kind} (\n  SELECT\n    {shown}\n  FROM {source}\n)')
             source, carried = f'step_{k + 1}', ['*']
-        shown = ',\n  '.join([*(f'{expression} AS {self.quote(name)}' for name, expression in columns.items()),
-                              *(f'{inner} AS {name}' for inner, name in kept.items())])
+        shown = ',\n  '.join(
+            [
+                *(f'{expression} AS {self.quote(name)}' for name, expression in columns.items()),
+                *(f'{inner} AS {name}' for inner, name in kept.items()),
+            ]
+        )
         return f'WITH {", ".join(parts)}\nSELECT\n  {shown}\nFROM {source}\n'
 
     def scale(self, X: Columns, offset: Floats, scale: Floats) -> Columns:
@@ -107,24 +129,32 @@ class Query(Writer):
         What is missing is 0 there: `make_sql` makes all answers of the row NULL.
         """
         several, numbers, *sums = ARRAYS[self.dialect]
-        array, = self.put(Z, several.format(', '.join(f'COALESCE({z}, 0e0)' for z in Z)))
-        return self.put([array], *(
-            f'{sums[how].format(array, numbers.format(",".join(map(write, row))))} + {write(r)}'
-            for row, r in zip(W, b, strict=True)))
+        (array,) = self.put(Z, several.format(', '.join(f'COALESCE({z}, 0e0)' for z in Z)))
+        return self.put(
+            [array],
+            *(
+                f'{sums[how].format(array, numbers.format(",".join(map(write, row))))} + {write(r)}'
+                for row, r in zip(W, b, strict=True)
+            ),
+        )
 
     def measure(self, Z: Columns, A: Rows, norm: int, takes_root: bool) -> Columns:
         """Write distances."""
         if norm == 1:
             return self.combine(1, Z, sp.expand(A), np.zeros(A.shape[0]))
         own = row_squares(A)
-        size, = self.square(Z)
+        (size,) = self.square(Z)
         products = self.multiply(Z, -2 * A, own)
         D = [f'({size} + {product})' for product in products]
         if not takes_root:
             return self.put([size, *products], *(f'CASE WHEN {d} < 0 THEN 0e0 ELSE {d} END' for d in D))
-        return self.put([size, *products], *(
-            f'CASE WHEN {d} <= {write(ROUNDING)} * ({size} + {write(a)}) THEN 0e0 ELSE SQRT({d}) END'
-            for d, a in zip(D, own, strict=True)))
+        return self.put(
+            [size, *products],
+            *(
+                f'CASE WHEN {d} <= {write(ROUNDING)} * ({size} + {write(a)}) THEN 0e0 ELSE SQRT({d}) END'
+                for d, a in zip(D, own, strict=True)
+            ),
+        )
 
     def activate(self, kind: str, values: Columns) -> Columns:
         """Write a function of values."""
@@ -150,17 +180,21 @@ class Query(Writer):
 
     def divide(self, values: Columns, squares: Columns) -> Columns:
         """Write values / sqrt(square), and 0 where the square is 0."""
-        return self.put([*values, *squares], *(
-            f'CASE WHEN {squares[0]} > 0 THEN {value} / SQRT({squares[0]}) ELSE 0e0 END' for value in values))
+        return self.put(
+            [*values, *squares],
+            *(f'CASE WHEN {squares[0]} > 0 THEN {value} / SQRT({squares[0]}) ELSE 0e0 END' for value in values),
+        )
 
     def fall(self, forest: Forest, X: Columns, B: Floats) -> Columns:
         """Write the sums over the trees of the weights of leaves."""
+
         def choose(node: int, weights: Floats) -> str:
             child = forest.children[node]
             if forest.features[node] < 0:
                 return write(weights[child])
             condition = f'{X[forest.features[node]]} <= {write(forest.thresholds[node])}'
             return f'CASE WHEN {condition} THEN {choose(child, weights)} ELSE {choose(child + 1, weights)} END'
+
         return self.put(X, *(add_up([choose(root, weights) for root in forest.roots]) for weights in B.T))
 
     def add(self, values: Columns, others: Columns) -> Columns:
@@ -175,12 +209,13 @@ class Query(Writer):
         """Write the means of several values."""
         if len(parts) == 1:
             return parts[0]
-        return self.put(sum(parts, []), *(f'({add_up(list(some))}) / {write(len(parts))}'
-                                          for some in zip(*parts, strict=True)))
+        return self.put(
+            sum(parts, []), *(f'({add_up(list(some))}) / {write(len(parts))}' for some in zip(*parts, strict=True))
+        )
 
     def largest(self, values: Columns, answers: Iterable[str]) -> str:
         """Return the answer of the largest value, the first of equal ones."""
-        best, = self.put(values, f'GREATEST({", ".join(values)})')
+        (best,) = self.put(values, f'GREATEST({", ".join(values)})')
         cases = ' '.join(f'WHEN {value} = {best} THEN {answer}' for value, answer in zip(values, answers, strict=True))
         return self.put([best, *values], f'CASE {cases} END')[0]
 
@@ -194,7 +229,7 @@ def write(number: float) -> str:
 def add_up(terms: list[str]) -> str:
     """Write a sum whose parentheses are not deep."""
     while len(terms) > TERMS:
-        terms = [f'({" + ".join(terms[start:start + TERMS])})' for start in range(0, len(terms), TERMS)]
+        terms = [f'({" + ".join(terms[start : start + TERMS])})' for start in range(0, len(terms), TERMS)]
     return ' + '.join(terms)
 
 
@@ -223,7 +258,7 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
         raise ValueError(f'--table: expected the name of a table, found {table!r}') from None
     columns = columns_of(model) or [Column(f'x{j + 1}', mean=np.nan) for j in range(model.n_features)]
     features = [part for column in columns for part in write_column(query, column)]
-    missing, = query.put(features, f'0e0 * ({add_up(features)})')  # NULL where a feature is, else 0
+    (missing,) = query.put(features, f'0e0 * ({add_up(features)})')  # NULL where a feature is, else 0
     scores = query.write_scores(model, features)
     scores = query.put([*scores, missing], *(f'{score} + {missing}' for score in scores))
     names = Written(True, 'calibration' in model.arrays).columns(model)
@@ -239,11 +274,16 @@ def demand_small(model: Model) -> None:
             trees += machine.layer.forest.n_trees if machine.layer.forest is not None else 0
         elif isinstance(machine, KernelModel) and machine.kernel.name != 'linear':
             nodes += machine.support_vectors.shape[0]
-    for found, most, what in ((model.n_features, MOST_FEATURES, 'features'), (trees, MOST_TREES, 'trees'),
-                              (nodes, MOST_NODES, 'nodes or support vectors')):
+    for found, most, what in (
+        (model.n_features, MOST_FEATURES, 'features'),
+        (trees, MOST_TREES, 'trees'),
+        (nodes, MOST_NODES, 'nodes or support vectors'),
+    ):
         if found > most:
-            raise ValueError(f'export: expected at most {most:,} {what} for a query of SQL, found {found:,}: train a '
-                             'smaller model, or export a graph of ONNX')
+            raise ValueError(
+                f'export: expected at most {most:,} {what} for a query of SQL, found {found:,}: train a '
+                'smaller model, or export a graph of ONNX'
+            )
 
 
 def write_column(query: Query, column: Column) -> Columns:
@@ -258,11 +298,14 @@ def write_column(query: Query, column: Column) -> Columns:
         return query.put([], *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*own, other)))
     number = f'CAST({name} AS {query.real})'
     text = f'LOWER(CAST({name} AS {query.string}))'
-    unusable = f"{name} IS NULL OR {text} = {query.text('nan')}"
+    unusable = f'{name} IS NULL OR {text} = {query.text("nan")}'
     mean = 'NULL' if np.isnan(column.mean) else write(column.mean)
     indicator = [f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END'] if column.missing else []
-    return query.put([], f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {query.texts(INFINITE)} THEN NULL '
-                         f'ELSE {number} END', *indicator)
+    return query.put(
+        [],
+        f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {query.texts(INFINITE)} THEN NULL ELSE {number} END',
+        *indicator,
+    )
 
 
 def spell(category: str, categories: Sequence[str]) -> list[str]:
@@ -284,8 +327,11 @@ def write_answers(query: Query, model: Model, scores: Columns) -> Columns:
         if labelling.threshold is None:
             return [query.largest(P, names), *scores, *P]
         p, limit = P[labelling.positive], write(labelling.threshold)
-        label, = query.put(P, f'CASE WHEN {p} > {limit} THEN {names[labelling.positive]} '
-                              f'WHEN {p} <= {limit} THEN {names[1 - labelling.positive]} END')
+        (label,) = query.put(
+            P,
+            f'CASE WHEN {p} > {limit} THEN {names[labelling.positive]} '
+            f'WHEN {p} <= {limit} THEN {names[1 - labelling.positive]} END',
+        )
         return [label, *scores, *P]
     if model.n_scores == 1:
         label = f'CASE WHEN {scores[0]} > 0 THEN {names[1]} WHEN {scores[0]} <= 0 THEN {names[0]} END'
@@ -293,9 +339,11 @@ def write_answers(query: Query, model: Model, scores: Columns) -> Columns:
     if labelling.scheme != ONE_VS_ONE:
         return [query.largest(scores, names), *scores]
     votes, sums = write_votes(query, scores, len(names))
-    most, = query.put(votes, f'GREATEST({", ".join(votes)})')
-    candidates = query.put([most, *sums], *(f'CASE WHEN {vote} = {most} THEN {total} ELSE -1e308 END'
-                                            for vote, total in zip(votes, sums, strict=True)))
+    (most,) = query.put(votes, f'GREATEST({", ".join(votes)})')
+    candidates = query.put(
+        [most, *sums],
+        *(f'CASE WHEN {vote} = {most} THEN {total} ELSE -1e308 END' for vote, total in zip(votes, sums, strict=True)),
+    )
     missing = f'CASE WHEN {scores[0]} IS NOT NULL THEN {query.largest(candidates, names)} END'
     return [missing, *scores]
 
@@ -332,11 +380,14 @@ def write_probabilities(query: Query, model: Model, scores: Columns, calibration
         scores = query.put(scores, f'0e0 * {scores[0]}', scores[0])
     elif model.labelling.scheme == ONE_VS_ONE:
         votes, sums = write_votes(query, scores, n)
-        scores = query.put([*votes, *sums], *(f'{vote} + {total} / (3e0 * (ABS({total}) + 1e0))'
-                                              for vote, total in zip(votes, sums, strict=True)))
-    logits = query.put(scores, *(f'{size} * {score} + {write(b)}' for score, b in zip(
-        scores, [0.0, *calibration[1:]], strict=True)))
-    most, = query.put(logits, f'GREATEST({", ".join(logits)})')
+        scores = query.put(
+            [*votes, *sums],
+            *(f'{vote} + {total} / (3e0 * (ABS({total}) + 1e0))' for vote, total in zip(votes, sums, strict=True)),
+        )
+    logits = query.put(
+        scores, *(f'{size} * {score} + {write(b)}' for score, b in zip(scores, [0.0, *calibration[1:]], strict=True))
+    )
+    (most,) = query.put(logits, f'GREATEST({", ".join(logits)})')
     powers = query.put([most, *logits], *(exponential(f'({logit} - {most})') for logit in logits))
-    total, = query.put(powers, add_up(powers))
+    (total,) = query.put(powers, add_up(powers))
     return query.put([total, *powers], *(f'{power} / {total}' for power in powers))

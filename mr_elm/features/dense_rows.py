@@ -3,6 +3,7 @@
 Where cancellation in |u|^2 + |v|^2 - 2 u.v would spoil more than the last digits of float32, distances are computed in
 float64, or as sums of squared differences, and only the kernel value is rounded.
 """
+
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ from mr_elm.typing import Floats, Pair
 
 ROWS_AT_ONCE = 256
 COLUMNS_AT_ONCE = 1024  # the memory of a tile is small enough not to be given back to the system after each
-FEW_FEATURES = 64    # up to here a compiled loop over differences beats a product followed by exp
+FEW_FEATURES = 64  # up to here a compiled loop over differences beats a product followed by exp
 FEW_ON_DEMAND = 100  # up to here single rows are computed in float64 fast enough not to compute all together
 MIRROR_SHARE = 0.25  # of the rows: with fewer of them weighted, reordering costs more than the mirrored half saves
 SAFE_EXPONENT = 4.0  # gamma |x|^2 up to which float32 products cost about 1e-6 (root mean square) in the kernel
@@ -84,7 +85,7 @@ class DenseRows(KernelSource):
         if not self.kernel.kind.exponent or self.X.shape[1] > FEW_ON_DEMAND:
             return None
         columns = np.zeros((-(-self.X.shape[1] // 4) * 4, self.n_samples))
-        columns[:self.X.shape[1]] = self.X.T
+        columns[: self.X.shape[1]] = self.X.T
         return columns, self.kernel.exponential
 
     def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
@@ -100,6 +101,7 @@ class DenseRows(KernelSource):
 
     def _fill_tile(self, products: np.ndarray, squares: Pair, out: Floats) -> Floats:
         from mr_elm.features import fused
+
         if self.kernel.kind.exponent:
             fused.fill_kernel_tile(products, squares, self.kernel.exponential, out, 0)
             return out
@@ -129,17 +131,19 @@ class DenseRows(KernelSource):
 
     def _by_difference(self, indices: np.ndarray, out: np.ndarray) -> None:
         from mr_elm.features import fused
+
         fused.fill_kernel_rows(self._transposed, indices, self.kernel.exponential, out)
 
     def _by_product(self, X: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         from mr_elm.features import fused
+
         A, a_squares = X[indices], self.squares[indices]
         compiled = self.kernel.kind.exponent and out.dtype == np.float64
         room = np.empty(len(A) * min(COLUMNS_AT_ONCE, self.n_samples), X.dtype)
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
             part = slice(start, min(start + COLUMNS_AT_ONCE, self.n_samples))
             shape = len(A), part.stop - start
-            products = np.matmul(A, X[part].T, out=room[:shape[0] * shape[1]].reshape(shape))
+            products = np.matmul(A, X[part].T, out=room[: shape[0] * shape[1]].reshape(shape))
             if compiled:
                 fused.fill_kernel_tile(products, (a_squares, self.squares[part]), self.kernel.exponential, out, start)
                 continue
@@ -164,11 +168,13 @@ class DenseRows(KernelSource):
             self._by_product(self._single, indices, out)
             return
         from mr_elm.features import fused
+
         A, a_squares = self._single[indices], self.squares[indices]
         for start in range(0, self.n_samples, COLUMNS_AT_ONCE):
             part = slice(start, start + COLUMNS_AT_ONCE)
-            fused.fill_single_tile(A @ self._single[part].T, (a_squares, self.squares[part]), self.kernel.exponential,
-                                   out, start)
+            fused.fill_single_tile(
+                A @ self._single[part].T, (a_squares, self.squares[part]), self.kernel.exponential, out, start
+            )
 
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
@@ -185,8 +191,12 @@ class DenseRows(KernelSource):
                 columns = slice(left, left + COLUMNS_AT_ONCE)
                 products = X[rows] @ self._factor[columns].T
                 m, n = products.shape
-                self._add_tile(products, (squares[rows], self.squares[columns]), (weights[rows], nothing[:n]),
-                               (total[columns], back[:m]))
+                self._add_tile(
+                    products,
+                    (squares[rows], self.squares[columns]),
+                    (weights[rows], nothing[:n]),
+                    (total[columns], back[:m]),
+                )
         return total
 
     def _mirrored_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
@@ -196,14 +206,18 @@ class DenseRows(KernelSource):
         order = np.concatenate([indices, np.flatnonzero(~inside)])
         X, squares, total = self._factor[order], self.squares[order], np.zeros(self.n_samples)
         mirrored = np.zeros(self.n_samples)
-        mirrored[:len(indices)] = weights
+        mirrored[: len(indices)] = weights
         for start in range(0, len(indices), ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, len(indices)))
             mirrored[rows] = 0  # the tile of a part with itself is not mirrored
             for left in range(start, self.n_samples, COLUMNS_AT_ONCE):
                 columns = slice(left, left + COLUMNS_AT_ONCE)
-                self._add_tile(X[rows] @ X[columns].T, (squares[rows], squares[columns]),
-                               (weights[rows], mirrored[columns]), (total[columns], total[rows]))
+                self._add_tile(
+                    X[rows] @ X[columns].T,
+                    (squares[rows], squares[columns]),
+                    (weights[rows], mirrored[columns]),
+                    (total[columns], total[rows]),
+                )
         result = np.empty_like(total)
         result[order] = total
         return result
@@ -212,6 +226,7 @@ class DenseRows(KernelSource):
         """Add one tile's share to the sums of its columns and of its rows, in place."""
         if self.kernel.kind.exponent:
             from mr_elm.features import fused
+
             fused.add_kernel_tile(products, squares, self.kernel.exponential, weights, sums)
             return
         tile = self.kernel.finish(products.astype(float, copy=False), *squares)

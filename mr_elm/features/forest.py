@@ -1,4 +1,5 @@
 """Hold trees whose leaves are hidden nodes: a row has a 1 at one leaf of each tree, and a 0 at all other leaves."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Forest:
         depths = np.zeros(len(self.features), int)
         for node in np.flatnonzero(self.features >= 0):  # children stand behind their parents
             first = self.children[node]
-            depths[first:first + 2] = depths[node] + 1
+            depths[first : first + 2] = depths[node] + 1
         return int(depths.max())
 
     @cached_property
@@ -106,7 +107,7 @@ class Forest:
 
     def find_leaves(self, X: Rows) -> np.ndarray:
         """Return the number of the leaf of each row in each tree, (n, n_trees) int32. X : (n, d), dense or CSR."""
-        parts = [self._find_leaves(X[start:start + ROWS]) for start in range(0, X.shape[0], ROWS)]
+        parts = [self._find_leaves(X[start : start + ROWS]) for start in range(0, X.shape[0], ROWS)]
         return np.concatenate(parts) if parts else np.zeros((0, self.n_trees), np.int32)
 
     def _find_leaves(self, X: Rows) -> np.ndarray:

@@ -4,6 +4,7 @@ From rows, the distance is a sum of squared differences, not |u|^2 + |v|^2 - 2 u
 costs no more than the rounding of the features. Throughout, squares = (|u|^2 (m,), |v|^2 (n,)) of a tile, and
 exponential = (gamma, root), where `root` says p = 1, else p = 2.
 """
+
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,9 @@ def _square_single(both: Any, twice: Any) -> Any:
 
 
 @fast
-def add_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], weights: Pair,
-                    sums: Pair) -> None:
+def add_kernel_tile(
+    products: np.ndarray, squares: Pair, exponential: tuple[float, bool], weights: Pair, sums: Pair
+) -> None:
     """Add w'K to total (n,) and K mirrored to back (m,) in float64; K comes from inner products (m, n).
 
     weights : (w (m,), mirrored (n,)). sums : (total, back). K itself is never stored.
@@ -124,8 +126,9 @@ def add_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[floa
 
 
 @fast
-def fill_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
-                     start: int) -> None:
+def fill_kernel_tile(
+    products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray, start: int
+) -> None:
     """Fill out[:, start:start + n] with float64 kernel values of inner products (m, n).
 
     It takes the whole of out: the compiler would not know that the columns of a slice are contiguous.
@@ -133,7 +136,7 @@ def fill_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
     (a_squares, b_squares), (gamma, root) = squares, exponential
     m, n = products.shape
     for r in range(m):
-        row, own, target = products[r], a_squares[r], out[r, start:start + n]
+        row, own, target = products[r], a_squares[r], out[r, start : start + n]
         for j in range(n):
             d = _square_distance(own + b_squares[j], row[j])
             target[j] = -gamma * (np.sqrt(d) if root else d)
@@ -141,8 +144,9 @@ def fill_kernel_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
 
 
 @fast
-def fill_single_tile(products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray,
-                     start: int) -> None:
+def fill_single_tile(
+    products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray, start: int
+) -> None:
     """Fill out[:, start:start + n] with float32 kernel values of float32 inner products (m, n)."""
     (a_squares, b_squares), (gamma, root) = squares, exponential
     m, n = products.shape
@@ -151,7 +155,7 @@ def fill_single_tile(products: np.ndarray, squares: Pair, exponential: tuple[flo
         row, own = products[r], np.float32(a_squares[r])
         for j in range(n):
             distance[j] = _square_single(own + column[j], np.float32(2) * row[j])
-        _finish(distance, g, root, out[r, start:start + n])
+        _finish(distance, g, root, out[r, start : start + n])
 
 
 @fast
@@ -261,6 +265,6 @@ def add_rows(slab: np.ndarray, slots: np.ndarray, weights: Floats, total: Floats
 def add_to_rows(values: Floats, rows: np.ndarray, start: int, out: Floats) -> None:
     """Add values (m, n) to the numbers from `start` on of some rows (m,) of `out`."""
     for r in range(len(rows)):
-        here, new = out[rows[r], start:start + values.shape[1]], values[r]
+        here, new = out[rows[r], start : start + values.shape[1]], values[r]
         for j in range(len(new)):
             here[j] += new[j]

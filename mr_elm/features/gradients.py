@@ -12,6 +12,7 @@ A function `along` takes from the gradients the directions that count: G is the 
 
 Source: as in `features.metric`; the second Gram is ours.
 """
+
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -36,8 +37,15 @@ def keep_used(gradients: Floats, used: np.ndarray) -> Floats:
     return gradients * used
 
 
-def average_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None = None,
-                      n_threads: int | None = None, along: Along = keep_used) -> Floats:
+def average_gradients(
+    layer: HiddenLayer,
+    X: Rows,
+    B: Floats,
+    full: bool,
+    weights: Floats | None = None,
+    n_threads: int | None = None,
+    along: Along = keep_used,
+) -> Floats:
     """Return G, (d, d), or its diagonal, (d,). Features that are constant, or whose scale is 0, have no gradient.
 
     X : (n, d), raw rows, dense or CSR. B : (L, K), the output weights, without a bias. weights : (n,) of the rows.
@@ -58,8 +66,9 @@ def find_varying(X: Rows) -> np.ndarray:
     return (high.toarray().ravel() > low.toarray().ravel()) if sp.issparse(X) else high > low
 
 
-def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool, used: np.ndarray,
-                   along: Along = keep_used) -> Floats:
+def combine_slopes(
+    layer: HiddenLayer, S: Floats, B: Floats, full: bool, used: np.ndarray, along: Along = keep_used
+) -> Floats:
     """Return V' [(B B') o S] V, (d, d), or its diagonal, of projection nodes. S : (L, L), symmetric."""
     V = along(layer.projections, used)
     PV = ((B @ B.T) * S) @ V
@@ -80,8 +89,9 @@ def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_thr
     return sum_in_threads(sum_part, range(0, X.shape[0], step), n_threads)
 
 
-def sum_distance_gradients(layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None,
-                           used: np.ndarray, along: Along) -> Floats:
+def sum_distance_gradients(
+    layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None, used: np.ndarray, along: Along
+) -> Floats:
     """Return the sum of grad f grad f', (d, d), or its diagonal, of distance nodes.
 
     Of many rows the first are taken, and stand for all.
@@ -119,13 +129,14 @@ def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> I
         yield from np.stack(along, axis=2).swapaxes(0, 1)
 
 
-def evaluate_blocks(layer: HiddenLayer, X: Rows, weights: Floats | None,
-                    n_outputs: int = 1) -> Iterator[tuple[Rows, Floats, Floats | None]]:
+def evaluate_blocks(
+    layer: HiddenLayer, X: Rows, weights: Floats | None, n_outputs: int = 1
+) -> Iterator[tuple[Rows, Floats, Floats | None]]:
     """Yield (rows, slopes of the nodes there, weights of the rows or None), block by block."""
     step = max(1, BLOCK // max(layer.n_hidden, layer.n_features * n_outputs))
     for start in range(0, X.shape[0], step):
-        rows = X[start:start + step]
-        yield rows, evaluate_slopes(layer, rows), None if weights is None else weights[start:start + step]
+        rows = X[start : start + step]
+        yield rows, evaluate_slopes(layer, rows), None if weights is None else weights[start : start + step]
 
 
 def evaluate_slopes(layer: HiddenLayer, X: Rows) -> Floats:

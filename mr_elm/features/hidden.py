@@ -2,6 +2,7 @@
 
 `features.nodes` has the kinds of nodes.
 """
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -144,8 +145,8 @@ class HiddenLayer:
     def evaluate(self, X: Rows, out: Floats) -> Floats:
         """Write Phi(X) into out, (n, L), for dense or CSR rows X (n, d). Raises ValueError on another width."""
         if self.forest is not None:
-            self.nodes.evaluate(X, out[:, self.n_leaves:])
-            write_indicators(self.forest.find_leaves(X), out[:, :self.n_leaves])
+            self.nodes.evaluate(X, out[:, self.n_leaves :])
+            write_indicators(self.forest.find_leaves(X), out[:, : self.n_leaves])
             return out
         if self.kind in LANDMARK_NODES.values() and NODES[self.kind].norm == 2 and self.n_hidden >= MANY:
             return self._fill(X, out, self._exponentiate)
@@ -170,13 +171,18 @@ class HiddenLayer:
         else:
             step = max(FEWEST, CACHE // (8 * max(self.n_hidden, 1)))
         for start in range(0, X.shape[0], step):
-            compute(X[start:start + step], out[start:start + step])
+            compute(X[start : start + step], out[start : start + step])
         return out
 
     def _apply(self, function: Callable, X: Rows, out: Floats) -> None:
         node = NODES[self.kind]
-        see = (self._project if node.family == 'projection' else
-               self._squared_distances if node.norm == 2 else self._absolute_distances)
+        see = (
+            self._project
+            if node.family == 'projection'
+            else self._squared_distances
+            if node.norm == 2
+            else self._absolute_distances
+        )
         see(X, out)
         function(out, self.biases)
 
@@ -224,6 +230,7 @@ class HiddenLayer:
     def _exponentiate(self, X: Rows, out: Floats) -> None:
         """Write the values of landmarks by one compiled pass over products that stay in a core's cache."""
         from mr_elm.features import fused
+
         Z, norms, centres, centre_norms = self._place(X)
         for first in range(0, self.n_hidden, WIDTH):
             nodes = slice(first, min(first + WIDTH, self.n_hidden))
@@ -253,7 +260,7 @@ class HiddenLayer:
             return float(max(1.0, (np.abs(self.projections) @ z + np.abs(self.biases)).max()))
         z = z if self.metric is None else apply_metric(z, np.abs(self.metric))
         apart = np.abs(self.weights) + z
-        farthest = (apart**2).sum(axis=1) if node.norm == 2 else apart.sum(axis=1)**2
+        farthest = (apart**2).sum(axis=1) if node.norm == 2 else apart.sum(axis=1) ** 2
         return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
 
 

@@ -4,6 +4,7 @@ A solver sees `n_samples`, `rows(indices, dtype, out)`, `tile(rows, columns)`, `
 `weighted_sum(indices, weights)`, and `take(subset)`, the same of a part of the data. float64 rows are exact to
 rounding; float32 rows differ from them by about 1e-7, where SAFE_EXPONENT in `dense_rows` is nearly reached about 1e-6.
 """
+
 import warnings
 from functools import cached_property
 
@@ -16,9 +17,9 @@ from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, KernelSource, de
 from mr_elm.features.kernels import Kernel, multiplies_exactly, row_squares
 from mr_elm.typing import Floats, Rows
 
-CENTRED = 0.01         # of the mean square norm of the rows, that of their mean: to centre them would not pay
-SAMPLED = 400          # rows of a ready matrix that are looked at
-NEGATIVE = 1e-6        # of the largest eigenvalue: rounding makes smaller negative ones
+CENTRED = 0.01  # of the mean square norm of the rows, that of their mean: to centre them would not pay
+SAMPLED = 400  # rows of a ready matrix that are looked at
+NEGATIVE = 1e-6  # of the largest eigenvalue: rounding makes smaller negative ones
 
 
 def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
@@ -110,6 +111,7 @@ class PrecomputedRows(KernelSource):
     def weighted_sum(self, indices: np.ndarray, weights: Floats) -> Floats:
         """Return K[:, indices] weights, (n,) float64."""
         from mr_elm.features.fused import add_rows
+
         total = np.zeros(self.n_samples)
         add_rows(self.matrix, indices, weights, total)
         return total
@@ -125,9 +127,12 @@ def demand_kernel(K: np.ndarray) -> None:
         raise ValueError('expected a symmetric matrix as kernel, K(u, v) and K(v, u) differ')
     values = np.linalg.eigvalsh(part) if len(part) else np.zeros(1)
     if values[0] < -NEGATIVE * max(values[-1], -values[0]):
-        warnings.warn(f'the kernel is not positive on these rows (an eigenvalue of {values[0]:.3g} beside '
-                      f'{values[-1]:.3g}): the dual is not convex, and what is found need not be its minimum',
-                      NumericalWarning, stacklevel=3)
+        warnings.warn(
+            f'the kernel is not positive on these rows (an eigenvalue of {values[0]:.3g} beside '
+            f'{values[-1]:.3g}): the dual is not convex, and what is found need not be its minimum',
+            NumericalWarning,
+            stacklevel=3,
+        )
 
 
 class NodeRows(KernelSource):

@@ -2,6 +2,7 @@
 
 Memory beside the result is one tile, whatever the number of rows.
 """
+
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -65,14 +66,15 @@ class KernelTiles:
         if not sp.issparse(A):
             return multiply_transposed(A, self.rows[part])
         if part.start not in self.transposed:  # threads may make it twice, each the same
-            self.transposed[part.start] = self.rows[part.start:part.start + COLUMNS_AT_ONCE].T.tocsr()
-        return (A @ self.transposed[part.start]).toarray()[:, :part.stop - part.start]
+            self.transposed[part.start] = self.rows[part.start : part.start + COLUMNS_AT_ONCE].T.tocsr()
+        return (A @ self.transposed[part.start]).toarray()[:, : part.stop - part.start]
 
     def finish(self, products: np.ndarray, own: Floats, squares: Floats) -> Floats:
         """Turn inner products (m, n) into kernel values in float64."""
         if not self.kernel.kind.exponent:
             return self.kernel.finish(products.astype(float, copy=False), own, squares)
         from mr_elm.features.fused import fill_kernel_tile
+
         tile = np.empty(products.shape)
         fill_kernel_tile(products, (own, squares), self.kernel.exponential, tile, 0)
         return tile
@@ -98,12 +100,18 @@ class PairProduct:
             weights, first = coefficients[np.ix_(rows, columns)].T, stop - len(rows)
             for left in range(first // COLUMNS_AT_ONCE * COLUMNS_AT_ONCE, stop, COLUMNS_AT_ONCE):
                 part = slice(max(first, left), min(stop, left + COLUMNS_AT_ONCE))
-                self.pieces.setdefault(left, []).append((slice(part.start - left, part.stop - left), columns,
-                                                         weights[:, part.start - first:part.stop - first]))
+                self.pieces.setdefault(left, []).append(
+                    (
+                        slice(part.start - left, part.stop - left),
+                        columns,
+                        weights[:, part.start - first : part.stop - first],
+                    )
+                )
 
     def add_product(self, A: Rows, out: Floats, start: int) -> None:
         """Add K(A, B) coefficients to the numbers from `start` on of each pair in `out`, (P, n)."""
         from mr_elm.features.fused import add_to_rows
+
         for part, tile in self.tiles.parts(A):
             for place, columns, weights in self.pieces[part.start]:
                 add_to_rows(weights @ tile[:, place].T, columns, start, out)
@@ -139,7 +147,7 @@ def compute_lower_triangle(Z: Rows, kernel: Kernel, n_threads: int | None = None
 
 def place_tile(omega: Floats, row: int, column: int, tile: Floats) -> int:
     """Put a tile into K(Z, Z); returns how many of its entries are in the lower triangle."""
-    omega[row:row + len(tile), column:column + tile.shape[1]] = tile
+    omega[row : row + len(tile), column : column + tile.shape[1]] = tile
     return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
 
 

@@ -3,6 +3,7 @@
 A kernel here is a function of the squared distance |u - v|^2 or of the inner product u.v, so that a tile is one matrix
 product and one pass over it.
 """
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,7 +63,7 @@ def linear(P: np.ndarray, _: float) -> None:
 
 def choose_gamma(parameters: dict[str, float]) -> float:
     """Read gamma from gamma or sigma."""
-    return parameters['gamma'] if 'gamma' in parameters else 0.5 / parameters['sigma']**2
+    return parameters['gamma'] if 'gamma' in parameters else 0.5 / parameters['sigma'] ** 2
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,12 @@ class Kernel:
         """Turn inner products A B' (m, n) into kernel values, in place, given |a|^2 (m,) and |b|^2 (n,)."""
         if self.kind.of_distance:
             tile *= -2
-            finish_distances(tile, a_squares.astype(tile.dtype, copy=False), b_squares.astype(tile.dtype, copy=False),
-                             self.takes_root)
+            finish_distances(
+                tile,
+                a_squares.astype(tile.dtype, copy=False),
+                b_squares.astype(tile.dtype, copy=False),
+                self.takes_root,
+            )
         self.kind.transform(tile, self.factor)
         if self.normalised and not self.kind.of_distance:
             tile *= invert_root(self._own(a_squares)).astype(tile.dtype)[:, None]
@@ -176,8 +181,9 @@ def make_kernel(name: str, variance: float | None = None, normalised: bool = Fal
     known = KERNELS[name].parameters
     given = {key: value for key, value in given.items() if value is not None}
     if set(given) - set(known):
-        raise ValueError(f'expected {", ".join(known) or "no parameter"} with the {name} kernel, found '
-                         f'{", ".join(sorted(given))}')
+        raise ValueError(
+            f'expected {", ".join(known) or "no parameter"} with the {name} kernel, found {", ".join(sorted(given))}'
+        )
     if len(given) > 1:
         raise ValueError('expected sigma or gamma = 1/(2 sigma^2), found both')
     if not given and 'sigma' in known:
@@ -196,9 +202,10 @@ def demand_factor(kernel: Kernel) -> None:
     except ArithmeticError:
         fine = False
     if not fine:
-        (name, value), = kernel.parameters.items()
-        raise ValueError(f'{name}: expected a number whose square and its inverse are in the range of float64, found '
-                         f'{value}')
+        ((name, value),) = kernel.parameters.items()
+        raise ValueError(
+            f'{name}: expected a number whose square and its inverse are in the range of float64, found {value}'
+        )
 
 
 def check_parameter(name: str, value: float | None) -> float:

@@ -1,4 +1,5 @@
 """Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone; find them again."""
+
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,10 +31,18 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
     if not sp.issparse(X):
         positions = scramble(np.arange(X.shape[1], dtype=np.uint64) * GOLDEN + key)
         step = max(1, CACHED // max(X.shape[1], 1))
-        return np.concatenate([np.zeros(0, np.uint64), *(hash_few(X[start:start + step], positions, key)
-                                                         for start in range(0, len(X), step))])
-    return np.concatenate([np.zeros(0, np.uint64), *(hash_few_sparse(X[start:start + AT_ONCE], key)
-                                                     for start in range(0, X.shape[0], AT_ONCE))])
+        return np.concatenate(
+            [
+                np.zeros(0, np.uint64),
+                *(hash_few(X[start : start + step], positions, key) for start in range(0, len(X), step)),
+            ]
+        )
+    return np.concatenate(
+        [
+            np.zeros(0, np.uint64),
+            *(hash_few_sparse(X[start : start + AT_ONCE], key) for start in range(0, X.shape[0], AT_ONCE)),
+        ]
+    )
 
 
 def hash_few_sparse(X: Any, key: np.ndarray) -> np.ndarray:
@@ -78,8 +87,8 @@ class Landmarks:
         """Leave the smallest hashes of all parts in one."""
         if self._n_new:
             hashes, first = np.unique(np.concatenate([part[0] for part in self._parts]), return_index=True)
-            rows = stack([part[1] for part in self._parts])[first[:self.n_landmarks]]
-            self._parts, self._n_new = [(hashes[:self.n_landmarks], rows)], 0
+            rows = stack([part[1] for part in self._parts])[first[: self.n_landmarks]]
+            self._parts, self._n_new = [(hashes[: self.n_landmarks], rows)], 0
 
     @property
     def hashes(self) -> np.ndarray:
@@ -100,7 +109,7 @@ class Landmarks:
         size = 1 if not n else (rows.nnz * 2 if sp.issparse(rows) else rows.size) * 8 // n + 1
         step = max(1, limit // size)
         for start in range(0, n, step):
-            yield rows_to_arrays(rows[start:start + step])
+            yield rows_to_arrays(rows[start : start + step])
 
 
 def place_landmarks(rows: Rows, offset: Floats, scale: Floats) -> tuple[Rows, Floats]:
@@ -156,7 +165,7 @@ class LandmarkFinder:
         near = np.flatnonzero(first < last)
         step = max(1, COMPARED // max(self.layer.n_features, 1))
         for start in range(0, len(near), step):
-            rows = near[start:start + step]
+            rows = near[start : start + step]
             Z, allowed = self.place(X[rows])
             for k in range((last - first)[rows].max()):
                 candidates = np.minimum(first[rows] + k, last[rows] - 1)

@@ -10,6 +10,7 @@ directions count as much as f changes along them.
 Source: Radhakrishnan et al., Mechanism for feature learning in neural networks and backpropagation-free machine
 learning models, 2024.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -69,8 +70,11 @@ class FeatureColumns:
         if encoding is None:
             return cls(statistics.mean, variance, None, {})
         starts = encoding.starts
-        categories = {number: slice(starts[number], starts[number + 1])
-                      for number, column in enumerate(encoding.columns) if column.kind == CATEGORY}
+        categories = {
+            number: slice(starts[number], starts[number + 1])
+            for number, column in enumerate(encoding.columns)
+            if column.kind == CATEGORY
+        }
         return cls(statistics.mean, variance, starts, categories)
 
     def project(self, gradients: Floats, used: np.ndarray) -> Floats:

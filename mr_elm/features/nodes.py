@@ -3,6 +3,7 @@
 A new node is one entry of NODES. Two families: `projection` nodes see W z + b, `distance` nodes see |z - a|^2, or the
 sum of |z_j - a_j| where their norm is 1, and their width b.
 """
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -183,8 +184,15 @@ def name_nodes(map: str, kernel: str) -> str:
     return LANDMARK_NODES[kernel] if others == 'nystrom' else others or NO_NODES
 
 
-def draw_nodes(kind: str, n_hidden: int, n_features: int, seed: int = 0, weight_scale: float = 1.0,
-               weights: str = 'normal', moments: ScaledMoments | None = None) -> tuple[Floats, Floats]:
+def draw_nodes(
+    kind: str,
+    n_hidden: int,
+    n_features: int,
+    seed: int = 0,
+    weight_scale: float = 1.0,
+    weights: str = 'normal',
+    moments: ScaledMoments | None = None,
+) -> tuple[Floats, Floats]:
     """Draw random nodes: (W, b) of shapes (L, d) and (L,). The first nodes do not depend on n_hidden.
 
     weight_scale : s; pre-activations have deviation about s, and a Gaussian has width sigma = sqrt(v) / s, where v is

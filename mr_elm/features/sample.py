@@ -2,6 +2,7 @@
 
 A label that is text travels as a whole number, a hash of it; whoever knows the classes finds them again.
 """
+
 import hashlib
 
 import numpy as np

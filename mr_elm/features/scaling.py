@@ -1,4 +1,5 @@
 """Choose offset and scale of every feature, z = (x - offset) * scale, and measure how far scaled rows spread."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,8 +20,13 @@ def count_from_0(feature: int) -> str:
     return f'{feature} (counted from 0)'
 
 
-def choose_scaling(kind: str, statistics: Any, indicators: np.ndarray | None = None,
-                   name: Callable[[int], str] = count_from_0, power: int = 2) -> tuple[Floats, Floats]:
+def choose_scaling(
+    kind: str,
+    statistics: Any,
+    indicators: np.ndarray | None = None,
+    name: Callable[[int], str] = count_from_0,
+    power: int = 2,
+) -> tuple[Floats, Floats]:
     """Return (offset, scale), each (d,), from ColumnStatistics.
 
     kind : standard (mean 0, population standard deviation 1), minmax (the papers' [-1, 1]) or none.
@@ -49,8 +55,14 @@ def choose_scaling(kind: str, statistics: Any, indicators: np.ndarray | None = N
     return offset, scale
 
 
-def demand_scalable(bounds: tuple[Floats, Floats], n: float, offset: Floats, scale: Floats,
-                    name: Callable[[int], str] = count_from_0, power: int = 2) -> None:
+def demand_scalable(
+    bounds: tuple[Floats, Floats],
+    n: float,
+    offset: Floats,
+    scale: Floats,
+    name: Callable[[int], str] = count_from_0,
+    power: int = 2,
+) -> None:
     """Raise DataFormatError for a column whose scaled numbers are not finite, or too large to add up powers of them.
 
     bounds : (least, largest) of each feature of rows, which may have fewer than d features. n : sum of their weights.
@@ -66,10 +78,12 @@ def demand_scalable(bounds: tuple[Floats, Floats], n: float, offset: Floats, sca
         feature = int(too_large.argmax())
         found = max(abs(float(low[feature])), abs(float(high[feature])))
         what = 'squares' if power == 2 else 'kernel values'
-        raise DataFormatError(f'column {name(feature)}: expected numbers whose {what} can be added up in float64, '
-                              f'found numbers as large as {found:.3g}, too large to scale: where such a number '
-                              'stands for a missing value, leave the field empty and encode missing values; else '
-                              'divide the column by a constant, or use the scale minmax')
+        raise DataFormatError(
+            f'column {name(feature)}: expected numbers whose {what} can be added up in float64, '
+            f'found numbers as large as {found:.3g}, too large to scale: where such a number '
+            'stands for a missing value, leave the field empty and encode missing values; else '
+            'divide the column by a constant, or use the scale minmax'
+        )
 
 
 @dataclass(frozen=True)
@@ -86,8 +100,9 @@ class ScaledMoments:
     __repr__ = one_line
 
     @classmethod
-    def of(cls, kind: str, statistics: Any, scaling: tuple[Floats, Floats],
-           indicators: np.ndarray | None = None) -> ScaledMoments:
+    def of(
+        cls, kind: str, statistics: Any, scaling: tuple[Floats, Floats], indicators: np.ndarray | None = None
+    ) -> ScaledMoments:
         """Measure the features of ColumnStatistics.
 
         scaling : the (offset, scale) that `choose_scaling` has chosen; kind, indicators : as it was given them.
@@ -95,9 +110,9 @@ class ScaledMoments:
         offset, scale = scaling
         low, high = statistics.minimum, statistics.maximum
         with np.errstate(over='ignore', invalid='ignore'):
-            variances = np.where(high > low, (statistics.deviation * scale)**2, 0.0)
+            variances = np.where(high > low, (statistics.deviation * scale) ** 2, 0.0)
         # no deviation is larger than half the range, also where the squares of the numbers overflow
-        variances = np.fmin(variances, ((high / 2 - low / 2) * scale)**2)
+        variances = np.fmin(variances, ((high / 2 - low / 2) * scale) ** 2)
         if kind == 'standard':
             standardised = scale != 0
             if indicators is not None:

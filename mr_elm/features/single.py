@@ -2,6 +2,7 @@
 
 float32 halves the bytes and doubles the numbers of an instruction. Products of tiles are added in float64.
 """
+
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -112,6 +113,7 @@ class SingleLayer:
         tile = Z @ self.weights[nodes].T
         if self.of_landmarks:
             from mr_elm.features import fused
+
             fused.exponentiate_single(tile, (squares, added[nodes]))
             return tile
         tile += added[nodes]

@@ -1,4 +1,5 @@
 """Draw landmarks from statistics of the columns, so that a model keeps no row of its training."""
+
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,11 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
     is_number = np.ones(statistics.n_features, bool) if encoding is None else ~encoding.indicators
     n_numbers = int(is_number.sum())
     if n_numbers > MOST_NUMBERS:
-        raise ValueError(f'--landmarks synthetic: expected at most {MOST_NUMBERS:,} columns of numbers, found '
-                         f'{n_numbers:,}: mean and deviation of so many do not tell where rows lie; use --landmarks '
-                         'rows, or random nodes such as --map rff')
+        raise ValueError(
+            f'--landmarks synthetic: expected at most {MOST_NUMBERS:,} columns of numbers, found '
+            f'{n_numbers:,}: mean and deviation of so many do not tell where rows lie; use --landmarks '
+            'rows, or random nodes such as --map rff'
+        )
     varies = bool((statistics.deviation[is_number] > 0).any())
     n_drawn = n_landmarks if varies else REPEATS * n_landmarks
     numbers = np.random.default_rng([seed, NUMBER_STREAM]).standard_normal((n_drawn, n_numbers))
@@ -47,8 +50,9 @@ def fill_columns(rows: Floats, mean: Floats, encoding: Encoding, choices: Floats
     mean : of each feature. choices : uniform numbers below 1, one a row and column.
     """
     everyone = np.arange(len(rows))
-    for column, start, stop, choice in zip(encoding.columns, encoding.starts, encoding.starts[1:], choices.T,
-                                           strict=False):
+    for column, start, stop, choice in zip(
+        encoding.columns, encoding.starts, encoding.starts[1:], choices.T, strict=False
+    ):
         if column.kind == CATEGORY:
             below = np.cumsum(mean[start:stop])
             rows[everyone, start + np.searchsorted(below / below[-1], choice, side='right')] = 1.0

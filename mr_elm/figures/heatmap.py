@@ -1,4 +1,5 @@
 """Draw the accuracy of cross-validation over a grid."""
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
 """Draw how important the columns of the rows are to a learned metric."""
+
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Draw the results of cross-validation over hidden nodes."""
+
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def draw(scores: list, best: Any, path: str | Path) -> None:
 def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
     """Draw error over nu and L, the chosen cell ringed, cells that are not trusted crossed out."""
     from matplotlib.colors import LogNorm
+
     nus, sizes = (sorted({getattr(score, name) for score in scores}) for name in ('nu', 'n_hidden'))
     values, doubtful = np.full((len(nus), len(sizes)), np.nan), []
     for score in scores:
@@ -29,13 +31,15 @@ def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
         if not score.trusted:
             doubtful.append(cell[::-1])
     trusted = [score.error for score in scores if score.trusted]
-    image = axes.imshow(values, origin='lower', aspect='auto', cmap='viridis_r',
-                        norm=LogNorm(min(trusted), max(trusted)))
+    image = axes.imshow(
+        values, origin='lower', aspect='auto', cmap='viridis_r', norm=LogNorm(min(trusted), max(trusted))
+    )
     if doubtful:
         axes.plot(*zip(*doubtful, strict=True), 'rx', label='nu too large to trust')
         axes.legend(loc='upper left')
-    axes.plot(sizes.index(best.n_hidden), nus.index(best.nu), 'ko', markersize=11, markerfacecolor='none',
-              markeredgewidth=2)
+    axes.plot(
+        sizes.index(best.n_hidden), nus.index(best.nu), 'ko', markersize=11, markerfacecolor='none', markeredgewidth=2
+    )
     axes.set_xticks(range(len(sizes)), sizes, rotation=45)
     axes.set_yticks(range(len(nus)), [f'{nu:g}' for nu in nus])
     axes.set(xlabel='hidden nodes', ylabel='nu', title=f'{best.kind.family}, weight scale {best.kind.weight_scale:g}')

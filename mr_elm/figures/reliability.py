@@ -1,4 +1,5 @@
 """Draw how reliable probabilities are, and the ROC and precision-recall curves of each class."""
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,9 @@ def describe(ranking: Ranking, name: str) -> str:
 def draw_reliability(axes: Any, bins: Floats) -> None:
     """Draw the share of right rows over the probability, and how many rows there are of each probability."""
     weight, said, right = bins[:, bins[0] > 0]
-    axes.bar((np.arange(BINS) + 0.5) / BINS, bins[0] / bins[0].sum(), 1 / BINS, color='lightgrey',
-             label='share of rows')
+    axes.bar(
+        (np.arange(BINS) + 0.5) / BINS, bins[0] / bins[0].sum(), 1 / BINS, color='lightgrey', label='share of rows'
+    )
     axes.plot([0, 1], [0, 1], ':', color='grey')
     axes.plot(said / weight, right / weight, 'o-', label='share that is right')
     axes.legend(fontsize='small')

@@ -1,4 +1,5 @@
 """Draw what a regression predicts beside what is true."""
+
 from pathlib import Path
 
 from mr_elm.figures.figure import open_figure

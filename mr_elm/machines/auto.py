@@ -8,6 +8,7 @@
 
 `machines.joint` has the joint machine: leaves of trees and landmarks in one ridge regression.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -109,7 +110,7 @@ def estimate_seconds(n_rows: int, n_trees: int, n_landmarks: int) -> float:
     core in 2026-11: products, additions to leaves, counts of pairs of leaves, reading a row, and the solve.
     """
     of_row = 2 * n_landmarks**2 / 1e11 + n_trees * n_landmarks / 3e9 + n_trees**2 / 2e9 + 5e-7
-    return n_rows * of_row + 2 / 3 * (n_trees * TreeOptions.n_leaves + n_landmarks)**3 / 6e10
+    return n_rows * of_row + 2 / 3 * (n_trees * TreeOptions.n_leaves + n_landmarks) ** 3 / 6e10
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,14 @@ class AutoChoice:
         return gains / gains.sum() if gains.sum() > 0 else np.full(d, 1 / d)
 
 
-def choose_machines(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None = None,
-                    keep_sums: bool = False) -> AutoChoice:
+def choose_machines(
+    problem: NodeProblem,
+    rows: SampleRows,
+    budget: Budget,
+    say: Say,
+    n_threads: int | None = None,
+    keep_sums: bool = False,
+) -> AutoChoice:
     """Choose the machines of a training.
 
     problem : its summary counts all rows. rows : a sample of them, all where they are few. say : is called with a line
@@ -171,8 +178,9 @@ def choose_machines(problem: NodeProblem, rows: SampleRows, budget: Budget, say:
     return choose_large(problem, rows, budget, say, n_threads, keep_sums)
 
 
-def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None,
-                 keep_sums: bool) -> AutoChoice:
+def choose_large(
+    problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None, keep_sums: bool
+) -> AutoChoice:
     """Choose joint machines, and for few rows an exact kernel machine beside them."""
     n_rows, n_held = problem.summary.n_rows, count_held(len(rows))
     say(f'choosing by {len(rows):,} rows, {n_held:,} of them held out')
@@ -182,8 +190,10 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     n_trees, n_landmarks = budget.choose_size(choice.ratio, n_rows)
     n_landmarks = min(n_landmarks, problem.summary.landmarks.shape[0])
     designs = choice.size(n_trees, n_landmarks)
-    say(f'twice the size has {choice.ratio:.3f} times the error: {len(designs)} x {n_trees} trees and {n_landmarks:,} '
-        f'landmarks, mu {choice.design.leaf_ridge:g}, lambda {choice.design.landmark_ridge:.3g}')
+    say(
+        f'twice the size has {choice.ratio:.3f} times the error: {len(designs)} x {n_trees} trees and {n_landmarks:,} '
+        f'landmarks, mu {choice.design.leaf_ridge:g}, lambda {choice.design.landmark_ridge:.3g}'
+    )
     bins = Bins.of(rows.X)
     members = map_in_threads(lambda design: make_member(problem, design, bins, rows), designs, n_threads)
     values, held = choice.values, rows.take(slice(0, n_held))
@@ -191,8 +201,10 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
         exact, of_exact = choose_exact(problem, rows, n_held, n_threads)
         values = (len(members) * values + of_exact) / (len(members) + 1)
         members.append(exact)
-        say(f'an exact {exact.problem.options.kernel} machine of weight scale {exact.problem.options.weight_scale:g}, '
-            f'nu {exact.problem.options.nu:.3g}')
+        say(
+            f'an exact {exact.problem.options.kernel} machine of weight scale {exact.problem.options.weight_scale:g}, '
+            f'nu {exact.problem.options.nu:.3g}'
+        )
     if rows.n_classes:
         share = np.average(find_right(values, held), weights=held.weights)
         say(f'{share:.2%} of {n_held:,} rows held out are right')
@@ -223,8 +235,9 @@ def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, n_threads:
     return Member(chosen, layer, weights=np.vstack([A, -np.reshape(mean, (1, -1))])), values
 
 
-def search_exact(problem: NodeProblem, kernel: str, grown: SampleRows,
-                 held: SampleRows) -> tuple[float, NodeProblem, Floats]:
+def search_exact(
+    problem: NodeProblem, kernel: str, grown: SampleRows, held: SampleRows
+) -> tuple[float, NodeProblem, Floats]:
     """Return (squared error, problem, decision values) of rows held out with the best width and nu of a kernel."""
     start, widths = median_scale(problem, kernel), []
     for step in range(NARROWEST + 1):
@@ -270,8 +283,10 @@ def make_exact(member: Member, blas: Iterable[str]) -> HiddenNodeModel:
     assert member.weights is not None
     of_sums = ('peak', 'condition')
     parameters = {name: value for name, value in header.parameters.items() if name not in of_sums}
-    return HiddenNodeModel(replace(header, parameters={**parameters, 'solver': 'cholesky'}),
-                           {**layer_arrays(member.layer), 'output_weights': member.weights})
+    return HiddenNodeModel(
+        replace(header, parameters={**parameters, 'solver': 'cholesky'}),
+        {**layer_arrays(member.layer), 'output_weights': member.weights},
+    )
 
 
 def hold_out_rows(choice: AutoChoice) -> HeldOut:
@@ -313,8 +328,10 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
         say(describe(each, rows))
     judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))
     values = np.mean([each.values[judged] for each in chosen], axis=0)
-    members = [Member(state, each.layer if each.options.has_leaves else state.make_layer())
-               for each, state in ((each, each.state(problem)) for each in chosen)]
+    members = [
+        Member(state, each.layer if each.options.has_leaves else state.make_layer())
+        for each, state in ((each, each.state(problem)) for each in chosen)
+    ]
     return AutoChoice(members, rows, judged, values, 'leave-one-out')
 
 

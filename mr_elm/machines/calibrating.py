@@ -1,4 +1,5 @@
 """Make a trained model one with probabilities, from a sample of rows that were scored by machines without them."""
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TypeVar
@@ -38,8 +39,9 @@ class ScoreSample:
     n_folds: int | None = None
 
     @classmethod
-    def of(cls, n_rows: int, seed: int, class_weights: Mapping[str, float] | None = None,
-           n_folds: int | None = None) -> 'ScoreSample':
+    def of(
+        cls, n_rows: int, seed: int, class_weights: Mapping[str, float] | None = None, n_folds: int | None = None
+    ) -> 'ScoreSample':
         """Choose the share for n_rows rows."""
         return cls(min(1.0, ROWS * (n_folds or 1) / n_rows), seed, class_weights, n_folds)
 
@@ -74,8 +76,11 @@ def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold
     Raises DataFormatError when a class has no row.
     """
     header, numbers = model.header, rows.numbers.astype(int)
-    demand_every_class(header.classes, np.bincount(numbers, rows.weights, len(header.classes)),
-                       f'among the {len(numbers):,} rows that were scored')
+    demand_every_class(
+        header.classes,
+        np.bincount(numbers, rows.weights, len(header.classes)),
+        f'among the {len(numbers):,} rows that were scored',
+    )
     if threshold and header.positive is None:
         raise DataFormatError(f'--threshold: expected two classes, found {len(header.classes)}')
     scores = class_scores(rows.decisions, len(header.classes), header.parameters.get('multiclass', ONE_VS_ALL))
@@ -91,8 +96,10 @@ def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold
 def demand_every_class(names: Sequence[str], weights: Sequence[float] | np.ndarray, where: str) -> None:
     """Raise DataFormatError when a class has no row. weights : of the rows of each class. where : which rows."""
     if absent := [name for name, weight in zip(names, weights, strict=True) if not weight]:
-        raise DataFormatError(f'expected rows of every class to fit probabilities, found none of class {absent[0]!r} '
-                              f'{where}: add rows of it, or leave --probabilities out')
+        raise DataFormatError(
+            f'expected rows of every class to fit probabilities, found none of class {absent[0]!r} '
+            f'{where}: add rows of it, or leave --probabilities out'
+        )
 
 
 def keep_held_out(before: Model, model: Kind) -> Kind:

@@ -8,6 +8,7 @@ rows of which a machine says one class are a convex set. So the means of all cla
 
 Source: ours.
 """
+
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -41,8 +42,9 @@ def note_rows(model: Kind, X: Rows, labels: np.ndarray, searched: bool = False) 
     if model.numeric:
         return note_values(model, model.decision_function(X), labels, searched)
     parts = (slice(FIRST), slice(FIRST, None))
-    return note_values(model, (model.decision_function(X[part]) for part in parts if len(labels[part])), labels,
-                       searched)
+    return note_values(
+        model, (model.decision_function(X[part]) for part in parts if len(labels[part])), labels, searched
+    )
 
 
 def note_values(model: Kind, decisions: Floats | Iterable[Floats], labels: np.ndarray, searched: bool = False) -> Kind:
@@ -71,7 +73,7 @@ def note_sums(model: HiddenNodeModel) -> HiddenNodeModel:
     mean = E1 @ B / total
     B[-1] += mean  # what is constant cancels digits
     squares = np.maximum((mirror_upper(upper) @ B * B).sum(axis=0) / total, 0)
-    targets = sums['counts'] / total - (sums['class_sums'][:, -1] / total)**2
+    targets = sums['counts'] / total - (sums['class_sums'][:, -1] / total) ** 2
     if not is_constant(np.sqrt(squares), np.sqrt(np.maximum(targets, 0))):
         return model
     return note(model, mean, f'all {model.header.n_rows_used:,} rows')
@@ -123,8 +125,11 @@ def note(model: Kind, answer: Any, rows: str, searched: bool = False) -> Kind:
         value = header.classes[int(answer)]
         said = f'gives {rows} the class {quote(value)}'
     *cures, last = list_cures(header) if not searched else ('more rows', 'columns that tell them apart')
-    warnings.warn(f'this machine {said}, although their labels differ: try {", ".join(cures)} or {last}',
-                  ConstantWarning, stacklevel=2)
+    warnings.warn(
+        f'this machine {said}, although their labels differ: try {", ".join(cures)} or {last}',
+        ConstantWarning,
+        stacklevel=2,
+    )
     return replace(model, header=header.change_parameters(constant_prediction=value))
 
 

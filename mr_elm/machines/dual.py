@@ -1,7 +1,8 @@
 """Train one two-class machine on rows in memory: on the box-constrained dual, over a kernel or nodes, or as a ball.
 
-    f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(x_i)          symbols: box
+f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(x_i)          symbols: box
 """
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -57,20 +58,35 @@ class BoxMachine:
         if not ((diagonal >= 0) & (diagonal < np.inf)).all():
             return None
         from mr_elm.solvers.pairs import solve_small_machines
+
         return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
-    def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
-                   fold: int | None = None) -> 'Iterator[PathPoint]':
+    def solve_path(
+        self,
+        source: Any,
+        targets: Floats,
+        C_values: Iterable[float],
+        weights: Floats | None = None,
+        fold: int | None = None,
+    ) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `path.walk_path`."""
         from mr_elm.solvers.path import walk_path
+
         if self.rule != 'block':
             return self.solve_each(source, targets, C_values, weights, fold)
         return walk_path(source, targets, C_values, weights, self.settings, fold)
 
-    def solve_each(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
-                   fold: int | None = None) -> 'Iterator[PathPoint]':
+    def solve_each(
+        self,
+        source: Any,
+        targets: Floats,
+        C_values: Iterable[float],
+        weights: Floats | None = None,
+        fold: int | None = None,
+    ) -> 'Iterator[PathPoint]':
         """Do what `solve_path` does by a rule that begins anew for every C."""
         from mr_elm.solvers.path import PathPoint
+
         for C in sorted(C_values):
             yield PathPoint(C, fold, replace(self, C=C).solve(source, targets, weights))
 
@@ -89,12 +105,19 @@ class NodeMachine(BoxMachine):
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on node outputs (n, L); returns a NodeResult."""
         from mr_elm.solvers.coordinate import solve_node_dual, solve_node_rows
+
         if self.rule == COORDINATE:
             return solve_node_dual(source, targets, self.C, weights, self.settings)
         return solve_node_rows(source, targets, self.C, weights, self.settings, self.rule)
 
-    def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
-                   fold: int | None = None) -> 'Iterator[PathPoint]':
+    def solve_path(
+        self,
+        source: Any,
+        targets: Floats,
+        C_values: Iterable[float],
+        weights: Floats | None = None,
+        fold: int | None = None,
+    ) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order, anew for each, on NodeRows."""
         return self.solve_each(source.H, targets, C_values, weights, fold)
 
@@ -110,17 +133,26 @@ class SphereMachine(BoxMachine):
         if self.rule != 'exact' or self.settings.dtype == 'float32':
             return None
         from mr_elm.solvers.sphere import solve_small_balls
+
         return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
         """Train on a source of kernel rows; see `solve_sphere`."""
         from mr_elm.solvers.sphere import SphereProblem, solve_sphere
+
         return solve_sphere(SphereProblem(source, targets, self.C, weights), self.rule, self.settings)
 
-    def solve_path(self, source: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
-                   fold: int | None = None) -> 'Iterator[PathPoint]':
+    def solve_path(
+        self,
+        source: Any,
+        targets: Floats,
+        C_values: Iterable[float],
+        weights: Floats | None = None,
+        fold: int | None = None,
+    ) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `walk_sphere_path`."""
         from mr_elm.solvers.path import walk_sphere_path
+
         if self.rule != 'exact':
             return self.solve_each(source, targets, C_values, weights, fold)
         return walk_sphere_path(source, targets, C_values, weights, self.settings, fold)

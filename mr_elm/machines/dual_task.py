@@ -1,4 +1,5 @@
 """Describe a dual training to its tasks: one file with the classes, the kernel or nodes, the scaling and the solver."""
+
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -109,8 +110,9 @@ class DualTask(RowsTask):
     @cached_property
     def machine(self) -> BoxMachine:
         """Return how each machine is trained."""
-        settings = Settings(self.eps, self.max_iter, self.cache_bytes, seed=self.seed, subset=self.subset,
-                            attempts=self.attempts)
+        settings = Settings(
+            self.eps, self.max_iter, self.cache_bytes, seed=self.seed, subset=self.subset, attempts=self.attempts
+        )
         kind = NodeMachine if self.kernel is None else find_machine(self.method)
         return kind(self.C, self.rule, settings)
 
@@ -135,8 +137,12 @@ class DualTask(RowsTask):
         used = np.flatnonzero(result.alpha)
         facts: dict[str, Any] = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
         facts |= {name: getattr(result, name) for name in STEPS if getattr(result, name)}
-        facts |= {'n_rows': len(rows), 'n_support': len(used), 'alpha_sum': float(result.alpha.sum()),
-                  'warnings': [[warning.category.__name__, str(warning.message)] for warning in caught]}
+        facts |= {
+            'n_rows': len(rows),
+            'n_support': len(used),
+            'alpha_sum': float(result.alpha.sum()),
+            'warnings': [[warning.category.__name__, str(warning.message)] for warning in caught],
+        }
         return TrainedMachine(facts, rows.take(used), (result.alpha * targets)[used], getattr(result, 'beta', None))
 
     def model_arrays(self, machines: Sequence[TrainedMachine]) -> dict[str, Floats]:
@@ -157,11 +163,19 @@ class DualTask(RowsTask):
         parameters = {name: getattr(self, name) for name in ('C', 'eps', 'max_iter', 'seed', 'multiclass')}
         if (self.method, self.rule) == ('sphere-svm', 'paper'):
             parameters |= {'subset': self.subset, 'attempts': self.attempts}
-        return ModelHeader.from_json({  # in the order of keys that files of these methods have
-            'method': self.method, 'task': 'classification', 'classes': classes, 'positive': None,
-            'n_features': self.n_features,
-            'parameters': {**parameters, **self.features, 'solver': self.rule},
-            'n_rows_used': 0, 'n_rows_rejected': 0, 'history': []})
+        return ModelHeader.from_json(
+            {  # in the order of keys that files of these methods have
+                'method': self.method,
+                'task': 'classification',
+                'classes': classes,
+                'positive': None,
+                'n_features': self.n_features,
+                'parameters': {**parameters, **self.features, 'solver': self.rule},
+                'n_rows_used': 0,
+                'n_rows_rejected': 0,
+                'history': [],
+            }
+        )
 
 
 def state_task(options: DualOptions, summary: Summary, classes: Classes) -> DualTask:
@@ -171,8 +185,14 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
     """
     d, moments = summary.columns.n_features, summary.measure_scaled(options.scale)
     if options.kernel in KERNELS:
-        kernel = make_kernel(options.kernel, moments.total_variance, sigma=options.sigma, gamma=options.gamma,
-                             degree=options.degree, normalised=options.normalise)
+        kernel = make_kernel(
+            options.kernel,
+            moments.total_variance,
+            sigma=options.sigma,
+            gamma=options.gamma,
+            degree=options.degree,
+            normalised=options.normalise,
+        )
         offset, scale = summary.choose_scaling(options.scale, kernel.power)
         if summary.sparse and kernel.kind.of_distance:
             offset = np.zeros(())  # distances do not see it, and rows stay sparse
@@ -182,23 +202,43 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
     else:
         offset, scale = summary.choose_scaling(options.scale)
         moments = moments_of_nodes(options.kernel, options.scale, moments)
-        weights, biases = draw_nodes(options.kernel, options.n_hidden, d, options.seed, options.weight_scale,
-                                     options.weights, moments)
-        features = {'map': options.kernel, 'n_hidden': options.n_hidden, 'weight_scale': options.weight_scale,
-                    'weights': options.weights}
+        weights, biases = draw_nodes(
+            options.kernel, options.n_hidden, d, options.seed, options.weight_scale, options.weights, moments
+        )
+        features = {
+            'map': options.kernel,
+            'n_hidden': options.n_hidden,
+            'weight_scale': options.weight_scale,
+            'weights': options.weights,
+        }
         layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
         learned = learn_for_kernel(options, summary, classes, layer)
-        arrays = {**layer_arrays(layer.pass_metric(learned.metric if learned else None)),
-                  'feature_means': moments.means, 'feature_variances': moments.variances}
+        arrays = {
+            **layer_arrays(layer.pass_metric(learned.metric if learned else None)),
+            'feature_means': moments.means,
+            'feature_variances': moments.variances,
+        }
     features |= learned.facts if learned else {}
     return DualTask(
-        method=options.method, index=classes.index, n_classes=len(classes.names),
-        class_weights=class_weights(options.class_weight, classes), seed=options.seed, n_features=d, arrays=arrays,
+        method=options.method,
+        index=classes.index,
+        n_classes=len(classes.names),
+        class_weights=class_weights(options.class_weight, classes),
+        seed=options.seed,
+        n_features=d,
+        arrays=arrays,
         row_numbers=options.n_hidden if options.kernel not in KERNELS else summary.count_numbers(offset, scale),
-        multiclass=options.multiclass, features=features, C=options.C,
-        rule=options.chosen_rule, eps=options.eps, max_iter=options.max_iter,
-        cache_bytes=int(options.memory * 1e6 / 2), partitions=options.partitions,
-        subset=options.subset or SUBSET, attempts=options.attempts or ATTEMPTS)
+        multiclass=options.multiclass,
+        features=features,
+        C=options.C,
+        rule=options.chosen_rule,
+        eps=options.eps,
+        max_iter=options.max_iter,
+        cache_bytes=int(options.memory * 1e6 / 2),
+        partitions=options.partitions,
+        subset=options.subset or SUBSET,
+        attempts=options.attempts or ATTEMPTS,
+    )
 
 
 class Candidate(NamedTuple):
@@ -232,8 +272,15 @@ class KernelGridTask(DualTask):
         if self.kernel is not None:
             return replace(self, features=features)
         moments = ScaledMoments(self.arrays['feature_means'], self.arrays['feature_variances'])
-        nodes = draw_nodes(features['map'], features['n_hidden'], self.n_features, self.seed, features['weight_scale'],
-                           features['weights'], moments)
+        nodes = draw_nodes(
+            features['map'],
+            features['n_hidden'],
+            self.n_features,
+            self.seed,
+            features['weight_scale'],
+            features['weights'],
+            moments,
+        )
         layer = HiddenLayer(features['map'], *nodes, *spread_scaling(self.arrays, self.n_features))
         layer = layer.pass_metric(self.arrays.get('feature_metric'))
         return replace(self, features=features, arrays=layer_arrays(layer))

@@ -1,4 +1,5 @@
 """Collect what a model says of labelled rows, in counts that merge, and make scores of them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -31,8 +32,9 @@ class Evaluation:
     probabilities: ProbabilityScores | None = None
     rankings: dict[int, Ranking] = field(default_factory=dict)
 
-    def scores(self, classes: Sequence[str], target_names: Sequence[str] = (),
-               positive: str | None = None) -> dict[str, Any]:
+    def scores(
+        self, classes: Sequence[str], target_names: Sequence[str] = (), positive: str | None = None
+    ) -> dict[str, Any]:
         """Return the scores by name, what takes several numbers last.
 
         classes : in class order. positive : of two classes, the one that F1, precision and recall are about.
@@ -73,8 +75,12 @@ class ScoreCollector:
 
     def add(self, block: Block, decisions: Floats) -> None:
         """Add the rows of a block whose labels are classes of the model."""
-        numbers = np.array([self.model.classes.index(name) if (name := self.model.class_of(label)) in
-                            self.model.classes else -1 for label in block.names])[block.codes]
+        numbers = np.array(
+            [
+                self.model.classes.index(name) if (name := self.model.class_of(label)) in self.model.classes else -1
+                for label in block.names
+            ]
+        )[block.codes]
         known, weights = numbers >= 0, np.ones(len(block)) if block.weights is None else block.weights
         if known.any():
             self.waiting.append((self.score(decisions[known]), numbers[known], weights[known]))

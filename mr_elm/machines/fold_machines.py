@@ -1,4 +1,5 @@
 """Score rows by machines that were trained without their fold, where leave-one-out has no closed form."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ FOLD = 8  # what a row's hash decides, with a key of its own
 
 @dataclass(frozen=True, kw_only=True)
 class FoldsTask(DualTask):
-    """Know which rows each machine is trained on: those of the sample that are not in its fold; a fold is a partition.
-    """
+    """Know which rows each machine is trained on: those of the sample outside its fold; a fold is a partition."""
+
     __repr__ = one_line
 
     @property
@@ -49,20 +50,26 @@ class FoldMachines:
     __repr__ = one_line
 
     def score(self, block: Block, weights: np.ndarray | None) -> HeldOut:
-        """Score rows by the models of the other folds. weights : of the rows in the training, None when all count once.
-        """
+        """Score rows by the models of the other folds. weights : of the training rows, None when all count once."""
         first, X = self.models[0], widen(block.X, self.models[0].n_features)
         folds = fold_numbers(block.X, len(self.models), self.seed + FOLD)
         decisions = np.empty((len(block), first.n_scores))
         for fold, model in enumerate(self.models):
             decisions[folds == fold] = model.decision_function(X[folds == fold])
-        return HeldOut(find_numbers(first, block), np.ones(len(block)) if weights is None else weights, decisions,
-                       np.zeros(len(block)))
+        return HeldOut(
+            find_numbers(first, block),
+            np.ones(len(block)) if weights is None else weights,
+            decisions,
+            np.zeros(len(block)),
+        )
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        save_arrays(path, {'folds': [model.header.to_json() for model in self.models], 'seed': self.seed},
-                    join_arrays([model.arrays for model in self.models]))
+        save_arrays(
+            path,
+            {'folds': [model.header.to_json() for model in self.models], 'seed': self.seed},
+            join_arrays([model.arrays for model in self.models]),
+        )
 
 
 Scorer = LeaveOneOutModel | FoldMachines
@@ -79,6 +86,7 @@ def load_scorer(path: str | PathLike, sums_path: str | None = None) -> tuple[Sco
         if sums_path is None:
             return FoldMachines([model], 0), model
         return LeaveOneOutModel.of(add_sums(model, path, sums_path=sums_path)), model  # type: ignore[arg-type]
-    models = [make_model(ModelHeader.from_json(one), take_arrays(arrays, fold))
-              for fold, one in enumerate(header['folds'])]
+    models = [
+        make_model(ModelHeader.from_json(one), take_arrays(arrays, fold)) for fold, one in enumerate(header['folds'])
+    ]
     return FoldMachines(models, header['seed']), models[0]

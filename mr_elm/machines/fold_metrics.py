@@ -3,6 +3,7 @@
 The nu of the machines that teach a metric is chosen by leave-one-out of these rows, so that a metric depends neither on
 the nu of the search nor on the rows that test it.
 """
+
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.grid_task import FOLD, Folds
 from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_metric
@@ -13,8 +14,7 @@ from mr_elm.scores.selection import fold_numbers
 def learn_fold_metrics(layer: HiddenLayer, sample: SampleRows, kind: str, folds: Folds) -> list[LearnedMetric]:
     """Return the metric for each fold that is held out. layer : without a metric. kind : diagonal or full."""
     numbers = fold_numbers(sample.X, folds.n_folds, folds.seed + FOLD)
-    return [learn_final_metric(layer, sample.take(numbers != fold), kind, folds.seed)
-            for fold in range(folds.n_tested)]
+    return [learn_final_metric(layer, sample.take(numbers != fold), kind, folds.seed) for fold in range(folds.n_tested)]
 
 
 def learn_final_metric(layer: HiddenLayer, sample: SampleRows, kind: str, seed: int) -> LearnedMetric:

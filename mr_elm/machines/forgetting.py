@@ -1,4 +1,5 @@
 """Find what a model holds of single rows, also after they left: landmarks, bounds of min-max scaling and others."""
+
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ def keeps_rows(model: HiddenNodeModel) -> bool:
 def demand_unstored(n_stored: int, n_rows: int) -> None:
     """Raise AccountingError when a model keeps n_stored of the n_rows rows that are to leave."""
     if n_stored:
-        raise AccountingError(f'cannot forget {n_stored:,} of these {n_rows:,} rows: they are landmarks, so the model '
-                              'would still hold their features: train again without these rows, or once with '
-                              '--landmarks synthetic, which keeps no row')
+        raise AccountingError(
+            f'cannot forget {n_stored:,} of these {n_rows:,} rows: they are landmarks, so the model '
+            'would still hold their features: train again without these rows, or once with '
+            '--landmarks synthetic, which keeps no row'
+        )
 
 
 def warn_of_bounds(model: NodeModel, leaving: ColumnStatistics) -> str:
@@ -40,8 +43,10 @@ def warn_of_bounds(model: NodeModel, leaving: ColumnStatistics) -> str:
     n_bounds = int((scaled & ((low <= NEAR - 1) | (high >= 1 - NEAR))).sum())
     if not n_bounds:
         return ''
-    return (f'rows that leave have the smallest or the largest value of {n_bounds:,} features, which the model keeps '
-            'for min-max scaling: these values stay readable; train again without these rows, or with --scale standard')
+    return (
+        f'rows that leave have the smallest or the largest value of {n_bounds:,} features, which the model keeps '
+        'for min-max scaling: these values stay readable; train again without these rows, or with --scale standard'
+    )
 
 
 def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:

@@ -1,4 +1,5 @@
 """Send rows through the shuffle and put them back in input order."""
+
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -75,8 +76,9 @@ def read_piece(piece: list[np.ndarray]) -> GatheredRows:
 
 def join_rows(parts: Sequence[GatheredRows]) -> GatheredRows:
     """Put rows together in the order of the parts."""
-    places, numbers, weights = (np.concatenate([getattr(part, name) for part in parts])
-                                for name in ('places', 'numbers', 'weights'))
+    places, numbers, weights = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ('places', 'numbers', 'weights')
+    )
     return GatheredRows(places, numbers, weights, stack([part.X for part in parts]))
 
 
@@ -111,7 +113,7 @@ def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str) -> GatheredRow
     ordered, step = RowsOnDisk(f'{path}.sorted'), max(1, RECORD_BYTES * len(rows) // max(sp.count_bytes(X), 1))
     with ordered:
         for start in range(0, len(order), step):
-            ordered.add(X[order[start:start + step]])
+            ordered.add(X[order[start : start + step]])
     return replace(rows.take(order), X=ordered.rows)
 
 
@@ -122,7 +124,7 @@ def expand_on_disk(X: Rows, path: str) -> Rows:
     stored, step = RowsOnDisk(path), max(1, RECORD_BYTES // (8 * max(X.shape[1], 1)))
     with stored:
         for start in range(0, X.shape[0], step):
-            stored.add(X[start:start + step].toarray())
+            stored.add(X[start : start + step].toarray())
     return stored.rows
 
 
@@ -157,8 +159,9 @@ class RowsOnDisk:
         if not self.lengths:
             return map_file(self.paths[0], float, shape)
         ends = np.cumsum(np.concatenate([[0], *self.lengths]))
-        data, columns = (map_file(path, kind, (int(ends[-1]),))
-                         for path, kind in zip(self.paths, (float, np.int32), strict=True))
+        data, columns = (
+            map_file(path, kind, (int(ends[-1]),)) for path, kind in zip(self.paths, (float, np.int32), strict=True)
+        )
         return sp.csr_matrix((data, columns, ends), shape=shape, copy=False)
 
 

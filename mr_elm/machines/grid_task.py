@@ -1,4 +1,5 @@
 """Describe a search over hidden nodes to its tasks: one file with the layers, the folds and what scores them."""
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -71,12 +72,18 @@ class Search:
     def demand_memory(self, name: str, layers: Mapping[Nodes, HiddenLayer]) -> None:
         """Raise DataFormatError when the sums of a task over the data set `name` would not fit into memory."""
         parts = min(self.n_tested + 1, self.n_folds)
-        wanted = sum(16 * (parts if nodes.held is None else 2) * (layer.n_hidden + 1)**2
-                     for nodes, layer in layers.items()) / 1e6
+        wanted = (
+            sum(
+                16 * (parts if nodes.held is None else 2) * (layer.n_hidden + 1) ** 2 for nodes, layer in layers.items()
+            )
+            / 1e6
+        )
         if wanted > self.memory:
-            raise DataFormatError(f'{name}: the sums of {len(self.kinds)} kinds of nodes in {parts} folds take '
-                                  f'{wanted:,.0f} MB a task, expected at most {self.memory:,.0f} MB: search fewer '
-                                  'kinds or nodes, or raise --memory')
+            raise DataFormatError(
+                f'{name}: the sums of {len(self.kinds)} kinds of nodes in {parts} folds take '
+                f'{wanted:,.0f} MB a task, expected at most {self.memory:,.0f} MB: search fewer '
+                'kinds or nodes, or raise --memory'
+            )
 
 
 @dataclass(frozen=True)
@@ -161,23 +168,48 @@ class GridTask:
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        arrays: dict[str, np.ndarray] = join_arrays([
-            {**scaling_arrays(layer.offset, layer.scale, layer.metric), **vector_arrays(layer.weights, 'weights'),
-             'biases': layer.biases, **tree_arrays(layer)} for layer in self.layers])
+        arrays: dict[str, np.ndarray] = join_arrays(
+            [
+                {
+                    **scaling_arrays(layer.offset, layer.scale, layer.metric),
+                    **vector_arrays(layer.weights, 'weights'),
+                    'biases': layer.biases,
+                    **tree_arrays(layer),
+                }
+                for layer in self.layers
+            ]
+        )
         arrays |= {f'scores-{layer}-{fold}': weights for (layer, fold), weights in self.scores.items()}
-        save_arrays(path, {'folds': asdict(self.folds), 'layers': [layer.kind for layer in self.layers],
-                           'grids': [steps.to_json() for steps in self.grids], 'scores': list(self.scores),
-                           'slopes': self.slopes, 'held': self.held, 'n_features': self.layers[0].n_features}, arrays)
+        save_arrays(
+            path,
+            {
+                'folds': asdict(self.folds),
+                'layers': [layer.kind for layer in self.layers],
+                'grids': [steps.to_json() for steps in self.grids],
+                'scores': list(self.scores),
+                'slopes': self.slopes,
+                'held': self.held,
+                'n_features': self.layers[0].n_features,
+            },
+            arrays,
+        )
 
 
 def load_task(path: str | PathLike) -> GridTask:
     """Read what `GridTask.save` wrote."""
     header, arrays = load_arrays(path)
-    layers = [read_layer(kind, take_arrays(arrays, number), header['n_features'])
-              for number, kind in enumerate(header['layers'])]
-    return GridTask(Folds(**header['folds']), layers, list(map(GridSteps.from_json, header['grids'])),
-                    {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
-                    header['slopes'], header['held'])
+    layers = [
+        read_layer(kind, take_arrays(arrays, number), header['n_features'])
+        for number, kind in enumerate(header['layers'])
+    ]
+    return GridTask(
+        Folds(**header['folds']),
+        layers,
+        list(map(GridSteps.from_json, header['grids'])),
+        {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
+        header['slopes'],
+        header['held'],
+    )
 
 
 def read_layer(kind: str, arrays: dict[str, np.ndarray], n_features: int) -> HiddenLayer:
@@ -205,8 +237,9 @@ def score_kinds(found: Iterable[tuple[Nodes, list[GridCell]]]) -> list[NodeScore
     return [NodeScore(kind, nu, size, tuple(of_kind)) for (kind, nu, size), of_kind in cells.items()]
 
 
-def state_finals(scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid],
-                 n_counted: int) -> tuple[GridTask, list[list[NodeScore]]]:
+def state_finals(
+    scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid], n_counted: int
+) -> tuple[GridTask, list[list[NodeScore]]]:
     """Return the GridTask that scores the n_counted most promising candidates, and those on each of its layers.
 
     task : with a layer for each of `grids`.
@@ -221,9 +254,15 @@ def state_finals(scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nod
         for fold in task.list_tested(number):
             found = grids[every[number]].weights(task.find_sum(number, fold), cells)
             weights[place, fold] = np.hstack([widen_weights(B, task.layers[number].n_hidden) for B in found])
-    return (GridTask(task.folds, [task.layers[number] for number in numbers], scores=weights,
-                     held=[every[number].held for number in numbers]),
-            [chosen[every[number].kind] for number in numbers])
+    return (
+        GridTask(
+            task.folds,
+            [task.layers[number] for number in numbers],
+            scores=weights,
+            held=[every[number].held for number in numbers],
+        ),
+        [chosen[every[number].kind] for number in numbers],
+    )
 
 
 def widen_weights(B: Floats, n_hidden: int) -> Floats:

@@ -16,6 +16,7 @@ all rows. In the sample, in the order of a keyed hash, the first rows are held o
 
 Source: ours; Scholkopf, Smola, Learning with kernels, 2002 (the norm of the second term). methods.md has figures.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -134,9 +135,14 @@ class JointDesign:
     def options(self) -> PESVMOptions:
         """Return the options of a training on all rows."""
         options = self.kind.problem.options
-        return replace(options, map=f'{BEFORE}{options.map}', n_hidden=self.n_landmarks, nu=1 / self.landmark_ridge,
-                       leaves=self.trees.n_trees * self.trees.n_leaves,
-                       leaf_ridge=self.leaf_ridge / self.landmark_ridge)
+        return replace(
+            options,
+            map=f'{BEFORE}{options.map}',
+            n_hidden=self.n_landmarks,
+            nu=1 / self.landmark_ridge,
+            leaves=self.trees.n_trees * self.trees.n_leaves,
+            leaf_ridge=self.leaf_ridge / self.landmark_ridge,
+        )
 
 
 @dataclass(frozen=True)
@@ -159,8 +165,11 @@ class Choice:
     def second_kind(self) -> LandmarkKind:
         """Return the kind of landmarks of a second machine: another one where it is about as good."""
         best = min(self.errors)
-        others = [(error, k) for k, error in enumerate(self.errors)
-                  if self.kinds[k] is not self.design.kind and error <= best * (1 + SECOND)]
+        others = [
+            (error, k)
+            for k, error in enumerate(self.errors)
+            if self.kinds[k] is not self.design.kind and error <= best * (1 + SECOND)
+        ]
         return self.kinds[min(others)[1]] if others else self.design.kind
 
     def size(self, n_trees: int, n_landmarks: int) -> list[JointDesign]:
@@ -170,8 +179,16 @@ class Choice:
             return [first]
         kind = self.second_kind
         factor = self.design.landmark_ridge / self.design.kind.ridge
-        return [first, replace(first, trees=first.trees.vary(), kind=kind, landmark_ridge=factor * kind.ridge,
-                               first_landmark=n_landmarks)]
+        return [
+            first,
+            replace(
+                first,
+                trees=first.trees.vary(),
+                kind=kind,
+                landmark_ridge=factor * kind.ridge,
+                first_landmark=n_landmarks,
+            ),
+        ]
 
 
 def count_sample(summary: Summary, sparse: bool) -> int:
@@ -278,13 +295,18 @@ def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> H
     """Return the nodes of a kind of landmarks: n_landmarks rows of the sample from one on, the last where it ends."""
     rows = problem.summary.landmarks
     first = max(0, min(first, rows.shape[0] - n_landmarks))
-    return replace(problem, summary=replace(problem.summary, landmarks=rows[first:]),
-                   options=replace(problem.options, n_hidden=n_landmarks)).make_layer()
+    return replace(
+        problem,
+        summary=replace(problem.summary, landmarks=rows[first:]),
+        options=replace(problem.options, n_hidden=n_landmarks),
+    ).make_layer()
 
 
-def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows,
-                     n_threads: int | None = None) -> list[LandmarkKind]:
+def search_landmarks(
+    problem: NodeProblem, grown: SampleRows, held: SampleRows, n_threads: int | None = None
+) -> list[LandmarkKind]:
     """Return the two best kinds of landmarks without a metric, and the best one with a metric, the best first."""
+
     def search(kernel: str) -> LandmarkKind:
         return choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST)
 
@@ -320,13 +342,18 @@ def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stag
 def refine_width(kind: LandmarkKind, grown: SampleRows, held: SampleRows) -> LandmarkKind:
     """Return landmarks as they suit their larger number: as wide, or half as wide, with the ridge chosen anew."""
     scale, ridges = kind.problem.options.weight_scale, [kind.ridge * factor for factor in (3.0, 1.0, 0.3, 0.1)]
-    tried = [score_landmarks(kind.problem.with_options(weight_scale=round_scale(scale * factor)), grown, held,
-                             SECOND_STAGE, ridges) for factor in (1.0, 2.0)]
+    tried = [
+        score_landmarks(
+            kind.problem.with_options(weight_scale=round_scale(scale * factor)), grown, held, SECOND_STAGE, ridges
+        )
+        for factor in (1.0, 2.0)
+    ]
     return max(tried, key=lambda each: each.value)
 
 
-def score_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage,
-                    ridges: tuple[float, ...] | list[float]) -> LandmarkKind:
+def score_landmarks(
+    problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage, ridges: tuple[float, ...] | list[float]
+) -> LandmarkKind:
     """Return landmarks with the best of some ridges, as rows held out judge."""
     layer = place_landmarks(problem, stage.n_landmarks)
     sums = JointSums.of(None, layer, grown.take(slice(0, stage.n_rows)), held.take(slice(0, stage.n_held)))
@@ -345,11 +372,13 @@ def search_metrics(base: LandmarkKind, metric: str, grown: SampleRows, held: Sam
         if learned is None:
             break
         behind = replace(base.problem, learned=LearnedMetric(learned, step))
-        tried = [choose_width(behind.with_options(kernel=kernel), grown, held, FIRST)
-                 for kernel in list_kernels(grown, 0)]
+        tried = [
+            choose_width(behind.with_options(kernel=kernel), grown, held, FIRST) for kernel in list_kernels(grown, 0)
+        ]
         found += tried
-        kind = max((each for each in tried if NODES[each.problem.options.node_kind].norm == 2),
-                   key=lambda each: each.value)
+        kind = max(
+            (each for each in tried if NODES[each.problem.options.node_kind].norm == 2), key=lambda each: each.value
+        )
     return found
 
 
@@ -363,8 +392,9 @@ def learn_metric_step(kind: LandmarkKind, rows: SampleRows, full: bool) -> Float
     return make_metric(gradients, rows.columns.variance * layer.scale**2)
 
 
-def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: int | None = None,
-              n_threads: int | None = None) -> Candidate | None:
+def cross_fit(
+    problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: int | None = None, n_threads: int | None = None
+) -> Candidate | None:
     """Return a joint machine of few rows, on the landmarks of the best candidate; None where rows or nodes are too few.
 
     Its leaves have seen the labels of their rows, so leave-one-out would flatter it: each fold is judged by trees and
@@ -382,8 +412,9 @@ def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: 
 
     def sum_up(k: int) -> JointSums:
         grown = rows.take(fold != k)
-        return JointSums.of(grow_forest(Bins.of(grown.X), grown.T, grown.weights, trees), nodes, grown,
-                            rows.take(fold == k))
+        return JointSums.of(
+            grow_forest(Bins.of(grown.X), grown.T, grown.weights, trees), nodes, grown, rows.take(fold == k)
+        )
 
     sums, found = map_in_threads(sum_up, range(FOLDS), n_threads), []
     for mu, factor in product(FEW_LEAF_RIDGES, FACTORS):
@@ -397,8 +428,9 @@ def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: 
         return None
     value, mu, lam, values = max(found, key=lambda each: each[0])
     design = JointDesign(trees, kind, n_landmarks, mu, lam)
-    return Candidate(design.options, design.make_layer(Bins.of(rows.X), rows), value, values, np.ones(len(rows), bool),
-                     best.learned)
+    return Candidate(
+        design.options, design.make_layer(Bins.of(rows.X), rows), value, values, np.ones(len(rows), bool), best.learned
+    )
 
 
 @dataclass(frozen=True)
@@ -462,7 +494,7 @@ class JointSums:
         weights = np.ones(len(rows)) if rows.weights is None else rows.weights
         mean = np.average(rows.T, axis=0, weights=weights)
         ET = expand(nodes, rows.X, n_targets)
-        ET[:, nodes.n_hidden + 1:] = rows.T - mean
+        ET[:, nodes.n_hidden + 1 :] = rows.T - mean
         ET *= np.sqrt(weights)[:, None]
         m = n_leaves + nodes.n_hidden + 1
         products = np.empty((m + n_targets, m + n_targets))
@@ -471,17 +503,31 @@ class JointSums:
         if forest is not None:
             add_leaves(forest.find_leaves(rows.X), ET, weights, products)
             leaves = forest.find_leaves(held.X)
-        return cls(n_leaves, products[:m, :m], products[:m, m:], measure_nodes(nodes), mean, leaves,
-                   expand(nodes, held.X), held)
+        return cls(
+            n_leaves,
+            products[:m, :m],
+            products[:m, m:],
+            measure_nodes(nodes),
+            mean,
+            leaves,
+            expand(nodes, held.X),
+            held,
+        )
 
     def take(self, forest: Forest, nodes: HiddenLayer) -> JointSums:
         """Return the sums of the first trees and landmarks."""
         n_landmarks, m = nodes.n_hidden, len(self.gram)
-        kept = np.r_[0:forest.n_leaves, self.n_leaves:self.n_leaves + n_landmarks, m - 1]
+        kept = np.r_[0 : forest.n_leaves, self.n_leaves : self.n_leaves + n_landmarks, m - 1]
         assert self.leaves is not None
-        return replace(self, n_leaves=forest.n_leaves, gram=self.gram[np.ix_(kept, kept)], right=self.right[kept],
-                       kernel=self.kernel[:n_landmarks, :n_landmarks], leaves=self.leaves[:, :forest.n_trees],
-                       E=np.delete(self.E, slice(n_landmarks, -1), axis=1))
+        return replace(
+            self,
+            n_leaves=forest.n_leaves,
+            gram=self.gram[np.ix_(kept, kept)],
+            right=self.right[kept],
+            kernel=self.kernel[:n_landmarks, :n_landmarks],
+            leaves=self.leaves[:, : forest.n_trees],
+            E=np.delete(self.E, slice(n_landmarks, -1), axis=1),
+        )
 
     def solve(self, leaf_ridge: float, landmark_ridge: float) -> Floats | None:
         """Return the output weights, (m, K); None where rounding errors are larger than the ridges."""
@@ -493,7 +539,7 @@ class JointSums:
 
     def predict(self, B: Floats) -> Floats:
         """Return the decision values of the rows held out, (n, K)."""
-        values = self.E @ B[self.n_leaves:] + self.mean
+        values = self.E @ B[self.n_leaves :] + self.mean
         if self.leaves is not None:
             add_leaf_weights(self.leaves, B, values)
         return values

@@ -2,6 +2,7 @@
 
 Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-one-out are seen to here.
 """
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -84,17 +85,27 @@ class KernelMachine:
         """Make the machine that the options ask for."""
         most = min(count_vectors(options.memory, n_rows), n_rows)
         most_rank = most if options.rank else min(most, MOST_RANK)
-        return cls(options.C, options.solver or SOLVERS[0], options.rank, most_rank, options.tolerance,
-                   options.max_passes, options.leave_one_out or bool(options.holds_out), options.seed, n_threads,
-                   options.center)
+        return cls(
+            options.C,
+            options.solver or SOLVERS[0],
+            options.rank,
+            most_rank,
+            options.tolerance,
+            options.max_passes,
+            options.leave_one_out or bool(options.holds_out),
+            options.seed,
+            n_threads,
+            options.center,
+        )
 
     @property
     def takes_passes(self) -> bool:
         """Tell whether Omega is never formed."""
         return self.solver == 'cg' or self.solver == 'svd' and self.rank is not None
 
-    def solve_matrix(self, omega: Floats, T: Floats, weights: Floats | None,
-                     multiply_factors: FactorProduct | None = None) -> KernelSolution:
+    def solve_matrix(
+        self, omega: Floats, T: Floats, weights: Floats | None, multiply_factors: FactorProduct | None = None
+    ) -> KernelSolution:
         """Solve by cholesky or svd; omega, whose lower triangle is read, is overwritten.
 
         weights : (N,) or None. multiply_factors : see `Decomposition.solve`.
@@ -112,9 +123,14 @@ class KernelMachine:
         """Return the CentredTargets of a regression, None where targets are taken as they are."""
         return CentredTargets.of(T, weights) if self.center else None
 
-    def solve_truncated(self, multiply: Product, T: Floats, weights: Floats | None,
-                        multiply_factors: FactorProduct | None = None,
-                        measure: bool = False) -> tuple[KernelSolution, float | None]:
+    def solve_truncated(
+        self,
+        multiply: Product,
+        T: Floats,
+        weights: Floats | None,
+        multiply_factors: FactorProduct | None = None,
+        measure: bool = False,
+    ) -> tuple[KernelSolution, float | None]:
         """Solve by the largest `rank` eigenvalues: the solution, and its relative residual where it is to be measured.
 
         multiply : V -> Omega V; each call is a pass, the residual takes one more.
@@ -131,10 +147,16 @@ class KernelMachine:
         solution = unweigh(solution, s)
         return solution if centred is None else restore_mean(solution, centred), residual
 
-    def solve_by_gradients(self, rows: 'KernelRowsTask', multiply: Product, T: Floats, weights: Floats | None,
-                           announce: Callable[[Preconditioner], None] | None = None,
-                           report: Callable[[int, float], None] | None = None,
-                           rough: RoughProduct | None = None) -> tuple[KernelSolution, int, float]:
+    def solve_by_gradients(
+        self,
+        rows: 'KernelRowsTask',
+        multiply: Product,
+        T: Floats,
+        weights: Floats | None,
+        announce: Callable[[Preconditioner], None] | None = None,
+        report: Callable[[int, float], None] | None = None,
+        rough: RoughProduct | None = None,
+    ) -> tuple[KernelSolution, int, float]:
         """Solve by conjugate gradients: (solution, passes, relative residual).
 
         multiply : V -> Omega V; each call is a pass. announce : is called with the Preconditioner before the first
@@ -146,16 +168,18 @@ class KernelMachine:
         if announce:
             announce(preconditioner)
         limits = PassLimits(self.tolerance, self.max_passes, report)
-        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.C, preconditioner, limits,
-                                              rough and weigh_rough(rough, s))
+        solution, passes, residual = solve_cg(
+            weigh_product(multiply, s), T, self.C, preconditioner, limits, rough and weigh_rough(rough, s)
+        )
         solution = unweigh(solution, s)
         return solution if centred is None else restore_mean(solution, centred), passes, residual
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
         most = self.largest_rank(rows.X.shape[0])
-        return precondition_well(rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads,
-                                 most if self.rank else FIRST_RANK)
+        return precondition_well(
+            rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads, most if self.rank else FIRST_RANK
+        )
 
     def largest_rank(self, n_rows: int) -> int:
         """Return the largest rank of the preconditioner of so many rows."""
@@ -174,10 +198,12 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
         raise DataFormatError(
             f'{name}: {n_rows:,} rows are too many for --solver {solver}, at most {int(room / np.sqrt(whole)):,} '
             f'fit into --memory {options.memory:g} MB: raise --memory to {-(-whole * 8 * n_rows**2 // 10**6)}, or use '
-            '--solver cg')
+            '--solver cg'
+        )
     if not whole and count_vectors(options.memory, n_rows) < 1:
-        raise DataFormatError(f'{name}: vectors of {n_rows:,} rows do not fit into half of --memory '
-                              f'{options.memory:g} MB: raise --memory')
+        raise DataFormatError(
+            f'{name}: vectors of {n_rows:,} rows do not fit into half of --memory {options.memory:g} MB: raise --memory'
+        )
     emit = options.emit or ('rows' if 8 * n_rows * n_features <= CACHE_BYTES else 'tiles')
     return replace(options, solver=solver, emit=emit)
 
@@ -212,7 +238,7 @@ def make_rough(Z: Rows, kernel: Kernel, make_product: Callable[[HiddenLayer], Pr
 
 def weigh_rough(rough: RoughProduct, s: Floats | None) -> RoughProduct:
     """Turn a RoughProduct of Omega into that of s Omega s; s (N,), or None for 1."""
-    return rough if s is None else RoughProduct(weigh_product(rough.multiply, s), rough.error * float(s.max())**2)
+    return rough if s is None else RoughProduct(weigh_product(rough.multiply, s), rough.error * float(s.max()) ** 2)
 
 
 def weigh_product(multiply: Product, s: Floats | None) -> Product:
@@ -223,8 +249,9 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
     return lambda V: column * multiply(column * V)
 
 
-def state_rows(options: KELMOptions, summary: Summary,
-               classes: Classes | None) -> tuple[RowsTask, Kernel, LearnedMetric | None]:
+def state_rows(
+    options: KELMOptions, summary: Summary, classes: Classes | None
+) -> tuple[RowsTask, Kernel, LearnedMetric | None]:
     """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric)."""
     variance = summary.measure_scaled(options.scale).total_variance
     kernel = make_kernel(options.kernel, variance, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
@@ -232,9 +259,18 @@ def state_rows(options: KELMOptions, summary: Summary,
     if summary.sparse and kernel.kind.of_distance:
         offset = np.zeros(())  # distances do not see it, and rows stay sparse
     learned = learn_for_kernel(options, summary, classes, kernel)
-    return RowsTask.of(classes, class_weights=class_weights(options.class_weight, classes), seed=options.seed,
-                       separator=summary.separator, n_features=summary.columns.n_features,
-                       arrays=scaling_arrays(offset, scale, learned.metric if learned else None)), kernel, learned
+    return (
+        RowsTask.of(
+            classes,
+            class_weights=class_weights(options.class_weight, classes),
+            seed=options.seed,
+            separator=summary.separator,
+            n_features=summary.columns.n_features,
+            arrays=scaling_arrays(offset, scale, learned.metric if learned else None),
+        ),
+        kernel,
+        learned,
+    )
 
 
 @dataclass(frozen=True)
@@ -300,8 +336,9 @@ class LeaveOneOutTask(RowsTask):
         s, _ = weigh(omega, rows.numbers[:, None], rows.weights)
         yield from self.leave_one_out(decompose(omega), s, rows.numbers, rows.weights)
 
-    def leave_one_out(self, decomposition: Decomposition, s: Floats | None, numbers: np.ndarray,
-                      weights: Floats) -> Iterator[tuple[float, dict[str, float]]]:
+    def leave_one_out(
+        self, decomposition: Decomposition, s: Floats | None, numbers: np.ndarray, weights: Floats
+    ) -> Iterator[tuple[float, dict[str, float]]]:
         """Yield (C, score of leave-one-out) for every C: one decomposition of s Omega s serves them all.
 
         s : (N,) or None; see `solvers.kelm.weigh`. numbers : (N,) class numbers or targets.

@@ -9,6 +9,7 @@ are. G holds the inner products of the rows of the sample, and the rows of the s
 
 Source: ours.
 """
+
 import warnings
 
 import numpy as np
@@ -28,13 +29,13 @@ from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
 
-N_ROWS = 400           # of the sample: three inverse matrices of so many rows take 0.03 s
+N_ROWS = 400  # of the sample: three inverse matrices of so many rows take 0.03 s
 FEWEST_FEATURES = 500  # below which random nodes do well, and a fit can be too short for a comparison
 # Measured in 2026-11: on 48 public sets of 2 to 7,129 features, machines with their defaults make more errors than the
 # linear one by at most 4 deviations; on documents random nodes do so by 10 to 20.
 DEVIATIONS = 5.0
-SHARE = 2 / 3          # of the errors of the machine: what the linear one may make
-MOST_BYTES = 1 << 28   # of the rows that a kernel of inner products sees, which become dense
+SHARE = 2 / 3  # of the errors of the machine: what the linear one may make
+MOST_BYTES = 1 << 28  # of the rows that a kernel of inner products sees, which become dense
 
 
 def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights: Floats | None, seed: int) -> Rows:
@@ -78,8 +79,9 @@ def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:
         return
     ridge = len(codes) / (strength * model.header.n_rows_used)  # as strong beside all errors as in the training
     # Whether the features are seen in the right way is the question, and not nu: a small sample may want another one.
-    wrong = min((find_errors(inner, each, codes, n_classes) for each in (ridge, 0.3 * inner.diagonal().mean())),
-                key=np.sum)
+    wrong = min(
+        (find_errors(inner, each, codes, n_classes) for each in (ridge, 0.3 * inner.diagonal().mean())), key=np.sum
+    )
     wrong_linear = find_errors(linear, linear.diagonal().mean() / 2, codes, n_classes)
     more, fewer = np.sum(wrong & ~wrong_linear), np.sum(wrong_linear & ~wrong)
     if more - fewer > DEVIATIONS * np.sqrt(more + fewer) and wrong_linear.sum() <= SHARE * wrong.sum():
@@ -87,7 +89,9 @@ def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:
             f'a linear machine on the features labels {wrong_linear.mean():.0%} of the rows that were held out wrong, '
             f'this machine {wrong.mean():.0%}: rows of so many features, such as words, need a Gaussian kernel on '
             "unscaled rows (mr-elm train mr-kelm --scale none; KernelELMClassifier(scale='none')), see docs/text.md",
-            UnsuitableWarning, stacklevel=2)
+            UnsuitableWarning,
+            stacklevel=2,
+        )
 
 
 def multiply_placed(model: Model, X: Rows) -> Floats | None:

@@ -3,6 +3,7 @@
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, IESVM and PIESVM. Ours: forgetting, classes
 that come late, exact sums.
 """
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -79,8 +80,11 @@ class LivingMachine:
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LivingMachine':
         """Return the machine of a model that has its sums, without what is not of other rows: probabilities, ledger."""
-        parameters = {name: value for name, value in model.header.parameters.items()
-                      if name not in ('constant_prediction', 'ledger', 'parts')}
+        parameters = {
+            name: value
+            for name, value in model.header.parameters.items()
+            if name not in ('constant_prediction', 'ledger', 'parts')
+        }
         header = replace(model.header, calibration=None, threshold=None, parameters=parameters)
         return cls(header, model.layer, sums_of(model.sums or {}))
 
@@ -92,11 +96,15 @@ class LivingMachine:
     def add(self, batch: Batch, action: str = 'update') -> 'LivingMachine':
         """Add rows, which may bring new classes. action : what the history calls it."""
         sums = add_sums(self._place(batch), batch.sums)
-        header = replace(self.header, n_rows_used=self.header.n_rows_used + batch.n_rows,
-                         n_rows_rejected=self.header.n_rows_rejected + sum(batch.rejected.values()))
+        header = replace(
+            self.header,
+            n_rows_used=self.header.n_rows_used + batch.n_rows,
+            n_rows_rejected=self.header.n_rows_rejected + sum(batch.rejected.values()),
+        )
         header = header.change_parameters(
             grid=list(join_grids(steps_of(self.header), batch.steps, header.n_rows_used).steps),
-            peak=max(self.peak, batch.peak, size_of(sums)))
+            peak=max(self.peak, batch.peak, size_of(sums)),
+        )
         return LivingMachine(record(header, batch, batch.classes, action), self.layer, sums)
 
     def forget(self, batch: Batch) -> 'LivingMachine':
@@ -125,14 +133,26 @@ class LivingMachine:
     def merge(self, other: 'LivingMachine', classes: Classes | None) -> 'LivingMachine':
         """Add the rows of a machine of the same nodes. classes : of both, None for a regression."""
         names = classes.names if classes else []
-        known, numbers = ([classes.index[name] for name in one.header.classes] if classes else [0]
-                          for one in (self, other))
+        known, numbers = (
+            [classes.index[name] for name in one.header.classes] if classes else [0] for one in (self, other)
+        )
         header = other.header
         rejected = {'merged': header.n_rows_rejected} if header.n_rows_rejected else {}
         steps, origin = steps_of(header), steps_of(self.header).origin
         sums = place_classes(other.sums, numbers, len(names)) if names else move_origin(other.sums, steps, origin)
-        return self.add(Batch(sums, replace(steps, origin=origin), names, known, header.n_rows_used, rejected,
-                              header.parameters['blas'], other.peak), 'merge')
+        return self.add(
+            Batch(
+                sums,
+                replace(steps, origin=origin),
+                names,
+                known,
+                header.n_rows_used,
+                rejected,
+                header.parameters['blas'],
+                other.peak,
+            ),
+            'merge',
+        )
 
     def solve(self) -> HiddenNodeModel:
         """Solve for the output weights: the model, without the sums."""
@@ -163,8 +183,10 @@ class LivingMachine:
         if batch.classes and (strangers := sorted(compress(batch.classes, foreign))):
             raise AccountingError(f"expected rows of the model's classes, found {strangers[:3]}")
         if batch.n_rows >= self.header.n_rows_used:
-            raise AccountingError(f'cannot forget {batch.n_rows} rows: the model was trained on only '
-                                  f'{self.header.n_rows_used}, and at least one must be left')
+            raise AccountingError(
+                f'cannot forget {batch.n_rows} rows: the model was trained on only '
+                f'{self.header.n_rows_used}, and at least one must be left'
+            )
 
 
 def merge_models(models: Sequence[HiddenNodeModel], names: Sequence[str]) -> LivingMachine:
@@ -203,22 +225,33 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
     solving = ('solver', 'tolerance') if given['solver'] == PASSES else ()
     leaves = ('leaves', 'leaf_ridge') if 'leaf_ridge' in given else ()
     names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *leaves, *solving)
-    return PESVMOptions(**{'method': header.method, 'task': header.task, **{name: given[name] for name in names},
-                           'kernel': name_landmark_kernel(given), 'landmarks': given.get('landmarks', ROWS),
-                           'no_center': header.task == 'regression' and not given.get('center'),
-                           'nu': given['C' if header.method == 'elm' else 'nu'], **known})
+    return PESVMOptions(
+        **{
+            'method': header.method,
+            'task': header.task,
+            **{name: given[name] for name in names},
+            'kernel': name_landmark_kernel(given),
+            'landmarks': given.get('landmarks', ROWS),
+            'no_center': header.task == 'regression' and not given.get('center'),
+            'nu': given['C' if header.method == 'elm' else 'nu'],
+            **known,
+        }
+    )
 
 
-def demand_grid(name: str, model: HiddenNodeModel, summary: Summary, weights: dict | None = None,
-                n_rows: int = 0) -> GridSteps:
+def demand_grid(
+    name: str, model: HiddenNodeModel, summary: Summary, weights: dict | None = None, n_rows: int = 0
+) -> GridSteps:
     """Return the grids of a model's sums. Raises DataFormatError when rows are too large to add to n_rows there.
 
     name : of the data set. weights : of the labels, None when all count once.
     """
     steps = steps_of(model.header)
     if not steps.holds(grid_for(model.layer, summary, weights, steps.origin), n_rows + summary.n_rows):
-        raise DataFormatError(f'{name}: expected numbers of about the size that the model was trained on, found '
-                              'numbers millions of times larger')
+        raise DataFormatError(
+            f'{name}: expected numbers of about the size that the model was trained on, found '
+            'numbers millions of times larger'
+        )
     return steps
 
 
@@ -259,9 +292,11 @@ def demand_summable(model: Model, name: str) -> None:
     """Raise ModelFormatError when a model can have no sums."""
     demand_nodes(model, name)
     if by_passes(model):
-        raise ModelFormatError(f'{name}: expected a model with the sums of its rows, a training by passes makes none: '
-                               f'train on the old and the new rows together with --like {name}, which begins where '
-                               'this model ended')
+        raise ModelFormatError(
+            f'{name}: expected a model with the sums of its rows, a training by passes makes none: '
+            f'train on the old and the new rows together with --like {name}, which begins where '
+            'this model ended'
+        )
 
 
 def by_passes(model: Model) -> bool:
@@ -272,14 +307,15 @@ def by_passes(model: Model) -> bool:
 def demand_lasting_weights(model: Model, name: str) -> None:
     """Raise ModelFormatError when new rows would change what the old ones weigh."""
     if model.header.parameters['class_weight'] is not None:
-        raise ModelFormatError(f'{name}: expected a model without --class-weight: every new row changes the weights '
-                               'of all classes, and the old rows would have to be read again')
+        raise ModelFormatError(
+            f'{name}: expected a model without --class-weight: every new row changes the weights '
+            'of all classes, and the old rows would have to be read again'
+        )
 
 
 def demand_nodes(model: Model, name: str) -> None:
     """Raise ModelFormatError when a model has no nodes for another training: it must be one of pesvm or elm."""
-    if any('output_weights' not in member.arrays or 'grid' not in member.header.parameters
-           for member in model.members):
+    if any('output_weights' not in member.arrays or 'grid' not in member.header.parameters for member in model.members):
         raise ModelFormatError(f'{name}: expected a model of pesvm or elm, {model.header.method} keeps no sums')
     with refusing(name):
         for member in model.members:
@@ -291,20 +327,23 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
 
     name, other_name : of the models in messages. hint : how to make a model of the same nodes.
     """
-    for what, ours, theirs in (('method', one.header.method, other.header.method),
-                               ('task', one.header.task, other.header.task),
-                               ('columns', one.header.column_names, other.header.column_names),
-                               ('targets', one.header.targets, other.header.targets),
-                               ('center', one.header.parameters.get('center'), other.header.parameters.get('center')),
-                               ('encoding of the columns', one.header.encoding, other.header.encoding),
-                               ('features', one.n_features, other.n_features),
-                               ('map', one.header.parameters['map'], other.header.parameters['map']),
-                               ('kernel', one.layer.kind, other.layer.kind),
-                               ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden)):
+    for what, ours, theirs in (
+        ('method', one.header.method, other.header.method),
+        ('task', one.header.task, other.header.task),
+        ('columns', one.header.column_names, other.header.column_names),
+        ('targets', one.header.targets, other.header.targets),
+        ('center', one.header.parameters.get('center'), other.header.parameters.get('center')),
+        ('encoding of the columns', one.header.encoding, other.header.encoding),
+        ('features', one.n_features, other.n_features),
+        ('map', one.header.parameters['map'], other.header.parameters['map']),
+        ('kernel', one.layer.kind, other.layer.kind),
+        ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden),
+    ):
         if ours != theirs:
             raise ModelFormatError(f'{other_name}: expected {what} {ours} as in {name}, found {theirs}')
     ours, theirs = ({**layer_arrays(model.layer), 'sigma': model.layer.biases} for model in (one, other))
     for part in {**ours, **theirs}:
         if part not in ours or part not in theirs or not np.array_equal(ours[part], theirs[part]):
-            raise ModelFormatError(f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they '
-                                   f'differ{hint}')
+            raise ModelFormatError(
+                f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they differ{hint}'
+            )

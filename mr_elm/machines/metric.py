@@ -8,6 +8,7 @@ learned anew, on more rows, can be much worse.
 
 Source: as in `features.metric`; the choice by held-out rows is ours.
 """
+
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -74,8 +75,15 @@ class SampleRows:
     __repr__ = one_line
 
     @classmethod
-    def of(cls, X: Rows, numbers: np.ndarray, n_classes: int, weights: Floats | None = None,
-           known: FeatureColumns | None = None, center: bool = True) -> 'SampleRows':
+    def of(
+        cls,
+        X: Rows,
+        numbers: np.ndarray,
+        n_classes: int,
+        weights: Floats | None = None,
+        known: FeatureColumns | None = None,
+        center: bool = True,
+    ) -> 'SampleRows':
         """Make a sample of rows with class numbers, or targets where n_classes is 0; (n,) or (n, K).
 
         center : whether the machines that are compared take the mean of targets off.
@@ -105,14 +113,14 @@ class SampleRows:
         return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
 
 
-def measure_importance(layer: HiddenLayer, rows: SampleRows, B: Floats,
-                       n_threads: int | None = None) -> Importance | None:
+def measure_importance(
+    layer: HiddenLayer, rows: SampleRows, B: Floats, n_threads: int | None = None
+) -> Importance | None:
     """Return how important features and columns are to a machine f = [Phi, -1] B; see `FeatureColumns`.
 
     B : (L + 1, K). n_threads : see `map_in_threads`.
     """
-    squares = average_gradients(layer, rows.X, B[:-1], False, rows.weights, n_threads,
-                                rows.columns.project_and_average)
+    squares = average_gradients(layer, rows.X, B[:-1], False, rows.weights, n_threads, rows.columns.project_and_average)
     return rows.columns.measure_importance(squares, layer.scale)
 
 
@@ -128,14 +136,20 @@ class MetricStep:
     def judge(self, rows: SampleRows) -> tuple[float, float]:
         """Return how bad it is on rows: (share labelled wrong, mean squared error); the share is 0 for targets."""
         values = expand(self.layer, rows.X) @ self.output_weights
-        error = float(np.average(((values - rows.T)**2).mean(axis=1), weights=rows.weights))
+        error = float(np.average(((values - rows.T) ** 2).mean(axis=1), weights=rows.weights))
         if not rows.n_classes:
             return 0.0, error
         return 1 - score_values(values, find_classes(rows.T), rows.weights, rows.n_classes)['accuracy'], error
 
 
-def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,
-                n_steps: int = MOST_STEPS, n_threads: int | None = None) -> Iterator[MetricStep]:
+def learn_steps(
+    layer: HiddenLayer,
+    rows: SampleRows,
+    nu: float | Sequence[float],
+    kind: str,
+    n_steps: int = MOST_STEPS,
+    n_threads: int | None = None,
+) -> Iterator[MetricStep]:
     """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
 
     layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : as in `fit_nodes`.
@@ -154,8 +168,9 @@ def learn_steps(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float
                 return
 
 
-def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float],
-              n_threads: int | None = None) -> Floats:
+def fit_nodes(
+    layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], n_threads: int | None = None
+) -> Floats:
     """Return the output weights (L + 1, K) of the ridge regression of the targets.
 
     nu : weight of the errors; of several, the one with the least squared error by leave-one-out.
@@ -163,7 +178,9 @@ def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float],
     """
     if isinstance(nu, Sequence):
         path = decompose(expand(layer, rows.X), rows.T, nu, rows.weights)
-        errors = [np.average(((values - rows.T)**2).mean(axis=1), weights=rows.weights) for values in path.leave_out()]
+        errors = [
+            np.average(((values - rows.T) ** 2).mean(axis=1), weights=rows.weights) for values in path.leave_out()
+        ]
         return path.weights[:, int(np.argmin(errors))]
 
     m = layer.n_hidden + 1
@@ -215,8 +232,15 @@ class LearnedMetric:
         return facts if self.importance is None else {**facts, 'importance': asdict(self.importance)}
 
 
-def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], kind: str,
-                 n_steps: int | None = None, seed: int = 0, n_threads: int | None = None) -> LearnedMetric:
+def learn_metric(
+    layer: HiddenLayer,
+    rows: SampleRows,
+    nu: float | Sequence[float],
+    kind: str,
+    n_steps: int | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+) -> LearnedMetric:
     """Learn a metric from a sample of the rows.
 
     n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.
@@ -235,12 +259,14 @@ def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[floa
     judged = tuple(step.judge(rest) for step in steps)
     best = judged.index(min(judged))
     step = steps[best]
-    return LearnedMetric(step.metric, best, judged,
-                         measure_importance(step.layer, learned_from, step.output_weights, n_threads))
+    return LearnedMetric(
+        step.metric, best, judged, measure_importance(step.layer, learned_from, step.output_weights, n_threads)
+    )
 
 
-def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict | None,
-                center: bool = True) -> SampleRows:
+def sample_rows(
+    summary: Summary, classes: Classes | None, class_weights: dict | None, center: bool = True
+) -> SampleRows:
     """Return the sample of the rows of a Summary; a row has its own weight times that of its class.
 
     center : see `SampleRows.of`.
@@ -256,8 +282,9 @@ def sample_rows(summary: Summary, classes: Classes | None, class_weights: dict |
     return SampleRows.of(X, numbers, len(classes.names), weights, columns)
 
 
-def learn_from_sample(layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float, n_rows: int,
-                      n_threads: int | None = None) -> LearnedMetric:
+def learn_from_sample(
+    layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float, n_rows: int, n_threads: int | None = None
+) -> LearnedMetric:
     """Learn the metric that options ask for.
 
     nu : weight of the errors in a training on n_rows rows. n_threads : see `map_in_threads`.
@@ -266,24 +293,28 @@ def learn_from_sample(layer: HiddenLayer, sample: SampleRows, options: MetricOpt
     return learn_metric(layer, sample, nu, options.metric, options.metric_steps, options.seed, n_threads)
 
 
-def learn_for_kernel(options: KernelOptions, summary: Summary, classes: Classes | None,
-                     layer: HiddenLayer | Kernel) -> LearnedMetric | None:
+def learn_for_kernel(
+    options: KernelOptions, summary: Summary, classes: Classes | None, layer: HiddenLayer | Kernel
+) -> LearnedMetric | None:
     """Learn the metric for a method that is no ridge regression on nodes, by such a regression; None without --metric.
 
     layer : the nodes of the method, or its kernel; for a kernel of distances the nodes are landmarks, else sigmoids.
     """
     if options.metric == 'none':
         return None
-    sample = sample_rows(summary, classes, class_weights(getattr(options, 'class_weight', None), classes),
-                         options.center)
+    sample = sample_rows(
+        summary, classes, class_weights(getattr(options, 'class_weight', None), classes), options.center
+    )
     if isinstance(layer, Kernel):
-        layer = make_kernel_nodes(layer, sample.X, summary.choose_scaling(options.scale), options.seed,
-                                  summary.measure_scaled(options.scale))
+        layer = make_kernel_nodes(
+            layer, sample.X, summary.choose_scaling(options.scale), options.seed, summary.measure_scaled(options.scale)
+        )
     return learn_from_sample(layer, sample, options, options.C, summary.n_rows)
 
 
-def make_kernel_nodes(kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], seed: int,
-                      moments: ScaledMoments) -> HiddenLayer:
+def make_kernel_nodes(
+    kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], seed: int, moments: ScaledMoments
+) -> HiddenLayer:
     """Return nodes whose regression changes about as a machine of a kernel.
 
     X : rows, the first are landmarks. moments : of the scaled features.
@@ -295,5 +326,6 @@ def make_kernel_nodes(kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], s
     rows = X[:N_NODES]
     landmarks, offset = place_landmarks(rows, offset, scale)
     sigma = 1 / kernel.factor if kernel.takes_root else np.sqrt(0.5 / kernel.factor)
-    return HiddenLayer(LANDMARK_NODES[kernel.name], landmarks, landmark_widths(kernel.name, landmarks.shape[0], sigma),
-                       offset, scale)
+    return HiddenLayer(
+        LANDMARK_NODES[kernel.name], landmarks, landmark_widths(kernel.name, landmarks.shape[0], sigma), offset, scale
+    )

@@ -3,6 +3,7 @@
 The metric is learned on all folds but one and judged on that fold; small samples repeat this for every fold, so that
 kind and number of steps are chosen by all rows. The metric that is kept is that of the first fold, as it was judged.
 """
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -62,8 +63,9 @@ def choose_metric(problem: NodeProblem, rows: SampleRows, base: Candidate) -> Ca
     return Candidate(chosen.options, layer, worth[best], values[best], judged, learned)
 
 
-def try_fold(problem: NodeProblem, rows: SampleRows, base: Candidate,
-             held: np.ndarray) -> Iterator[tuple[Trial, NodeProblem, Floats]]:
+def try_fold(
+    problem: NodeProblem, rows: SampleRows, base: Candidate, held: np.ndarray
+) -> Iterator[tuple[Trial, NodeProblem, Floats]]:
     """Yield (Trial, its problem, decision values of the rows held out) of metrics learned from all other rows."""
     others, judged = rows.take(~held), rows.take(held)
     width = median_scale(problem, base.options.kernel) / base.options.weight_scale
@@ -100,6 +102,7 @@ def decompose_layer(layer: HiddenLayer, rows: SampleRows) -> NuPath:
 def learn_step(layer: HiddenLayer, path: NuPath, rows: SampleRows, kind: str) -> Floats | None:
     """Return the next metric by the gradients of the best machine of a layer, None where it has none."""
     best = int(np.argmax([judge(values, rows) for values in path.leave_out()]))
-    gradients = average_gradients(layer, rows.X, path.weights[:-1, best], kind == 'full', rows.weights,
-                                  along=rows.columns.project)
+    gradients = average_gradients(
+        layer, rows.X, path.weights[:-1, best], kind == 'full', rows.weights, along=rows.columns.project
+    )
     return make_metric(gradients, rows.columns.variance * layer.scale**2)

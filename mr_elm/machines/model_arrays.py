@@ -1,4 +1,5 @@
 """Name the arrays of a model that was just trained, as model files do."""
+
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
@@ -12,8 +13,12 @@ def kernel_arrays(scaling: dict, vectors: Rows, dual_coef: Floats, intercept: Fl
     scaling : feature_offset and feature_scale. vectors : (n, d), scaled. dual_coef : (n, P).
     intercept : (P,), or None for 0.
     """
-    return {**scaling, **vector_arrays(vectors), 'dual_coef': dual_coef,
-            'intercept': np.zeros(dual_coef.shape[1]) if intercept is None else intercept}
+    return {
+        **scaling,
+        **vector_arrays(vectors),
+        'dual_coef': dual_coef,
+        'intercept': np.zeros(dual_coef.shape[1]) if intercept is None else intercept,
+    }
 
 
 def node_arrays(layer: HiddenLayer, weights: Floats, intercept: Floats | None = None) -> dict:

@@ -4,6 +4,7 @@ One machine of each family is chosen: its width starts at the median distance of
 one lies at an edge; leave-one-out scores choose width and nu. A further machine has a learned metric, see
 `machines.metric_choice`. `keep_members` says which of the machines are worth averaging.
 """
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -26,8 +27,12 @@ from mr_elm.typing import Floats
 Problem = TypeVar('Problem', bound=NodeProblem)
 Scored = TypeVar('Scored', bound=Any)
 
-FAMILIES = (('nystrom', 'gaussian'), ('nystrom', 'laplacian'), ('nystrom', 'product-laplacian'),
-            ('sigmoid', 'gaussian'))  # map, kernel of landmarks
+FAMILIES = (
+    ('nystrom', 'gaussian'),
+    ('nystrom', 'laplacian'),
+    ('nystrom', 'product-laplacian'),
+    ('sigmoid', 'gaussian'),
+)  # map, kernel of landmarks
 MOST_MEMBERS = 4  # of an average
 MOST_FEATURES = 500  # beyond it distances of norm 1, and metrics, cost more than the rest of the search
 MANY_ROWS, FEWER_FEATURES = 5000, 100  # with more rows, beyond so many features distances of norm 1 cost several Grams
@@ -71,11 +76,15 @@ def prepare_problem(problem: Problem, rows: SampleRows, largest: int = COMPARED_
 
 def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]:
     """Return the best machine of each family. problem : with landmarks."""
+
     def search(map: str, kernel: str) -> Candidate:
         start = 1.0 if map != 'nystrom' else median_scale(problem, kernel)
-        return climb(lambda k: score_scale(
-            problem.with_options(map=map, kernel=kernel, weight_scale=round_scale(start * 2.0**k)), rows),
-                     WIDTHS)
+        return climb(
+            lambda k: score_scale(
+                problem.with_options(map=map, kernel=kernel, weight_scale=round_scale(start * 2.0**k)), rows
+            ),
+            WIDTHS,
+        )
 
     kernels = list_kernels(rows, problem.summary.n_rows)
     return [search(map, kernel) for map, kernel in FAMILIES if map != 'nystrom' or kernel in kernels]
@@ -106,8 +115,9 @@ def measure_distances(Z: Floats, norm: int) -> Floats:
     return np.sqrt(np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0))[np.triu_indices(len(Z), 1)]
 
 
-def climb(score: Callable[[int], Scored], first: Sequence[int] = (0, -1, 1), reach: int = REACH,
-          n_neighbours: int = 1) -> Scored:
+def climb(
+    score: Callable[[int], Scored], first: Sequence[int] = (0, -1, 1), reach: int = REACH, n_neighbours: int = 1
+) -> Scored:
     """Return the best candidate of whole numbers, which go on outwards while the best lies at an edge.
 
     score : returns what has a value. first : the numbers to begin with, side by side. reach : the largest number.
@@ -138,8 +148,9 @@ def score_scale(problem: NodeProblem, rows: SampleRows) -> Candidate:
     values = path.leave_out()
     worth = [judge(each, rows) for each in values]
     best = int(np.argmax(worth))
-    return Candidate(replace(problem.options, nu=path.nus[best]), layer, worth[best], values[best],
-                     np.ones(len(rows), bool))
+    return Candidate(
+        replace(problem.options, nu=path.nus[best]), layer, worth[best], values[best], np.ones(len(rows), bool)
+    )
 
 
 def judge(values: Floats, rows: SampleRows) -> float:
@@ -154,7 +165,7 @@ def judge(values: Floats, rows: SampleRows) -> float:
 def square_errors(values: Floats, rows: SampleRows) -> Floats:
     """Return the mean squared error of the targets of each row, (n,)."""
     bounded = np.clip(values, -CLIP, CLIP) if rows.n_classes else values
-    return ((bounded - rows.T)**2).mean(axis=1)
+    return ((bounded - rows.T) ** 2).mean(axis=1)
 
 
 def find_right(values: Floats, rows: SampleRows) -> np.ndarray:

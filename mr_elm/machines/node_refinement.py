@@ -1,4 +1,5 @@
 """Choose width and nu of a machine again for as many nodes as it will have: more landmarks pay for narrower kernels."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -37,8 +38,14 @@ def score_nus(problem: NodeProblem, rows: SampleRows, candidate: Candidate) -> C
         nu = candidate.options.nu * 10.0**k
         values = regression.leave_out(nu)
         worth = -np.inf if values is None else judge(values, rows)
-        return replace(candidate, options=replace(candidate.options, nu=nu), layer=layer, value=worth,
-                       values=np.zeros(rows.T.shape) if values is None else values, judged=np.ones(len(rows), bool))
+        return replace(
+            candidate,
+            options=replace(candidate.options, nu=nu),
+            layer=layer,
+            value=worth,
+            values=np.zeros(rows.T.shape) if values is None else values,
+            judged=np.ones(len(rows), bool),
+        )
 
     return climb(score, (0, 1), 3)
 
@@ -65,8 +72,7 @@ class Regression:
         return cls(E, T, roots, E.T @ E, E.T @ T)
 
     def leave_out(self, nu: float) -> Floats | None:
-        """Return decision values of rows by machines that have not seen them, (n, K); None where rounding would show.
-        """
+        """Return decision values of rows by machines that did not see them, (n, K); None where rounding would show."""
         factor = factor_ridge(self.gram, 1 / nu) if nu <= largest_nu(float(np.trace(self.gram))) else None
         if factor is None:
             return None

@@ -1,4 +1,5 @@
 """Choose hidden nodes and the grids of their sums from the statistics of the rows."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -81,8 +82,12 @@ class NodeProblem:
         """
         if not self.options.n_sampled:
             return self
-        return replace(self, learned=learn_from_sample(self.make_layer(), self.read_sample(), self.options,
-                                                       self.options.nu, self.summary.n_rows, n_threads))
+        return replace(
+            self,
+            learned=learn_from_sample(
+                self.make_layer(), self.read_sample(), self.options, self.options.nu, self.summary.n_rows, n_threads
+            ),
+        )
 
     def read_sample(self) -> SampleRows:
         """Return the sample of the rows that the statistics hold."""
@@ -109,19 +114,38 @@ class NodeProblem:
         options, summary = self.options, self.summary
         names = self.classes.names if self.classes else []
         return ModelHeader(
-            method=options.method, task=options.task, classes=names,
+            method=options.method,
+            task=options.task,
+            classes=names,
             positive=choose_positive(options.positive, names),
-            n_features=layer.n_features, n_rows_used=summary.n_rows, n_rows_rejected=sum(summary.rejected.values()),
-            encoding=summary.encoding_record, targets=describe_targets(summary),
+            n_features=layer.n_features,
+            n_rows_used=summary.n_rows,
+            n_rows_rejected=sum(summary.rejected.values()),
+            encoding=summary.encoding_record,
+            targets=describe_targets(summary),
             parameters={
-                **describe_map(layer), **describe_landmarks(options), 'n_hidden': layer.n_hidden, 'seed': options.seed,
-                'nu' if options.bias else 'C': options.nu, **describe_leaves(options),
-                'weight_scale': options.weight_scale, 'weights': options.weights, 'scale': options.scale,
-                'sigma': self.sigma, 'class_weight': options.class_weight,
-                'solver': None, 'condition': None, 'grid': list(steps.steps), **describe_origin(options.numeric, steps),
+                **describe_map(layer),
+                **describe_landmarks(options),
+                'n_hidden': layer.n_hidden,
+                'seed': options.seed,
+                'nu' if options.bias else 'C': options.nu,
+                **describe_leaves(options),
+                'weight_scale': options.weight_scale,
+                'weights': options.weights,
+                'scale': options.scale,
+                'sigma': self.sigma,
+                'class_weight': options.class_weight,
+                'solver': None,
+                'condition': None,
+                'grid': list(steps.steps),
+                **describe_origin(options.numeric, steps),
                 'blas': sorted(blas),
-                'input': summary.input, 'peak': None, **(self.learned.facts if self.learned else {})},
-            history=[make_event('train', summary.n_rows, summary.rejected)])
+                'input': summary.input,
+                'peak': None,
+                **(self.learned.facts if self.learned else {}),
+            },
+            history=[make_event('train', summary.n_rows, summary.rejected)],
+        )
 
 
 def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
@@ -131,8 +155,9 @@ def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
     return {'center': steps.centres, **({'origin': list(steps.origin)} if steps.centres else {})}
 
 
-def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, Floats],
-               moments: ScaledMoments) -> HiddenLayer:
+def make_nodes(
+    options: PESVMOptions, summary: Summary, scaling: tuple[Floats, Floats], moments: ScaledMoments
+) -> HiddenLayer:
     """Draw the nodes beside leaves, or scale the first n_hidden landmarks: rows of the summary, or synthetic ones.
 
     scaling : offset and scale of the features. moments : of the features behind it.
@@ -140,13 +165,14 @@ def make_nodes(options: PESVMOptions, summary: Summary, scaling: tuple[Floats, F
     d, (offset, scale) = summary.columns.n_features, scaling
     if options.other_map != 'nystrom':
         n_hidden = options.n_hidden if options.other_map else 0
-        weights, biases = draw_nodes(options.node_kind, n_hidden, d, options.seed, options.weight_scale,
-                                     options.weights, moments)
+        weights, biases = draw_nodes(
+            options.node_kind, n_hidden, d, options.seed, options.weight_scale, options.weights, moments
+        )
     else:
         if options.landmarks == SYNTHETIC:
             rows: Rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
         else:
-            rows = widen(summary.landmarks[:options.n_hidden], d)
+            rows = widen(summary.landmarks[: options.n_hidden], d)
         weights, offset = place_landmarks(rows, offset, scale)
         sigma = moments.measure(NODES[options.node_kind].norm) / options.weight_scale
         biases = landmark_widths(options.kernel, weights.shape[0], sigma)
@@ -172,8 +198,9 @@ def describe_targets(summary: Summary) -> dict[str, Any] | None:
     return {'names': list(map(str, summary.input.get('target_names') or summary.input['targets']))}
 
 
-def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None = None,
-             origin: tuple[float, ...] = ()) -> GridSteps:
+def grid_for(
+    layer: HiddenLayer, summary: Summary, weights: dict | None = None, origin: tuple[float, ...] = ()
+) -> GridSteps:
     """Choose the grids of the exact sums of rows on a layer.
 
     weights : of the labels, None when all count once. origin : of the targets.

@@ -3,6 +3,7 @@
 A field made by `option` is an option of the command line; its name there, and what it reads, follow from the field's
 name and type unless `option` is told otherwise. The order of the fields is the order of the help.
 """
+
 from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from types import NoneType, UnionType
@@ -65,21 +66,33 @@ def value_type(each: Field) -> Any:
 
 def weights_option(group: str) -> Any:
     """Make the option that says how nodes are drawn."""
-    return option('normal', 'how nodes are drawn. normal: standard deviation S/sqrt(v), v the sum of the variances of '
-                  'the scaled features; uniform: between -S and S', group, WEIGHTS, advanced=True)
+    return option(
+        'normal',
+        'how nodes are drawn. normal: standard deviation S/sqrt(v), v the sum of the variances of '
+        'the scaled features; uniform: between -S and S',
+        group,
+        WEIGHTS,
+        advanced=True,
+    )
 
 
 def kernel_option(group: str) -> Any:
     """Make the option that names the kernel of landmarks."""
-    return option('gaussian', '--map nystrom: the kernel, {choices}', group, LANDMARK_NODES, metavar='NAME',
-                  advanced=True)
+    return option(
+        'gaussian', '--map nystrom: the kernel, {choices}', group, LANDMARK_NODES, metavar='NAME', advanced=True
+    )
 
 
 def landmarks_option(group: str) -> Any:
     """Make the option that says what landmarks are."""
-    return option(ROWS, '--map nystrom: what landmarks are. rows: rows of the training, which the model keeps; '
-                  'synthetic: drawn from mean and deviation of each column, so that the model keeps no row', group,
-                  LANDMARKS, advanced=True)
+    return option(
+        ROWS,
+        '--map nystrom: what landmarks are. rows: rows of the training, which the model keeps; '
+        'synthetic: drawn from mean and deviation of each column, so that the model keeps no row',
+        group,
+        LANDMARKS,
+        advanced=True,
+    )
 
 
 def class_weight_option(group: str) -> Any:
@@ -94,15 +107,25 @@ def probabilities_option() -> Any:
 
 def threshold_option() -> Any:
     """Make the option that asks for a threshold."""
-    return option(None, '--probabilities of two classes: choose the probability of the positive class above which a '
-                  'row is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is '
-                  'than a false one', metavar='balanced|f1|COST', advanced=True)
+    return option(
+        None,
+        '--probabilities of two classes: choose the probability of the positive class above which a '
+        'row is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is '
+        'than a false one',
+        metavar='balanced|f1|COST',
+        advanced=True,
+    )
 
 
 def positive_option() -> Any:
     """Make the option that names the positive class."""
-    return option(None, 'two classes: the one that --threshold, F1, precision, recall and their curves are about '
-                  '(default: the last class)', metavar='LABEL', advanced=True)
+    return option(
+        None,
+        'two classes: the one that --threshold, F1, precision, recall and their curves are about '
+        '(default: the last class)',
+        metavar='LABEL',
+        advanced=True,
+    )
 
 
 def intervals_option() -> Any:
@@ -119,8 +142,9 @@ def rule_option(method: str) -> Any:
     """Make the option that names the solver of a dual."""
     rules = METHOD_RULES[method]
     of_nodes = f'; with random nodes {COORDINATE}, which works with these only' if COORDINATE in rules else ''
-    return option(None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', 'solver', rules,
-                  advanced=True)
+    return option(
+        None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', 'solver', rules, advanced=True
+    )
 
 
 @dataclass(frozen=True)
@@ -130,8 +154,9 @@ class TrainingOptions:
     method: str = ''
     bad_rows: str = 'stop'
     task: str = 'classification'
-    scale: str = option('standard', 'how features are scaled before training: {choices}', 'model', SCALES,
-                        metavar='NAME', advanced=True)
+    scale: str = option(
+        'standard', 'how features are scaled before training: {choices}', 'model', SCALES, metavar='NAME', advanced=True
+    )
     seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED), advanced=True)
 
     @property
@@ -167,8 +192,11 @@ def demand_targets(task: str, flag: str, given: bool) -> None:
 
 def demand_classes(task: str, class_weight: str | None, probabilities: bool, positive: str | None) -> None:
     """Raise ValueError for --class-weight, --probabilities or --positive together with --task regression."""
-    for flag, given in (('--class-weight', class_weight), ('--probabilities', probabilities),
-                        ('--positive', positive is not None)):
+    for flag, given in (
+        ('--class-weight', class_weight),
+        ('--probabilities', probabilities),
+        ('--positive', positive is not None),
+    ):
         demand(task != 'regression' or not given, f'{flag}: cannot be used with --task regression, expected classes')
 
 
@@ -194,13 +222,28 @@ class MetricOptions(TrainingOptions):
 
     SUMS_SLOPES: ClassVar[bool] = False  # whether a job over all rows can learn the metric
 
-    metric: str = option('none', 'weigh the features by how much the labels change with them, learned from the rows. '
-                         'diagonal: a number for each feature; full: also combinations of features', 'metric', KINDS,
-                         advanced=True)
-    metric_steps: int | None = option(None, 'learn in N steps (default: the best of 0 to 4 steps on held-out rows)',
-                                      'metric', bounds=(0, 100), advanced=True)
-    metric_rows: str = option('20000', 'learn from N rows, chosen by a hash; all: pesvm and elm learn from all rows, '
-                              'by one job a step', 'metric', metavar='N', advanced=True)
+    metric: str = option(
+        'none',
+        'weigh the features by how much the labels change with them, learned from the rows. '
+        'diagonal: a number for each feature; full: also combinations of features',
+        'metric',
+        KINDS,
+        advanced=True,
+    )
+    metric_steps: int | None = option(
+        None,
+        'learn in N steps (default: the best of 0 to 4 steps on held-out rows)',
+        'metric',
+        bounds=(0, 100),
+        advanced=True,
+    )
+    metric_rows: str = option(
+        '20000',
+        'learn from N rows, chosen by a hash; all: pesvm and elm learn from all rows, by one job a step',
+        'metric',
+        metavar='N',
+        advanced=True,
+    )
 
     @property
     def n_sampled(self) -> int:
@@ -216,13 +259,19 @@ class MetricOptions(TrainingOptions):
         """Raise ValueError where options of the metric contradict each other."""
         super().check()
         everywhere = self.metric_rows == ALL_ROWS and self.SUMS_SLOPES
-        demand(everywhere or (self.metric_rows.isdecimal() and int(self.metric_rows) > 0),
-               f'--metric-rows: expected a whole number above 0, found {self.metric_rows!r}')
-        demand(self.metric != 'none' or (self.metric_steps is None and self.metric_rows == self.__class__.metric_rows),
-               '--metric-steps and --metric-rows: expected --metric diagonal or full')
+        demand(
+            everywhere or (self.metric_rows.isdecimal() and int(self.metric_rows) > 0),
+            f'--metric-rows: expected a whole number above 0, found {self.metric_rows!r}',
+        )
+        demand(
+            self.metric != 'none' or (self.metric_steps is None and self.metric_rows == self.__class__.metric_rows),
+            '--metric-steps and --metric-rows: expected --metric diagonal or full',
+        )
 
 
 def demand_slope(metric: str, kind: str) -> None:
     """Raise ValueError for a metric together with nodes that cannot learn one. kind : of nodes, or a kernel."""
-    demand(metric == 'none' or kind not in NODES or NODES[kind].slope is not None,
-           f'{kind}: cannot be used with --metric, these nodes have no slope to learn a metric by')
+    demand(
+        metric == 'none' or kind not in NODES or NODES[kind].slope is not None,
+        f'{kind}: cannot be used with --metric, these nodes have no slope to learn a metric by',
+    )

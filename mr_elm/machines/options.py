@@ -1,4 +1,5 @@
 """List the options of each method: name, type, default, range and help; see `option_fields`."""
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,20 +49,40 @@ class PESVMOptions(MetricOptions):
     SUMS_SLOPES: ClassVar[bool] = True
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
-    map: str = option('sigmoid', f'hidden nodes: {", ".join(MAPS)}; identity: the scaled features; leaves: of boosted '
-                      'trees; leaves+NAME: these and nodes of a kind',
-                      '{method}', (*MAPS, *MAPS_OF_LEAVES), metavar='NAME')
+    map: str = option(
+        'sigmoid',
+        f'hidden nodes: {", ".join(MAPS)}; identity: the scaled features; leaves: of boosted '
+        'trees; leaves+NAME: these and nodes of a kind',
+        '{method}',
+        (*MAPS, *MAPS_OF_LEAVES),
+        metavar='NAME',
+    )
     kernel: str = kernel_option('{method}')
     landmarks: str = landmarks_option('{method}')
     n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
-    weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows; a Gaussian has '
-                                 'sigma = sqrt(v)/S, v the sum of the variances of the scaled features', '{method}',
-                                 metavar='S', advanced=True)
+    weight_scale: float = option(
+        1.0,
+        'standard deviation of the pre-activations on scaled rows; a Gaussian has '
+        'sigma = sqrt(v)/S, v the sum of the variances of the scaled features',
+        '{method}',
+        metavar='S',
+        advanced=True,
+    )
     weights: str = weights_option('{method}')
-    leaves: int = option(N_LEAVES, '--map leaves: how many leaves at most, 32 of each tree; the trees grow on a sample '
-                         'of the rows', '{method}', metavar='N', advanced=True)
-    leaf_ridge: float = option(LEAF_RIDGE, '--map leaves: how much more the size of the weight of a leaf counts than '
-                               'that of another node', '{method}', metavar='R', advanced=True)
+    leaves: int = option(
+        N_LEAVES,
+        '--map leaves: how many leaves at most, 32 of each tree; the trees grow on a sample of the rows',
+        '{method}',
+        metavar='N',
+        advanced=True,
+    )
+    leaf_ridge: float = option(
+        LEAF_RIDGE,
+        '--map leaves: how much more the size of the weight of a leaf counts than that of another node',
+        '{method}',
+        metavar='R',
+        advanced=True,
+    )
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
     probabilities: bool = probabilities_option()
@@ -69,17 +90,38 @@ class PESVMOptions(MetricOptions):
     positive: str | None = positive_option()
     intervals: bool = intervals_option()
     no_center: bool = no_center_option()
-    solver: str | None = option(None, 'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
-                                'conjugate gradients, each step one pass over the rows, no task has such a matrix '
-                                f'(default: gram up to L = {MOST_GRAM_NODES:,}, if --memory allows)',
-                                'solver', NODE_SOLVERS, advanced=True)
-    tolerance: float | None = option(None, "passes: stop at this residual, relative to |E'T| (default: 1e-4, or 1e-6 "
-                                     'for a regression, whose T is less its mean)', 'solver', advanced=True)
+    solver: str | None = option(
+        None,
+        'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
+        'conjugate gradients, each step one pass over the rows, no task has such a matrix '
+        f'(default: gram up to L = {MOST_GRAM_NODES:,}, if --memory allows)',
+        'solver',
+        NODE_SOLVERS,
+        advanced=True,
+    )
+    tolerance: float | None = option(
+        None,
+        "passes: stop at this residual, relative to |E'T| (default: 1e-4, or 1e-6 "
+        'for a regression, whose T is less its mean)',
+        'solver',
+        advanced=True,
+    )
     max_passes: int = option(200, 'passes: stop after so many', 'solver', advanced=True)
-    precondition_rows: int | None = option(None, 'passes: how many rows make the preconditioner (default: 2L for '
-                                           'landmarks, else 4L)', 'solver', metavar='N', advanced=True)
-    memory: float = option(4000.0, 'memory of this process for matrices of L x L numbers; --C inf of elm: for the '
-                           'outputs of all nodes on all rows', 'solver', metavar='MB', advanced=True)
+    precondition_rows: int | None = option(
+        None,
+        'passes: how many rows make the preconditioner (default: 2L for landmarks, else 4L)',
+        'solver',
+        metavar='N',
+        advanced=True,
+    )
+    memory: float = option(
+        4000.0,
+        'memory of this process for matrices of L x L numbers; --C inf of elm: for the '
+        'outputs of all nodes on all rows',
+        'solver',
+        metavar='MB',
+        advanced=True,
+    )
 
     def check(self) -> None:
         """Raise ValueError for class weights of a regression, and for nodes that there cannot be."""
@@ -88,28 +130,46 @@ class PESVMOptions(MetricOptions):
         demand_threshold(self.threshold, self.probabilities)
         demand_targets(self.task, '--intervals', self.intervals)
         demand_targets(self.task, '--no-center', self.no_center)
-        demand(not self.holds_out or self.nu < float('inf'),
-               f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums')
-        demand(self.n_hidden == N_HIDDEN or self.other_map not in ('identity', ''),
-               f'--hidden: cannot be used with --map {self.map}, '
-               + ('whose nodes are leaves' if self.map == LEAVES else 'whose nodes are the features'))
-        demand(self.other_map == 'nystrom' or self.kernel == 'gaussian',
-               f'--kernel {self.kernel}: expected --map nystrom, found {self.map}')
-        demand(self.other_map == 'nystrom' or self.landmarks == ROWS,
-               f'--landmarks {self.landmarks}: expected --map nystrom, found {self.map}')
-        demand(self.has_leaves or (self.leaves, self.leaf_ridge) == (N_LEAVES, LEAF_RIDGE),
-               f'--leaves, --leaf-ridge: expected --map leaves, or leaves and other nodes, found {self.map}')
-        demand(self.map != LEAVES or self.metric == 'none',
-               '--metric: cannot be used with --map leaves, trees compare the features as they are')
-        demand(self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
-               '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly')
+        demand(
+            not self.holds_out or self.nu < float('inf'),
+            f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums',
+        )
+        demand(
+            self.n_hidden == N_HIDDEN or self.other_map not in ('identity', ''),
+            f'--hidden: cannot be used with --map {self.map}, '
+            + ('whose nodes are leaves' if self.map == LEAVES else 'whose nodes are the features'),
+        )
+        demand(
+            self.other_map == 'nystrom' or self.kernel == 'gaussian',
+            f'--kernel {self.kernel}: expected --map nystrom, found {self.map}',
+        )
+        demand(
+            self.other_map == 'nystrom' or self.landmarks == ROWS,
+            f'--landmarks {self.landmarks}: expected --map nystrom, found {self.map}',
+        )
+        demand(
+            self.has_leaves or (self.leaves, self.leaf_ridge) == (N_LEAVES, LEAF_RIDGE),
+            f'--leaves, --leaf-ridge: expected --map leaves, or leaves and other nodes, found {self.map}',
+        )
+        demand(
+            self.map != LEAVES or self.metric == 'none',
+            '--metric: cannot be used with --map leaves, trees compare the features as they are',
+        )
+        demand(
+            self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
+            '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly',
+        )
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
         demand_slope(self.metric, self.other_map)
         if self.learns_from_all_rows:
-            demand(not self.has_leaves and NODES[self.map].family == 'projection', '--metric-rows all: expected nodes '
-                   f'of a weighted sum of the features, found --map {self.map}')
-            demand(self.solver != PASSES and self.nu < float('inf'), '--metric-rows all: expected --solver gram and a '
-                   'finite --C, the metric is learned by sums')
+            demand(
+                not self.has_leaves and NODES[self.map].family == 'projection',
+                f'--metric-rows all: expected nodes of a weighted sum of the features, found --map {self.map}',
+            )
+            demand(
+                self.solver != PASSES and self.nu < float('inf'),
+                '--metric-rows all: expected --solver gram and a finite --C, the metric is learned by sums',
+            )
 
     @property
     def has_leaves(self) -> bool:
@@ -142,12 +202,23 @@ class ELMOptions(PESVMOptions):
     """Keep the parameters of the unified ELM; see `mr-elm train elm --help`."""
 
     method: str = 'elm'
-    map: str = option('sigmoid', 'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear '
-                      'machine', '{method}', MAPS, metavar='NAME')
+    map: str = option(
+        'sigmoid',
+        'hidden nodes: {choices}; identity: the scaled features themselves, as in the linear machine',
+        '{method}',
+        MAPS,
+        metavar='NAME',
+    )
     leaves: int = N_LEAVES
     leaf_ridge: float = LEAF_RIDGE
-    nu: float = option(1.0, 'weight of the errors against the size of the output weights; inf: the initial ELM, '
-                       'pinv(H) T, which takes all rows into memory', '{method}', flag='--C', infinite=True)
+    nu: float = option(
+        1.0,
+        'weight of the errors against the size of the output weights; inf: the initial ELM, '
+        'pinv(H) T, which takes all rows into memory',
+        '{method}',
+        flag='--C',
+        infinite=True,
+    )
 
 
 def read_budget(text: str) -> tuple[int | None, float | None]:
@@ -156,8 +227,11 @@ def read_budget(text: str) -> tuple[int | None, float | None]:
     Raises ValueError where it is neither.
     """
     number = text.removesuffix('s')
-    demand(number.isdecimal() and int(number) > 0, '--budget: expected a number of leaves and landmarks, such as 2000, '
-           f'or of seconds, such as 60s, found {text!r}')
+    demand(
+        number.isdecimal() and int(number) > 0,
+        '--budget: expected a number of leaves and landmarks, such as 2000, '
+        f'or of seconds, such as 60s, found {text!r}',
+    )
     return (None, float(number)) if text.endswith('s') else (int(number), None)
 
 
@@ -168,9 +242,13 @@ class AutoOptions(TrainingOptions):
     method: str = 'auto'
     task: str = option('classification', 'what the labels are', choices=TASKS)
     scale: str = 'standard'
-    budget: str | None = option(None, 'at most N leaves and landmarks together in a machine, such as 2000, or machines '
-                                'that take about T seconds of one core, such as 60s, by a fixed formula (default: 4s)',
-                                'auto', metavar='N|Ts')
+    budget: str | None = option(
+        None,
+        'at most N leaves and landmarks together in a machine, such as 2000, or machines '
+        'that take about T seconds of one core, such as 60s, by a fixed formula (default: 4s)',
+        'auto',
+        metavar='N|Ts',
+    )
     keep_sums: bool = option(False, 'keep the sums of the rows beside the model, for update, forget and merge', 'auto')
     class_weight: str | None = class_weight_option('auto')
     probabilities: bool = probabilities_option()
@@ -190,8 +268,14 @@ class AutoOptions(TrainingOptions):
     @property
     def nodes(self) -> PESVMOptions:
         """Return the options of the machines that are compared."""
-        return PESVMOptions(method=self.method, task=self.task, seed=self.seed, bad_rows=self.bad_rows,
-                            class_weight=self.class_weight, positive=self.positive)
+        return PESVMOptions(
+            method=self.method,
+            task=self.task,
+            seed=self.seed,
+            bad_rows=self.bad_rows,
+            class_weight=self.class_weight,
+            positive=self.positive,
+        )
 
 
 @dataclass(frozen=True)
@@ -201,8 +285,9 @@ class KernelOptions(MetricOptions):
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
     sigma: float | None = option(None, 'width of gaussian or laplacian (default: sqrt(v))', 'kernel')
     gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel', advanced=True)
-    degree: int | None = option(None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel',
-                                advanced=True)
+    degree: int | None = option(
+        None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel', advanced=True
+    )
     C: float = option(1.0, 'weight of the errors', 'kernel')
 
     def check(self) -> None:
@@ -211,8 +296,9 @@ class KernelOptions(MetricOptions):
         known = KERNELS[self.kernel].parameters if self.kernel in KERNELS else ()
         wanted = ', '.join(f'--{name}' for name in known) or 'no parameter'
         for name in ('sigma', 'gamma', 'degree'):
-            demand(getattr(self, name) is None or name in known,
-                   f'--{name}: expected {wanted} with --kernel {self.kernel}')
+            demand(
+                getattr(self, name) is None or name in known, f'--{name}: expected {wanted} with --kernel {self.kernel}'
+            )
         demand(self.sigma is None or self.gamma is None, '--gamma: expected --sigma or --gamma, found both')
 
 
@@ -224,33 +310,48 @@ class DualOptions(KernelOptions):
     """Keep the parameters of the box-constrained dual, as of the sparse ELM; see `mr-elm train sparse-elm --help`."""
 
     method: str = 'sparse-elm'
-    kernel: str = option('gaussian', f'{", ".join(KERNELS)}, or random nodes: {", ".join(RANDOM_NODES)}', 'kernel',
-                         (*KERNELS, *RANDOM_NODES), metavar='NAME')
+    kernel: str = option(
+        'gaussian',
+        f'{", ".join(KERNELS)}, or random nodes: {", ".join(RANDOM_NODES)}',
+        'kernel',
+        (*KERNELS, *RANDOM_NODES),
+        metavar='NAME',
+    )
     C: float = option(1.0, 'bound of the dual variables', 'kernel')
     normalise: bool = False
     subset: int | None = None
     attempts: int | None = None
     n_hidden: int = option(1000, 'how many hidden nodes', 'random nodes', flag='--hidden', metavar='L', advanced=True)
-    weight_scale: float = option(1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes',
-                                 metavar='S', advanced=True)
+    weight_scale: float = option(
+        1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes', metavar='S', advanced=True
+    )
     weights: str = weights_option('random nodes')
     probabilities: bool = probabilities_option()
     threshold: str | None = threshold_option()
     positive: str | None = positive_option()
     rule: str | None = rule_option('sparse-elm')
     eps: float = option(1e-3, 'stop at this violation of the optimality conditions', 'solver', advanced=True)
-    max_iter: int | None = option(None, "stop after so many iterations (default: the solver's own limit)", 'solver',
-                                  metavar='N', advanced=True)
-    multiclass: str = option(SCHEMES[0], 'how two-class machines decide between several classes', 'solver', SCHEMES,
-                             advanced=True)
+    max_iter: int | None = option(
+        None, "stop after so many iterations (default: the solver's own limit)", 'solver', metavar='N', advanced=True
+    )
+    multiclass: str = option(
+        SCHEMES[0], 'how two-class machines decide between several classes', 'solver', SCHEMES, advanced=True
+    )
     class_weight: str | None = class_weight_option('solver')
-    memory: float = option(1000.0, 'memory of a task; half of it holds kernel values', 'solver', metavar='MB',
-                           advanced=True)
-    partitions: int = option(1, 'train on more rows than one task holds: solve P parts of the rows, then add rows that '
-                             'violate the optimality conditions, until the duality gap over all rows is small',
-                             PARTITIONED, metavar='P', advanced=True)
-    gap: float = option(1e-3, 'with --partitions: stop at this duality gap, relative to the objective',
-                        PARTITIONED, advanced=True)
+    memory: float = option(
+        1000.0, 'memory of a task; half of it holds kernel values', 'solver', metavar='MB', advanced=True
+    )
+    partitions: int = option(
+        1,
+        'train on more rows than one task holds: solve P parts of the rows, then add rows that '
+        'violate the optimality conditions, until the duality gap over all rows is small',
+        PARTITIONED,
+        metavar='P',
+        advanced=True,
+    )
+    gap: float = option(
+        1e-3, 'with --partitions: stop at this duality gap, relative to the objective', PARTITIONED, advanced=True
+    )
 
     @property
     def chosen_rule(self) -> str:
@@ -288,22 +389,39 @@ class SphereSVMOptions(DualOptions):
     weight_scale: float = 1.0
     weights: str = 'normal'
     rule: str | None = rule_option('sphere-svm')
-    subset: int | None = option(None, '--rule paper: rows in each random subset, N_r of Algorithm 1 '
-                                f'(default: {SUBSET})', 'solver', metavar='NR', advanced=True)
-    attempts: int | None = option(None, '--rule paper: shrink the ball after so many subsets without a row outside, '
-                                  f'N_a of Algorithm 1 (default: {ATTEMPTS})', 'solver', metavar='NA', advanced=True)
+    subset: int | None = option(
+        None,
+        f'--rule paper: rows in each random subset, N_r of Algorithm 1 (default: {SUBSET})',
+        'solver',
+        metavar='NR',
+        advanced=True,
+    )
+    attempts: int | None = option(
+        None,
+        '--rule paper: shrink the ball after so many subsets without a row outside, '
+        f'N_a of Algorithm 1 (default: {ATTEMPTS})',
+        'solver',
+        metavar='NA',
+        advanced=True,
+    )
     eps: float = option(1e-3, 'stop at this relative gap; --rule paper: eps of Algorithm 1', 'solver', advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where the kernel is not normalised, or the rule cannot close a gap."""
         super().check()
-        demand(self.normalise or KERNELS[self.kernel].of_distance,
-               f'--kernel {self.kernel}: expected a normalised kernel, add --normalise')
-        demand(self.chosen_rule != 'paper' or self.partitions == 1,
-               '--partitions: cannot be used with --rule paper, which closes no gap, use --rule exact')
+        demand(
+            self.normalise or KERNELS[self.kernel].of_distance,
+            f'--kernel {self.kernel}: expected a normalised kernel, add --normalise',
+        )
+        demand(
+            self.chosen_rule != 'paper' or self.partitions == 1,
+            '--partitions: cannot be used with --rule paper, which closes no gap, use --rule exact',
+        )
         for name in ('subset', 'attempts'):
-            demand(getattr(self, name) is None or self.chosen_rule == 'paper',
-                   f'--{name}: expected --rule paper, exact draws no subsets')
+            demand(
+                getattr(self, name) is None or self.chosen_rule == 'paper',
+                f'--{name}: expected --rule paper, exact draws no subsets',
+            )
 
 
 @dataclass(frozen=True)
@@ -322,33 +440,54 @@ class KELMOptions(KernelOptions):
     positive: str | None = positive_option()
     intervals: bool = intervals_option()
     no_center: bool = no_center_option()
-    solver: str | None = option(None, 'cg: recompute the kernel matrix in passes '
-                                '(default: cholesky, or cg beyond --memory)',
-                                'solver', SOLVERS)
-    emit: str | None = option(None, 'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '
-                              'shuffle; tiles: from columns, in tiles; entries: from columns, each number alone, as in '
-                              'the paper (default: rows, or tiles if the rows do not fit into a task)',
-                              'solver', ('rows', 'tiles', 'entries'), advanced=True)
-    rank: int | None = option(None, 'svd: compute only R eigenvalues, by passes over the data; cg: the rank '
-                              'of the preconditioner (default: twice the effective dimension, as --memory allows)',
-                              'solver', metavar='R', advanced=True)
+    solver: str | None = option(
+        None, 'cg: recompute the kernel matrix in passes (default: cholesky, or cg beyond --memory)', 'solver', SOLVERS
+    )
+    emit: str | None = option(
+        None,
+        'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '
+        'shuffle; tiles: from columns, in tiles; entries: from columns, each number alone, as in '
+        'the paper (default: rows, or tiles if the rows do not fit into a task)',
+        'solver',
+        ('rows', 'tiles', 'entries'),
+        advanced=True,
+    )
+    rank: int | None = option(
+        None,
+        'svd: compute only R eigenvalues, by passes over the data; cg: the rank '
+        'of the preconditioner (default: twice the effective dimension, as --memory allows)',
+        'solver',
+        metavar='R',
+        advanced=True,
+    )
     tolerance: float = option(1e-8, 'cg: stop at this relative residual', 'solver', advanced=True)
     max_passes: int = option(200, 'cg: stop after so many passes', 'solver', advanced=True)
     leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', 'solver')
-    memory: float = option(4000.0, 'memory of this process, for the kernel matrix or the preconditioner, and for rows '
-                           'unless they stay on disk', 'solver', metavar='MB', advanced=True)
+    memory: float = option(
+        4000.0,
+        'memory of this process, for the kernel matrix or the preconditioner, and for rows unless they stay on disk',
+        'solver',
+        metavar='MB',
+        advanced=True,
+    )
 
     def check(self) -> None:
         """Raise ValueError where an option belongs to another solver."""
         super().check()
         demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
         demand_threshold(self.threshold, self.probabilities)
-        demand(not (self.leave_one_out and self.solver == 'cg'),
-               '--leave-one-out: expected --solver cholesky or svd, cg has no closed form')
+        demand(
+            not (self.leave_one_out and self.solver == 'cg'),
+            '--leave-one-out: expected --solver cholesky or svd, cg has no closed form',
+        )
         demand_targets(self.task, '--intervals', self.intervals)
         demand_targets(self.task, '--no-center', self.no_center)
-        demand(not (self.emit and self.solver == 'cg'),
-               '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix')
-        demand(not (self.emit and self.rank),
-               '--emit: expected --solver svd without --rank, which finds a rank by passes that form no kernel matrix')
+        demand(
+            not (self.emit and self.solver == 'cg'),
+            '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix',
+        )
+        demand(
+            not (self.emit and self.rank),
+            '--emit: expected --solver svd without --rank, which finds a rank by passes that form no kernel matrix',
+        )
         demand(not (self.rank and self.solver in (None, 'cholesky')), '--rank: expected --solver svd or cg')

@@ -5,6 +5,7 @@ Rows that any machine uses are kept once. `solvers.multiclass` turns the decisio
 Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: one against one. Ours: one
 against all.
 """
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -112,8 +113,9 @@ class JoinedMachines:
         return np.column_stack([result.beta for result in self.results])
 
 
-def fit_machines(codes: np.ndarray, scheme: ClassScheme, solve: Callable[[np.ndarray, Floats], Result],
-                 n_threads: int | None = None) -> JoinedMachines:
+def fit_machines(
+    codes: np.ndarray, scheme: ClassScheme, solve: Callable[[np.ndarray, Floats], Result], n_threads: int | None = None
+) -> JoinedMachines:
     """Train every machine and join them.
 
     codes : (N,) class numbers. solve : function (row numbers, targets) -> Result over these rows.
@@ -148,8 +150,9 @@ class PairResults(Sequence):
         return self.others.get(number) or self.small.make_result(number)
 
 
-def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool], Result],
-              n_threads: int | None = None) -> JoinedMachines:
+def fit_pairs(
+    small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool], Result], n_threads: int | None = None
+) -> JoinedMachines:
     """Train the machines of all pairs that are left, and join all.
 
     small : SmallMachines, whose alpha and intercept are filled in.
@@ -158,8 +161,10 @@ def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool]
     """
     unsolved, given_up = small.unsolved.tolist(), small.given_up.tolist()
     places = list(map(small.place, unsolved))
-    machines = [(small.members[place], small.targets[place], given_up[machine])
-                for machine, place in zip(unsolved, places, strict=True)]
+    machines = [
+        (small.members[place], small.targets[place], given_up[machine])
+        for machine, place in zip(unsolved, places, strict=True)
+    ]
     results = map_in_threads(lambda machine: solve(*machine), machines, n_threads)
     for machine, place, result in zip(unsolved, places, results, strict=True):
         small.alpha[place] = result.alpha
@@ -194,8 +199,14 @@ class LabelledKernel:
         return self.source if len(rows) == self.source.n_samples else self.source.take(rows)
 
 
-def cross_validate(kernel: LabelledKernel, scheme: ClassScheme, machine: BoxMachine, C_values: Sequence[float],
-                   folds: np.ndarray, tested: Iterable[int]) -> Iterator[Cell]:
+def cross_validate(
+    kernel: LabelledKernel,
+    scheme: ClassScheme,
+    machine: BoxMachine,
+    C_values: Sequence[float],
+    folds: np.ndarray,
+    tested: Iterable[int],
+) -> Iterator[Cell]:
     """Yield a Cell for every fold to be tested and every C.
 
     folds : (N,) fold of each row. tested : numbers of the folds to hold out, one after another.
@@ -219,9 +230,16 @@ def cross_validate(kernel: LabelledKernel, scheme: ClassScheme, machine: BoxMach
             found = class_numbers(decisions[number], scheme.n_classes, scheme.name)
             correct = int((found == kernel.codes[held]).sum())
             results = trained[number]
-            yield Cell(C, int(fold), correct, len(held), int(used[number].sum()),
-                       float(sum(result.seconds for result in results)), sum(result.n_iter for result in results),
-                       all(result.converged for result in results))
+            yield Cell(
+                C,
+                int(fold),
+                correct,
+                len(held),
+                int(used[number].sum()),
+                float(sum(result.seconds for result in results)),
+                sum(result.n_iter for result in results),
+                all(result.converged for result in results),
+            )
 
 
 def decide(result: Result, source: Any, part: Any, rows: np.ndarray, targets: Floats, held: np.ndarray) -> Floats:

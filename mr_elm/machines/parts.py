@@ -6,6 +6,7 @@ The model without part p is solved for from the sums less those of p. Its square
 
     |E_p B - T_p|^2 = T_p'T_p - 2 B'E_p'T_p + B'E_p'E_p B
 """
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

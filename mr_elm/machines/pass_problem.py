@@ -2,6 +2,7 @@
 
 A factor from a sample of the rows preconditions. Who knows the rows runs the passes: a job, or a loop in memory.
 """
+
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -115,16 +116,22 @@ class PassProblem:
         found, n_begun = self.begin(nu, self.choose_start(M, start))
         if n_begun:
             report(n_begun, found.residual)
-        limits = PassLimits(passes.tolerance, passes.max_passes - n_begun,
-                            lambda n, residual: report(n_begun + n, residual))
+        limits = PassLimits(
+            passes.tolerance, passes.max_passes - n_begun, lambda n, residual: report(n_begun + n, residual)
+        )
         rough = (lambda D: self.multiply(D, single=True) + self.weigh(D, nu)) if takes_single(self.layer) else None
-        found, n_passes = solve_positive(lambda D: self.multiply(D) + self.weigh(D, nu),
-                                         lambda B: self.measure(B, nu), found, M.apply, limits, rough)
+        found, n_passes = solve_positive(
+            lambda D: self.multiply(D) + self.weigh(D, nu), lambda B: self.measure(B, nu), found, M.apply, limits, rough
+        )
         n_passes, residual = n_begun + n_passes, found.residual
         if residual > passes.tolerance:
-            warnings.warn(f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
-                          f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
-                          '--max-passes', ConvergenceWarning, stacklevel=2)
+            warnings.warn(
+                f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
+                f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
+                '--max-passes',
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return PassSolution(nu, self.add_mean(found.X), n_passes, residual, self.last[-1])
 
     def choose_start(self, M: SampleFactor, start: Floats | None) -> Floats:
@@ -169,7 +176,7 @@ class PassProblem:
 
     def multiply(self, D: Floats, single: bool = False) -> Floats:
         """Run a pass: E'E D, (m, K). single : in float32."""
-        return self.run(self.pad(D), single=single).product[:len(D)]
+        return self.run(self.pad(D), single=single).product[: len(D)]
 
     def add_mean(self, X: Floats) -> Floats:
         """Return the output weights B, (L + 1, K), of a solution X, (m, K)."""
@@ -193,7 +200,7 @@ class PassProblem:
             self.E1, self.mean = E1[:, None], find_mean(E1[-1], class_sums[:, -1])
             class_sums = class_sums - np.outer(self.mean, E1)
         self.check_counts(counts)
-        return right_side(class_sums, has_targets(inputs))[:len(self.gram.M)] / self.units
+        return right_side(class_sums, has_targets(inputs))[: len(self.gram.M)] / self.units
 
     def pad(self, D: Floats) -> Floats:
         """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
@@ -202,13 +209,20 @@ class PassProblem:
     def describe(self, found: PassSolution, header: ModelHeader) -> HiddenNodeModel:
         """Make the model of a solution, which has no sums. header : of a machine of this layer and nu."""
         known = {name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')}
-        parameters = {**known, 'solver': PASSES, 'passes': found.n_passes, 'residual': found.residual,
-                      'tolerance': self.passes.tolerance, 'precondition_rows': self.n_sample}
+        parameters = {
+            **known,
+            'solver': PASSES,
+            'passes': found.n_passes,
+            'residual': found.residual,
+            'tolerance': self.passes.tolerance,
+            'precondition_rows': self.n_sample,
+        }
         weights = found.B.copy()
         if self.steps.centres:
             weights[-1] -= self.steps.origin
-        return HiddenNodeModel(replace(header, parameters=parameters),
-                               {**layer_arrays(self.layer), 'output_weights': weights})
+        return HiddenNodeModel(
+            replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': weights}
+        )
 
 
 @dataclass(frozen=True)
@@ -224,8 +238,15 @@ class PassPreconditioner:
     penalty: Penalty | None
 
     @classmethod
-    def of(cls, inputs: NodeProblem, layer: HiddenLayer, sample: Sample, nu: float, n_threads: int = 1,
-           say: Callable[[str], None] = lambda line: None) -> 'PassPreconditioner':
+    def of(
+        cls,
+        inputs: NodeProblem,
+        layer: HiddenLayer,
+        sample: Sample,
+        nu: float,
+        n_threads: int = 1,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> 'PassPreconditioner':
         """Sum up a sample. nu : the largest that will be solved for. say : is told what is done."""
         options = inputs.options
         dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
@@ -241,8 +262,7 @@ def has_targets(inputs: NodeProblem) -> bool:
 
 
 def make_sample(inputs: NodeProblem, X: Rows, numbers: np.ndarray, weights: Floats, steps: GridSteps) -> Sample:
-    """Return the Sample of rows of a training. numbers : (n,) or (n, K). steps : whose origin targets are counted from.
-    """
+    """Return the Sample of rows of a training. numbers : (n,) or (n, K). steps : has the origin of the targets."""
     T, classes = steps.shift(numbers.reshape(len(numbers), -1)), inputs.classes
     if classes is not None and not has_targets(inputs):
         T = right_side(np.eye(len(classes.names))[numbers.astype(int)].T, numeric=False)

@@ -1,4 +1,5 @@
 """Say how a training solves for its output weights: from a Gram, or by passes over the rows."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +43,13 @@ def choose_type(memory: float, n_hidden: int, coarseness: float = 0.0) -> type:
     Raises DataFormatError where neither fits.
     """
     for dtype in (np.float64, np.float32) if n_hidden < FEWEST_NODES or coarseness > COARSE else (np.float32,):
-        if np.dtype(dtype).itemsize * (n_hidden + 1)**2 <= memory * 1e6:
+        if np.dtype(dtype).itemsize * (n_hidden + 1) ** 2 <= memory * 1e6:
             return dtype
-    needed, most = 4 * (n_hidden + 1)**2 / 1e6, int(np.sqrt(memory * 1e6 / 4)) - 1
-    raise DataFormatError(f'--solver passes: expected at most {most:,} hidden nodes with --memory {memory:g} MB, found '
-                          f'{n_hidden:,}: raise --memory to {needed:,.0f}, or take fewer nodes')
+    needed, most = 4 * (n_hidden + 1) ** 2 / 1e6, int(np.sqrt(memory * 1e6 / 4)) - 1
+    raise DataFormatError(
+        f'--solver passes: expected at most {most:,} hidden nodes with --memory {memory:g} MB, found '
+        f'{n_hidden:,}: raise --memory to {needed:,.0f}, or take fewer nodes'
+    )
 
 
 def demand_memory(options: PESVMOptions) -> None:
@@ -59,7 +62,7 @@ def choose_solver(options: PESVMOptions, n_rows: int, n_hidden: int) -> tuple[st
     """Return gram or passes, and why: by the options, the rows, the nodes and the memory alone."""
     if options.solver is not None:
         return options.solver, '--solver says so'
-    needed = COPIES * 8 * (n_hidden + 1)**2 / 1e6
+    needed = COPIES * 8 * (n_hidden + 1) ** 2 / 1e6
     if needed > options.memory:
         return PASSES, f'a Gram of {n_hidden:,} nodes takes {needed:,.0f} MB, --memory is {options.memory:g} MB'
     if n_hidden > MOST_GRAM_NODES and n_rows > n_hidden:

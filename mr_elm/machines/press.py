@@ -12,6 +12,7 @@ g is what the machine, without a mean, fits to targets of 1; w is the sum of all
 
 Source: Allen, The relationship between variable selection and data augmentation and a method for prediction, 1974.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
@@ -70,8 +71,9 @@ class LeaveOneOut:
         their rounding errors.
         """
         if model.sums is None:
-            raise ModelFormatError('expected a model with the sums of its rows, found none (--model-sums '
-                                   'names their file)')
+            raise ModelFormatError(
+                'expected a model with the sums of its rows, found none (--model-sums names their file)'
+            )
         parameters, gram = model.header.parameters, unpack_upper(model.sums['gram'])
         E1, total, m = -gram[:, -1], gram[-1, -1], len(gram) - (model.header.method == 'elm')
         penalty = find_penalty(parameters, model.layer) or 1 / parameters.get('nu', parameters.get('C'))
@@ -90,7 +92,7 @@ class LeaveOneOut:
         T = class_targets(numbers, 0 if self.model.multilabel else len(self.model.classes))
         rest = T - self.model.decide_expanded(E)
         if self.mean is not None:
-            rest -= self.move_mean(self.mean - T, weights) * (1 - E[:, :len(self.ones)] @ self.ones)[:, None]
+            rest -= self.move_mean(self.mean - T, weights) * (1 - E[:, : len(self.ones)] @ self.ones)[:, None]
         decisions = T - rest / left[:, None]
         return HeldOut(numbers, np.ones(len(E)) if weights is None else weights, decisions, 1 - left)
 
@@ -105,7 +107,7 @@ class LeaveOneOut:
 
     def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
         """Return h_i of each row of E, (n,)."""
-        half = linalg.solve_triangular(self.factor, E[:, :len(self.factor)].T, lower=True, check_finite=False)
+        half = linalg.solve_triangular(self.factor, E[:, : len(self.factor)].T, lower=True, check_finite=False)
         squares = np.einsum('ij,ij->j', half, half)
         return squares if weights is None else squares * weights
 
@@ -125,7 +127,7 @@ def find_numbers(model: Model, block: Block) -> np.ndarray:
 def find_sets(model: Model, block: Block) -> Floats:
     """Return the labels of each row, (n, K) with a 1 where it has one. Raises DataFormatError for one never seen."""
     labels, marks = mark_sets(model, block)
-    if unknown := sorted(labels[len(model.classes):]):
+    if unknown := sorted(labels[len(model.classes) :]):
         raise DataFormatError(f'expected rows that the model was trained on, found rows with the label {unknown[0]!r}')
     return marks
 
@@ -159,5 +161,8 @@ class LeaveOneOutModel:
     def score(self, block: Block, weights: Floats | None) -> HeldOut:
         """Score rows by the models of all others. weights : of the rows in the training, None when all count once."""
         found = [machine.score(block, weights) for machine in self.machines]
-        return replace(found[0], decisions=np.mean([rows.decisions for rows in found], axis=0),
-                       leverages=np.mean([rows.leverages for rows in found], axis=0))
+        return replace(
+            found[0],
+            decisions=np.mean([rows.decisions for rows in found], axis=0),
+            leverages=np.mean([rows.leverages for rows in found], axis=0),
+        )

@@ -1,4 +1,5 @@
 """Describe to a stage what the rows of a training are: one file with the classes, the weights and the scaling."""
+
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, TypeVar
@@ -46,8 +47,9 @@ class RowsTask:
     def of(cls: type[Task], classes: Classes | None, **known: Any) -> Task:
         """Make the task of rows with these classes, None where labels are targets. known : the other fields."""
         coded = classes is not None and known.get('separator') is None
-        return cls(index=classes.index if classes else None, n_classes=len(classes.names) if classes and coded else 0,
-                   **known)
+        return cls(
+            index=classes.index if classes else None, n_classes=len(classes.names) if classes and coded else 0, **known
+        )
 
     @property
     def n_placed(self) -> int:
@@ -86,5 +88,4 @@ class RowsTask:
     def load(cls: type[Task], path: str | PathLike) -> Task:
         """Read what `save` wrote."""
         header, arrays = load_arrays(path)
-        return cls(**{field.name: header[field.name] for field in fields(cls) if field.name != 'arrays'},
-                   arrays=arrays)
+        return cls(**{field.name: header[field.name] for field in fields(cls) if field.name != 'arrays'}, arrays=arrays)

@@ -1,4 +1,5 @@
 """List the options of each search for parameters once: candidates and how they are scored; see `options`."""
+
 import math
 from dataclasses import dataclass
 from itertools import product
@@ -50,8 +51,12 @@ class KernelSearch:
 
     draws_targets: ClassVar[bool] = False
     kernel: str = option('gaussian', '{choices}', GRID, KERNELS, metavar='NAME')
-    grid: str = option('coarse', 'coarse: five widths around the default of train, five C; paper: the 14 x 14 of Bai '
-                       'et al.', GRID, GRIDS)
+    grid: str = option(
+        'coarse',
+        'coarse: five widths around the default of train, five C; paper: the 14 x 14 of Bai et al.',
+        GRID,
+        GRIDS,
+    )
     sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
     degree: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
@@ -84,8 +89,10 @@ class KernelSearch:
         room = int(math.sqrt(memory * 1e6 / row_pair_bytes))
         n = n_rows if self.sample is None else min(self.sample, n_rows)
         if n > room:
-            raise DataFormatError(f'{name}: at most {room:,} rows have {need} --memory {memory:g} MB, {n:,} came: '
-                                  f'tune on a part of them (--sample {room}), or raise --memory')
+            raise DataFormatError(
+                f'{name}: at most {room:,} rows have {need} --memory {memory:g} MB, {n:,} came: '
+                f'tune on a part of them (--sample {room}), or raise --memory'
+            )
         return n / n_rows
 
     @property
@@ -106,8 +113,13 @@ class DualSearch(KernelSearch):
     """Keep what to search by cross-validation; nested : folds of the double one around it, or None."""
 
     folds: int = folds_option()
-    nested: int | None = option(None, 'double cross-validation: for each of K outer folds, choose on the other rows '
-                                'and test on the fold', GRID, metavar='K', advanced=True)
+    nested: int | None = option(
+        None,
+        'double cross-validation: for each of K outer folds, choose on the other rows and test on the fold',
+        GRID,
+        metavar='K',
+        advanced=True,
+    )
 
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel, or there is one fold."""
@@ -120,35 +132,47 @@ class DualSearch(KernelSearch):
 class BoxSearch(DualSearch):
     """Keep what to search for machines that take random nodes too."""
 
-    kernel: str = option('gaussian', f'{", ".join(KERNELS)}, or random nodes as in train', GRID,
-                         (*KERNELS, *RANDOM_NODES), metavar='NAME')
-    weight_scale: tuple[float, ...] | None = option(None, 'random nodes: values to try (default: 0.5,1,2)', GRID,
-                                                    advanced=True)
-    n_hidden: tuple[int, ...] | None = option(None, 'random nodes: numbers of nodes to try (default: 200)', GRID,
-                                              flag='--hidden', advanced=True)
+    kernel: str = option(
+        'gaussian',
+        f'{", ".join(KERNELS)}, or random nodes as in train',
+        GRID,
+        (*KERNELS, *RANDOM_NODES),
+        metavar='NAME',
+    )
+    weight_scale: tuple[float, ...] | None = option(
+        None, 'random nodes: values to try (default: 0.5,1,2)', GRID, advanced=True
+    )
+    n_hidden: tuple[int, ...] | None = option(
+        None, 'random nodes: numbers of nodes to try (default: 200)', GRID, flag='--hidden', advanced=True
+    )
 
     def candidates(self, variance: float) -> tuple[list[dict], list[float]]:
         """Return the parameters of the kernel, or of the nodes, and the C to score."""
         if self.kernel in KERNELS:
             return super().candidates(variance)
-        nodes = [{'weight_scale': scale, 'n_hidden': size}
-                 for scale, size in product(self.weight_scale or (0.5, 1.0, 2.0), self.n_hidden or (200,))]
+        nodes = [
+            {'weight_scale': scale, 'n_hidden': size}
+            for scale, size in product(self.weight_scale or (0.5, 1.0, 2.0), self.n_hidden or (200,))
+        ]
         return nodes, sorted(self.C or candidates(self.grid, KERNELS['linear'], variance)[1])
 
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel or the nodes, or there is one fold."""
         super().check()
         for name, flag in (('weight_scale', '--weight-scale'), ('n_hidden', '--hidden')):
-            demand(getattr(self, name) is None or self.kernel not in KERNELS,
-                   f'{flag}: expected random nodes with it, as in --kernel sigmoid')
+            demand(
+                getattr(self, name) is None or self.kernel not in KERNELS,
+                f'{flag}: expected random nodes with it, as in --kernel sigmoid',
+            )
 
 
 @dataclass(frozen=True)
 class KELMSearch(KernelSearch):
     """Keep what to search by leave-one-out."""
 
-    memory: float = option(4000.0, 'memory of a task, for a kernel matrix and its eigenvectors', metavar='MB',
-                           advanced=True)
+    memory: float = option(
+        4000.0, 'memory of a task, for a kernel matrix and its eigenvectors', metavar='MB', advanced=True
+    )
 
     @property
     def of_training(self) -> dict[str, Any]:
@@ -161,27 +185,43 @@ class NodeSearch:
     """Keep what to search over hidden nodes: lists of kinds, metrics, nu and L, and how they are scored."""
 
     draws_targets: ClassVar[bool] = True
-    map: tuple[str, ...] = option(('sigmoid',), 'hidden nodes to try: {choices} (default: sigmoid)', GRID,
-                                  (*RANDOM_NODES, 'nystrom'))
-    kernel: tuple[str, ...] = option(('gaussian',), '--map nystrom: kernels to try, {choices} (default: gaussian)',
-                                     GRID, LANDMARK_NODES, advanced=True)
+    map: tuple[str, ...] = option(
+        ('sigmoid',), 'hidden nodes to try: {choices} (default: sigmoid)', GRID, (*RANDOM_NODES, 'nystrom')
+    )
+    kernel: tuple[str, ...] = option(
+        ('gaussian',),
+        '--map nystrom: kernels to try, {choices} (default: gaussian)',
+        GRID,
+        LANDMARK_NODES,
+        advanced=True,
+    )
     landmarks: str = landmarks_option(GRID)
     weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
-    metric: tuple[str, ...] = option(('none',), 'metrics of the features to try: {choices} (default: none). Each fold '
-                                     'is tested with a metric learned without its rows', GRID, KINDS, advanced=True)
+    metric: tuple[str, ...] = option(
+        ('none',),
+        'metrics of the features to try: {choices} (default: none). Each fold '
+        'is tested with a metric learned without its rows',
+        GRID,
+        KINDS,
+        advanced=True,
+    )
     metric_rows: int = option(20000, 'learn metrics from N rows, chosen by a hash', GRID, advanced=True)
-    nu: tuple[float, ...] = option(tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)',
-                                    GRID)
-    hidden: tuple[int, ...] = option(tuple(range(100, 1001, 100)),
-                                     'numbers of nodes to try (default: 100,200,...,1000)', GRID)
+    nu: tuple[float, ...] = option(
+        tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)', GRID
+    )
+    hidden: tuple[int, ...] = option(
+        tuple(range(100, 1001, 100)), 'numbers of nodes to try (default: 100,200,...,1000)', GRID
+    )
     folds: int = folds_option()
     weights: str = option('normal', 'how nodes are drawn', GRID, WEIGHTS, advanced=True)
     class_weight: str | None = class_weight_option(GRID)
-    count: int = option(10, 'how many of the best combinations a second pass scores on held-out rows', GRID,
-                        advanced=True)
+    count: int = option(
+        10, 'how many of the best combinations a second pass scores on held-out rows', GRID, advanced=True
+    )
     sample: int | None = sample_option('search on')
-    memory: float = option(2000.0, 'memory for the sums of a task; passes: for the preconditioner', GRID, metavar='MB',
-                           advanced=True)
+    memory: float = option(
+        2000.0, 'memory for the sums of a task; passes: for the preconditioner', GRID, metavar='MB', advanced=True
+    )
     table: str | None = table_option('combinations with their scores')
     figure: str | None = figure_option('the error over nu, L and the scale')
 
@@ -195,15 +235,21 @@ class NodeSearch:
     def kinds(self) -> tuple[NodeCandidate, ...]:
         """Return all kinds of nodes to try; the kernel is one of landmarks only."""
         nodes = [(map, kernel) for map in self.map for kernel in (self.kernel if map == 'nystrom' else ('gaussian',))]
-        return tuple(NodeCandidate(map, scale, kernel, metric)
-                     for (map, kernel), scale, metric in product(nodes, self.weight_scale, self.metric))
+        return tuple(
+            NodeCandidate(map, scale, kernel, metric)
+            for (map, kernel), scale, metric in product(nodes, self.weight_scale, self.metric)
+        )
 
     def check(self) -> None:
         """Raise ValueError when there is one fold, a kernel without landmarks, or a metric that nodes cannot learn."""
-        demand(self.kernel == ('gaussian',) or 'nystrom' in self.map,
-               f'--kernel {",".join(self.kernel)}: expected --map nystrom, found {",".join(self.map)}')
-        demand(self.landmarks == ROWS or 'nystrom' in self.map,
-               f'--landmarks {self.landmarks}: expected --map nystrom, found {",".join(self.map)}')
+        demand(
+            self.kernel == ('gaussian',) or 'nystrom' in self.map,
+            f'--kernel {",".join(self.kernel)}: expected --map nystrom, found {",".join(self.map)}',
+        )
+        demand(
+            self.landmarks == ROWS or 'nystrom' in self.map,
+            f'--landmarks {self.landmarks}: expected --map nystrom, found {",".join(self.map)}',
+        )
         for metric, kind in product(self.metric, self.map):
             demand_slope(metric, kind)
         demand(self.folds != 1, '--folds: expected at least 2 folds, found 1')

@@ -1,4 +1,5 @@
 """Say how unlike the rows of the training a new row is, and how far its target may be from the prediction."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

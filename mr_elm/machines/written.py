@@ -1,4 +1,5 @@
 """Write what a model says of rows: a line of text a row, the label first, then what the user asks for."""
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, compress
@@ -46,8 +47,10 @@ class Written:
         """Return the options of the stage that ask for the same."""
         flags = [f'--{name}' for name in ('scores', 'probabilities', 'leverage') if getattr(self, name)]
         values = {name: getattr(self, name) for name in ('threshold', 'interval')}
-        return [*flags, *(word for name, value in values.items() if value is not None for word in (
-            f'--{name}', repr(value)))]
+        return [
+            *flags,
+            *(word for name, value in values.items() if value is not None for word in (f'--{name}', repr(value))),
+        ]
 
     def demand(self, model: Model) -> None:
         """Raise ValueError when a model cannot say what is asked for."""
@@ -59,17 +62,22 @@ class Written:
                 raise ValueError('--interval: expected a model that was trained with --intervals')
             find_quantile(model.arrays['interval_residuals'], self.interval)
         if self.leverage and model.sums is None:
-            raise ValueError('--leverage: expected a model with the sums of its rows, found none (--model-sums names '
-                             'their file)')
+            raise ValueError(
+                '--leverage: expected a model with the sums of its rows, found none (--model-sums names their file)'
+            )
 
     def columns(self, model: Model) -> list[str]:
         """Name the columns that are written."""
         one = model.n_scores == 1 and not model.multilabel
         scores = [SCORE] if one else [f'{SCORE}_{"_".join(group)}' for group in groups_of(model)]
         values = [f'{LABEL}_{name}' for name in model.header.target_names] or [LABEL]
-        return [*values, *(scores if self.scores and not model.numeric else []),
-                *(f'{PROBABILITY}_{name}' for name in model.classes if self.probabilities),
-                *(['lower', 'upper'] if self.interval is not None else []), *(['leverage'] if self.leverage else [])]
+        return [
+            *values,
+            *(scores if self.scores and not model.numeric else []),
+            *(f'{PROBABILITY}_{name}' for name in model.classes if self.probabilities),
+            *(['lower', 'upper'] if self.interval is not None else []),
+            *(['leverage'] if self.leverage else []),
+        ]
 
 
 class Writer:
@@ -112,15 +120,33 @@ class Writer:
 
 def add_written_arguments(add: Callable) -> None:
     """Add the options of Written. add : the `add_argument` of a parser, or what stands for it."""
-    add('--scores', action='store_true', default=False, help='write the decision values after the label, separated by '
-        'tabs')
+    add(
+        '--scores',
+        action='store_true',
+        default=False,
+        help='write the decision values after the label, separated by tabs',
+    )
     add('--probabilities', action='store_true', default=False, help='write the probability of each class')
-    add('--interval', type=float, metavar='P', help=AdvancedHelp(
-        'regression: write bounds after the prediction that hold the label with this probability, such as 0.9'))
-    add('--leverage', action='store_true', default=False, help=AdvancedHelp(
-        'pesvm, elm: write how unlike the rows of the training a row is'))
-    add('--threshold', type=float, metavar='P', help=AdvancedHelp(
-        'two classes: predict the positive class where its probability is above P'))
+    add(
+        '--interval',
+        type=float,
+        metavar='P',
+        help=AdvancedHelp(
+            'regression: write bounds after the prediction that hold the label with this probability, such as 0.9'
+        ),
+    )
+    add(
+        '--leverage',
+        action='store_true',
+        default=False,
+        help=AdvancedHelp('pesvm, elm: write how unlike the rows of the training a row is'),
+    )
+    add(
+        '--threshold',
+        type=float,
+        metavar='P',
+        help=AdvancedHelp('two classes: predict the positive class where its probability is above P'),
+    )
 
 
 def demand_threshold(model: Model, threshold: float | None) -> None:

@@ -1,4 +1,5 @@
 """Say what every trained model has, and how its decision values become labels."""
+
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -113,8 +114,11 @@ class Model(ABC):
 
         Of several machines, the means of those that learned one.
         """
-        found = [Importance(**member.header.parameters['importance']) for member in self.members
-                 if 'importance' in member.header.parameters]
+        found = [
+            Importance(**member.header.parameters['importance'])
+            for member in self.members
+            if 'importance' in member.header.parameters
+        ]
         if not found:
             return None
         features, columns = ([each.features for each in found], [each.columns for each in found])
@@ -140,13 +144,15 @@ class Model(ABC):
         without these, when both are whole and have not got their names yet.
         Raises ModelFormatError where the file cannot be read back, as after numbers that are not finite.
         """
+
         def read_back(written: str) -> None:
             try:
                 header, arrays = load_arrays(written, path)
                 type(self)(ModelHeader.from_json(header), arrays, self.sums).check_whole()
             except UNFIT as error:
-                raise ModelFormatError(f'{path}: expected a model that can be read back, it is not written '
-                                       f'({error})') from None
+                raise ModelFormatError(
+                    f'{path}: expected a model that can be read back, it is not written ({error})'
+                ) from None
 
         keeps_sums = self.sums is not None and takes_sums(path)
         with ExitStack() as stack:
@@ -175,8 +181,13 @@ class Model(ABC):
     def labelling(self) -> Labelling:
         """Return how decision values become classes and probabilities."""
         positive = self.header.positive
-        return Labelling(len(self.classes), self.scheme, self.arrays.get('calibration'), self.header.threshold,
-                         1 if positive is None else self.classes.index(positive))
+        return Labelling(
+            len(self.classes),
+            self.scheme,
+            self.arrays.get('calibration'),
+            self.header.threshold,
+            1 if positive is None else self.classes.index(positive),
+        )
 
     def label_by(self, threshold: float | None, positive: int | None = None) -> Labelling:
         """Return how decision values become classes where another threshold is given, or None for that of the model.
@@ -185,8 +196,9 @@ class Model(ABC):
         """
         if threshold is None:
             return self.labelling
-        return replace(self.labelling, threshold=threshold,
-                       positive=self.labelling.positive if positive is None else positive)
+        return replace(
+            self.labelling, threshold=threshold, positive=self.labelling.positive if positive is None else positive
+        )
 
     def decide(self, scores: Floats) -> np.ndarray:
         """Turn decision values (n, P) into class numbers; a tie goes to the first class. Of a regression, the value.

@@ -1,4 +1,5 @@
 """Check the header and the arrays of a model file: what was changed is refused, and not computed with."""
+
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -38,15 +39,22 @@ def check_header(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not say what a model decides between, and on what rows."""
     classes, numeric = header.classes, header.task == 'regression'
     demand(header.task in TASKS, f'task: {" or ".join(TASKS)}', header.task)
-    demand(isinstance(classes, list) and all(isinstance(name, str) for name in classes), 'classes: a list of names',
-           classes)
+    demand(
+        isinstance(classes, list) and all(isinstance(name, str) for name in classes),
+        'classes: a list of names',
+        classes,
+    )
     check_targets(header.targets, numeric)
     fewest = 2 if header.separator is None else 1
-    demand(len(classes) == len(set(classes)) and (not classes if numeric else len(classes) >= fewest),
-           'classes: two or more, none for a regression,', classes)
+    demand(
+        len(classes) == len(set(classes)) and (not classes if numeric else len(classes) >= fewest),
+        'classes: two or more, none for a regression,',
+        classes,
+    )
     two = len(classes) == 2 and header.separator is None
-    demand(header.positive in classes if two else header.positive is None, 'positive: one of two classes',
-           header.positive)
+    demand(
+        header.positive in classes if two else header.positive is None, 'positive: one of two classes', header.positive
+    )
     demand(is_whole(header.n_features, 1), 'n_features: a whole number above 0', header.n_features)
     demand(isinstance(header.parameters, dict), 'parameters: names and values', header.parameters)
     scheme = header.parameters.get('multiclass', ONE_VS_ALL)
@@ -60,8 +68,14 @@ def check_targets(targets: Any, numeric: bool) -> None:
     kind, wanted = (list, 'names of targets') if numeric else (str, 'a separator of labels')
     value: Any = targets.get('names' if numeric else 'separator') if isinstance(targets, dict) else None
     demand(isinstance(value, kind) and len(value) > 0 and len(targets) == 1, f'targets: {wanted}', targets)
-    demand(not numeric or len(value) > 1 and len(set(value)) == len(value) and all(
-        isinstance(name, str) for name in value), 'targets: two names or more, each once', targets)
+    demand(
+        not numeric
+        or len(value) > 1
+        and len(set(value)) == len(value)
+        and all(isinstance(name, str) for name in value),
+        'targets: two names or more, each once',
+        targets,
+    )
 
 
 def check_labelling(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
@@ -73,8 +87,11 @@ def check_labelling(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> No
             check_arrays(arrays, {name: arrays[name].shape[:1]})
     threshold = header.threshold
     if threshold is not None:
-        demand('calibration' in arrays and len(header.classes) == 2, 'probabilities of two classes for a threshold',
-               header.classes)
+        demand(
+            'calibration' in arrays and len(header.classes) == 2,
+            'probabilities of two classes for a threshold',
+            header.classes,
+        )
         demand(type(threshold) is float and 0 <= threshold <= 1, 'threshold: a number from 0 to 1', threshold)
 
 
@@ -92,8 +109,14 @@ def check_names(header: ModelHeader) -> None:
     """Raise ValueError when what a header says of the columns of the rows does not fit their number."""
     given, encoding = header.parameters['input'], header.encoding
     names, n_columns = given.get('names'), header.n_features if encoding is None else len(encoding['columns'])
-    demand(names is None or isinstance(names, list) and len(names) == n_columns
-           and all(isinstance(name, str) for name in names), f'input: names of {n_columns} columns', names)
+    demand(
+        names is None
+        or isinstance(names, list)
+        and len(names) == n_columns
+        and all(isinstance(name, str) for name in names),
+        f'input: names of {n_columns} columns',
+        names,
+    )
     delimiter = given.get('delimiter')
     demand(delimiter is None or isinstance(delimiter, str) and (len(delimiter) == 1), 'input: a delimiter', delimiter)
     check_columns_of_targets(header)
@@ -101,8 +124,11 @@ def check_names(header: ModelHeader) -> None:
         demand(given.get(name) is None or isinstance(given[name], str), f'input: a {name}', given.get(name))
     demand(isinstance(given.get('dropped', []), list), 'input: a list of dropped columns', given.get('dropped'))
     positions = given.get('positions')
-    demand(positions is None or isinstance(positions, list) and all(map(is_whole, positions)),
-           'input: positions of columns', positions)
+    demand(
+        positions is None or isinstance(positions, list) and all(map(is_whole, positions)),
+        'input: positions of columns',
+        positions,
+    )
 
 
 def check_columns_of_targets(header: ModelHeader) -> None:
@@ -110,8 +136,14 @@ def check_columns_of_targets(header: ModelHeader) -> None:
     given, n_targets = header.parameters['input'], len(header.target_names)
     for name, kind in (('targets', int), ('target_names', str)):
         columns = given.get(name)
-        demand(columns is None or isinstance(columns, list) and len(columns) == n_targets
-               and all(type(column) is kind for column in columns), f'input: {name} of {n_targets} targets', columns)
+        demand(
+            columns is None
+            or isinstance(columns, list)
+            and len(columns) == n_targets
+            and all(type(column) is kind for column in columns),
+            f'input: {name} of {n_targets} targets',
+            columns,
+        )
 
 
 def name_landmark_kernel(parameters: Mapping[str, Any]) -> str:
@@ -124,17 +156,29 @@ def check_living(header: ModelHeader) -> None:
     given = header.parameters
     for name in ('sigma', 'weight_scale', 'C' if header.method == 'elm' else 'nu'):
         demand(is_positive(given[name]), f'{name}: a number above 0', given[name])
-    demand('leaf_ridge' not in given or is_positive(given['leaf_ridge']), 'leaf_ridge: a number above 0',
-           given.get('leaf_ridge'))
+    demand(
+        'leaf_ridge' not in given or is_positive(given['leaf_ridge']),
+        'leaf_ridge: a number above 0',
+        given.get('leaf_ridge'),
+    )
     demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))
-    demand(isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),
-           'grid: three numbers above 0', given['grid'])
+    demand(
+        isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),
+        'grid: three numbers above 0',
+        given['grid'],
+    )
     origin = given.get('origin', [])
     n_targets = max(len(header.target_names), 1) if given.get('center') else 0
-    demand(isinstance(origin, list) and len(origin) == n_targets and all(map(is_number, origin)),
-           f'origin: {n_targets} numbers', origin)
-    demand(isinstance(given['blas'], list) and all(isinstance(name, str) for name in given['blas']),
-           'blas: a list of names', given['blas'])
+    demand(
+        isinstance(origin, list) and len(origin) == n_targets and all(map(is_number, origin)),
+        f'origin: {n_targets} numbers',
+        origin,
+    )
+    demand(
+        isinstance(given['blas'], list) and all(isinstance(name, str) for name in given['blas']),
+        'blas: a list of names',
+        given['blas'],
+    )
     for name in ('n_hidden', 'seed', 'weights', 'scale', 'class_weight'):
         demand(name in given, f'parameters with {name}', sorted(given))
 
@@ -157,16 +201,22 @@ def check_metric(arrays: Mapping[str, np.ndarray], n_features: int) -> int:
     if 'feature_metric' not in arrays:
         return n_features
     shape = arrays['feature_metric'].shape
-    demand(len(shape) in (1, 2) and shape[0] > 0 and shape[-1] == n_features,
-           f'feature_metric of {n_features} features', shape)
+    demand(
+        len(shape) in (1, 2) and shape[0] > 0 and shape[-1] == n_features,
+        f'feature_metric of {n_features} features',
+        shape,
+    )
     check_arrays(arrays, {'feature_metric': shape})
     return shape[0]
 
 
 def demand_metric(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
     """Raise ValueError unless there is a metric where the header says so, and only there."""
-    demand(header.has_metric == ('feature_metric' in arrays), 'feature_metric where the header names a metric',
-           header.parameters.get('metric'))
+    demand(
+        header.has_metric == ('feature_metric' in arrays),
+        'feature_metric where the header names a metric',
+        header.parameters.get('metric'),
+    )
 
 
 def check_importance(header: ModelHeader) -> None:
@@ -177,16 +227,28 @@ def check_importance(header: ModelHeader) -> None:
     n_columns = header.n_features if header.encoding is None else len(header.encoding['columns'])
     for name, length in (('features', header.n_features), ('columns', n_columns)):
         values = shares[name]
-        demand(len(values) == length and all(type(value) is float and 0 <= value <= 1 for value in values),
-               f'importance: shares of {length} {name}', values)
+        demand(
+            len(values) == length and all(type(value) is float and 0 <= value <= 1 for value in values),
+            f'importance: shares of {length} {name}',
+            values,
+        )
 
 
 def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_sums: int) -> None:
     """Check the sums of a model that lives. n_columns : of E. n_sums : classes, or targets of a regression."""
     packed = (n_columns * (n_columns + 1) // 2,)
     optional = {'counts_low': (n_sums,)} if 'counts_low' in arrays else {}
-    check_arrays(arrays, {'gram': packed, 'gram_low': packed, 'class_sums': (n_sums, n_columns),
-                          'class_sums_low': (n_sums, n_columns), 'counts': (n_sums,), **optional})
+    check_arrays(
+        arrays,
+        {
+            'gram': packed,
+            'gram_low': packed,
+            'class_sums': (n_sums, n_columns),
+            'class_sums_low': (n_sums, n_columns),
+            'counts': (n_sums,),
+            **optional,
+        },
+    )
 
 
 def check_scaling(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
@@ -203,9 +265,15 @@ def check_vectors(arrays: Mapping[str, np.ndarray], n_features: int, name: str) 
     data, indices, indptr = (arrays[f'{name}_{part}'] for part in PARTS)
     check_arrays(arrays, {f'{name}_data': data.shape[:1]})
     what = name.replace('_', ' ')
-    demand(indices.dtype.kind == indptr.dtype.kind == 'i' and indices.shape == data.shape and indptr.ndim == 1,
-           f'{what}: data, indices and indptr of CSR rows', [part.shape for part in (data, indices, indptr)])
-    demand(len(indptr) and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all(),
-           f'{what}: rows one after another', indptr)
+    demand(
+        indices.dtype.kind == indptr.dtype.kind == 'i' and indices.shape == data.shape and indptr.ndim == 1,
+        f'{what}: data, indices and indptr of CSR rows',
+        [part.shape for part in (data, indices, indptr)],
+    )
+    demand(
+        len(indptr) and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all(),
+        f'{what}: rows one after another',
+        indptr,
+    )
     demand(((indices >= 0) & (indices < n_features)).all(), f'{what}: columns below {n_features}', indices)
     return len(indptr) - 1

@@ -1,4 +1,5 @@
 """Read trained models, and layers of hidden nodes, from files."""
+
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,8 +45,9 @@ def read_model(path: str | PathLike, name: str | None = None, sums: bool = False
     """
     header, arrays = load_arrays(path, name)
     if header.get('method') not in METHODS:
-        raise ModelFormatError(f'{name or path}: expected a model of {", ".join(METHODS)}, found '
-                               f'{header.get("method")!r}')
+        raise ModelFormatError(
+            f'{name or path}: expected a model of {", ".join(METHODS)}, found {header.get("method")!r}'
+        )
     with refusing(name or path):
         model = make_model(ModelHeader.from_json(header), arrays)
         model.check_whole()
@@ -66,8 +68,9 @@ def add_sums(model: Model, path: str | PathLike, name: str | None = None, sums_p
     return model
 
 
-def make_model(header: ModelHeader, arrays: Mapping[str, np.ndarray],
-               sums: Mapping[str, np.ndarray] | None = None) -> Model:
+def make_model(
+    header: ModelHeader, arrays: Mapping[str, np.ndarray], sums: Mapping[str, np.ndarray] | None = None
+) -> Model:
     """Return the model of a header and arrays, of the kind that the header says."""
     if header.members is not None:
         return AveragedModel(header, arrays, sums)

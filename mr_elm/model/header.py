@@ -1,4 +1,5 @@
 """Hold what a model file says of a model beside its arrays."""
+
 import os
 import time
 from collections.abc import Mapping
@@ -10,8 +11,17 @@ from mr_elm.features.nodes import has_leaves
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
 REQUIRABLE = (*PARTS, 'metric', 'leaves')
-KEYS = ('method', 'task', 'classes', 'positive', 'n_features', 'n_rows_used', 'n_rows_rejected', 'parameters',
-        'history')
+KEYS = (
+    'method',
+    'task',
+    'classes',
+    'positive',
+    'n_features',
+    'n_rows_used',
+    'n_rows_rejected',
+    'parameters',
+    'history',
+)
 OWN = ('requires', *PARTS)
 KEPT_EVENTS = 100  # in a history, beside the first
 
@@ -65,11 +75,15 @@ class ModelHeader:
         """
         requires = header.get('requires', [])
         if unknown := [name for name in requires if name not in REQUIRABLE]:
-            raise ModelFormatError(f'expected a model that this version of mr-elm can read, it requires '
-                                   f'{", ".join(unknown)}: install a newer version')
-        return cls(**{key: header[key] for key in (*KEYS, *PARTS) if key in (*KEYS, *requires)},
-                   keys=tuple(key for key in header if key not in OWN),
-                   others={key: value for key, value in header.items() if key not in (*KEYS, *OWN)})
+            raise ModelFormatError(
+                f'expected a model that this version of mr-elm can read, it requires '
+                f'{", ".join(unknown)}: install a newer version'
+            )
+        return cls(
+            **{key: header[key] for key in (*KEYS, *PARTS) if key in (*KEYS, *requires)},
+            keys=tuple(key for key in header if key not in OWN),
+            others={key: value for key, value in header.items() if key not in (*KEYS, *OWN)},
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object, whose keys stand in the order in which they were read."""
@@ -111,8 +125,12 @@ class ModelHeader:
 def make_event(action: str, n_rows: int, rejected: dict | None = None) -> dict:
     """Describe an action on a model; SOURCE_DATE_EPOCH, where it is set, is the time of it."""
     now = float(os.environ.get('SOURCE_DATE_EPOCH', time.time()))
-    return {'action': action, 'rows_used': n_rows, 'rows_rejected': rejected or {},
-            'when': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(now))}
+    return {
+        'action': action,
+        'rows_used': n_rows,
+        'rows_rejected': rejected or {},
+        'when': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(now)),
+    }
 
 
 def extend_history(history: list, event: dict) -> list:

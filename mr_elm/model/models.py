@@ -1,4 +1,5 @@
 """Hold trained models: frozen, asked for decision values and labels."""
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -58,9 +59,10 @@ class HiddenNodeModel(Model):
         width = nodes.n_hidden + 1
         step = max(1, min(BLOCK_ROWS, EXPANDED // width))
         buffer = np.empty(min(step, X.shape[0]) * width)
-        blocks = (X[start:start + step] for start in range(0, X.shape[0], step))
-        parts = [self.decide_expanded(expand(nodes, block, buffer=buffer), self.layer.find_leaves(block))
-                 for block in blocks]
+        blocks = (X[start : start + step] for start in range(0, X.shape[0], step))
+        parts = [
+            self.decide_expanded(expand(nodes, block, buffer=buffer), self.layer.find_leaves(block)) for block in blocks
+        ]
         return np.concatenate(parts) if parts else np.zeros((0, self.arrays['output_weights'].shape[1]))
 
     def decide_expanded(self, E: Floats, leaves: np.ndarray | None = None) -> Floats:
@@ -69,7 +71,7 @@ class HiddenNodeModel(Model):
         leaves : (n, n_trees), of the rows, where E is without the outputs of leaves.
         """
         B = self.arrays['output_weights']
-        of_nodes = B[-E.shape[1]:]
+        of_nodes = B[-E.shape[1] :]
         values = E[:, :-1] @ of_nodes[:-1] if self.numeric else E @ of_nodes
         if leaves is not None:
             add_leaf_weights(leaves, B, values)
@@ -116,20 +118,32 @@ class AveragedModel(Model):
     def of(cls, members: Sequence[HiddenNodeModel]) -> 'AveragedModel':
         """Put machines together that were trained on the same rows."""
         first, given = members[0].header, [member.header.parameters for member in members]
-        shared = {name: value for name, value in first.parameters.items()
-                  if all(name in one and one[name] == value for one in given)}
+        shared = {
+            name: value
+            for name, value in first.parameters.items()
+            if all(name in one and one[name] == value for one in given)
+        }
         own: list[Mapping[str, Any]] = [
-            {name: value for name, value in one.items() if name not in shared} for one in given]
+            {name: value for name, value in one.items() if name not in shared} for one in given
+        ]
         sums = [each.sums for each in members if each.sums is not None]
-        return cls(replace(first, parameters=shared, members=own), join_arrays([each.arrays for each in members]),
-                   join_arrays(sums) if len(sums) == len(members) else None)
+        return cls(
+            replace(first, parameters=shared, members=own),
+            join_arrays([each.arrays for each in members]),
+            join_arrays(sums) if len(sums) == len(members) else None,
+        )
 
     @cached_property
     def members(self) -> tuple[HiddenNodeModel, ...]:  # type: ignore[override]
         """Return the machines whose decision values are averaged."""
-        return tuple(HiddenNodeModel(self._header_of(own), take_arrays(self.arrays, k),
-                                     None if self.sums is None else take_arrays(self.sums, k))
-                     for k, own in enumerate(self.header.members or ()))
+        return tuple(
+            HiddenNodeModel(
+                self._header_of(own),
+                take_arrays(self.arrays, k),
+                None if self.sums is None else take_arrays(self.sums, k),
+            )
+            for k, own in enumerate(self.header.members or ())
+        )
 
     def check(self) -> None:
         """Raise KeyError or ValueError when there are no machines, or parts of one are missing or do not fit."""
@@ -163,8 +177,11 @@ class KernelModel(Model):
         """Return the Kernel."""
         parameters = self.header.parameters
         known = KERNELS[parameters['kernel']].parameters if parameters['kernel'] in KERNELS else ()
-        return make_kernel(parameters['kernel'], normalised=parameters.get('normalised', False),
-                           **{name: parameters.get(name) for name in known})
+        return make_kernel(
+            parameters['kernel'],
+            normalised=parameters.get('normalised', False),
+            **{name: parameters.get(name) for name in known},
+        )
 
     @cached_property
     def support_vectors(self) -> Rows:
@@ -200,7 +217,7 @@ class KernelModel(Model):
         scores[:] = 0.0 if self.numeric else self.arrays['intercept']
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
-            Z, part = self.scale(X[start:start + step]), scores[start:start + step]
+            Z, part = self.scale(X[start : start + step]), scores[start : start + step]
             if pairs:
                 pairs.add_product(Z, scores.T, start)
             else:

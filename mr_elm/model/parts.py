@@ -1,4 +1,5 @@
 """Name the arrays of nodes and of support vectors as the model file does, and make nodes and vectors of them."""
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -147,8 +148,12 @@ def check_trees(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
     """Raise KeyError or ValueError unless every row ends at a leaf of each tree, each leaf once."""
     features, thresholds, children, roots = (arrays[name] for name in TREES)
     n = len(features)
-    demand(all(each.dtype == np.int32 and each.ndim == 1 for each in (features, children, roots))
-           and len(children) == n > 0, 'trees: features, children and roots', [features.shape, children.shape])
+    demand(
+        all(each.dtype == np.int32 and each.ndim == 1 for each in (features, children, roots))
+        and len(children) == n > 0,
+        'trees: features, children and roots',
+        [features.shape, children.shape],
+    )
     check_arrays(arrays, {'tree_thresholds': (n,)})
     inner = features >= 0
     demand((features < n_features).all() and (features >= -1).all(), f'tree_features below {n_features}', features)

@@ -3,6 +3,7 @@
 The file holds the digest of the model file that it belongs to. What changes the rows of a model reads it; what predicts
 does not. Where leaves of trees are nodes, their products are counts of rows: these are whole numbers of few bytes.
 """
+
 import hashlib
 import os
 from collections.abc import Mapping
@@ -38,8 +39,9 @@ def compute_digest(path: FilePath) -> str:
     return digest.hexdigest()
 
 
-def save_sums(path: FilePath, sums: Mapping[str, np.ndarray], model_path: FilePath,
-              arrays: Mapping[str, np.ndarray]) -> None:
+def save_sums(
+    path: FilePath, sums: Mapping[str, np.ndarray], model_path: FilePath, arrays: Mapping[str, np.ndarray]
+) -> None:
     """Write the sums of a model, whose file is complete at model_path. arrays : of the model."""
     save_arrays(path, {DIGEST: compute_digest(model_path)}, shrink_counts(sums, arrays))
 
@@ -60,8 +62,11 @@ def shrink_counts(sums: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarra
         counts = high[of_leaves]
         if low[of_leaves].any() or (counts != np.rint(counts)).any() or not 0 <= counts.min() <= counts.max() < LARGEST:
             continue
-        found |= {name: high[~of_leaves], f'{name}_low': low[~of_leaves],
-                  f'{prefix}{COUNTS}': counts.astype(np.min_scalar_type(int(counts.max())))}
+        found |= {
+            name: high[~of_leaves],
+            f'{name}_low': low[~of_leaves],
+            f'{prefix}{COUNTS}': counts.astype(np.min_scalar_type(int(counts.max()))),
+        }
     return found
 
 
@@ -92,7 +97,7 @@ def mark_leaves(m: int, n_leaves: int) -> np.ndarray:
     marks = np.zeros(m * (m + 1) // 2, bool)
     start = 0
     for i in range(n_leaves):
-        marks[start:start + n_leaves - i] = True
+        marks[start : start + n_leaves - i] = True
         start += m - i
     return marks
 
@@ -106,12 +111,16 @@ def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None = None
     beside = path if name is None else name_sums(name)
     name = name or model_path
     if not os.path.exists(path):
-        raise ModelFormatError(f'{name}: expected the sums of its rows in {beside}, found no such file: put the '
-                               'one that was written with the model there, or train again and keep the sums')
+        raise ModelFormatError(
+            f'{name}: expected the sums of its rows in {beside}, found no such file: put the '
+            'one that was written with the model there, or train again and keep the sums'
+        )
     header, arrays = load_arrays(path, beside)
     if header.get(DIGEST) != compute_digest(model_path):
-        raise ModelFormatError(f'{beside}: expected the sums of the rows of {name}, found a file that does not '
-                               'belong to this model: put the one that was written with it there, or train again')
+        raise ModelFormatError(
+            f'{beside}: expected the sums of the rows of {name}, found a file that does not '
+            'belong to this model: put the one that was written with it there, or train again'
+        )
     return arrays
 
 

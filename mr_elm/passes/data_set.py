@@ -1,4 +1,5 @@
 """Run several jobs over the same rows, and demand of each that it read what the first one read."""
+
 from __future__ import annotations
 
 import os
@@ -65,8 +66,11 @@ class DataSet:
         if self.first is not None:
             self.first.compare(accounts)
         elif self.n_rows is not None and accounts.used + accounts.held != self.n_rows:
-            who = f'{self.plan.pack}: expected {self.n_rows} rows, as its manifest says' if self.plan.pack else (
-                f'{self.plan.name}: expected {self.n_rows} rows')
+            who = (
+                f'{self.plan.pack}: expected {self.n_rows} rows, as its manifest says'
+                if self.plan.pack
+                else (f'{self.plan.name}: expected {self.n_rows} rows')
+            )
             raise DataFormatError(f'{who}, found {accounts.used + accounts.held}: a part is missing or cut short')
         self.first = self.first or accounts
         self._blas_of_tasks |= accounts.blas
@@ -83,9 +87,11 @@ class DataSet:
         found = whole_descriptions(self._blas_of_tasks | {describe_blas()})
         if len(found) > self._n_blas:
             self._n_blas = len(found)
-            self.engine.reporter.say('warning: tasks used different BLAS libraries or processor types '
-                                     f'({"; ".join(sorted(found))}): another run may give a model with other '
-                                     'last digits')
+            self.engine.reporter.say(
+                'warning: tasks used different BLAS libraries or processor types '
+                f'({"; ".join(sorted(found))}): another run may give a model with other '
+                'last digits'
+            )
         return found
 
 
@@ -122,6 +128,8 @@ class Pass:
                 path = os.path.join(folder, 'encoding.json')
                 arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]
             engine = self.data.engine
-            with (engine.run_job(self.job_class, plan, arguments, self.stage) as finished,
-                  self.tree.add_up(engine, finished) if self.tree else nullcontext(finished) as output):
+            with (
+                engine.run_job(self.job_class, plan, arguments, self.stage) as finished,
+                self.tree.add_up(engine, finished) if self.tree else nullcontext(finished) as output,
+            ):
                 yield output

@@ -1,4 +1,5 @@
 """Read what a job has written, whoever ran it and when."""
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -50,8 +51,10 @@ class Finished:
 
     def entries(self) -> list[Entry]:
         """List the parts, sorted by their paths."""
-        return sorted((entry for entry in store_of(self.folder).entries(self.folder)
-                       if entry.name.startswith('part-')), key=lambda entry: entry.path)
+        return sorted(
+            (entry for entry in store_of(self.folder).entries(self.folder) if entry.name.startswith('part-')),
+            key=lambda entry: entry.path,
+        )
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the parts, with an empty chunk behind each. Raises DataFormatError when one is cut."""

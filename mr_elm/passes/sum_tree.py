@@ -1,4 +1,5 @@
 """Add up the sums that the map tasks of a job have written, by a second job."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -52,8 +53,11 @@ class WrittenSums(DataSet):
 
 def plan_sums(entries: Iterable[Entry], fan_in: int = 16) -> InputPlan:
     """Make the InputPlan of files of sums, of which a map task reads about `fan_in`, each whole."""
-    files = [InputFile(entry.path, entry.size, RowOptions('csv'), entry.copy, entry.modified, cuts=(0,))
-             for entry in entries if entry.size]
+    files = [
+        InputFile(entry.path, entry.size, RowOptions('csv'), entry.copy, entry.modified, cuts=(0,))
+        for entry in entries
+        if entry.size
+    ]
     if not files:
         raise DataFormatError('expected files of sums, all are empty')
     return InputPlan(files, n_tasks=ceil(len(files) / fan_in))

@@ -4,6 +4,7 @@ A run has a folder on the cluster and, beside its output, a record, OUTPUT.work:
 works with it, and which jobs have finished. Both vanish with the run, unless it fails in a way that another try could
 mend and a job has finished.
 """
+
 import hashlib
 import json
 import os
@@ -40,8 +41,9 @@ class Work:
     resume : whether to go on with the run of the record.
     """
 
-    def __init__(self, staging: str, reporter: Any, queue: Any = None, output: str | None = None,
-                 resume: bool = False) -> None:
+    def __init__(
+        self, staging: str, reporter: Any, queue: Any = None, output: str | None = None, resume: bool = False
+    ) -> None:
         self.staging, self.reporter, self.queue, self.output, self.resume = staging, reporter, queue, output, resume
         self.record = None if output is None else f'{store_of(output).absolute(output)}.work'
         self.jobs: dict[str, dict[str, Any]] = {}
@@ -54,8 +56,10 @@ class Work:
         if found is None:
             return
         if is_alive(found['driver']):
-            raise FileExistsError(f'{self.output}: another run is writing it now (process {found["driver"]["pid"]}): '
-                                  'wait for it, or end it')
+            raise FileExistsError(
+                f'{self.output}: another run is writing it now (process {found["driver"]["pid"]}): '
+                'wait for it, or end it'
+            )
         if not self.resume:
             self.reporter.say(f'{self.record}: deleting an unfinished run (--resume would continue it)')
             self.end_jobs(found['staging'])
@@ -128,8 +132,9 @@ class Work:
 
     def recover(self, key: str, folder: str, stage: str) -> None:
         """Wait for a job that a killed driver left, and record it when it succeeds."""
-        job = self.queue and self.queue.wait(self.tag(key), lambda name: self.reporter.say(
-            f'{stage}: waiting for {name}, which an earlier run started'))
+        job = self.queue and self.queue.wait(
+            self.tag(key), lambda name: self.reporter.say(f'{stage}: waiting for {name}, which an earlier run started')
+        )
         records = job and self.queue.map_input_records(job)
         if records is not None:
             self.finish(key, folder, records)
@@ -205,8 +210,11 @@ def this_driver() -> dict[str, Any]:
 
 def is_alive(driver: dict[str, Any]) -> bool:
     """Tell whether the process that wrote a record still runs; of other machines nothing is known."""
-    return (driver['host'] == socket.gethostname() and driver['started'] is not None
-            and read_start_time(driver['pid']) == driver['started'])
+    return (
+        driver['host'] == socket.gethostname()
+        and driver['started'] is not None
+        and read_start_time(driver['pid']) == driver['started']
+    )
 
 
 def add_note(error: BaseException, text: str) -> None:

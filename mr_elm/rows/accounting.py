@@ -1,4 +1,5 @@
 """Check that every input line of every pass is accounted for, and name the line of a bad row."""
+
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,11 +98,15 @@ class Accounts:
         for place, counts in sorted(self.counts.items()):
             explained = sum(counts[kind] for kind in LINE_KINDS[1:]) + sum(counts['rejected'].values())
             if counts['lines'] != explained:
-                raise AccountingError(f'{counts["file"]}, split at byte {place[1]}: {counts["lines"]} lines were read, '
-                                      f'{explained} are accounted for')
+                raise AccountingError(
+                    f'{counts["file"]}, split at byte {place[1]}: {counts["lines"]} lines were read, '
+                    f'{explained} are accounted for'
+                )
         if self.map_input_records not in (None, self.records):
-            raise AccountingError(f'{self.plan.name}: Hadoop gave its map tasks {self.map_input_records} lines, they '
-                                  f'say that they read {self.records}')
+            raise AccountingError(
+                f'{self.plan.name}: Hadoop gave its map tasks {self.map_input_records} lines, they '
+                f'say that they read {self.records}'
+            )
 
     def _demand_whole_files(self) -> None:
         """Raise AccountingError unless the splits that tasks read follow one another and make up every file."""
@@ -113,14 +118,18 @@ class Accounts:
         for number, file in enumerate(self.plan.files):
             self._demand_meeting(number, ends[number], file.size)
             if file.n_rows not in (None, lines[number]):
-                raise AccountingError(f'{file.path}: the file says that it has {file.n_rows:,} rows, tasks read '
-                                      f'{lines[number]:,}: it is damaged, or rows were lost')
+                raise AccountingError(
+                    f'{file.path}: the file says that it has {file.n_rows:,} rows, tasks read '
+                    f'{lines[number]:,}: it is damaged, or rows were lost'
+                )
 
     def _demand_meeting(self, number: int, end: int, start: int) -> None:
         if end != start:
-            raise AccountingError(f'{self.plan.files[number].path}: every byte must be read once, but tasks read up to '
-                                  f'byte {end:,} and went on at byte {start:,}: a task was lost or counted twice, run '
-                                  'it again')
+            raise AccountingError(
+                f'{self.plan.files[number].path}: every byte must be read once, but tasks read up to '
+                f'byte {end:,} and went on at byte {start:,}: a task was lost or counted twice, run '
+                'it again'
+            )
 
     def rejected(self) -> Iterator[RejectedLine]:
         """Yield the rows left out as RejectedLine, in input order."""
@@ -178,5 +187,7 @@ class Accounts:
             a, b = mine.get(number, Counter()), others.get(number, Counter())
             for kind in sorted(set(a) | set(b)):
                 if a[kind] != b[kind]:
-                    raise AccountingError(f'{file.path}: the first pass counted {a[kind]} {kind}, this one '
-                                          f'{b[kind]}: the file changed meanwhile, or rows were lost')
+                    raise AccountingError(
+                        f'{file.path}: the first pass counted {a[kind]} {kind}, this one '
+                        f'{b[kind]}: the file changed meanwhile, or rows were lost'
+                    )

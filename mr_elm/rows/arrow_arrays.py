@@ -1,4 +1,5 @@
 """Turn arrays of Arrow into arrays of numpy and back; pyarrow's own ways load pandas, which takes half a second."""
+
 from __future__ import annotations
 
 import errno
@@ -48,7 +49,7 @@ def from_array(array: Any, missing: float | None = None) -> np.ndarray:
 def from_flags(array: Any) -> np.ndarray:
     """Return a BooleanArray without missing values: (n,) bool."""
     bits = np.unpackbits(np.frombuffer(array.buffers()[1], np.uint8), bitorder='little')
-    return bits[array.offset:array.offset + len(array)].astype(bool)
+    return bits[array.offset : array.offset + len(array)].astype(bool)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Dense rows are lists `x` of one size; CSR rows are lists `index` and `value`; ro
 several; `weight` is a number. The metadata of the schema are facts as JSON: `columns`, the width of the rows, and
 `number_columns` of encoded tables.
 """
+
 import json
 from importlib import import_module
 from typing import Any
@@ -30,8 +31,9 @@ def to_batch(block: Block, **facts: Any) -> Any:
         columns['value'] = arrow.ListArray.from_arrays(ends, to_array(X.data))
     elif isinstance(X, EncodedRows):
         facts['number_columns'] = list(X.columns)
-        columns |= {name: to_lists(values) for name, values in (('numbers', X.numbers), ('ones', X.ones))
-                    if values.shape[1]}
+        columns |= {
+            name: to_lists(values) for name, values in (('numbers', X.numbers), ('ones', X.ones)) if values.shape[1]
+        }
     else:
         columns['x'] = to_lists(X)
     if block.codes is not None:
@@ -60,8 +62,10 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
         demand_positions(index, 0, shape[1])
         X = sp.csr_matrix((value.astype(float, copy=False), index, ends - ends[0]), shape=shape)
     elif 'number_columns' in facts:
-        numbers, ones = (from_lists(columns[name]) if name in columns else np.empty((len(batch), 0), kind)
-                         for name, kind in (('numbers', float), ('ones', np.int32)))
+        numbers, ones = (
+            from_lists(columns[name]) if name in columns else np.empty((len(batch), 0), kind)
+            for name, kind in (('numbers', float), ('ones', np.int32))
+        )
         demand_positions(ones, -1, facts['columns'])
         demand_positions(np.array(facts['number_columns'], int), 0, facts['columns'])
         if numbers.shape[1] != len(facts['number_columns']):

@@ -1,4 +1,5 @@
 """Find out what the columns of Arrow can be, and turn them into rows: numbers, categories, labels and weights."""
+
 from __future__ import annotations
 
 import json
@@ -93,14 +94,17 @@ class ArrowSchema:
         kind = self.kind(column)
         if kind not in (NUMBER, LISTS) and not (kind == CATEGORY and table):
             cures = [*([CURES[kind]] if kind in CURES else []), f'--drop {column} leaves the column out']
-            raise DataFormatError(f'{self.name}: expected numbers in column {column!r}, found '
-                                  f'{self.describe(column)}: {", ".join(cures)}')
+            raise DataFormatError(
+                f'{self.name}: expected numbers in column {column!r}, found {self.describe(column)}: {", ".join(cures)}'
+            )
 
     def demand_kind(self, column: str | None, role: str, *kinds: str) -> None:
         """Raise DataFormatError when the column of labels or weights, where there is one, is of another kind."""
         if column is not None and self.kind(column) not in kinds:
-            raise DataFormatError(f'{self.name}: expected {" or ".join(kinds)} in the {role} column {column!r}, found '
-                                  f'{self.describe(column)}')
+            raise DataFormatError(
+                f'{self.name}: expected {" or ".join(kinds)} in the {role} column {column!r}, found '
+                f'{self.describe(column)}'
+            )
 
 
 def kind_of(type: Any) -> str:
@@ -128,11 +132,15 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOpt
     """Decide which columns are label, weight and features. Raises DataFormatError when they cannot be."""
     names = tuple(schema.fields)
     idle = tuple(j for j, name in enumerate(names) if schema.fields[name] in schema.index_columns)
-    form = options.decide(kind, folders=tuple(schema.folders.items()), **select_columns(
-        Header(schema.name, len(names), names, idle), name_columns(schema, options)))
+    form = options.decide(
+        kind,
+        folders=tuple(schema.folders.items()),
+        **select_columns(Header(schema.name, len(names), names, idle), name_columns(schema, options)),
+    )
     if not form.width:
-        raise DataFormatError(f'{schema.name}: expected a label and at least one feature, its columns are '
-                              f'{", ".join(schema.columns)}')
+        raise DataFormatError(
+            f'{schema.name}: expected a label and at least one feature, its columns are {", ".join(schema.columns)}'
+        )
     for column in dict.fromkeys(schema.fields[name] for name in form.names or ()):
         schema.demand_feature(column, options.table)
     if not options.ignore_label:
@@ -157,8 +165,14 @@ def name_columns(schema: ArrowSchema, options: RowOptions) -> RowOptions:
     if weight is not None and options.weight_name is None:
         weight = schema.columns[header.locate(weight)]
         schema.demand_kind(weight, 'weight', NUMBER)
-    return replace(options, label_column=label, weight_column=weight, targets=targets,
-                   columns=split_lists(schema, header, options.columns), drop=split_lists(schema, header, options.drop))
+    return replace(
+        options,
+        label_column=label,
+        weight_column=weight,
+        targets=targets,
+        columns=split_lists(schema, header, options.columns),
+        drop=split_lists(schema, header, options.drop),
+    )
 
 
 def split_lists(schema: ArrowSchema, header: Header, columns: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -201,8 +215,9 @@ class BatchMaker:
         self.labels: Sequence[str] = ()
         if not form.ignore_label and form.label_name:
             self.labels = form.target_names or (form.label_name,)
-        self.columns = [column for column in schema.names
-                        if column in {*self.features, *self.labels, form.weight_name}]  # of the file, that are needed
+        self.columns = [
+            column for column in schema.names if column in {*self.features, *self.labels, form.weight_name}
+        ]  # of the file, that are needed
 
     def make_all(self, parts: Iterable[tuple[int, Iterable[Any]]], block_rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield (number of a part, Batch of block_rows rows or the last ones) for parts of record batches."""
@@ -264,8 +279,10 @@ class BatchMaker:
         try:
             return to_text_column(array)
         except UnicodeDecodeError as error:
-            raise DataFormatError(f'{self.schema.name}: expected text of UTF-8 in column {column!r}, found '
-                                  f'{ascii(error.object)[1:60]}: write the file again from text') from None
+            raise DataFormatError(
+                f'{self.schema.name}: expected text of UTF-8 in column {column!r}, found '
+                f'{ascii(error.object)[1:60]}: write the file again from text'
+            ) from None
 
 
 def to_numbers(array: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 A part begins at its share of the file's bytes, so that splits are ranges of bytes as they are of text.
 """
+
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -85,7 +86,8 @@ class ParquetParts(Parts):
         """Open the file to be read in pieces smaller than a row group."""
         is_path = isinstance(source, str)
         return import_module('pyarrow.parquet').ParquetFile(
-            source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER if is_path else 0)
+            source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER if is_path else 0
+        )
 
     def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
         """Yield the record batches of a row group."""
@@ -156,8 +158,9 @@ def find_cuts(n_bytes: int, sizes: Sequence[int]) -> list[int]:
     return [n_bytes * end // ends[-1] for end in ends[:-1]]
 
 
-def read_parts(source: Source, parts: Parts, form: RowOptions, split: tuple[int, int],
-               block_rows: int = BLOCK_ROWS) -> Iterator[tuple[int, Batch]]:
+def read_parts(
+    source: Source, parts: Parts, form: RowOptions, split: tuple[int, int], block_rows: int = BLOCK_ROWS
+) -> Iterator[tuple[int, Batch]]:
     """Yield the batches of the parts that begin in a split (start, length), and how many bytes are new with each."""
     n_bytes, (start, length) = measure(source), split
     cuts = find_cuts(n_bytes, parts.sizes)

@@ -1,4 +1,5 @@
 """Hold rows together: the unit in which everything is read, mapped and summed."""
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,8 +69,9 @@ def make_block(table: Table, labels: Sequence[Values], weight: Values | None, fo
 
 def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:
     """Return some rows of a block."""
-    codes, weights, targets = (None if values is None else values[rows]
-                               for values in (block.codes, block.weights, block.targets))
+    codes, weights, targets = (
+        None if values is None else values[rows] for values in (block.codes, block.weights, block.targets)
+    )
     return Block(block.X[rows], block.names, codes, weights, targets)
 
 
@@ -177,8 +179,15 @@ class RowReader:
     With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
     """
 
-    def __init__(self, form: RowOptions, file: str = '', start: int = 0, stop: bool = True,
-                 block_rows: int = BLOCK_ROWS, encoding: Any = None) -> None:
+    def __init__(
+        self,
+        form: RowOptions,
+        file: str = '',
+        start: int = 0,
+        stop: bool = True,
+        block_rows: int = BLOCK_ROWS,
+        encoding: Any = None,
+    ) -> None:
         self.form, self.stop, self.block_rows, self.encoding = form, stop, block_rows, encoding
         self.counts = RowCounts(file, start)
         self.rejected: list[RejectedRow] = []
@@ -196,7 +205,7 @@ class RowReader:
 
         ordinals : of the rows in the split. errors : position of a bad row -> RowError. show : position -> its line.
         """
-        for k in sorted(errors)[:1 if self.stop else None]:
+        for k in sorted(errors)[: 1 if self.stop else None]:
             self.rejected.append(RejectedRow(ordinals[k], errors[k].reason, errors[k].detail, show(k)))
             self.counts.rejected[errors[k].reason] += 1
         self.row_lines = ordinals

@@ -1,4 +1,5 @@
 """Hold the columns of some rows as they stand in a table: numbers, text, missing values."""
+
 from __future__ import annotations
 
 import math

@@ -3,6 +3,7 @@
 A delimiter and a decimal point are right if most rows have the same number of fields, and most fields are numbers. Then
 each column votes for or against a header. Source: ours.
 """
+
 from __future__ import annotations
 
 import re
@@ -23,8 +24,8 @@ from mr_elm.rows.text import read_number
 DELIMITERS = (';', '\t', '|', ',', None)
 DELIMITER_NAMES = {';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas', None: 'blanks'}
 MISSING = {*MISSING_TEXTS, 'N/A', 'n/a', 'None', 'none', '?', '-', '.', '<NA>'}  # they say nothing of a column
-MOST = 0.9   # share of the rows, or of the fields of a column, that settles a question
-CHANCE = 8   # whole numbers that rise evenly are no chance
+MOST = 0.9  # share of the rows, or of the fields of a column, that settles a question
+CHANCE = 8  # whole numbers that rise evenly are no chance
 CLOSE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
 Fields = list[list[str]]  # of some rows
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
@@ -46,20 +47,29 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     n_columns = usual_width(rows[header:])
     names = tuple(rows[0]) if header else None
     if names and names[0].lower() == 'sep=':
-        raise DataFormatError(f'{path}: expected names of columns or a row in the first line, found {lines[0]!r}: '
-                              'leave this line out, it only tells Excel the delimiter')
+        raise DataFormatError(
+            f'{path}: expected names of columns or a row in the first line, found {lines[0]!r}: '
+            'leave this line out, it only tells Excel the delimiter'
+        )
     if names and len(names) != n_columns:
         hint = '--header no reads the first line as a row'
         if len(names) == n_columns - 1:
             hint = 'R writes row names without a name for their column unless row.names=FALSE'
         elif len(names) < n_columns / 2:
             hint = 'leave out the lines above the names'
-        raise DataFormatError(f'{path}: expected a header line of {n_columns} names, as many as rows have fields, '
-                              f'found {len(names)}: {hint}')
+        raise DataFormatError(
+            f'{path}: expected a header line of {n_columns} names, as many as rows have fields, '
+            f'found {len(names)}: {hint}'
+        )
     below = [row for row in rows[header:] if len(row) == n_columns]
     idle = find_idle(names, below)
-    form = options.decide('csv', delimiter=delimiter, decimal=decimal, header=header,
-                          **select_columns(Header(path, n_columns, names, idle), options))
+    form = options.decide(
+        'csv',
+        delimiter=delimiter,
+        decimal=decimal,
+        header=header,
+        **select_columns(Header(path, n_columns, names, idle), options),
+    )
     usual = replace(form, positions=None)
     if usual.feature_positions == form.positions:
         form = usual
@@ -72,11 +82,14 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
 
 
 def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | None, str]:
-    """Return (delimiter, decimal point): those of the training where the lines fit them, unless the user says others.
-    """
+    """Return (delimiter, decimal point): those of the training where lines fit them, unless the user names others."""
     trained = options.trained
-    if trained and trained.kind == 'csv' and trained.n_columns and (
-            options.delimiter in ('auto', trained.delimiter) and options.decimal in ('auto', trained.decimal)):
+    if (
+        trained
+        and trained.kind == 'csv'
+        and trained.n_columns
+        and (options.delimiter in ('auto', trained.delimiter) and options.decimal in ('auto', trained.decimal))
+    ):
         rows = split_rows(lines, trained.delimiter)
         if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MOST * len(rows):
             return trained.delimiter, trained.decimal
@@ -90,14 +103,16 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     header, doubt = decide_header(rows, decimal, options)
     if doubt and len(rows) > 1:
         taken, other = ('names of the columns', 'no') if header else ('a row', 'yes')
-        warnings.warn(f'{path}: the first line was taken for {taken}, although {doubt}: --header {other} says '
-                      'otherwise', UnsuitableWarning, stacklevel=2)
+        warnings.warn(
+            f'{path}: the first line was taken for {taken}, although {doubt}: --header {other} says otherwise',
+            UnsuitableWarning,
+            stacklevel=2,
+        )
     return header
 
 
 def find_idle(names: Sequence[str] | None, rows: Fields) -> tuple[int, ...]:
-    """Find columns that hold nothing: the numbers of rows that pandas writes, and what stands behind a last delimiter.
-    """
+    """Find columns that hold nothing: row numbers that pandas writes, and what stands behind a last delimiter."""
     idle, columns = [], list(zip(*rows, strict=True))
     if names and len(names) > 2 and INDEX_NAME.fullmatch(names[0]):
         numbers = [int(field) for field in columns[0] if field.isdecimal()]
@@ -133,16 +148,20 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
 
 def describe(form: RowOptions) -> str:
     """Describe in words how a file is read."""
-    parts = [DELIMITER_NAMES.get(form.delimiter, repr(form.delimiter)), 'a header' if form.header else 'no header',
-             f'{form.n_columns:,} columns']
+    parts = [
+        DELIMITER_NAMES.get(form.delimiter, repr(form.delimiter)),
+        'a header' if form.header else 'no header',
+        f'{form.n_columns:,} columns',
+    ]
     if form.decimal != '.':
         parts.insert(1, 'decimal commas')
     if form.charset:
         parts.append('carriage returns' if form.charset == 'utf-8' else form.charset)
     if form.label_columns:
         names = form.target_names or (form.label_name,) * len(form.label_columns)
-        called = [repr(name) if name else f'in column {j + 1}'
-                  for name, j in zip(names, form.label_columns, strict=True)]
+        called = [
+            repr(name) if name else f'in column {j + 1}' for name, j in zip(names, form.label_columns, strict=True)
+        ]
         parts.append(f'label {" and ".join(called)}')
     for position, *signs in form.styles:
         name = form.feature_names.get(position)
@@ -186,8 +205,9 @@ def is_missing(field: str) -> bool:
     return field in MISSING
 
 
-def choose_delimiter(lines: Sequence[str], delimiter: str | None = 'auto',
-                     decimal: str = 'auto') -> tuple[str | None, str]:
+def choose_delimiter(
+    lines: Sequence[str], delimiter: str | None = 'auto', decimal: str = 'auto'
+) -> tuple[str | None, str]:
     """Return (delimiter, decimal point) of some lines; what is given stays.
 
     Blanks separate fields only where no character does.
@@ -300,8 +320,9 @@ def are_counted(first: Sequence[str], below: Fields, decimal: str) -> bool:
     counted = [j for j, field in enumerate(first) if field.isdecimal()]
     values = [row[j] for row in below for j in counted]
     fractions = sum(not value.lstrip('-').isdecimal() for value in values)
-    named = any(vote(first[j], [row[j] for row in below], decimal) == (1.0, 0.0)
-                for j in range(len(first)) if j not in counted)
+    named = any(
+        vote(first[j], [row[j] for row in below], decimal) == (1.0, 0.0) for j in range(len(first)) if j not in counted
+    )
     return len(counted) >= CHANCE or named or fractions > len(values) / 2
 
 
@@ -312,5 +333,4 @@ def rises_evenly(fields: Sequence[str]) -> bool:
     return len(numbers) >= 3 and len(numbers) >= len(fields) - 2 and len(steps) == 1 and min(steps) > 0
 
 
-KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose,
-            describe=describe)
+KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose, describe=describe)

@@ -3,6 +3,7 @@
 pyarrow gives the numbers that `float` gives, in a twentieth of the time. It accepts some texts in silence that must be
 refused: quotes that do not end, text behind a closing quote, nan and inf. These are looked for here.
 """
+
 from __future__ import annotations
 
 import codecs
@@ -53,8 +54,11 @@ def split_fields(line: str, delimiter: str | None) -> list[str]:
     while True:
         match = pattern.match(line, position)
         if match is None:
-            raise RowError('bad quotes', f'{quote(line)}: a quote must enclose a whole field within one line, and a '
-                           'quote in such a field is written twice; a field cannot go on in the next line')
+            raise RowError(
+                'bad quotes',
+                f'{quote(line)}: a quote must enclose a whole field within one line, and a '
+                'quote in such a field is written twice; a field cannot go on in the next line',
+            )
         fields.append((match[2] if match[1] is None else match[1].replace('""', '"')).strip(BLANKS))
         position = match.end()
         if position == len(line):
@@ -66,8 +70,9 @@ def split_fields(line: str, delimiter: str | None) -> list[str]:
 
 def join_fields(fields: Sequence[str], delimiter: str) -> str:
     """Write fields as one line, with quotes where they are needed."""
-    return delimiter.join('"' + field.replace('"', '""') + '"' if '"' in field or delimiter in field else field
-                          for field in fields)
+    return delimiter.join(
+        '"' + field.replace('"', '""') + '"' if '"' in field or delimiter in field else field for field in fields
+    )
 
 
 def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
@@ -139,15 +144,24 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
         numbers |= labels
     numbers -= {*form.styles_by_column}
     wanted = sorted({*form.feature_positions, *labels, *weights})
-    [columns] = csv.read_csv(
-        arrow.BufferReader(text),
-        csv.ReadOptions(use_threads=False, block_size=len(text) + 1,
-                        column_names=list(map(str, range(form.n_columns or 0)))),
-        csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in wanted},
-                           include_columns=list(map(str, wanted)), decimal_point=form.decimal,
-                           null_values=MISSING_TEXTS if form.numbers else [], strings_can_be_null=False)
-    ).combine_chunks().to_batches()
+    [columns] = (
+        csv.read_csv(
+            arrow.BufferReader(text),
+            csv.ReadOptions(
+                use_threads=False, block_size=len(text) + 1, column_names=list(map(str, range(form.n_columns or 0)))
+            ),
+            csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False, ignore_empty_lines=False),
+            csv.ConvertOptions(
+                column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in wanted},
+                include_columns=list(map(str, wanted)),
+                decimal_point=form.decimal,
+                null_values=MISSING_TEXTS if form.numbers else [],
+                strings_can_be_null=False,
+            ),
+        )
+        .combine_chunks()
+        .to_batches()
+    )
     return columns
 
 
@@ -222,16 +236,22 @@ def check_field(text: str, j: int, form: RowOptions) -> None:
     try:
         text = text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
-        raise RowError('not UTF-8', f'{name_column(j, form)} holds {ascii(text)}: save the file as UTF-8, or say '
-                       'how it is written (--encoding latin-1)') from None
+        raise RowError(
+            'not UTF-8',
+            f'{name_column(j, form)} holds {ascii(text)}: save the file as UTF-8, or say '
+            'how it is written (--encoding latin-1)',
+        ) from None
     if form.table and j != form.weight_column:
         if j in form.styles_by_column:
             read_styled([text], j, form)
         return
     number = read_field(text, j, form)
     if number is None:
-        hint = f' (if it is the label: --label-column {j})' if form.label_column == 0 else (
-            ' (--encode auto reads text and missing values)')
+        hint = (
+            f' (if it is the label: --label-column {j})'
+            if form.label_column == 0
+            else (' (--encode auto reads text and missing values)')
+        )
         raise RowError('not a number', f'{name_column(j, form)} holds {quote(text)}{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'{name_column(j, form)} holds {quote(text)}')

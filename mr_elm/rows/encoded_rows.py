@@ -1,4 +1,5 @@
 """Hold the rows of an encoded table in few bytes: numbers, and the positions of the features that are 1."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -71,5 +72,9 @@ def spread(X: Any) -> Any:
 
 def stack_encoded(parts: Sequence[EncodedRows]) -> EncodedRows:
     """Put rows of the same features on top of each other."""
-    return EncodedRows(np.concatenate([part.numbers for part in parts]), parts[0].columns,
-                       np.concatenate([part.ones for part in parts]), parts[0].width)
+    return EncodedRows(
+        np.concatenate([part.numbers for part in parts]),
+        parts[0].columns,
+        np.concatenate([part.ones for part in parts]),
+        parts[0].width,
+    )

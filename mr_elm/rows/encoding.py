@@ -1,4 +1,5 @@
 """Encode the columns of a table as features: numbers with their missing values filled, categories as indicators."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -46,8 +47,10 @@ class Column:
         """Name its features."""
         if self.kind == NUMBER:
             return [self.name, *([f'{self.name} is missing'] if self.missing else [])]
-        return [*(f'{self.name}={category}' if category else f'{self.name} is missing' for category in self.categories),
-                f'{self.name}=(other)']
+        return [
+            *(f'{self.name}={category}' if category else f'{self.name} is missing' for category in self.categories),
+            f'{self.name}=(other)',
+        ]
 
     @cached_property
     def lookup(self) -> dict[str, int]:
@@ -69,8 +72,11 @@ class Column:
         """Make a column of `asdict`'s dictionary. Raises TypeError or ValueError when it is none."""
         column = cls(**{**values, 'categories': tuple(values['categories'])})
         texts = (column.name, *column.categories)
-        if not all(isinstance(text, str) for text in texts) or column.kind not in (NUMBER, CATEGORY) or (
-                not isinstance(column.missing, bool) or not isfinite(column.mean)):
+        if (
+            not all(isinstance(text, str) for text in texts)
+            or column.kind not in (NUMBER, CATEGORY)
+            or (not isinstance(column.missing, bool) or not isfinite(column.mean))
+        ):
             raise ValueError(f'expected a column of numbers or categories, found {str(values):.60}')
         return column
 
@@ -100,8 +106,12 @@ class Encoding:
     @property
     def indicators(self) -> np.ndarray:
         """Tell which features say yes or no, 1 or 0: (d,) bool. They are not scaled."""
-        return np.concatenate([np.arange(column.width) > 0 if column.kind == NUMBER else np.ones(column.width, bool)
-                               for column in self.columns])
+        return np.concatenate(
+            [
+                np.arange(column.width) > 0 if column.kind == NUMBER else np.ones(column.width, bool)
+                for column in self.columns
+            ]
+        )
 
     @property
     def sparse(self) -> bool:
@@ -109,8 +119,7 @@ class Encoding:
         return is_sparse(self.width, len(self.columns) + sum(column.missing for column in self.columns))
 
     def encode(self, table: Table) -> EncodedRows:
-        """Return the features of the rows. Raises RowError when a column of numbers holds text, or an infinite number.
-        """
+        """Return the features of the rows. Raises RowError if a column of numbers holds text, or an infinite number."""
         numbers, positions, ones = [], [], []
         for column, values, start in zip(self.columns, table.columns, self.starts, strict=False):
             if column.kind == CATEGORY:
@@ -123,13 +132,17 @@ class Encoding:
             if column.missing:
                 ones.append(np.where(missing, start + 1, -1))
         n = table.n_rows
-        return EncodedRows(stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32),
-                           self.width)
+        return EncodedRows(
+            stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32), self.width
+        )
 
     def find_numbers(self, form: RowOptions) -> tuple[int, ...]:
         """Return the positions of the columns of a file that are numbers."""
-        return tuple(position for position, column in zip(form.feature_positions, self.columns, strict=False)
-                     if column.kind == NUMBER)
+        return tuple(
+            position
+            for position, column in zip(form.feature_positions, self.columns, strict=False)
+            if column.kind == NUMBER
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold; `from_json` undoes it."""

@@ -1,4 +1,5 @@
 """Read data frames of pandas, polars and other libraries, and whatever offers Arrow data, as tables."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -33,14 +34,15 @@ class Frame:
     categorical: frozenset[str] = frozenset()
 
     def select(self, names: Sequence[str]) -> Table:
-        """Return the columns in the order of their names. Raises ValueError when one is missing, or has another name.
-        """
+        """Return the columns in the order of their names. Raises ValueError if one is missing, or has another name."""
         if missing := [name for name in names if name not in self.names]:
-            raise ValueError(f'X: expected a column named {write_value(missing[0])}, its columns are '
-                             f'{", ".join(self.names[:SHOWN])}')
+            raise ValueError(
+                f'X: expected a column named {write_value(missing[0])}, its columns are {", ".join(self.names[:SHOWN])}'
+            )
         if unknown := [name for name in self.names if name not in names]:
-            raise ValueError(f'X: expected the columns {", ".join(names[:SHOWN])}, found also '
-                             f'{write_value(unknown[0])}')
+            raise ValueError(
+                f'X: expected the columns {", ".join(names[:SHOWN])}, found also {write_value(unknown[0])}'
+            )
         return Table(tuple(self.table.columns[self.names.index(name)] for name in names), self.table.n_rows)
 
 
@@ -51,8 +53,10 @@ def to_matrix(frame: Frame, names: Sequence[str]) -> Floats:
         try:
             columns.append(column.numbers())
         except RowError as error:
-            raise ValueError(f'X: expected numbers in column {write_value(name)}, it {error.detail}: '
-                             "encode='auto' makes categories of text") from None
+            raise ValueError(
+                f'X: expected numbers in column {write_value(name)}, it {error.detail}: '
+                "encode='auto' makes categories of text"
+            ) from None
     return np.column_stack(columns)
 
 
@@ -67,8 +71,9 @@ def read_frame(X: Any) -> Frame:
         return read_columns(X)
     if hasattr(X, '__arrow_c_stream__'):
         return read_arrow(open_stream(X).read_all())
-    raise TypeError(f"X: expected a data frame for encode='auto', found {type(X).__name__}, whose columns have no "
-                    'names')
+    raise TypeError(
+        f"X: expected a data frame for encode='auto', found {type(X).__name__}, whose columns have no names"
+    )
 
 
 def read_columns(X: Any) -> Frame:
@@ -77,8 +82,9 @@ def read_columns(X: Any) -> Frame:
     names = tuple(map(str, labels))
     demand_distinct('X', names)
     columns = tuple(read_values(X[label], name) for label, name in zip(labels, names, strict=True))
-    categorical = frozenset(name for label, name in zip(labels, names, strict=True)
-                            if str(X[label].dtype).startswith(CATEGORIES))
+    categorical = frozenset(
+        name for label, name in zip(labels, names, strict=True) if str(X[label].dtype).startswith(CATEGORIES)
+    )
     return Frame(names, Table(columns, len(X)), categorical)
 
 
@@ -140,8 +146,9 @@ def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Fra
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
     names = reader.schema.names
     if missing := [name for name in named if name not in names]:
-        raise ValueError(f'X: expected a column named {write_value(missing[0])}, its columns are '
-                         f'{", ".join(names[:SHOWN])}')
+        raise ValueError(
+            f'X: expected a column named {write_value(missing[0])}, its columns are {", ".join(names[:SHOWN])}'
+        )
     for batch in reader:
         if batch.num_rows:
             labels, weights = (take_column(batch, given, start) for given in (y, sample_weight))
@@ -158,7 +165,7 @@ def take_column(batch: Any, given: Any, start: int) -> Any:
     if given is None:
         return None
     if not isinstance(given, str):
-        return given[start:start + batch.num_rows]
+        return given[start : start + batch.num_rows]
     values = batch.column(given).to_pylist()
     if None in values:
         raise ValueError(f'X: expected a value in each row of column {write_value(given)}, found a missing one')

@@ -1,4 +1,5 @@
 """Meet a Hadoop cluster: its configuration, and its file system, over WebHDFS or by its own command."""
+
 import os
 import re
 import shutil
@@ -16,8 +17,15 @@ from typing import Any
 
 SITE_FILES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
 
-OF_WEB_HDFS = ('fs.defaultFS', 'dfs.namenode.http-address', 'dfs.namenode.https-address', 'dfs.http.policy',
-               'dfs.nameservices', 'dfs.webhdfs.enabled', 'hadoop.security.authentication')
+OF_WEB_HDFS = (
+    'fs.defaultFS',
+    'dfs.namenode.http-address',
+    'dfs.namenode.https-address',
+    'dfs.http.policy',
+    'dfs.nameservices',
+    'dfs.webhdfs.enabled',
+    'hadoop.security.authentication',
+)
 WAIT = 60  # seconds for an answer of WebHDFS
 
 
@@ -65,8 +73,13 @@ def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[An
     """
     name_node = re.match(r'hdfs://(([^/:]+)[^/]*)', properties.get('fs.defaultFS', ''))
     secure = properties.get('hadoop.security.authentication', 'simple') != 'simple'
-    if (not name_node or properties.get('dfs.nameservices') or properties.get('dfs.webhdfs.enabled') == 'false'
-            or secure and (in_task or find_spec('requests_kerberos') is None)):
+    if (
+        not name_node
+        or properties.get('dfs.nameservices')
+        or properties.get('dfs.webhdfs.enabled') == 'false'
+        or secure
+        and (in_task or find_spec('requests_kerberos') is None)
+    ):
         return None
     https = properties.get('dfs.http.policy') == 'HTTPS_ONLY'
     usual = '0.0.0.0:9871' if https else '0.0.0.0:9870'
@@ -76,8 +89,13 @@ def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[An
         host = name_node.group(2)
     user = None if secure else os.environ.get('HADOOP_USER_NAME') or getuser()
     system = import_module('fsspec.implementations.webhdfs').WebHDFS(
-        host, port=int(port or usual.partition(':')[2]), user=user, kerberos=secure, use_https=https,
-        skip_instance_cache=True)
+        host,
+        port=int(port or usual.partition(':')[2]),
+        user=user,
+        kerberos=secure,
+        use_https=https,
+        skip_instance_cache=True,
+    )
     system.session.request = partial(system.session.request, timeout=WAIT)
     return system, name_node.group(1)
 
@@ -109,15 +127,26 @@ class HadoopCommand:
         if not self.exists(path):
             raise FileNotFoundError(path)
         kind, size, time = self.run('-stat', '%F %b %Y', escape_glob(path)).rsplit(None, 2)
-        return {'name': path, 'type': 'directory' if kind == 'directory' else 'file', 'size': int(size),
-                'modificationTime': time}
+        return {
+            'name': path,
+            'type': 'directory' if kind == 'directory' else 'file',
+            'size': int(size),
+            'modificationTime': time,
+        }
 
     def ls(self, path: str, detail: bool = True) -> list[dict]:
         """Describe what is in a folder."""
         listing = (line.split(None, 7) for line in self.run('-ls', escape_glob(path)).splitlines())
-        return [{'name': f'{path.rstrip("/")}/{fields[7].rpartition("/")[2]}', 'size': int(fields[4]),
-                 'type': 'directory' if fields[0].startswith('d') else 'file',
-                 'modificationTime': ' '.join(fields[5:7])} for fields in listing if len(fields) == 8]
+        return [
+            {
+                'name': f'{path.rstrip("/")}/{fields[7].rpartition("/")[2]}',
+                'size': int(fields[4]),
+                'type': 'directory' if fields[0].startswith('d') else 'file',
+                'modificationTime': ' '.join(fields[5:7]),
+            }
+            for fields in listing
+            if len(fields) == 8
+        ]
 
     def get_file(self, path: str, target: str) -> None:
         """Copy a file to this machine."""

@@ -1,4 +1,5 @@
 """Find the files of a data set, and look at each once."""
+
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,8 +89,11 @@ class InputPlan:
     @property
     def in_parts(self) -> bool:
         """Tell whether tasks can read only splits that the driver has planned, as where the rows are no lines."""
-        return self.n_tasks is not None or bool(find_kind(self.kind).magic) or not all(
-            hadoop_cuts(file.path, file.format.charset) for file in self.files)
+        return (
+            self.n_tasks is not None
+            or bool(find_kind(self.kind).magic)
+            or not all(hadoop_cuts(file.path, file.format.charset) for file in self.files)
+        )
 
     @property
     def size(self) -> int:
@@ -127,8 +131,13 @@ class InputPlan:
 
     def to_json(self) -> dict:
         """Return what tasks need to know."""
-        return {'files': [{'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
-                          for file in self.files], 'parsed': self.parsed}
+        return {
+            'files': [
+                {'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
+                for file in self.files
+            ],
+            'parsed': self.parsed,
+        }
 
     def to_record(self) -> dict:
         """Return the whole plan as a dictionary that JSON can hold; `from_record` undoes it."""
@@ -145,8 +154,9 @@ class InputPlan:
         """Fix the width of sparse rows; others have theirs."""
         if not find_kind(self.kind).sparse:
             return self
-        return replace(self, files=[replace(file, format=replace(file.format, n_features=n_features))
-                                    for file in self.files])
+        return replace(
+            self, files=[replace(file, format=replace(file.format, n_features=n_features)) for file in self.files]
+        )
 
 
 def describe_inputs(plan: InputPlan) -> str:
@@ -191,11 +201,15 @@ def check_files(pack: str, manifest: Mapping[str, Any], files: Iterable[InputFil
     for known in manifest['files']:
         file = found.pop(known['name'], None)
         if file is None:
-            raise DataFormatError(f'{pack}/{known["name"]}: expected this file, which the manifest of the pack names, '
-                                  'found none: bring it back, or pack the rows again')
+            raise DataFormatError(
+                f'{pack}/{known["name"]}: expected this file, which the manifest of the pack names, '
+                'found none: bring it back, or pack the rows again'
+            )
         if (file.n_rows, file.footer) != (known['rows'], known['footer']):
-            raise DataFormatError(f'{file.path}: expected a file of {known["rows"]:,} rows as it was packed, it was '
-                                  'altered: its checksum does not match')
+            raise DataFormatError(
+                f'{file.path}: expected a file of {known["rows"]:,} rows as it was packed, it was '
+                'altered: its checksum does not match'
+            )
     for name in found:
         raise DataFormatError(f'{pack}/{name}: expected only the files that the manifest of the pack names')
 
@@ -209,22 +223,32 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
     if manifest.get('encoding'):
         encoding = Encoding.from_json(manifest['encoding'])
     if options.encoding is not None and encoding != options.encoding:
-        raise DataFormatError(f'{pack}: expected rows whose columns are encoded as in the model, found another '
-                              'encoding: pack them again (mr-elm pack --like MODEL)')
+        raise DataFormatError(
+            f'{pack}: expected rows whose columns are encoded as in the model, found another '
+            'encoding: pack them again (mr-elm pack --like MODEL)'
+        )
     if options.names and packed.names and options.names != packed.names:
-        raise DataFormatError(f'{pack}: expected the columns {", ".join(options.names[:SHOWN])} in this order, found '
-                              f'{", ".join(packed.names[:SHOWN])}: pack them again (mr-elm pack --like MODEL)')
+        raise DataFormatError(
+            f'{pack}: expected the columns {", ".join(options.names[:SHOWN])} in this order, found '
+            f'{", ".join(packed.names[:SHOWN])}: pack them again (mr-elm pack --like MODEL)'
+        )
     wanted, found = ([*map(str, form.target_names or form.targets)] for form in (options, packed))
     if options.labelled and not options.ignore_label and wanted and wanted != found:
-        raise DataFormatError(f'{pack}: expected rows packed with the targets {", ".join(wanted)}, found '
-                              f'{", ".join(found) or "one label"}: pack them again (mr-elm pack --targets)')
+        raise DataFormatError(
+            f'{pack}: expected rows packed with the targets {", ".join(wanted)}, found '
+            f'{", ".join(found) or "one label"}: pack them again (mr-elm pack --targets)'
+        )
     if options.labels_separator not in (None, packed.labels_separator):
         separator = 'one label in each row' if packed.labels_separator is None else repr(packed.labels_separator)
-        raise DataFormatError(f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
-                              f'found {separator}: pack them again')
+        raise DataFormatError(
+            f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
+            f'found {separator}: pack them again'
+        )
     if missing := sorted(set(manifest['labels']) & set(options.missing_labels or ())):
-        raise DataFormatError(f'{pack}: expected rows without the missing label {quote(missing[0])}, the pack has '
-                              'some: pack them again with the same --missing-labels')
+        raise DataFormatError(
+            f'{pack}: expected rows without the missing label {quote(missing[0])}, the pack has '
+            'some: pack them again with the same --missing-labels'
+        )
     return encoding
 
 
@@ -241,9 +265,13 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     form = first.format
     options = replace(options, trained=options.trained or form)
     if form.names is not None:
-        options = replace(options, names=form.names, label_name=form.label_name or options.label_name,
-                          weight_name=form.weight_name or options.weight_name,
-                          target_names=form.target_names or options.target_names)
+        options = replace(
+            options,
+            names=form.names,
+            label_name=form.label_name or options.label_name,
+            weight_name=form.weight_name or options.weight_name,
+            target_names=form.target_names or options.target_names,
+        )
     for entry in waiting:
         store_of(entry.copy or entry.path)  # makes the clients of all stores, in one thread
     with ThreadPoolExecutor(READERS) as pool:
@@ -252,8 +280,7 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
 
 
 def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
-    """Write blocks of dense rows as lines, and plan these as an input of jobs. Their label is words, or there is none.
-    """
+    """Write blocks of dense rows as lines, and plan these as an input of jobs. Labels are words, or there are none."""
     with open(path, 'wb') as stream:
         stream.writelines(write_block(block.X, *' '.join(block.names).split()) + b'\n' for block in blocks)
     return plan_inputs([path], RowOptions(), closed=False)
@@ -263,17 +290,24 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     """Return the InputFile of an entry, or None when it is empty. Raises DataFormatError when it holds no rows."""
     path = entry.copy or entry.path
     if is_local(path) and not os.path.isfile(path):
-        raise DataFormatError(f'{path}: expected a file, a pipe or a device cannot be read twice (`-` reads standard '
-                              'input)')
+        raise DataFormatError(
+            f'{path}: expected a file, a pipe or a device cannot be read twice (`-` reads standard input)'
+        )
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
             file = inspect_parts(entry, kind, options)
         else:
             file = inspect_text(entry, stream, options)
-    if file and len(options.targets) > 1 and file.format.labelled and not (
-            file.format.targets or options.ignore_label or file.format.kind == 'packed'):
-        raise DataFormatError(f'{entry.path}: expected csv, parquet or arrow rows for several targets, found '
-                              f'{file.format.kind} rows, which have one label')
+    if (
+        file
+        and len(options.targets) > 1
+        and file.format.labelled
+        and not (file.format.targets or options.ignore_label or file.format.kind == 'packed')
+    ):
+        raise DataFormatError(
+            f'{entry.path}: expected csv, parquet or arrow rows for several targets, found '
+            f'{file.format.kind} rows, which have one label'
+        )
     return file
 
 
@@ -303,7 +337,7 @@ def choose_charset(first_bytes: bytes, like: RowOptions | None) -> str | None:
     if found is not None or trained is None or trained.startswith('utf'):
         return found
     try:
-        first_bytes[:first_bytes.rfind(b'\n') + 1].decode()
+        first_bytes[: first_bytes.rfind(b'\n') + 1].decode()
     except UnicodeDecodeError:
         return trained
     return trained if first_bytes.isascii() else None
@@ -330,12 +364,18 @@ def check_alike(files: list[InputFile]) -> None:
     first = files[0]
     for file in files[1:]:
         if file.format.kind != first.format.kind:
-            raise DataFormatError(f'{file.path}: expected {first.format.kind} rows as in {first.path}, found '
-                                  f'{file.format.kind} rows')
-        if file.format.kind == 'csv' and None in (file.format.names, first.format.names) and (
-                file.format.n_columns != first.format.n_columns):
-            raise DataFormatError(f'{file.path}: expected {first.format.n_columns} fields a row as in {first.path}, '
-                                  f'found {file.format.n_columns}')
+            raise DataFormatError(
+                f'{file.path}: expected {first.format.kind} rows as in {first.path}, found {file.format.kind} rows'
+            )
+        if (
+            file.format.kind == 'csv'
+            and None in (file.format.names, first.format.names)
+            and (file.format.n_columns != first.format.n_columns)
+        ):
+            raise DataFormatError(
+                f'{file.path}: expected {first.format.n_columns} fields a row as in {first.path}, '
+                f'found {file.format.n_columns}'
+            )
 
 
 def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
@@ -360,9 +400,13 @@ def demand_unchanged(plan: InputPlan) -> None:
     for file in files:
         entry = listed.get(file.path) or store_of(file.path).find(file.path)
         if entry is None:
-            raise DataFormatError(f'{file.path}: the file must stay while jobs read it, but it is gone: run the '
-                                  'command again when it is back')
+            raise DataFormatError(
+                f'{file.path}: the file must stay while jobs read it, but it is gone: run the '
+                'command again when it is back'
+            )
         if (entry.size, entry.modified) != (file.size, file.modified):
             sizes = f' ({file.size:,} bytes before, {entry.size:,} now)' if entry.size != file.size else ''
-            raise DataFormatError(f'{file.path}: the file must stay the same while jobs read it, but it changed '
-                                  f'meanwhile{sizes}: run the command again when nothing writes to it')
+            raise DataFormatError(
+                f'{file.path}: the file must stay the same while jobs read it, but it changed '
+                f'meanwhile{sizes}: run the command again when nothing writes to it'
+            )

@@ -1,4 +1,5 @@
 """Know the kinds of rows by name. A new kind is a module with a `Kind`, and a line in `options.KINDS`."""
+
 from __future__ import annotations
 
 import re

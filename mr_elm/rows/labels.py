@@ -3,6 +3,7 @@
 Labels of a set have the separator between that the user has named; spaces around a label do not count, and an empty
 text is the empty set.
 """
+
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -68,8 +69,7 @@ def write_label(value: Any) -> str:
 
 
 def read_labels(names: Sequence[str]) -> np.ndarray:
-    """Return the names of classes as numbers if these increase and one type of numpy holds all of them, else as text.
-    """
+    """Return the names of classes as numbers if these increase and one numpy type holds all of them, else as text."""
     numbers = [number for name in names if (number := read_exact(name)) is not None]
     if len(numbers) < len(names) or not names or any(a >= b for a, b in pairwise(numbers)):
         return np.array(names)
@@ -92,8 +92,12 @@ def hold_integers(values: Sequence[int], otherwise: Any = None) -> Any:
 def is_missing(text: str, form: RowOptions) -> bool:
     """Tell whether the text of a label stands for a missing one."""
     text = text.strip()
-    return not text or text in form.missing_texts or bool(form.missing_numbers) and (
-        read_exact(text) in form.missing_numbers)
+    return (
+        not text
+        or text in form.missing_texts
+        or bool(form.missing_numbers)
+        and (read_exact(text) in form.missing_numbers)
+    )
 
 
 def explain_missing(text: str) -> str:
@@ -144,8 +148,10 @@ def decode_label(text: str, form: RowOptions) -> str:
     try:
         name = text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
-        raise RowError('bad label', f'{ascii(text)} is not UTF-8 text: save the file as UTF-8, or say how it is '
-                       'written (--encoding latin-1)') from None
+        raise RowError(
+            'bad label',
+            f'{ascii(text)} is not UTF-8 text: save the file as UTF-8, or say how it is written (--encoding latin-1)',
+        ) from None
     return check_label(name, form)
 
 

@@ -4,6 +4,7 @@ A ledger is a header, entries in the order of the hashes, and receipts of what w
 read and merged piece by piece, however many rows it has. An entry is 16 bytes of a hash and how many rows have it; more
 rows than an entry can count take several entries. The root of a ledger is the SHA-256 of header and entries.
 """
+
 import hashlib
 import hmac
 import os
@@ -135,8 +136,7 @@ class Ledger:
 
     @classmethod
     def write(cls, path: str, key_check: bytes, pieces: Iterable[Entries]) -> 'Ledger':
-        """Write a ledger without receipts. pieces : all entries in the order of the hashes; counts of 0 are left out.
-        """
+        """Write a ledger without receipts. pieces : all entries in order of the hashes; counts of 0 are left out."""
         n_entries = n_rows = 0
         with open(path, 'wb') as stream:
             stream.write(bytes(HEADER.size))
@@ -206,8 +206,11 @@ def compare_ledgers(one: Ledger, other: Ledger) -> Iterator[tuple[np.ndarray, np
     places, ends = [0, 0], (one.n_entries, other.n_entries)
     while places[0] < ends[0] or places[1] < ends[1]:
         pieces = [ledger.take(place) for ledger, place in zip((one, other), places, strict=True)]
-        unfinished = [hashes[-1] for (hashes, _), place, end in zip(pieces, places, ends, strict=True)
-                      if place + len(hashes) < end]
+        unfinished = [
+            hashes[-1]
+            for (hashes, _), place, end in zip(pieces, places, ends, strict=True)
+            if place + len(hashes) < end
+        ]
         for k, (hashes, counts) in enumerate(pieces):
             n_taken = np.searchsorted(hashes, min(unfinished)) if unfinished else len(hashes)
             pieces[k] = hashes[:n_taken], counts[:n_taken]

@@ -1,4 +1,5 @@
 """Parse lines of LIBSVM text, thousands at a time, into sparse rows."""
+
 import re
 
 import numpy as np
@@ -105,8 +106,10 @@ def diagnose(line: str, form: RowOptions) -> RowError:
             previous = check_pair(token, previous, form)
         # last of all, since the first of two passes does not know the width yet
         if form.n_features and previous > form.n_features and not form.ignore_extra:
-            return RowError('index too large', f'{previous}, and rows have {form.n_features} features '
-                            '(--ignore-extra-features drops those beyond)')
+            return RowError(
+                'index too large',
+                f'{previous}, and rows have {form.n_features} features (--ignore-extra-features drops those beyond)',
+            )
     except RowError as error:
         return error
     return RowError('not readable', quote(line))
@@ -142,9 +145,17 @@ def recognise(lines: list[str]) -> bool:
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOptions:
     """Return the RowOptions, which the lines have no say in."""
-    return options.decide('libsvm', n_features=options.n_features, max_features=options.max_features,
-                          ignore_extra=options.ignore_extra)
+    return options.decide(
+        'libsvm', n_features=options.n_features, max_features=options.max_features, ignore_extra=options.ignore_extra
+    )
 
 
-KIND = Kind(choose_format, recognise, name_pattern('libsvm', 'svm', 'svmlight', 'svml'), parse, diagnose, comment='#',
-            sparse=True)
+KIND = Kind(
+    choose_format,
+    recognise,
+    name_pattern('libsvm', 'svm', 'svmlight', 'svml'),
+    parse,
+    diagnose,
+    comment='#',
+    sparse=True,
+)

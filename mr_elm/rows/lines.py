@@ -1,4 +1,5 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -114,7 +115,7 @@ def group_lines(chunks: Iterable[bytes], block_rows: int) -> Iterator[bytes]:
     for chunk in chunks:
         text, start = memoryview(chunk), 0  # whose slices are no copies
         ends = np.flatnonzero(find_line_ends(text)) + 1
-        for end in ends[missing - 1::block_rows].tolist():
+        for end in ends[missing - 1 :: block_rows].tolist():
             yield b''.join([*waiting, text[start:end]])
             waiting, start = [], end
         missing = (missing - len(ends) - 1) % block_rows + 1
@@ -141,9 +142,11 @@ def parse_rows(text: bytes, kind: Kind, form: RowOptions, encoding: Encoding | N
     return encode_table(block, encoding)
 
 
-def parse_or_reject(lines: list[str], kind: Kind, form: RowOptions,
-                    encoding: Encoding | None = None) -> tuple[Block | None, dict[int, RowError]]:
+def parse_or_reject(
+    lines: list[str], kind: Kind, form: RowOptions, encoding: Encoding | None = None
+) -> tuple[Block | None, dict[int, RowError]]:
     """Parse lines that are rows; returns (Block or None, position of a bad one -> RowError)."""
+
     def parse(rows: Sequence[int]) -> Block:
         text = ''.join(f'{lines[row]}\n' for row in rows)
         return parse_rows(text.encode('latin-1'), kind, form, encoding)

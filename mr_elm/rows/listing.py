@@ -1,4 +1,5 @@
 """List the files that a user names: files, folders and patterns, on any store."""
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
@@ -44,7 +45,7 @@ def drop_file_scheme(path: str) -> str:
 def fixed_part(pattern: str) -> str:
     """Return the folder above the first name of a pattern that stands for several."""
     names = pattern.split('/')
-    return '/'.join(names[:next((i for i, name in enumerate(names) if GLOB & set(name)), -1)])
+    return '/'.join(names[: next((i for i, name in enumerate(names) if GLOB & set(name)), -1)])
 
 
 def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
@@ -54,8 +55,9 @@ def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
         return
     children = store.entries(entry.path)
     if any(child.name == '_temporary' for child in children):
-        raise DataFormatError(f'{entry.path}: expected finished output, its _temporary says that a job did not finish '
-                              'writing')
+        raise DataFormatError(
+            f'{entry.path}: expected finished output, its _temporary says that a job did not finish writing'
+        )
     for child in children:
         if not child.name.startswith(('_', '.')):
             yield from list_files(store, child)

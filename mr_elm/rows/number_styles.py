@@ -1,4 +1,5 @@
 """Read numbers as people write them: with a sign of a currency or %, and with separators between thousands."""
+
 from __future__ import annotations
 
 import re
@@ -88,7 +89,9 @@ def find_style(values: Sequence[str], decimal: str) -> Style | None:
 def styled_number(decimal: str) -> re.Pattern[str]:
     """Return the pattern of a number of any style; without separators its whole part has any number of digits."""
     sign, point = rf'[{re.escape(CURRENCIES)}]', re.escape(decimal)
-    separator = f"[{SEPARATORS[decimal].replace('_', NO_BREAK_SPACE)}]".replace(decimal, '')
+    separator = f'[{SEPARATORS[decimal].replace("_", NO_BREAK_SPACE)}]'.replace(decimal, '')
     grouped = rf'[0-9]{{1,3}}(?P<thousands>{separator})[0-9]{{3}}(?:(?P=thousands)[0-9]{{3}})*(?:{point}[0-9]*)?'
-    return re.compile(rf'(?:[-+]?(?P<prefix>{sign}) ?)?[-+]?(?:{grouped}|{PLAIN.format(point=point)})'
-                      rf'(?: ?(?P<suffix>%|{sign}))?')
+    return re.compile(
+        rf'(?:[-+]?(?P<prefix>{sign}) ?)?[-+]?(?:{grouped}|{PLAIN.format(point=point)})'
+        rf'(?: ?(?P<suffix>%|{sign}))?'
+    )

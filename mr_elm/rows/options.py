@@ -1,4 +1,5 @@
 """Say how rows are written: what the user asked, what a training had, and what was decided of a file."""
+
 import argparse
 import codecs
 import csv
@@ -121,8 +122,11 @@ class RowOptions:
 
     def to_json(self) -> dict[str, Any]:
         """Return what was decided as a dictionary that JSON can hold, without what is usual."""
-        return {field.name: getattr(self, field.name) for field in fields(self)
-                if getattr(self, field.name) != field.default}
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> 'RowOptions':
@@ -189,50 +193,127 @@ def add_stage_arguments(add: Callable) -> None:
 
 def add_row_arguments(add: Callable) -> None:
     """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
-    add('--format', dest='kind', choices=('auto', *sorted(KINDS)), default='auto',
-        help=AdvancedHelp('how rows are written (default: detected from the file)'))
-    add('--delimiter', type=read_delimiter, default='auto', metavar='X',
-        help=AdvancedHelp('one character, or "space" for white space (default: detected from the file)'))
-    add('--decimal', choices=('auto', '.', ','), default='auto',
-        help=AdvancedHelp('the decimal point of a csv file (default: detected from the file)'))
-    add('--encoding', dest='charset', type=read_charset, metavar='NAME', help=AdvancedHelp(
-        'how text is encoded, such as latin-1 or cp1252 (default: UTF-8, or UTF-16 where the file begins so)'))
-    add('--header', choices=('auto', 'yes', 'no'), default='auto',
-        help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'))
-    add('--label-column', metavar='NAME|INDEX',
-        help="name or index of the label (default: 0 or the model's)")
-    add('--weight-column', metavar='NAME|INDEX',
-        help=AdvancedHelp('name or index of the column that says how often each row counts; `none` if the '
-                          'rows for a model that was trained with weights have none'))
-    add('--columns', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
-        'names or indexes of the only columns that are features (default: all, or those of the '
-        'model)'))
-    add('--drop', type=read_columns, metavar='NAME,...', help=AdvancedHelp(
-        'names or indexes of columns that are not features (default: none, or those that the '
-        'training of the model left out)'))
-    add('--n-features', type=positive, metavar='D', help=AdvancedHelp(
-        'features of a row (default: detected from the file)'))
-    add('--max-features', type=positive, default=MAX_FEATURES, metavar='D',
-        help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'))
-    add('--missing-labels', type=read_texts, metavar='A,...', help=AdvancedHelp(
-        'texts that stand for a missing label, with which a row is bad; an empty label always is (default: '
-        f'{",".join(MISSING_LABELS[1:])}, or those of the model)'))
-    add('--bad-rows', choices=('stop', 'skip'), default='stop',
-        help='stop, or skip and count bad rows (default: %(default)s)')
+    add(
+        '--format',
+        dest='kind',
+        choices=('auto', *sorted(KINDS)),
+        default='auto',
+        help=AdvancedHelp('how rows are written (default: detected from the file)'),
+    )
+    add(
+        '--delimiter',
+        type=read_delimiter,
+        default='auto',
+        metavar='X',
+        help=AdvancedHelp('one character, or "space" for white space (default: detected from the file)'),
+    )
+    add(
+        '--decimal',
+        choices=('auto', '.', ','),
+        default='auto',
+        help=AdvancedHelp('the decimal point of a csv file (default: detected from the file)'),
+    )
+    add(
+        '--encoding',
+        dest='charset',
+        type=read_charset,
+        metavar='NAME',
+        help=AdvancedHelp(
+            'how text is encoded, such as latin-1 or cp1252 (default: UTF-8, or UTF-16 where the file begins so)'
+        ),
+    )
+    add(
+        '--header',
+        choices=('auto', 'yes', 'no'),
+        default='auto',
+        help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'),
+    )
+    add_column_arguments(add)
+
+
+def add_column_arguments(add: Callable) -> None:
+    """Add the options that say what stands in which column. add : see `add_row_arguments`."""
+    add('--label-column', metavar='NAME|INDEX', help="name or index of the label (default: 0 or the model's)")
+    add(
+        '--weight-column',
+        metavar='NAME|INDEX',
+        help=AdvancedHelp(
+            'name or index of the column that says how often each row counts; `none` if the '
+            'rows for a model that was trained with weights have none'
+        ),
+    )
+    add(
+        '--columns',
+        type=read_columns,
+        metavar='NAME,...',
+        help=AdvancedHelp(
+            'names or indexes of the only columns that are features (default: all, or those of the model)'
+        ),
+    )
+    add(
+        '--drop',
+        type=read_columns,
+        metavar='NAME,...',
+        help=AdvancedHelp(
+            'names or indexes of columns that are not features (default: none, or those that the '
+            'training of the model left out)'
+        ),
+    )
+    add(
+        '--n-features',
+        type=positive,
+        metavar='D',
+        help=AdvancedHelp('features of a row (default: detected from the file)'),
+    )
+    add(
+        '--max-features',
+        type=positive,
+        default=MAX_FEATURES,
+        metavar='D',
+        help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'),
+    )
+    add(
+        '--missing-labels',
+        type=read_texts,
+        metavar='A,...',
+        help=AdvancedHelp(
+            'texts that stand for a missing label, with which a row is bad; an empty label always is (default: '
+            f'{",".join(MISSING_LABELS[1:])}, or those of the model)'
+        ),
+    )
+    add(
+        '--bad-rows',
+        choices=('stop', 'skip'),
+        default='stop',
+        help='stop, or skip and count bad rows (default: %(default)s)',
+    )
 
 
 def add_task_argument(add: Callable) -> None:
     """Add --task. add : see `add_row_arguments`."""
-    add('--task', choices=('classification', 'regression'), default='classification',
-        help='what the labels are (default: %(default)s)')
+    add(
+        '--task',
+        choices=('classification', 'regression'),
+        default='classification',
+        help='what the labels are (default: %(default)s)',
+    )
 
 
 def add_target_arguments(add: Callable) -> None:
     """Add the options of several targets and of several labels. add : see `add_row_arguments`."""
-    add('--targets', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
-        'regression: names or indexes of several targets, instead of --label-column'))
-    add('--labels-separator', type=read_separator, metavar='X', help=AdvancedHelp(
-        'classification: a row may have several labels, or none; X stands between them, such as ";"'))
+    add(
+        '--targets',
+        type=read_columns,
+        default=(),
+        metavar='NAME,...',
+        help=AdvancedHelp('regression: names or indexes of several targets, instead of --label-column'),
+    )
+    add(
+        '--labels-separator',
+        type=read_separator,
+        metavar='X',
+        help=AdvancedHelp('classification: a row may have several labels, or none; X stands between them, such as ";"'),
+    )
 
 
 def add_no_label_argument(add: Callable) -> None:
@@ -242,14 +323,32 @@ def add_no_label_argument(add: Callable) -> None:
 
 def add_encode_arguments(add: Callable) -> None:
     """Add how text and missing values become features. add : see `add_row_arguments`."""
-    add('--encode', choices=('refuse', 'auto'), default='refuse',
-        help='auto: accept text and missing values (default: %(default)s)')
-    add('--category', type=read_columns, default=(), metavar='NAME,...', help=AdvancedHelp(
-        '--encode auto: names or indexes of columns whose numbers are names, such as a postal code: each value gets an '
-        'indicator of its own'))
-    add('--max-categories', type=positive, default=MAX_CATEGORIES, metavar='K', help=AdvancedHelp(
-        '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
-        'share one (default: %(default)s)'))
+    add(
+        '--encode',
+        choices=('refuse', 'auto'),
+        default='refuse',
+        help='auto: accept text and missing values (default: %(default)s)',
+    )
+    add(
+        '--category',
+        type=read_columns,
+        default=(),
+        metavar='NAME,...',
+        help=AdvancedHelp(
+            '--encode auto: names or indexes of columns whose numbers are names, such as a postal code: each value '
+            'gets an indicator of its own'
+        ),
+    )
+    add(
+        '--max-categories',
+        type=positive,
+        default=MAX_CATEGORIES,
+        metavar='K',
+        help=AdvancedHelp(
+            '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the '
+            'others share one (default: %(default)s)'
+        ),
+    )
 
 
 def read_columns(text: str) -> tuple[str, ...]:
@@ -279,16 +378,18 @@ def read_charset(text: str) -> str | None:
         name = codecs.lookup(text).name
         'a'.encode(name)
     except (LookupError, ValueError):
-        raise argparse.ArgumentTypeError(f'expected the name of an encoding of text, such as latin-1, found {text!r}'
-                                         ) from None
+        raise argparse.ArgumentTypeError(
+            f'expected the name of an encoding of text, such as latin-1, found {text!r}'
+        ) from None
     return None if name in ('utf-8', 'ascii') else name
 
 
 def read_separator(text: str) -> str:
     """Read --labels-separator: one character or more that are no white space."""
     if not text.strip():
-        raise argparse.ArgumentTypeError(f'expected a character that stands between labels, such as ";", found '
-                                         f'{text!r}')
+        raise argparse.ArgumentTypeError(
+            f'expected a character that stands between labels, such as ";", found {text!r}'
+        )
     return text.strip()
 
 

@@ -3,6 +3,7 @@
 The columns of a file are those of `arrow_blocks`, and so are the facts, in the metadata of its footer. Each page has a
 checksum, which readers verify; the manifest of the pack has that of each footer.
 """
+
 import json
 import os
 import zlib
@@ -73,8 +74,14 @@ class PackWriter:
             table = import_module('pyarrow').Table.from_batches([batch]).replace_schema_metadata()
             if self.writer is None:
                 self.writer = import_module('pyarrow.parquet').ParquetWriter(
-                    self.path, table.schema, compression='none', use_dictionary=DICTIONARIES, write_statistics=False,
-                    write_page_checksum=True, data_page_size=2 * MAX_RECORD)
+                    self.path,
+                    table.schema,
+                    compression='none',
+                    use_dictionary=DICTIONARIES,
+                    write_statistics=False,
+                    write_page_checksum=True,
+                    data_page_size=2 * MAX_RECORD,
+                )
             self.writer.write_table(table, row_group_size=len(piece))
             self.n_rows += len(piece)
             self.n_groups += 1
@@ -119,12 +126,16 @@ def fit_labels(block: Block, form: RowOptions, place: str) -> Block:
     if form.ignore_label or not block.labelled:
         return block
     if block.targets is not None and not form.numeric_labels:
-        raise DataFormatError(f'{place}: expected classes, found targets of a regression: pack the rows again (mr-elm '
-                              'pack --task classification)')
+        raise DataFormatError(
+            f'{place}: expected classes, found targets of a regression: pack the rows again (mr-elm '
+            'pack --task classification)'
+        )
     numbered = number_labels(block, form)
     if numbered.targets is not None and not find_usable(numbered.targets, form).all():
-        raise DataFormatError(f'{place}: expected numbers as labels of a regression, found others: pack the rows again '
-                              '(mr-elm pack --task regression)')
+        raise DataFormatError(
+            f'{place}: expected numbers as labels of a regression, found others: pack the rows again '
+            '(mr-elm pack --task regression)'
+        )
     return numbered
 
 

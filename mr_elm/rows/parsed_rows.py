@@ -4,6 +4,7 @@ They stand in a file of this machine, which later passes map into memory: a reco
 record is an Arrow IPC stream of one record batch as of `arrow_blocks`; its metadata name the lines of its rows. The
 last record has no rows: its metadata hold the counts of the split and its rejected rows.
 """
+
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

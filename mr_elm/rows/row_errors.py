@@ -1,4 +1,5 @@
 """Say which rows of a block cannot be used, and why."""
+
 import numpy as np
 
 from mr_elm.errors import RowError
@@ -43,6 +44,8 @@ def explain_values(values: np.ndarray, form: RowOptions) -> RowError:
     k = int(np.argmin(np.isfinite(values)))
     name = form.names[k] if form.names else str(form.feature_positions[k])
     if np.isnan(values[k]):
-        return RowError('missing value', f'column {name!r} is empty (--encode auto takes the mean instead, --drop '
-                        f'{name} leaves the column out)')
+        return RowError(
+            'missing value',
+            f'column {name!r} is empty (--encode auto takes the mean instead, --drop {name} leaves the column out)',
+        )
     return RowError('nan or infinite', f'column {name!r} holds {values[k]}')

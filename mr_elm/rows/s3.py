@@ -1,4 +1,5 @@
 """Reach S3 by pyarrow, with the keys that boto3's rules find."""
+
 import os
 from importlib import import_module
 from typing import Any
@@ -16,11 +17,18 @@ def open_s3() -> Any:
     """
     fs = import_module('pyarrow.fs')
     region = CONNECTION.get('region_name') or os.environ.get('AWS_REGION') or os.environ.get('AWS_DEFAULT_REGION')
-    endpoint = CONNECTION.get('endpoint_url') or os.environ.get('AWS_ENDPOINT_URL_S3') or os.environ.get(
-        'AWS_ENDPOINT_URL')
+    endpoint = (
+        CONNECTION.get('endpoint_url') or os.environ.get('AWS_ENDPOINT_URL_S3') or os.environ.get('AWS_ENDPOINT_URL')
+    )
     attempts = int(os.environ.get('AWS_MAX_ATTEMPTS', ATTEMPTS))
-    system = fs.S3FileSystem(**find_keys(), region=region, endpoint_override=endpoint, request_timeout=WAIT,
-                             connect_timeout=WAIT, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts))
+    system = fs.S3FileSystem(
+        **find_keys(),
+        region=region,
+        endpoint_override=endpoint,
+        request_timeout=WAIT,
+        connect_timeout=WAIT,
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts),
+    )
     return import_module('fsspec.implementations.arrow').ArrowFSWrapper(system, skip_instance_cache=True)
 
 
@@ -29,8 +37,11 @@ def find_keys() -> dict[str, str]:
 
     Nodes of a cluster may lack boto3: they have a role.
     """
-    names = {'access_key': 'aws_access_key_id', 'secret_key': 'aws_secret_access_key',
-             'session_token': 'aws_session_token'}
+    names = {
+        'access_key': 'aws_access_key_id',
+        'secret_key': 'aws_secret_access_key',
+        'session_token': 'aws_session_token',
+    }
     if 'aws_access_key_id' in CONNECTION:
         return {name: CONNECTION[key] for name, key in names.items() if CONNECTION.get(key)}
     try:
@@ -39,9 +50,14 @@ def find_keys() -> dict[str, str]:
         return {}
     credentials = session.get_credentials()
     if credentials is None:
-        raise PermissionError('s3://: expected AWS credentials in the environment, in a profile of the AWS command '
-                              'line or by the role of this machine, found none')
+        raise PermissionError(
+            's3://: expected AWS credentials in the environment, in a profile of the AWS command '
+            'line or by the role of this machine, found none'
+        )
     if hasattr(credentials, 'refresh_needed'):
         return {}
-    return {'access_key': credentials.access_key, 'secret_key': credentials.secret_key,
-            **({'session_token': credentials.token} if credentials.token else {})}
+    return {
+        'access_key': credentials.access_key,
+        'secret_key': credentials.secret_key,
+        **({'session_token': credentials.token} if credentials.token else {}),
+    }

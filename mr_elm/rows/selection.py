@@ -1,4 +1,5 @@
 """Find the columns of a file that are features, label and weight: by name, or by position where there are none."""
+
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,19 +33,25 @@ class Header:
         try:
             position = int(column)
         except ValueError:
-            known = 'it has no header line' if self.names is None else (
-                f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN])}')
+            known = (
+                'it has no header line'
+                if self.names is None
+                else (f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN])}')
+            )
             raise DataFormatError(f'{self.path}: expected a column named {column!r}, {known}') from None
         if not -self.n_columns <= position < self.n_columns:
-            raise DataFormatError(f'{self.path}: expected column {position} (counted from 0), rows have '
-                                  f'{self.n_columns} fields')
+            raise DataFormatError(
+                f'{self.path}: expected column {position} (counted from 0), rows have {self.n_columns} fields'
+            )
         return position % self.n_columns
 
     def find(self, name: str) -> int:
         """Find a column by its name, which it must have. Raises DataFormatError when two have it."""
         if self.names is None or self.names.count(name) != 1:
-            raise DataFormatError(f'{self.path}: expected one column named {name!r}, found several: give each another '
-                                  'name, or name it by its position')
+            raise DataFormatError(
+                f'{self.path}: expected one column named {name!r}, found several: give each another '
+                'name, or name it by its position'
+            )
         return self.names.index(name)
 
     def call(self, position: int) -> str | int:
@@ -64,25 +71,36 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
     labels = find_labels(header, options)
     weight = find_special(header, options.weight_column, options.weight_name, options.ignore_label)
     if weight in labels:
-        raise DataFormatError(f'{header.path}: expected label and weight in two columns, column {weight} is given for '
-                              'both')
+        raise DataFormatError(
+            f'{header.path}: expected label and weight in two columns, column {weight} is given for both'
+        )
     names = header.names
     named = {header.locate(column) for column in options.columns or ()}
     named |= {j for j in header.idle if names is not None and names[j] in (options.names or ())}
     free = [j for j in range(header.n_columns) if j not in (*labels, weight) and (j not in header.idle or j in named)]
     features = choose_features(header, free, options)
     decided: dict[str, Any] = {
-        'n_columns': header.n_columns, 'label_column': labels[0] if labels else None, 'weight_column': weight,
-        'labelled': len(labels) > 0, 'targets': labels if len(labels) > 1 else (),
-        'encode': 'auto' if options.table else 'refuse'}
+        'n_columns': header.n_columns,
+        'label_column': labels[0] if labels else None,
+        'weight_column': weight,
+        'labelled': len(labels) > 0,
+        'targets': labels if len(labels) > 1 else (),
+        'encode': 'auto' if options.table else 'refuse',
+    }
     if names is not None:
         if options.names is not None:
             features = order_features(header, features, options.names)
-        decided |= {'names': tuple(names[j] for j in features), 'label_name': names[labels[0]] if labels else None,
-                    'weight_name': None if weight is None else names[weight],
-                    'target_names': tuple(names[j] for j in decided['targets']) or None}
-        demand_distinct(header.path, decided['names'], ': give each another name, or leave all but one out with --drop '
-                        'and their positions')
+        decided |= {
+            'names': tuple(names[j] for j in features),
+            'label_name': names[labels[0]] if labels else None,
+            'weight_name': None if weight is None else names[weight],
+            'target_names': tuple(names[j] for j in decided['targets']) or None,
+        }
+        demand_distinct(
+            header.path,
+            decided['names'],
+            ': give each another name, or leave all but one out with --drop and their positions',
+        )
     chosen = set(features)
     if options.category:
         decided['category'] = find_categories(header, options, chosen)
@@ -96,8 +114,10 @@ def find_categories(header: Header, options: RowOptions, features: Container[int
     positions = tuple(header.locate(column) for column in options.category)
     for position in positions:
         if position not in features:
-            raise DataFormatError(f'{header.path}: expected columns that are features, --category names column '
-                                  f'{header.call(position)!r}, which is none')
+            raise DataFormatError(
+                f'{header.path}: expected columns that are features, --category names column '
+                f'{header.call(position)!r}, which is none'
+            )
     return positions
 
 
@@ -116,19 +136,23 @@ def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
             return (label,)
         if options.ignore_label:
             return ()  # the model of an estimator knows no label's name
-        raise DataFormatError(f'{header.path}: expected a label, column {header.call(label)!r} is a feature of the '
-                              'model: name the label with --label-column')
+        raise DataFormatError(
+            f'{header.path}: expected a label, column {header.call(label)!r} is a feature of the '
+            'model: name the label with --label-column'
+        )
     named = options.target_names is not None and header.names is not None
     wanted: Sequence[str | int] = options.target_names if named else options.targets  # type: ignore[assignment]
     if named and options.ignore_label:
         wanted = [name for name in wanted if name in (header.names or ())]
     found = [header.locate(column) for column in wanted]
     if repeated := find_repeated([str(header.call(j)) for j in found]):
-        raise DataFormatError(f'{header.path}: expected each target once, --targets names column {repeated[0]!r} '
-                              f'{repeated[1]} times')
+        raise DataFormatError(
+            f'{header.path}: expected each target once, --targets names column {repeated[0]!r} {repeated[1]} times'
+        )
     if clash := {header.locate(column) for column in options.drop or ()} & set(found):
-        raise DataFormatError(f'{header.path}: expected targets that are not in --drop, column '
-                              f'{header.call(min(clash))!r} is in both')
+        raise DataFormatError(
+            f'{header.path}: expected targets that are not in --drop, column {header.call(min(clash))!r} is in both'
+        )
     return tuple(found)
 
 
@@ -152,8 +176,10 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
     if options.columns is not None:
         wanted, allowed = list(dict.fromkeys(header.locate(column) for column in options.columns)), set(free) - left_out
         if clash := [j for j in wanted if j not in allowed]:
-            raise DataFormatError(f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
-                                  'the label, the weight or in --drop')
+            raise DataFormatError(
+                f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
+                'the label, the weight or in --drop'
+            )
         return wanted
     if options.drop is None and options.positions is not None and header.names is None:
         return [header.locate(j) for j in options.positions]
@@ -173,12 +199,16 @@ def order_features(header: Header, features: Sequence[int], names: Sequence[str]
     """Put features into the order of their names. Raises DataFormatError when one is missing, or has no such name."""
     found = {(header.names or ())[j]: j for j in features}
     if missing := [name for name in names if name not in found]:
-        raise DataFormatError(f'{header.path}: expected a column named {missing[0]!r}, its {len(found)} features are '
-                              f'{", ".join(map(str, list(found)[:SHOWN]))}')
+        raise DataFormatError(
+            f'{header.path}: expected a column named {missing[0]!r}, its {len(found)} features are '
+            f'{", ".join(map(str, list(found)[:SHOWN]))}'
+        )
     known = set(names)
     if unknown := [str(name) for name in found if name not in known]:
-        raise DataFormatError(f'{header.path}: expected the columns {", ".join(names[:SHOWN])}, found also '
-                              f'{unknown[0]!r}: leave it out with --drop {unknown[0]}')
+        raise DataFormatError(
+            f'{header.path}: expected the columns {", ".join(names[:SHOWN])}, found also '
+            f'{unknown[0]!r}: leave it out with --drop {unknown[0]}'
+        )
     return [found[name] for name in names]
 
 

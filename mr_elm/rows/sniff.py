@@ -1,4 +1,5 @@
 """Look at the first lines of a file and decide how to read all of them."""
+
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,8 +13,11 @@ from mr_elm.rows.splits import CHUNK
 LINES = 200
 ENOUGH = 3  # lines, once as many bytes as one chunk have been read
 MAGICS = (
-    (b'PK\x03\x04', 'a zip archive: an Excel or OpenDocument workbook, or numpy arrays; save a workbook as csv, '
-                    'give a zip archive of one csv file a name that ends in .zip'),
+    (
+        b'PK\x03\x04',
+        'a zip archive: an Excel or OpenDocument workbook, or numpy arrays; save a workbook as csv, '
+        'give a zip archive of one csv file a name that ends in .zip',
+    ),
     (b'\x1f\x8b', 'gzip data: give the file a name that ends in .gz'),
     (b'BZh', 'bzip2 data: give the file a name that ends in .bz2'),
     (b'\x28\xb5\x2f\xfd', 'zstandard data: give the file a name that ends in .zst'),
@@ -27,8 +31,10 @@ MAGICS = (
     (b'%PDF', 'a PDF document'),
 )
 TEXTS = (
-    (re.compile(r'(%.*\n\s*)*@relation\b', re.I),
-     'an ARFF file: leave out the lines above the rows, which begin with % or @, or convert it to csv'),
+    (
+        re.compile(r'(%.*\n\s*)*@relation\b', re.I),
+        'an ARFF file: leave out the lines above the rows, which begin with % or @, or convert it to csv',
+    ),
     (re.compile(r'<(!doctype|html|\?xml)', re.I), 'a web page or XML, perhaps instead of a download that failed'),
     (re.compile(r'\{\s*("|$)|\[\s*[\[{]'), 'JSON: write its rows as csv or as parquet'),
 )
@@ -81,8 +87,9 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
 
 def find_binary_kind(first_bytes: bytes) -> str | None:
     """Return the name of the kind whose files begin with some bytes; None for text."""
-    return next((name for name in KINDS if find_kind(name).magic and first_bytes.startswith(find_kind(name).magic)),
-                None)
+    return next(
+        (name for name in KINDS if find_kind(name).magic and first_bytes.startswith(find_kind(name).magic)), None
+    )
 
 
 def guess_kind(lines: list[str], path: str) -> str:

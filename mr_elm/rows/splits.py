@@ -4,6 +4,7 @@ Pieces of text are cut the way Hadoop does it, so that every line belongs to exa
 owns the lines that begin after the first line end at or behind `start` (or at 0) and not behind `start + length`. Files
 that are compressed, or not UTF-8 with plain line ends, are one split.
 """
+
 from __future__ import annotations
 
 import bz2
@@ -100,8 +101,9 @@ def decompress(stream: BinaryIO, name: str) -> BinaryIO:
         return open_zip(stream)
     if ending == '.bz2':
         return transform(stream, Bz2Members().expand)
-    return cast(BinaryIO, io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'),
-                                                                        CODECS[ending]), RAW))
+    return cast(
+        BinaryIO, io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'), CODECS[ending]), RAW)
+    )
 
 
 def transform(stream: BinaryIO, change: Callable[[bytes], bytes]) -> BinaryIO:
@@ -167,8 +169,9 @@ def find_charset(first_bytes: bytes) -> str | None:
     return 'utf-8' if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes else None
 
 
-def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None = None,
-                charset: str | None = None) -> Iterator[bytes]:
+def read_stream(
+    stream: BinaryIO, name: str, start: int = 0, length: int | None = None, charset: str | None = None
+) -> Iterator[bytes]:
     """Yield the lines of one split of an open file as chunks of bytes, each ending with a whole line.
 
     name : tells whether the file is compressed. charset : the encoding of the text, None for UTF-8 with line feeds.
@@ -181,8 +184,9 @@ def read_stream(stream: BinaryIO, name: str, start: int = 0, length: int | None 
         with decompress(stream, name) as plain:
             yield from read_whole_lines(transcode(plain, charset) if charset else plain)
     except UnicodeError as error:
-        raise DataFormatError(f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how '
-                              'the file is written') from None
+        raise DataFormatError(
+            f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how the file is written'
+        ) from None
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise

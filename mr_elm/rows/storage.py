@@ -3,6 +3,7 @@
 fsspec and pyarrow know the file systems. This module adds one name for a file, errors of one sentence, and writing a
 file whole or not at all: under another name first.
 """
+
 import errno
 import glob
 import io
@@ -72,8 +73,9 @@ class LocalStore:
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
         with os.scandir(folder) as found:
-            return [Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns))
-                    for item in found]
+            return [
+                Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns)) for item in found
+            ]
 
     def open(self, path: str, ahead: int = COPY) -> BinaryIO:
         """Open a file for reading bytes."""
@@ -116,8 +118,7 @@ class RemoteStore:
         return path.rstrip('/')
 
     def key(self, path: str) -> str:
-        """Return what the file system calls a path. Raises OSError for a path on another cluster, or without a bucket.
-        """
+        """Return what the file system calls a path. Raises OSError if it is on another cluster, or has no bucket."""
         scheme, _, rest = path.partition('://')
         host, slash, name = rest.partition('/')
         if self.is_s3:
@@ -125,8 +126,10 @@ class RemoteStore:
                 raise ValueError(f'{path}: expected a bucket, as in {scheme}://bucket/key')
             return rest.rstrip('/')
         if host and self.host and host not in (self.host, self.host.partition(':')[0]):
-            raise OSError(f'{path}: expected a path on hdfs://{self.host}, found the host {host} in it: write '
-                          'hdfs:///... with three slashes, or let HADOOP_HOME name the Hadoop of that host')
+            raise OSError(
+                f'{path}: expected a path on hdfs://{self.host}, found the host {host} in it: write '
+                'hdfs:///... with three slashes, or let HADOOP_HOME name the Hadoop of that host'
+            )
         return slash + name.rstrip('/') or '/'
 
     def find(self, path: str) -> Entry | None:
@@ -147,15 +150,16 @@ class RemoteStore:
             return [pattern] if self.find(pattern) else []
         above, _, name = pattern.rpartition('/')
         folders = [folder for folder in map(self.find, self.glob(above)) if folder and folder.is_folder]
-        return sorted(entry.path for folder in folders for entry in self.entries(folder.path)
-                      if fnmatchcase(entry.name, name))
+        return sorted(
+            entry.path for folder in folders for entry in self.entries(folder.path) if fnmatchcase(entry.name, name)
+        )
 
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
         with translate_errors(folder):
             listing = self.system.ls(self.key(folder), detail=True)
         key, folder = self.key(folder).rstrip('/'), folder.rstrip('/')
-        return [make_entry(folder + info['name'].rstrip('/')[len(key):], info) for info in listing]
+        return [make_entry(folder + info['name'].rstrip('/')[len(key) :], info) for info in listing]
 
     def open(self, path: str, ahead: int = COPY) -> BinaryIO:
         """Open a file for reading bytes, from any position. ahead : bytes that are asked for at a time."""

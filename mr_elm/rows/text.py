@@ -1,4 +1,5 @@
 """Read and quote pieces of text, the same for all readers of rows."""
+
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -46,11 +47,11 @@ def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:
 
 
 def demand_distinct(place: str, names: Sequence[str], cure: str = '') -> None:
-    """Raise DataFormatError, a ValueError, when two columns have the same name. cure : what to do, with a colon before.
-    """
+    """Raise DataFormatError, a ValueError, if two columns have the same name. cure : what to do, after a colon."""
     if repeated := find_repeated(names):
-        raise DataFormatError(f'{place}: expected columns of different names, {repeated[1]} are named '
-                              f'{repeated[0]!r}{cure}')
+        raise DataFormatError(
+            f'{place}: expected columns of different names, {repeated[1]} are named {repeated[0]!r}{cure}'
+        )
 
 
 def find_line_ends(text: bytes | memoryview) -> np.ndarray:

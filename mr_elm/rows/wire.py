@@ -5,6 +5,7 @@ with a brace) or arrays, each as `shape:base64` of little-endian float64. The ch
 before its tab, in eight hexadecimal digits. Other programs may leave the tab and the checksum out, and may ignore them.
 Nothing is ever unpickled.
 """
+
 import json
 import zlib
 from collections.abc import Iterable, Iterator
@@ -67,10 +68,12 @@ def decode_array(text: bytes, start: int, stop: int) -> Floats:
         shape = text[start:colon]
         if shape and not shape.replace(b',', b'0').isdigit():
             raise ValueError('its shape is not whole numbers')
-        values = np.frombuffer(decode_base64(memoryview(text)[colon + 1:stop]), '<f8')
+        values = np.frombuffer(decode_base64(memoryview(text)[colon + 1 : stop]), '<f8')
         return values.reshape([int(n) for n in shape.split(b',') if n])
     except ValueError as error:
-        raise DataFormatError(f'a damaged array on the wire: {text[start:min(start + 40, stop)]!r} ({error})') from None
+        raise DataFormatError(
+            f'a damaged array on the wire: {text[start : min(start + 40, stop)]!r} ({error})'
+        ) from None
 
 
 def decode_base64(text: bytes | memoryview) -> bytes:
@@ -94,8 +97,9 @@ def demand_arrays(arrays: list[Floats], *numbers: int) -> list[Floats]:
     Nothing else finds a line that was cut between two arrays: it has lost its checksum too.
     """
     if len(arrays) not in numbers:
-        raise DataFormatError(f'a damaged line on the wire: expected {" or ".join(map(str, numbers))} arrays, found '
-                              f'{len(arrays)}')
+        raise DataFormatError(
+            f'a damaged line on the wire: expected {" or ".join(map(str, numbers))} arrays, found {len(arrays)}'
+        )
     return arrays
 
 
@@ -112,7 +116,7 @@ class WireProtocol:
             end -= 1
         try:
             first, last = line.index(b'\t', 0, end), line.rindex(b'\t', 0, end)
-            if last > first and line[last + 1:end] != checksum([memoryview(line)[:last]]):
+            if last > first and line[last + 1 : end] != checksum([memoryview(line)[:last]]):
                 raise ValueError('its checksum does not match')
             start, stop = first + 1, last if last > first else end
             value = json.loads(line[start:stop]) if line.startswith(b'{', start) else decode_arrays(line, start, stop)

@@ -1,4 +1,5 @@
 """Read blocks of rows that a stage, or a driver, has written as lines for the next stage."""
+
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any

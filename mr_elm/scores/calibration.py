@@ -10,6 +10,7 @@ a finite optimum. The problem is convex in (e^t, b). Of two classes this is Plat
 Source: Platt, Probabilistic outputs for support vector machines, 1999; Guo et al., On calibration of modern neural
 networks, 2017, the temperature; ours: both together.
 """
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,8 +66,9 @@ class Labelling:
     def score(self, decisions: Floats) -> Floats:
         """Return e^t f + b, (n, K), from decision values (n, P); softmax makes probabilities of them."""
         if self.calibration is None:
-            raise ValueError('expected a model with probabilities: train it with --probabilities, or fit it with '
-                             'probabilities=True')
+            raise ValueError(
+                'expected a model with probabilities: train it with --probabilities, or fit it with probabilities=True'
+            )
         logits = np.exp(self.calibration[0]) * class_scores(decisions, self.n_classes, self.scheme)
         logits[:, 1:] += self.calibration[1:]
         return logits
@@ -98,8 +100,9 @@ def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None 
     weights = np.ones(len(scores)) if weights is None else weights
     totals = np.bincount(numbers, weights, scores.shape[1])
     if not totals.all():
-        raise ValueError(f'expected rows of every class to fit probabilities, found none of class number '
-                         f'{int(totals.argmin())}')
+        raise ValueError(
+            f'expected rows of every class to fit probabilities, found none of class number {int(totals.argmin())}'
+        )
     scores = bound_scores(scores)
     size = np.abs(scores).max() or 1.0
     theta = minimise_log_loss(scores / size, platt_targets(numbers, totals), weights / weights.sum())

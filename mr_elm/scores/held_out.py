@@ -1,4 +1,5 @@
 """Score decision values of held-out rows by sums that do not depend on the order of the rows."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,13 +34,13 @@ class HeldOutSums:
     def __init__(self, B: Floats, n_classes: int, steps: GridSteps) -> None:
         self.B, self.n_classes, self.grid, self.pair = B, n_classes, steps, np.zeros((2, 4))
         squares, weights = (2.0**STEP_BITS * step for step in (steps.square, steps.gram))  # bounds; |E| may be 1
-        errors = 2 * B.shape[1] * (squares + weights * float(np.abs(B).sum(axis=0).max())**2)
+        errors = 2 * B.shape[1] * (squares + weights * float(np.abs(B).sum(axis=0).max()) ** 2)
         self.steps = np.array([choose_step(errors), choose_step(weights), 1.0, 1.0])
 
     def add(self, E: Floats, numbers: np.ndarray, weights: Floats | None = None) -> None:
         """Add rows of E, (n, m), with class numbers or targets (n,), and weights (n,)."""
         values, weights = E @ self.B, np.ones(len(E)) if weights is None else weights
         T = self.grid.shift(class_targets(numbers, self.n_classes))
-        errors = ((values - T)**2).sum(axis=1)
+        errors = ((values - T) ** 2).sum(axis=1)
         correct = (class_numbers(values, self.n_classes, ONE_VS_ALL) == numbers).sum() if self.n_classes else 0
         add_values(self.pair[0], self.pair[1], np.array([weights @ errors, weights.sum(), correct, len(E)]), self.steps)

@@ -7,6 +7,7 @@ f_(i), h_(i) are of the machine of all rows but i: h_(i)(x_i) = h_i / (1 - w_i h
 
 Source: Barber et al., Predictive inference with the jackknife+, 2021, section 1; the scaling is ours.
 """
+
 import numpy as np
 
 from mr_elm.typing import Floats
@@ -33,6 +34,8 @@ def find_quantile(sizes: Floats, coverage: float) -> float:
     """Return q. sizes : see `sort_sizes`. Raises ValueError when they are too few for the coverage."""
     place = int(np.ceil(coverage * (len(sizes) + 1) - 1e-9))
     if not 0 < coverage < 1 or place > len(sizes):
-        raise ValueError(f'expected a coverage above 0 and at most {len(sizes) / (len(sizes) + 1):.4g}, as '
-                         f'{len(sizes):,} rows held out allow, found {coverage:g}')
+        raise ValueError(
+            f'expected a coverage above 0 and at most {len(sizes) / (len(sizes) + 1):.4g}, as '
+            f'{len(sizes):,} rows held out allow, found {coverage:g}'
+        )
     return float(sizes[place - 1])

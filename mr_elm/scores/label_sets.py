@@ -1,4 +1,5 @@
 """Score predicted sets of labels in counts that merge: Hamming loss, F1 and the share of sets that are all right."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -25,8 +26,7 @@ class LabelSets:
 
     @classmethod
     def of(cls, labels: Sequence[str], true: Floats, said: np.ndarray, weights: Floats | None = None) -> LabelSets:
-        """Compare true (n, K) with predicted (n, K) sets, which are 1 where a row has a label. weights : (n,) or None.
-        """
+        """Compare true (n, K) with predicted (n, K) sets, 1 where a row has a label. weights : (n,) or None."""
         has, found = np.asarray(true, bool), np.asarray(said, bool)
         w: np.ndarray = np.ones(len(has), int) if weights is None else weights
         parts = [w @ part for part in (has & found, found & ~has, has & ~found)]
@@ -36,8 +36,10 @@ class LabelSets:
     def merge(self, other: LabelSets) -> LabelSets:
         """Return the counts of both sets of rows."""
         none = [0, 0, 0]
-        counts = {label: [a + b for a, b in zip(self.counts.get(label, none), other.counts.get(label, none),
-                                                strict=True)] for label in {**self.counts, **other.counts}}
+        counts = {
+            label: [a + b for a, b in zip(self.counts.get(label, none), other.counts.get(label, none), strict=True)]
+            for label in {**self.counts, **other.counts}
+        }
         return LabelSets(self.n + other.n, self.right + other.right, counts)
 
     def scores(self, labels: Sequence[str]) -> dict[str, Any]:
@@ -48,11 +50,18 @@ class LabelSets:
         names = [*labels, *sorted(set(self.counts) - set(labels))]
         table = np.array([self.counts.get(name, [0, 0, 0]) for name in names], float)
         hits, false, missed = table.sum(axis=0)
-        per_label = {name: {'precision': divide(a, a + b), 'recall': divide(a, a + c), 'f1': f1(a, b, c), 'rows': a + c}
-                     for name, (a, b, c) in zip(names, table.tolist(), strict=True)}
-        return {'hamming_loss': float(false + missed) / (self.n * len(names)), 'f1_micro': f1(hits, false, missed),
-                'f1_macro': float(np.mean([row['f1'] for row in per_label.values()])),
-                'subset_accuracy': self.right / self.n, 'rows': self.n, 'per_label': per_label}
+        per_label = {
+            name: {'precision': divide(a, a + b), 'recall': divide(a, a + c), 'f1': f1(a, b, c), 'rows': a + c}
+            for name, (a, b, c) in zip(names, table.tolist(), strict=True)
+        }
+        return {
+            'hamming_loss': float(false + missed) / (self.n * len(names)),
+            'f1_micro': f1(hits, false, missed),
+            'f1_macro': float(np.mean([row['f1'] for row in per_label.values()])),
+            'subset_accuracy': self.right / self.n,
+            'rows': self.n,
+            'per_label': per_label,
+        }
 
 
 def f1(hits: float, false: float, missed: float) -> float:

@@ -1,4 +1,5 @@
 """Score predictions in counts that merge, so that any split of the rows gives the same scores."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,9 @@ class Confusion:
 
     def merge(self, other: 'Confusion') -> 'Confusion':
         """Return the counts of both sets of rows."""
-        return Confusion({pair: self.table.get(pair, 0) + other.table.get(pair, 0)
-                          for pair in {**self.table, **other.table}})
+        return Confusion(
+            {pair: self.table.get(pair, 0) + other.table.get(pair, 0) for pair in {**self.table, **other.table}}
+        )
 
     def scores(self, classes: list[str]) -> dict:
         """Return accuracy, rows, and per class precision, recall and rows, with the confusion matrix.
@@ -30,10 +32,22 @@ class Confusion:
         matrix = [[self.table.get((true, said), 0) for said in classes] for true in truths]
         right = sum(matrix[k][k] for k in range(len(classes)))
         said = [sum(row[k] for row in matrix) for k in range(len(classes))]
-        per_class = {name: {'precision': divide(matrix[k][k], said[k]), 'recall': divide(matrix[k][k], sum(matrix[k])),
-                            'rows': sum(matrix[k])} for k, name in enumerate(truths) if k < len(classes)}
-        return {'accuracy': divide(right, total), 'rows': total, **balance(matrix), 'per_class': per_class,
-                'confusion': {'true': truths, 'predicted': classes, 'rows': matrix}}
+        per_class = {
+            name: {
+                'precision': divide(matrix[k][k], said[k]),
+                'recall': divide(matrix[k][k], sum(matrix[k])),
+                'rows': sum(matrix[k]),
+            }
+            for k, name in enumerate(truths)
+            if k < len(classes)
+        }
+        return {
+            'accuracy': divide(right, total),
+            'rows': total,
+            **balance(matrix),
+            'per_class': per_class,
+            'confusion': {'true': truths, 'predicted': classes, 'rows': matrix},
+        }
 
     def positive_scores(self, positive: str) -> dict:
         """Return F1, precision and recall of a class; None where there is nothing to divide by, but an F1 of 0.
@@ -43,8 +57,11 @@ class Confusion:
         right = self.table.get((positive, positive), 0)
         true = sum(n for (label, _), n in self.table.items() if label == positive)
         said = sum(n for (_, name), n in self.table.items() if name == positive)
-        return {'f1': divide(2 * right, true + said) or 0.0, 'precision': divide(right, said),
-                'recall': divide(right, true)}
+        return {
+            'f1': divide(2 * right, true + said) or 0.0,
+            'precision': divide(right, said),
+            'recall': divide(right, true),
+        }
 
 
 def balance(matrix: list) -> dict:
@@ -59,8 +76,10 @@ def balance(matrix: list) -> dict:
     total, right = sum(true), sum(row[k] for k, row in enumerate(matrix) if k < len(row))
     spread = (total**2 - sum(n**2 for n in said)) * (total**2 - sum(n**2 for n in true))
     agreed = right * total - sum(a * b for a, b in zip(true, said, strict=False))
-    return {'balanced_accuracy': divide(sum(recalls), len(recalls)),
-            'matthews': agreed / spread**0.5 if spread > 0 else 0.0}
+    return {
+        'balanced_accuracy': divide(sum(recalls), len(recalls)),
+        'matthews': agreed / spread**0.5 if spread > 0 else 0.0,
+    }
 
 
 def divide(part: float, whole: float) -> float | None:
@@ -87,19 +106,33 @@ class Residuals:
         """Compare targets with predictions, (n,) each. weights : (n,), None when all rows count once."""
         error, w = targets - predictions, np.ones(len(targets)) if weights is None else weights
         mean = float(np.average(targets, weights=w))
-        return cls(len(error) if weights is None else float(w.sum()), float(w @ error**2), float(w @ np.abs(error)),
-                   mean, float(w @ (targets - mean)**2))
+        return cls(
+            len(error) if weights is None else float(w.sum()),
+            float(w @ error**2),
+            float(w @ np.abs(error)),
+            mean,
+            float(w @ (targets - mean) ** 2),
+        )
 
     def merge(self, other: 'Residuals') -> 'Residuals':
         """Return the sums of both sets of rows."""
         n, shift = self.n + other.n, other.mean - self.mean
-        return Residuals(n, self.squared + other.squared, self.absolute + other.absolute,
-                         self.mean + shift * other.n / n, self.spread + other.spread + shift**2 * self.n * other.n / n)
+        return Residuals(
+            n,
+            self.squared + other.squared,
+            self.absolute + other.absolute,
+            self.mean + shift * other.n / n,
+            self.spread + other.spread + shift**2 * self.n * other.n / n,
+        )
 
     def scores(self) -> dict:
         """Return RMSE, MAE and R2."""
-        return {'rmse': (self.squared / self.n)**0.5, 'mae': self.absolute / self.n,
-                'r2': 1 - self.squared / self.spread if self.spread else None, 'rows': self.n}
+        return {
+            'rmse': (self.squared / self.n) ** 0.5,
+            'mae': self.absolute / self.n,
+            'r2': 1 - self.squared / self.spread if self.spread else None,
+            'rows': self.n,
+        }
 
 
 def average_targets(found: dict[str, Residuals]) -> dict:

@@ -1,4 +1,5 @@
 """Score probabilities in sums that merge: log loss, Brier score, ranks of the true class, calibration."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -62,9 +63,12 @@ class ProbabilityScores:
         n_classes = len(self.ranks)
         gaps = np.abs(self.bins[2] - self.bins[1]).sum()
         tops = {f'top_{k}_accuracy': float(self.ranks[:k].sum() / self.weight) for k in TOPS if k < n_classes}
-        return {'log_loss': self.loss / self.weight,
-                'brier': self.squared / self.weight / (2 if n_classes == 2 else 1),
-                'calibration_error': float(gaps / self.weight), **tops}
+        return {
+            'log_loss': self.loss / self.weight,
+            'brier': self.squared / self.weight / (2 if n_classes == 2 else 1),
+            'calibration_error': float(gaps / self.weight),
+            **tops,
+        }
 
 
 def area_scores(rankings: Sequence[Ranking]) -> dict[str, float]:

@@ -4,6 +4,7 @@ Each distinct value has the weights of the positive and of the negative rows. Be
 agree in their leading bits are counted together. How many bits are dropped depends on the rows alone, not on the order
 in which counts merge.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -49,8 +50,13 @@ class Ranking:
         """Return the counts of both sets of rows."""
         dropped = max(self.dropped, other.dropped)
         keys = np.concatenate([one.keys >> (dropped - one.dropped) for one in (self, other)])
-        return Ranking(keys, np.append(self.positive, other.positive), np.append(self.negative, other.negative),
-                       dropped, self.limit).reduce()
+        return Ranking(
+            keys,
+            np.append(self.positive, other.positive),
+            np.append(self.negative, other.negative),
+            dropped,
+            self.limit,
+        ).reduce()
 
     def reduce(self) -> Ranking:
         """Add up equal keys, and drop bits while there are too many keys."""
@@ -95,8 +101,10 @@ class Ranking:
         true, false = self.curve()
         if not (self.dropped and true[-1]):
             return 0.0
-        least, most = true[:-1] / np.maximum(true[:-1] + false[1:], SMALLEST), true[1:] / np.maximum(
-            true[1:] + false[:-1], SMALLEST)
+        least, most = (
+            true[:-1] / np.maximum(true[:-1] + false[1:], SMALLEST),
+            true[1:] / np.maximum(true[1:] + false[:-1], SMALLEST),
+        )
         return float(np.diff(true) @ (most - least) / true[-1])
 
     def curve(self) -> tuple[Floats, Floats]:
@@ -106,8 +114,13 @@ class Ranking:
 
     def to_arrays(self) -> list[np.ndarray]:
         """Return arrays for the wire: keys as two halves, which float64 holds exactly."""
-        return [self.keys >> 32, self.keys & 0xFFFFFFFF, self.positive, self.negative,
-                np.array([self.dropped, self.limit])]
+        return [
+            self.keys >> 32,
+            self.keys & 0xFFFFFFFF,
+            self.positive,
+            self.negative,
+            np.array([self.dropped, self.limit]),
+        ]
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[np.ndarray]) -> Ranking:

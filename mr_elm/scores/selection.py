@@ -1,4 +1,5 @@
 """Choose parameters: lists of candidates, folds that depend on the rows alone, and the best of a table of scores."""
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -192,7 +193,7 @@ def score_values(values: Floats, numbers: np.ndarray, weights: Floats | None, n_
     numbers : (N,) class numbers, or targets.
     """
     if not n_classes:
-        return {'rmse': float(np.sqrt(np.average((numbers - values[:, 0])**2, weights=weights)))}
+        return {'rmse': float(np.sqrt(np.average((numbers - values[:, 0]) ** 2, weights=weights)))}
     found = class_numbers(values, n_classes, ONE_VS_ALL)
     return {'accuracy': float(np.average(found == numbers, weights=weights))}
 
@@ -209,8 +210,16 @@ def select_sample(X: Rows, share: float, seed: int) -> np.ndarray:
 
 def best_of(scores: Any) -> Any:
     """Return the Score, or LeftOut, of the largest value; of equal ones the smallest C, then the simplest kernel."""
-    return max(scores, key=lambda score: (score.value, -score.C, score.parameters.get('sigma', 0),
-                                          -score.parameters.get('degree', 0), -score.parameters.get('n_hidden', 0)))
+    return max(
+        scores,
+        key=lambda score: (
+            score.value,
+            -score.C,
+            score.parameters.get('sigma', 0),
+            -score.parameters.get('degree', 0),
+            -score.parameters.get('n_hidden', 0),
+        ),
+    )
 
 
 def candidates(grid: str, kernel: KernelKind, variance: float) -> tuple[list[dict], list[float]]:

@@ -1,4 +1,5 @@
 """Choose the positive one of two classes, and the probability of it above which a row is labelled so."""
+
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -45,8 +46,10 @@ def choose_threshold(name: str, probabilities: Floats, positive: np.ndarray, wei
     name : see `make_goal`. probabilities : (n,) of that class. positive : (n,) of bool. weights : (n,).
     """
     cuts, places = np.unique(probabilities, return_inverse=True)
-    true, false = (np.append(0.0, np.cumsum(np.bincount(places.ravel(), part, len(cuts))[::-1]))
-                   for part in (weights * positive, weights * ~positive))
+    true, false = (
+        np.append(0.0, np.cumsum(np.bincount(places.ravel(), part, len(cuts))[::-1]))
+        for part in (weights * positive, weights * ~positive)
+    )
     middle = (cuts[1:] + cuts[:-1]) / 2
     between = np.where(middle < cuts[1:], middle, cuts[:-1])  # of neighbours in float64 the middle is one of them
     edges = np.concatenate([[1.0], between[::-1], [0.0]])
@@ -66,6 +69,7 @@ def choose_positive(label: str | None, classes: Sequence[str]) -> str | None:
         raise ValueError(f'--positive: expected two classes, found {len(classes) or "a regression"}')
     name = find_class(label, classes)
     if name is None:
-        raise ValueError(f'--positive: expected {quote(classes[0])} or {quote(classes[1])}, the classes, found '
-                         f'{quote(label)}')
+        raise ValueError(
+            f'--positive: expected {quote(classes[0])} or {quote(classes[1])}, the classes, found {quote(label)}'
+        )
     return name

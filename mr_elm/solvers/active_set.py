@@ -20,6 +20,7 @@ Source: Zhao et al., An efficient active set method for optimization extreme lea
 the text up to section 3.1; the reassignment is our reading of what it announces. Ours: the whole projected step
 where it falls lower than the first minimiser does; a ridge of 1e-12 on Q_SS, whose rank random nodes bound by L.
 """
+
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,13 +48,13 @@ from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
 FACE = 4000  # most variables released at once
-NEWTON_STEPS = 500    # Newton systems before `newton` gives up
+NEWTON_STEPS = 500  # Newton systems before `newton` gives up
 OELM_STEPS_A_ROW = 5  # the same for `oelm`
 BAS_STEPS_A_ROW = 50  # the same for `bas`, which changes one constraint in each
 SOLVED = 0.1  # of eps: what is below needs no further step
 SLOW, AFTER = 50, 20  # Newton systems before `newton` tries another way; and after it, where rounding may hide the end
 PATIENCE = 20  # Newton systems without less violation, after which the objective is looked at
-SWEEPS = 50   # over the released variables, before Newton's step comes whether they are settled or not
+SWEEPS = 50  # over the released variables, before Newton's step comes whether they are settled or not
 STEPS = ('newton', 'gradient_path', 'one_variable', 'two_variables')  # kinds that are counted and timed
 
 

@@ -12,6 +12,7 @@ The objective falls at every step. With large C it can take millions of steps: `
 Source: Bai et al., Sparse extreme learning machine for classification, 2014, Algorithm 1. Ours: the bound
 on the steps, and the certificate.
 """
+
 import time
 
 import numpy as np
@@ -32,8 +33,17 @@ def solve_by_paper(problem: BoxQP, settings: Settings) -> Result:
     alpha, gradient = np.zeros(n), -np.ones(n)
     inverse, steps, at_once = 1 / problem.curvature, 0, int(WORK / n) + 1
     while steps < max_steps:
-        done, missing = loops.paper_steps(cache.slab, cache.slot_of, problem.targets, alpha, gradient, problem.upper,
-                                          inverse, settings.eps, min(at_once, max_steps - steps))
+        done, missing = loops.paper_steps(
+            cache.slab,
+            cache.slot_of,
+            problem.targets,
+            alpha,
+            gradient,
+            problem.upper,
+            inverse,
+            settings.eps,
+            min(at_once, max_steps - steps),
+        )
         steps += done
         settings.tell(steps, alpha, gradient, problem.upper)
         if missing == loops.SETTLED:

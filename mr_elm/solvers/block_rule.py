@@ -18,6 +18,7 @@ nor objective fall any more, the search ends. Of a ready matrix g is exact.
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; the projected
 path is that of Zhao et al.
 """
+
 import time
 from typing import NamedTuple
 
@@ -42,19 +43,19 @@ from mr_elm.solvers.interior import find_lower_point, is_small
 from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
-BLOCK = 2048          # most variables in a block, whose matrix then takes 17 MB in float32
+BLOCK = 2048  # most variables in a block, whose matrix then takes 17 MB in float32
 NEW_SHARE, LEAST_NEW, MOST_NEW = 0.25, 128, 512  # new variables of a block: share of the support vectors, and bounds
-FEW = 0.1             # of the violators that push f one way: so many that push it the other way join a block
-MOVING = 0.1          # share of a block; where fewer variables change, the next block is half as large: rows are alike
-WHOLE_UP_TO = 1000    # rows, up to which a problem is one block
-BLOCKS = 1000         # before giving up
-PATIENCE = 10         # blocks without less violation, after which the objective is looked at
+FEW = 0.1  # of the violators that push f one way: so many that push it the other way join a block
+MOVING = 0.1  # share of a block; where fewer variables change, the next block is half as large: rows are alike
+WHOLE_UP_TO = 1000  # rows, up to which a problem is one block
+BLOCKS = 1000  # before giving up
+PATIENCE = 10  # blocks without less violation, after which the objective is looked at
 SLOW, SLOW_WHOLE = 50, 10  # blocks, after which another way is tried; of a problem that is one block
 AFTER, LONG_AFTER = 20, 300  # blocks more, after the other way and without one, where rounding may hide the end
 EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
-NOISE = 0.1           # of eps; where rounding makes more of the gradient, the end is solved in float64
-PAIRS_WORTH = 150     # variables: for each so many of a block, a pair step a variable is cheap beside a factorisation
+NOISE = 0.1  # of eps; where rounding makes more of the gradient, the end is solved in float64
+PAIRS_WORTH = 150  # variables: for each so many of a block, a pair step a variable is cheap beside a factorisation
 
 
 class Effort(NamedTuple):
@@ -75,8 +76,9 @@ WHOLE, POLISH = Effort(np.inf, 0.0, 20, 2, 2), Effort(np.inf, 0.0, 20, 1, 2)
 EFFORTS = Effort(0.1, 0.02, 20, 1, 2), Effort(1.0, 0.3, 5, 8, 4), Effort(np.inf, 0.3, 1, 8, 4)
 
 
-def solve_by_blocks(problem: BoxQP, settings: Settings, start: Floats | None = None,
-                    decision: Floats | None = None) -> Result:
+def solve_by_blocks(
+    problem: BoxQP, settings: Settings, start: Floats | None = None, decision: Floats | None = None
+) -> Result:
     """Minimise a BoxQP and return its Result; `n_iter` counts blocks.
 
     start : alpha to begin with, (N,); clipped to the box. From 0 when None.
@@ -183,16 +185,20 @@ class BlockSearch:
         down = np.flatnonzero(mask & np.where(positive, shrinks, grows))
         n_up, n_down = int((gain[up] > least).sum()), int((gain[down] < -least).sum())
         fewest, half = int(few * max(n_up, n_down)), count // 2
-        return np.concatenate([take_largest(up, gain, min(max(n_up, fewest), half)),
-                               take_largest(down, -gain, min(max(n_down, fewest), half))])
+        return np.concatenate(
+            [
+                take_largest(up, gain, min(max(n_up, fewest), half)),
+                take_largest(down, -gain, min(max(n_down, fewest), half)),
+            ]
+        )
 
     def solve_block(self, block: np.ndarray, tolerance: float, effort: Effort) -> None:
         """Minimise over the block on cached rows and bring the gradient along."""
         targets = self.problem.targets
         self.cache.ensure(block)
-        size = len(block)**2
+        size = len(block) ** 2
         if len(self.matrix) < size:
-            self.matrix = np.empty(max(size, min(2 * size, (2 * BLOCK)**2)), self.matrix.dtype)
+            self.matrix = np.empty(max(size, min(2 * size, (2 * BLOCK) ** 2)), self.matrix.dtype)
         change = self.minimise(block, self.cache.block(block, targets, self.matrix), tolerance, effort)
         idle = np.count_nonzero(change) < MOVING * len(block)
         self.room = max(self.room // 2, BLOCK // 8) if idle else min(2 * self.room, BLOCK)
@@ -223,7 +229,7 @@ class BlockSearch:
             if self.progress.waits(float(misfit.max())) and not self.progress.look(self.alpha, self.gradient):
                 return
             face = np.flatnonzero(free_variables(self.alpha, p.upper) | (misfit > 0.1 * self.eps))
-            if 8 * len(face)**2 > self.settings.cache_bytes:
+            if 8 * len(face) ** 2 > self.settings.cache_bytes:
                 return
             self.n_certified += len(face)
             self.minimise(face, p.block(face), 0.8 * self.eps, POLISH)
@@ -315,7 +321,7 @@ def solve_positive(matrix: np.ndarray, right: Floats) -> Floats:
     for work in (matrix.dtype, *[np.dtype(np.float64)] * 10):
         potrf, potrs = linalg.get_lapack_funcs(('potrf', 'potrs'), dtype=work)
         lifted = matrix.astype(work)
-        lifted.flat[::len(matrix) + 1] += ridge
+        lifted.flat[:: len(matrix) + 1] += ridge
         factor, failed = potrf(lifted.T, lower=1, overwrite_a=1, clean=0)
         if not failed:
             solution = potrs(factor, right, lower=1)[0]

@@ -11,6 +11,7 @@ efficient active set method for optimization extreme learning machines, eq. 2. N
 is no sum constraint. Ours: a bound for each row (weights; a row of bound 0 is left out); the certificate, which is of
 the whole problem and in float64.
 """
+
 import time
 import warnings
 from collections.abc import Callable
@@ -58,8 +59,9 @@ class Settings:
         if self.max_iter is not None and self.max_iter < 1:
             raise ValueError(f'max_iter: expected a number of at least 1, found {self.max_iter}')
         if min(self.subset, self.attempts) < 1:
-            raise ValueError(f'subset, attempts: expected numbers of at least 1, found {self.subset} and '
-                             f'{self.attempts}')
+            raise ValueError(
+                f'subset, attempts: expected numbers of at least 1, found {self.subset} and {self.attempts}'
+            )
         if self.dtype not in (None, 'float32', 'float64'):
             raise ValueError(f'dtype: expected float32, float64 or None, found {write_value(self.dtype)}')
 
@@ -136,8 +138,12 @@ class BoxQP:
         if not np.isfinite(self.diagonal).all():
             raise ValueError('expected finite kernel values: the kernel overflowed on these rows (scale the features)')
         if self.diagonal.min(initial=0.0) < 0:
-            warnings.warn('the kernel is not positive on these rows, K(x, x) < 0 for some: the dual is not convex, and '
-                          'what is found need not be its minimum', NumericalWarning, stacklevel=2)
+            warnings.warn(
+                'the kernel is not positive on these rows, K(x, x) < 0 for some: the dual is not convex, and '
+                'what is found need not be its minimum',
+                NumericalWarning,
+                stacklevel=2,
+            )
 
     @cached_property
     def curvature(self) -> Floats:
@@ -256,8 +262,21 @@ def conclude(problem: Any, alpha: Floats, gradient: Floats, work: SolverWork, se
     worst = float(violations(alpha, gradient, problem.upper).max(initial=0.0))
     objective, gap = objective_of(alpha, gradient), duality_gap(alpha, gradient, problem.upper)
     if worst > settings.eps:
-        warnings.warn(f'stopped after {work.n_iter} iterations at a violation of {worst:.3g}, expected at most '
-                      f'{settings.eps:g}; the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, '
-                      'scale the features or lower C', ConvergenceWarning, stacklevel=3)
-    return Result(alpha, problem.targets * (gradient + 1), objective, gap, worst, work.n_iter, work.n_kernel_rows,
-                  work.seconds, worst <= settings.eps)
+        warnings.warn(
+            f'stopped after {work.n_iter} iterations at a violation of {worst:.3g}, expected at most '
+            f'{settings.eps:g}; the duality gap is {gap:.3g} at objective {objective:.6g}: raise max_iter, '
+            'scale the features or lower C',
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Result(
+        alpha,
+        problem.targets * (gradient + 1),
+        objective,
+        gap,
+        worst,
+        work.n_iter,
+        work.n_kernel_rows,
+        work.seconds,
+        worst <= settings.eps,
+    )

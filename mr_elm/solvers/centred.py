@@ -7,6 +7,7 @@ nothing. m is not penalised. When row i leaves, the mean of the others is m + d_
 
     d_i = w_i (m - t_i) / (sum w - w_i)
 """
+
 from dataclasses import dataclass
 
 import numpy as np

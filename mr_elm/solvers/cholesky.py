@@ -4,6 +4,7 @@
 
 The products, which take the time, are shared by strips of columns that do not depend on the number of threads.
 """
+
 from mr_elm import linalg
 from mr_elm.parallel import map_in_threads, one_blas_thread
 from mr_elm.typing import Floats
@@ -17,7 +18,7 @@ def factor_upper(A: Floats, n_threads: int | None) -> int:
     A : float64 or float32.
     """
     n = len(A)
-    potrf, = linalg.get_lapack_funcs(('potrf',), (A,))
+    (potrf,) = linalg.get_lapack_funcs(('potrf',), (A,))
     for start in range(0, n, WIDTH):
         stop = min(start + WIDTH, n)
         with one_blas_thread():
@@ -43,6 +44,7 @@ def add_gram(A: Floats, E: Floats, factor: float, n_threads: int | None) -> None
 
 def add_strips(A: Floats, E: Floats, factor: float, first: int, n_threads: int | None) -> None:
     """Add factor E'E to the rows and columns of A from the first on, the upper triangle of it."""
+
     def add_strip(left: int) -> None:
         right = min(left + WIDTH, len(A))
         A[first:right, left:right] += factor * (E[:, first:right].T @ E[:, left:right])

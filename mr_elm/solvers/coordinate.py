@@ -9,6 +9,7 @@ Source: Hsieh et al., A dual coordinate descent method for large-scale linear SV
 eq. 17 with 24. Ours: every few passes a minimum over the free variables and the violators; their matrix has rank at
 most L, and Newton steps with a ridge go along null directions until a bound stops them.
 """
+
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -37,9 +38,9 @@ from mr_elm.solvers.box import (
 from mr_elm.solvers.rules import solve_dual
 from mr_elm.typing import Floats, Rows
 
-PASSES = 2000    # before giving up
+PASSES = 2000  # before giving up
 FACE_EVERY = 10  # passes
-FACE = 2000      # variables, up to which solving for them together is worth its price
+FACE = 2000  # variables, up to which solving for them together is worth its price
 EFFORT = Effort(np.inf, 0.1, newton=5, pairs=1, after=2)
 
 
@@ -74,8 +75,9 @@ class NodePoint:
 
     def solve_face(self, gradient: Floats, tolerance: float) -> None:
         """Minimise over the free variables and violators, if they are few enough."""
-        face = np.flatnonzero(free_variables(self.alpha, self.upper)
-                              | (violations(self.alpha, gradient, self.upper) > 0))
+        face = np.flatnonzero(
+            free_variables(self.alpha, self.upper) | (violations(self.alpha, gradient, self.upper) > 0)
+        )
         if 0 < len(face) <= FACE:
             rows, t, here = self.H[face], self.targets[face], self.alpha[face]
             Q = multiply_transposed(rows, rows) * np.outer(t, t)
@@ -84,8 +86,9 @@ class NodePoint:
             self.alpha[face] = here
 
 
-def solve_node_dual(H: Rows, targets: Floats, C: float, weights: Floats | None = None,
-                    settings: Settings | None = None) -> NodeResult:
+def solve_node_dual(
+    H: Rows, targets: Floats, C: float, weights: Floats | None = None, settings: Settings | None = None
+) -> NodeResult:
     """Minimise the dual over explicit node outputs and return a NodeResult; `n_iter` counts passes over the rows.
 
     H : (N, L) dense or CSR.
@@ -110,8 +113,14 @@ def solve_node_dual(H: Rows, targets: Floats, C: float, weights: Floats | None =
     return NodeResult(**vars(result), beta=point.beta)
 
 
-def solve_node_rows(H: Floats, targets: Floats, C: float, weights: Floats | None = None,
-                    settings: Settings | None = None, rule: str = 'block') -> NodeResult:
+def solve_node_rows(
+    H: Floats,
+    targets: Floats,
+    C: float,
+    weights: Floats | None = None,
+    settings: Settings | None = None,
+    rule: str = 'block',
+) -> NodeResult:
     """Minimise the same by a rule of `rules.RULES`, which asks for rows of HH', all of them where there are few.
 
     H : (N, L) dense. rule : counts `n_iter` as it does on a kernel. Other arguments as in `solve_node_dual`.
@@ -140,8 +149,9 @@ def _change(score: float, t: float, alpha: float, upper: float, square: float) -
 
 
 @fast
-def dense_sweep(H: np.ndarray, order: np.ndarray, t: Floats, upper: Floats, squares: Floats, alpha: Floats,
-                beta: Floats) -> None:
+def dense_sweep(
+    H: np.ndarray, order: np.ndarray, t: Floats, upper: Floats, squares: Floats, alpha: Floats, beta: Floats
+) -> None:
     """Step over the rows of a dense H in this order; alpha and beta change in place."""
     L = len(beta)
     for i in order:
@@ -157,8 +167,17 @@ def dense_sweep(H: np.ndarray, order: np.ndarray, t: Floats, upper: Floats, squa
 
 
 @fast
-def sparse_sweep(data: Floats, columns: np.ndarray, starts: np.ndarray, order: np.ndarray, t: Floats, upper: Floats,
-                 squares: Floats, alpha: Floats, beta: Floats) -> None:
+def sparse_sweep(
+    data: Floats,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    order: np.ndarray,
+    t: Floats,
+    upper: Floats,
+    squares: Floats,
+    alpha: Floats,
+    beta: Floats,
+) -> None:
     """Step over the rows of a CSR H in this order; alpha and beta change in place."""
     for i in order:
         score = 0.0

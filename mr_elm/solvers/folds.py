@@ -19,6 +19,7 @@ as E and T multiplied by sqrt(w).
 
 Source: Allen, The relationship between variable selection and data augmentation, 1974 (the formula).
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -73,8 +74,9 @@ class Ordered:
     def center(self) -> tuple[Ordered, Floats]:
         """Return the sums of targets less their mean, and this mean, (K,); see `center_sums`."""
         mean = find_mean(-self.gram[0, 0], self.right[0])
-        return replace(self, right=self.right + self.gram[:, :1] * mean,
-                       squares=self.squares - mean**2 * self.gram[0, 0]), mean
+        return replace(
+            self, right=self.right + self.gram[:, :1] * mean, squares=self.squares - mean**2 * self.gram[0, 0]
+        ), mean
 
     def without(self, other: Ordered) -> Ordered:
         """Return the sums of the rows that are not in another."""
@@ -112,9 +114,11 @@ class FoldGrid:
             weights = {nu: solve_nested(rest, nu, sizes, self.center) for nu in nus}
             for number, size in enumerate(sizes):
                 errors = squared_errors(held, [weights[nu][number] for nu in nus])
-                bound = largest_nu(rest.gram.diagonal()[:size + 1].sum())
-                cells += [GridCell(nu, size, fold, error, float(held.gram[0, 0] * len(held.squares)), nu <= bound)
-                          for nu, error in zip(nus, errors, strict=True)]
+                bound = largest_nu(rest.gram.diagonal()[: size + 1].sum())
+                cells += [
+                    GridCell(nu, size, fold, error, float(held.gram[0, 0] * len(held.squares)), nu <= bound)
+                    for nu, error in zip(nus, errors, strict=True)
+                ]
         return cells
 
     def weights(self, fold: int, cells: Iterable[tuple[float, int]]) -> list[Floats]:
@@ -140,8 +144,12 @@ def solve_nested(sums: Ordered, nu: float, sizes: Sequence[int], center: bool = 
     if factor is None:
         return [None] * len(sizes)
     half = linalg.solve_triangular(factor, sums.right[:m], lower=True, check_finite=False)
-    return [linalg.solve_triangular(factor[:size + 1, :size + 1], half[:size + 1], lower=True, trans=1,
-                                    check_finite=False) for size in sizes]
+    return [
+        linalg.solve_triangular(
+            factor[: size + 1, : size + 1], half[: size + 1], lower=True, trans=1, check_finite=False
+        )
+        for size in sizes
+    ]
 
 
 def squared_errors(held: Ordered, weights: list[Any]) -> list[float]:
@@ -151,8 +159,10 @@ def squared_errors(held: Ordered, weights: list[Any]) -> list[float]:
         return [np.nan] * len(weights)
     m = len(found[0])
     images = iter(np.split(held.gram[:m, :m] @ np.hstack(found), len(found), axis=1))
-    return [np.nan if B is None else
-            float(held.squares.sum() + (B * (next(images) - 2 * held.right[:m])).sum()) for B in weights]
+    return [
+        np.nan if B is None else float(held.squares.sum() + (B * (next(images) - 2 * held.right[:m])).sum())
+        for B in weights
+    ]
 
 
 @dataclass(frozen=True)

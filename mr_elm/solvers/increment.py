@@ -8,6 +8,7 @@ so that records that leave as they came give the old bits back.
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, IESVM and PIESVM. Ours: forgetting, classes
 that come late, exact sums.
 """
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -27,14 +28,18 @@ DOUBTFUL = 1e3  # times u |E'E|: what lies below this is rounding
 def sums_of(arrays: Mapping[str, np.ndarray]) -> Sums:
     """Read the Sums of a model's arrays."""
     low = {'counts_low': np.zeros_like(arrays['counts']), **arrays}
-    return Sums(*(unpack_upper(low[name.name]) if name.name.startswith('gram') else low[name.name]
-                  for name in fields(Sums)))
+    return Sums(
+        *(unpack_upper(low[name.name]) if name.name.startswith('gram') else low[name.name] for name in fields(Sums))
+    )
 
 
 def sum_arrays(sums: Sums) -> dict[str, np.ndarray]:
     """Name the arrays of Sums as the model file does."""
-    return {name.name: pack_upper(part) if name.name.startswith('gram') else part
-            for name in fields(sums) for part in [getattr(sums, name.name)]}
+    return {
+        name.name: pack_upper(part) if name.name.startswith('gram') else part
+        for name in fields(sums)
+        for part in [getattr(sums, name.name)]
+    }
 
 
 def select_classes(sums: Sums, numbers: np.ndarray) -> Sums:
@@ -95,11 +100,14 @@ def demand_left(left: Sums, before: Sums, peak: float) -> None:
     empty = (left.counts == 0) & (before.counts > 0)
     largest = np.maximum(peak, np.sqrt(peak * before.counts[empty]))  # that a sum over rows can have been
     if (np.abs(left.class_sums[empty]) > DOUBTFUL * UNIT * largest[:, None]).any():
-        raise AccountingError('cannot forget these rows: some of them were never part of the model (a class would be '
-                              'left without rows, but with a sum)')
+        raise AccountingError(
+            'cannot forget these rows: some of them were never part of the model (a class would be '
+            'left without rows, but with a sum)'
+        )
     if factor_ridge(left.gram, DOUBTFUL * UNIT * peak) is None:
-        raise AccountingError('cannot forget these rows: some of them were never part of the model (the remaining '
-                              'sums would be negative)')
+        raise AccountingError(
+            'cannot forget these rows: some of them were never part of the model (the remaining sums would be negative)'
+        )
 
 
 def largest_nu(peak: float) -> float:
@@ -110,5 +118,9 @@ def largest_nu(peak: float) -> float:
 def warn_of_doubt(nu: float, peak: float) -> None:
     """Warn when the model's nu is beyond what the rounding errors of its sums allow."""
     if nu > largest_nu(peak):
-        warnings.warn(f'nu = {nu:g} is large for sums that have been as large as {peak:.2g}: beyond '
-                      f'{largest_nu(peak):.1g} rounding errors may show in the model', NumericalWarning, stacklevel=2)
+        warnings.warn(
+            f'nu = {nu:g} is large for sums that have been as large as {peak:.2g}: beyond '
+            f'{largest_nu(peak):.1g} rounding errors may show in the model',
+            NumericalWarning,
+            stacklevel=2,
+        )

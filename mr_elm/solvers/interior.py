@@ -12,6 +12,7 @@ Each step solves (Q + D) x = r, D = s/a + v/(C - a). It takes some 30 steps, wha
 Source: Mehrotra, On the implementation of a primal-dual interior point method, 1992; Fine, Scheinberg, Efficient SVM
 training using low-rank kernel representations, 2001.
 """
+
 from collections.abc import Callable
 from typing import Any
 
@@ -21,10 +22,10 @@ from mr_elm import linalg
 from mr_elm.solvers.box import duality_gap, objective_of
 from mr_elm.typing import Floats
 
-STEPS = 100     # before giving up
-CLOSE = 1e-13   # of the objective: a gap below this is rounding
-SPOILT = 1.0    # of the first condition, whose terms are about 1: rounding has made this of it
-BACK = 0.995    # of the way to the next bound
+STEPS = 100  # before giving up
+CLOSE = 1e-13  # of the objective: a gap below this is rounding
+SPOILT = 1.0  # of the first condition, whose terms are about 1: rounding has made this of it
+BACK = 0.995  # of the way to the next bound
 MOST_DENSE = 2000  # rows of a problem whose Q is factorised
 MOST_COLUMNS, LEAST_SHARE = 1000, 4  # of Z, and rows for each of its columns
 
@@ -141,7 +142,7 @@ def follow_centre(system: Any, upper: Floats, diagonal: Floats) -> Floats | None
         ds, dv = -s - s / a * da, -v + v / w * da
         size = reach((a, da), (w, -da), (s, ds), (v, dv))
         ahead = float((a + size * da) @ (s + size * ds) + (w - size * da) @ (v + size * dv))
-        mu = (ahead / gap)**3 * gap / (2 * len(a))
+        mu = (ahead / gap) ** 3 * gap / (2 * len(a))
         low, high = (mu - da * ds) / a - s, (mu + da * dv) / w - v
         da = solve(rest + low - high)
         ds, dv = low - s / a * da, high + v / w * da

@@ -32,6 +32,7 @@ Algorithm 2 of Zhao et al.: A = (V S^-1) (U'T), whose products are sums over ent
 A row of U' is a column of U; with rows of U itself the pair is (U, i): Z[i] T[row] instead. S, the singular values of
 I/C + Omega, and T come from the distributed cache.
 """
+
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -126,8 +127,9 @@ def restore_mean(solution: KernelSolution, centred: CentredTargets) -> KernelSol
     return KernelSolution(centred.units * dual_coef, solution.inverse_diagonal, centred.mean, moves)
 
 
-def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = False,
-                   n_threads: int | None = None) -> KernelSolution:
+def solve_cholesky(
+    omega: Floats, T: Floats, C: float, leave_one_out: bool = False, n_threads: int | None = None
+) -> KernelSolution:
     """Return the KernelSolution of the whole system; omega, whose lower triangle is read, is overwritten.
 
     n_threads : see `map_in_threads`. Raises ValueError when I/C + Omega is not positive.
@@ -139,8 +141,10 @@ def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = Fal
     else:
         factor, failed = omega.T, factor_upper(omega.T, n_threads)
     if failed > 0:
-        raise ValueError(f'expected a positive kernel, I/C + Omega has no Cholesky factor (row {failed} of '
-                         f'{len(omega):,}): lower C, or use another kernel')
+        raise ValueError(
+            f'expected a positive kernel, I/C + Omega has no Cholesky factor (row {failed} of '
+            f'{len(omega):,}): lower C, or use another kernel'
+        )
     dual_coef = linalg.dpotrs(factor, np.asfortranarray(T, dtype=float), lower=0)[0]
     return KernelSolution(dual_coef, inverse_diagonal(factor) if leave_one_out else None)
 
@@ -173,13 +177,17 @@ class Decomposition:
         if self.is_whole:
             return 1 / (self.values + 1 / C), 0.0
         if self.values[-1] > TAIL / C:
-            warnings.warn(f'expected to leave out only eigenvalues below {TAIL:g}/C = {TAIL / C:.2g}, the last of the '
-                          f'{len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
-                          NumericalWarning, stacklevel=2)
+            warnings.warn(
+                f'expected to leave out only eigenvalues below {TAIL:g}/C = {TAIL / C:.2g}, the last of the '
+                f'{len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
+                NumericalWarning,
+                stacklevel=2,
+            )
         return 1 / (self.values + 1 / C) - C, C
 
-    def solve(self, T: Floats, C: float, leave_one_out: bool = False,
-              multiply: FactorProduct | None = None) -> KernelSolution:
+    def solve(
+        self, T: Floats, C: float, leave_one_out: bool = False, multiply: FactorProduct | None = None
+    ) -> KernelSolution:
         """Return the KernelSolution at C, eigenvalues that were left out taken as 0.
 
         multiply : function (vectors U, inverse (k,), T) -> U diag(inverse) U'T, or None to multiply here.
@@ -207,8 +215,9 @@ def decompose(omega: Floats) -> Decomposition:
     return Decomposition(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
 
 
-def decompose_by_passes(multiply: Callable[[Floats], Floats], n_rows: int, rank: int, seed: int = 0,
-                        n_passes: int = PASSES, more: int = 20) -> Decomposition:
+def decompose_by_passes(
+    multiply: Callable[[Floats], Floats], n_rows: int, rank: int, seed: int = 0, n_passes: int = PASSES, more: int = 20
+) -> Decomposition:
     """Return the `rank` largest eigenvalues of Omega and their vectors, by randomised subspace iteration.
 
     multiply : function V (N, k) -> Omega V; each of the n_passes + 1 passes is one call.
@@ -221,7 +230,7 @@ def decompose_by_passes(multiply: Callable[[Floats], Floats], n_rows: int, rank:
         basis = np.linalg.qr(multiply(basis))[0]
     small = basis.T @ multiply(basis)
     values, vectors = linalg.eigh((small + small.T) / 2)
-    kept = np.argsort(values)[::-1][:min(rank, n_rows)]
+    kept = np.argsort(values)[::-1][: min(rank, n_rows)]
     return Decomposition(np.maximum(values[kept], 0.0), basis @ vectors[:, kept])
 
 
@@ -244,8 +253,14 @@ class RoughProduct:
     error: float
 
 
-def solve_cg(multiply: Product, T: Floats, C: float, preconditioner: 'Preconditioner', limits: PassLimits = LIMITS,
-             rough: RoughProduct | None = None) -> tuple[KernelSolution, int, float]:
+def solve_cg(
+    multiply: Product,
+    T: Floats,
+    C: float,
+    preconditioner: 'Preconditioner',
+    limits: PassLimits = LIMITS,
+    rough: RoughProduct | None = None,
+) -> tuple[KernelSolution, int, float]:
     """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
 
     multiply : function V (N, k) -> Omega V, one pass. rough : the same, taken once its errors no longer matter: a step
@@ -253,17 +268,28 @@ def solve_cg(multiply: Product, T: Floats, C: float, preconditioner: 'Preconditi
     """
     demand_C(C)
     T = np.array(T, dtype=float)
-    late = None if rough is None else LateProduct(lambda V: rough.multiply(V) + V / C,
-                                                  SHARE * limits.tolerance / (rough.error * C))
-    found, passes = solve_positive(lambda V: multiply(V) + V / C,
-                                   lambda A: Approximation.of(A, T, multiply(A) + A / C),
-                                   Approximation.of(np.zeros(T.shape), T), preconditioner.apply, limits, late=late)
+    late = (
+        None
+        if rough is None
+        else LateProduct(lambda V: rough.multiply(V) + V / C, SHARE * limits.tolerance / (rough.error * C))
+    )
+    found, passes = solve_positive(
+        lambda V: multiply(V) + V / C,
+        lambda A: Approximation.of(A, T, multiply(A) + A / C),
+        Approximation.of(np.zeros(T.shape), T),
+        preconditioner.apply,
+        limits,
+        late=late,
+    )
     residual = found.residual
     if residual > limits.tolerance:
-        warnings.warn(f'conjugate gradients stopped after {passes} passes with a relative residual of '
-                      f'{residual:.1e}, expected at most {limits.tolerance:g}: raise --rank, lower C, or allow more '
-                      'passes',
-                      ConvergenceWarning, stacklevel=2)
+        warnings.warn(
+            f'conjugate gradients stopped after {passes} passes with a relative residual of '
+            f'{residual:.1e}, expected at most {limits.tolerance:g}: raise --rank, lower C, or allow more '
+            'passes',
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return KernelSolution(found.X), passes, residual
 
 

@@ -4,6 +4,7 @@ Rows of K lie in a slab, see `row_cache`. Loops return instead of an index SETTL
 or OUT_OF_STEPS. LLVM vectorises a maximum of integers but not of floats, nor an arg-max: selection compares the bits of
 numbers, whose order is theirs where they are not negative, and then looks for the largest, a stretch at a time.
 """
+
 from typing import NamedTuple
 
 import numpy as np
@@ -53,8 +54,17 @@ def _best_alone(x: np.ndarray, h: np.ndarray, u: np.ndarray, d: np.ndarray, r: n
 
 
 @inline
-def _best_partner(row: np.ndarray, step: float, give: float, i: int, x: np.ndarray, h: np.ndarray, u: np.ndarray,
-                  d: np.ndarray, bits: np.ndarray) -> int:
+def _best_partner(
+    row: np.ndarray,
+    step: float,
+    give: float,
+    i: int,
+    x: np.ndarray,
+    h: np.ndarray,
+    u: np.ndarray,
+    d: np.ndarray,
+    bits: np.ndarray,
+) -> int:
     """Return the j that gains most after i's step, and fill in the bits of the gains.
 
     row is row i of Q, give is 1 / Q_ii: j's curvature is less what i gives way. In float32: it is only a choice.
@@ -82,8 +92,9 @@ def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: n
 
 
 @fast
-def two_variables(qii: float, qjj: float, qij: float, gi: float, gj: float, ai: float, aj: float, ui: float,
-                  uj: float) -> tuple[float, float]:
+def two_variables(
+    qii: float, qjj: float, qij: float, gi: float, gj: float, ai: float, aj: float, ui: float, uj: float
+) -> tuple[float, float]:
     """Return the minimiser (x_i, x_j) of the objective over the box of two variables: inside, or on one of 4 edges."""
     det = qii * qjj - qij * qij
     if det > 1e-12 * qii * qjj:
@@ -106,8 +117,17 @@ def two_variables(qii: float, qjj: float, qij: float, gi: float, gj: float, ai: 
 
 
 @fast
-def paper_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, a: Floats, g: Floats, upper: Floats, inverse: Floats,
-                tolerance: float, max_steps: int) -> tuple[int, int]:
+def paper_steps(
+    slab: np.ndarray,
+    slot_of: np.ndarray,
+    t: Floats,
+    a: Floats,
+    g: Floats,
+    upper: Floats,
+    inverse: Floats,
+    tolerance: float,
+    max_steps: int,
+) -> tuple[int, int]:
     """Step one variable at a time, the worst violator of all, as Bai et al. do.
 
     Returns (steps made, i): i is a variable whose row is not in the slab, or SETTLED, or OUT_OF_STEPS.
@@ -163,14 +183,20 @@ def bring_row(rows: SignedRows, i: int) -> np.ndarray:
         values, here, cross, row, start, there = rows.own[i], out[:m], out[m:], rows.first + i, rows.first, rows.second
     else:
         values, here, cross, row, start, there = (
-            rows.other[i - m], out[m:], out[:m], rows.second + i - m, rows.second, rows.first)
+            rows.other[i - m],
+            out[m:],
+            out[:m],
+            rows.second + i - m,
+            rows.second,
+            rows.first,
+        )
     if not len(rows.panel):
         if not rows.known[row]:
             compute_values(rows.features, row, start, rows.exponential, values)
             rows.known[row] = True
         compute_values(rows.features, row, there, rows.exponential, cross)
     elif i < m:
-        cross[:] = rows.panel[i, rows.left:rows.left + len(cross)]
+        cross[:] = rows.panel[i, rows.left : rows.left + len(cross)]
     else:
         cross[:] = rows.panel[:, rows.left + i - m]
     for c in range(len(here)):
@@ -206,8 +232,7 @@ def hold_all(Q: np.ndarray) -> SignedRows:
 
 
 @inner
-def sweep(rows: SignedRows, a: Floats, g: Floats, upper: Floats, inverse: Floats,
-          tolerance: float) -> int:
+def sweep(rows: SignedRows, a: Floats, g: Floats, upper: Floats, inverse: Floats, tolerance: float) -> int:
     """Make the own step of every variable with |g| > tolerance once, in order, in place; return how many moved."""
     moved = 0
     for i in range(len(a)):
@@ -248,8 +273,17 @@ def round_variables(chooser: Chooser, a: Floats, g: Floats, upper: Floats, diago
 
 
 @inner
-def pair_steps(rows: SignedRows, a: Floats, g: Floats, upper: Floats, diagonal: Floats, inverse: Floats,
-               chooser: Chooser, tolerance: float, max_steps: int) -> tuple[int, int]:
+def pair_steps(
+    rows: SignedRows,
+    a: Floats,
+    g: Floats,
+    upper: Floats,
+    diagonal: Floats,
+    inverse: Floats,
+    chooser: Chooser,
+    tolerance: float,
+    max_steps: int,
+) -> tuple[int, int]:
     """Minimise over a block, two variables a step, in place: i gains most alone, j gains most together with i.
 
     Returns (steps made, SETTLED when no variable violates by more than tolerance, or OUT_OF_STEPS).
@@ -284,8 +318,9 @@ def pair_steps(rows: SignedRows, a: Floats, g: Floats, upper: Floats, diagonal: 
 
 
 @fast
-def step_pairs(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float,
-               max_steps: int) -> tuple[int, int]:
+def step_pairs(
+    Q: np.ndarray, a: Floats, g: Floats, upper: Floats, diagonal: Floats, tolerance: float, max_steps: int
+) -> tuple[int, int]:
     """Do the same for a block whose Q is all there."""
     chooser, inverse = make_chooser(len(a)), 1 / diagonal
     round_variables(chooser, a, g, upper, diagonal, inverse)

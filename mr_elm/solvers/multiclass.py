@@ -6,6 +6,7 @@ says which rows each machine sees.
 Source: Bai et al., Sparse extreme learning machine for classification, 2014, section VI: one against one
 with a majority vote. Ours: ties go to the class with the larger sum of decision values; one against all.
 """
+
 from functools import cache
 from itertools import combinations
 
@@ -82,5 +83,3 @@ def class_numbers(decisions: Floats, n_classes: int, scheme: str) -> np.ndarray:
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(int)
     return vote(decisions, n_classes) if scheme == ONE_VS_ONE else decisions.argmax(axis=1)
-
-

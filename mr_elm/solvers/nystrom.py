@@ -6,6 +6,7 @@
 Source: Frangella, Tropp, Udell, Randomized Nystrom preconditioning, 2023, here by Woodbury's formula instead of
 eigenvectors, which take most of the time. Not in Zhao et al., 2015.
 """
+
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,8 +30,10 @@ DIGITS = 6  # of scaled features, that tell rows apart
 SAMPLE = 1000  # rows on which the approximation is judged
 AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
 TRIES = 6  # of a larger multiple of I, each ten times the last
-NOT_POSITIVE = ('expected a positive kernel, found one that is not positive on landmarks: use another kernel, or scale '
-                'the features, whose size may hide how rows differ')
+NOT_POSITIVE = (
+    'expected a positive kernel, found one that is not positive on landmarks: use another kernel, or scale '
+    'the features, whose size may hide how rows differ'
+)
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,16 @@ class Preconditioner:
         return product.count
 
 
-def precondition_well(Z: Rows, kernel: Kernel, C: float, most: int, scale: Floats | None = None, seed: int = 0,
-                      n_threads: int | None = None, first: int = FIRST_RANK) -> Preconditioner:
+def precondition_well(
+    Z: Rows,
+    kernel: Kernel,
+    C: float,
+    most: int,
+    scale: Floats | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+    first: int = FIRST_RANK,
+) -> Preconditioner:
     """Return the Preconditioner of s K(Z, Z) s + I/C of a rank of at least 2 d_eff, or of `most` where that is less.
 
     scale : s, (N,), or None for 1; rows of 0 are no landmarks. first : the rank to begin with.
@@ -96,9 +107,17 @@ def precondition_well(Z: Rows, kernel: Kernel, C: float, most: int, scale: Float
         rank = int(1.1 * wanted)
 
 
-def precondition(Z: Rows, kernel: Kernel, C: float, rank: int, scale: Floats | None = None, seed: int = 0,
-                 n_threads: int | None = None) -> Preconditioner:
+def precondition(
+    Z: Rows,
+    kernel: Kernel,
+    C: float,
+    rank: int,
+    scale: Floats | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+) -> Preconditioner:
     """Return the Preconditioner of a rank, or of that of all distinct rows. Raises ValueError: kernel not positive."""
+
     def fill_tile(rows: np.ndarray, columns: np.ndarray, out: Floats) -> Floats:
         compute_kernel(Z[rows], Z[columns], kernel, out)
         if scale is not None:
@@ -141,7 +160,7 @@ def factor_core(core: Floats, n_threads: int | None) -> Floats:
     Raises ValueError when that is not small.
     """
     smallest = np.sqrt(len(core)) * np.finfo(float).eps * np.trace(core)
-    for jitter in smallest * 10.0**np.arange(TRIES):
+    for jitter in smallest * 10.0 ** np.arange(TRIES):
         upper = core.copy(order='F')
         upper[np.diag_indices_from(upper)] += jitter
         if not factor_upper(upper, n_threads):
@@ -168,8 +187,9 @@ def hash_rounded(Z: Rows, seed: int) -> np.ndarray:
 
     The last digits do not count: of rows of text, scaled, they depend on the splits.
     """
-    return np.concatenate([hash_rows(round_values(Z[start:start + AT_ONCE]), seed)
-                           for start in range(0, Z.shape[0], AT_ONCE)])
+    return np.concatenate(
+        [hash_rows(round_values(Z[start : start + AT_ONCE]), seed) for start in range(0, Z.shape[0], AT_ONCE)]
+    )
 
 
 def round_values(Z: Rows) -> Rows:

@@ -20,6 +20,7 @@ A machine of more than MOST_ROWS rows, or not solved after ROUNDS rounds, or who
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; one against one:
 their section VI.
 """
+
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,18 +46,18 @@ from mr_elm.typing import Floats
 
 MOST_ROWS = 1200  # of a small machine; `block_rule` was as fast at about so many on 22 sets, when both kept more rows
 ROWS_A_FEATURE = 3  # of a machine, in the mean, from which rows on demand pay
-ROUNDS = 50       # after which a machine is left to blocks
+ROUNDS = 50  # after which a machine is left to blocks
 EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
-SHARE = 0.3       # of eps, to which the others are solved: the new gradient must not be above eps
-FEW = 128         # variables, over all of which steps are so cheap that to choose between them does not pay
-FIRST = 4         # where variables are more, the first step for each so many of them shows which matter
-SWEEPS = 2        # pair steps a variable after each Newton step
-WORTH = 50        # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
-MOST_FACE = 600   # variables of a face; beyond, `block_rule` and its LAPACK in float32 is faster
+SHARE = 0.3  # of eps, to which the others are solved: the new gradient must not be above eps
+FEW = 128  # variables, over all of which steps are so cheap that to choose between them does not pay
+FIRST = 4  # where variables are more, the first step for each so many of them shows which matter
+SWEEPS = 2  # pair steps a variable after each Newton step
+WORTH = 50  # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
+MOST_FACE = 600  # variables of a face; beyond, `block_rule` and its LAPACK in float32 is faster
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
-RIDGE = 1e-14     # of the largest diagonal value, the smallest that a factorisation begins with
-RIDGES = 12       # that are tried, each 10 times as large as the one before
-HALVINGS = 6      # of a step of Newton
+RIDGE = 1e-14  # of the largest diagonal value, the smallest that a factorisation begins with
+RIDGES = 12  # that are tried, each 10 times as large as the one before
+HALVINGS = 6  # of a step of Newton
 A, G, UPPER, DIAGONAL, INVERSE = range(5)  # lines of what is known of variables, a state (5, n)
 fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
 
@@ -101,8 +102,7 @@ class SmallMachines:
         return ~(self.violation <= self.eps)
 
     def join(self) -> tuple[np.ndarray, Floats]:
-        """Return the rows that any machine uses, in increasing order, and t_i alpha_i of each machine, (n_support, P).
-        """
+        """Return the rows that any machine uses, in increasing order, and t_i alpha_i of each machine, (n_sv, P)."""
         used = np.flatnonzero(self.alpha)
         support = np.flatnonzero(np.bincount(self.members[used]))
         dual_coef = np.zeros((len(support), self.n_machines))
@@ -117,7 +117,7 @@ class SmallMachines:
 
     def place(self, machine: int) -> np.ndarray:
         """Return where the variables of a machine are, its rows in increasing order."""
-        start, stop = self.offsets[machine:machine + 2]
+        start, stop = self.offsets[machine : machine + 2]
         return start + np.argsort(self.members[start:stop])
 
     def make_result(self, machine: int) -> Result:
@@ -125,8 +125,17 @@ class SmallMachines:
         place = self.place(machine)
         a, g, upper, t = self.alpha[place], self.gradient[place], self.upper[place], self.targets[place]
         violation = float(self.violation[machine])
-        return Result(a, t * (g + 1), objective_of(a, g), duality_gap(a, g, upper), violation,
-                      int(self.n_iter[machine]), len(a), self.seconds / self.n_machines, violation <= self.eps)
+        return Result(
+            a,
+            t * (g + 1),
+            objective_of(a, g),
+            duality_gap(a, g, upper),
+            violation,
+            int(self.n_iter[machine]),
+            len(a),
+            self.seconds / self.n_machines,
+            violation <= self.eps,
+        )
 
     @cached_property
     def intercept(self) -> Floats:
@@ -134,8 +143,9 @@ class SmallMachines:
         return np.zeros(self.n_machines)
 
 
-def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: Settings,
-                         ridge: Floats | None = None) -> SmallMachines | None:
+def solve_small_machines(
+    rows: Any, codes: np.ndarray, upper: Floats, settings: Settings, ridge: Floats | None = None
+) -> SmallMachines | None:
     """Solve the machines of all pairs of classes that are small; None where there are none.
 
     rows : source of kernel rows, (N, N). codes : (N,) class numbers, each of which has a row.
@@ -147,7 +157,7 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     sizes = counts[:, None] + counts
     most = min(MOST_ROWS, int(sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
     small = np.triu(sizes <= most, 1)
-    if not small.any() or 16 * (counts[small.any(0) | small.any(1)]**2).sum() > settings.cache_bytes:
+    if not small.any() or 16 * (counts[small.any(0) | small.any(1)] ** 2).sum() > settings.cache_bytes:
         return None
     # 1 rows in class order
     order, diagonal, shift = codes.argsort(kind='stable'), rows.diagonal(), 0.0
@@ -163,11 +173,16 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
     offsets = np.append(0, np.cumsum(sizes[pairs[:, 0], pairs[:, 1]]))
     diagonal = np.maximum(diagonal, TINY * max(float(diagonal.max()), 1e-300))[members]
     state = np.array([np.zeros(len(members)), np.full(len(members), -1.0), upper[members], diagonal, 1 / diagonal])
-    found = SmallMachines(offsets, members, targets, state[UPPER], ridge[members], state[A], state[G],
-                          np.zeros(len(pairs)), np.zeros(len(pairs), np.int64), settings.eps)
+    violation, n_iter = np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
+    found = SmallMachines(
+        offsets, members, targets, state[UPPER], ridge[members], state[A], state[G], violation, n_iter, settings.eps
+    )
     features, known = rows.features(), np.zeros(len(codes), bool)
-    on_demand = features is not None and settings.n_threads is None and len(members) >= ROWS_A_FEATURE * len(
-        features[0]) * len(pairs)
+    on_demand = (
+        features is not None
+        and settings.n_threads is None
+        and len(members) >= ROWS_A_FEATURE * len(features[0]) * len(pairs)
+    )
     X, exponential = features if on_demand else (np.empty((0, 0)), (0.0, False))
     X, starts = np.ascontiguousarray(X[:, order] if on_demand else X), ends - counts
     squares = [np.empty((len(group),) * 2) if on_demand else rows.tile(group, group) for group in classes]
@@ -181,14 +196,27 @@ def solve_small_machines(rows: Any, codes: np.ndarray, upper: Floats, settings: 
         panel = np.empty((0, 0))
         if not on_demand:
             panel = rows.tile(classes[i], np.concatenate([classes[j] for j in later]))
-        buffers, left = np.empty((3, int(sizes[i, later].max())**2)), 0
+        buffers, left = np.empty((3, int(sizes[i, later].max()) ** 2)), 0
         first = i * (2 * n_classes - i - 1) // 2 - i - 1  # the machine of (i, j) is number first + j
         for j in later:
             p = first + j
             part = slice(offsets[p], offsets[p + 1])
-            Q = buffers[0, :sizes[i, j]**2].reshape(sizes[i, j], sizes[i, j])
-            source = SignedRows(Q, np.zeros(sizes[i, j], bool), squares[i], squares[j], panel, left, X, exponential,
-                                known, starts[i], starts[j], shift, found.ridge[part])
+            Q = buffers[0, : sizes[i, j] ** 2].reshape(sizes[i, j], sizes[i, j])
+            source = SignedRows(
+                Q,
+                np.zeros(sizes[i, j], bool),
+                squares[i],
+                squares[j],
+                panel,
+                left,
+                X,
+                exponential,
+                known,
+                starts[i],
+                starts[j],
+                shift,
+                found.ridge[part],
+            )
             found.n_iter[p], found.violation[p] = solve_machine(source, state[:, part], settings.eps, limit, buffers)
             left += counts[j]
 
@@ -217,16 +245,17 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
         whole = not settled and rounds < limit and n > FEW and made < max(2, n // WORTH) * n and 2 * width > n
     # 4  steps over the face
     while not settled and rounds < limit and width <= MOST_FACE:
-        inside = buffers[1, :width * width].reshape(width, width)
+        inside = buffers[1, : width * width].reshape(width, width)
         for r in range(width):
             take_face(bring_row(rows, face[r]), r, face[:width], state, inside, part)
         here, slope, top = part[A, :width], part[G, :width], part[UPPER, :width]
         steep, inverses = part[DIAGONAL, :width], part[INVERSE, :width]
         if newton:
-            step_by_newton(inside, here, slope, top, buffers[2, :width * width].reshape(width, width), part[5:])
+            step_by_newton(inside, here, slope, top, buffers[2, : width * width].reshape(width, width), part[5:])
         round_variables(chooser, here, slope, top, steep, inverses)
-        steps, said = pair_steps(hold_all(inside), here, slope, top, steep, inverses, chooser, tolerance,
-                                 max(SWEEPS, width // WORTH) * width)
+        steps, said = pair_steps(
+            hold_all(inside), here, slope, top, steep, inverses, chooser, tolerance, max(SWEEPS, width // WORTH) * width
+        )
         newton, rounds = said != SETTLED, rounds + 1
         for r in range(width):
             i = face[r]

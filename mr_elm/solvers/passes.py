@@ -8,6 +8,7 @@ are kept as Q rho with Q' M^-1 Q = I; directions in which they vanish are droppe
 Source: O'Leary, The block conjugate gradient algorithm, 1980; Dubrulle, Retooling the method of block conjugate
 gradients, 2001 (BCGrQ).
 """
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -82,8 +83,13 @@ class CountedProduct:
     late : LateProduct that is taken once the residual allows it, or None.
     """
 
-    def __init__(self, multiply: Callable[[Floats], Floats], most: int,
-                 report: Callable[[int, float], None] | None = None, late: LateProduct | None = None) -> None:
+    def __init__(
+        self,
+        multiply: Callable[[Floats], Floats],
+        most: int,
+        report: Callable[[int, float], None] | None = None,
+        late: LateProduct | None = None,
+    ) -> None:
         self.multiply, self.most, self.report, self.late, self.count = multiply, most, report, late, 0
 
     def __call__(self, V: Floats) -> Floats:
@@ -102,10 +108,15 @@ class CountedProduct:
             self.multiply = self.late.multiply
 
 
-def solve_positive(multiply: Callable[[Floats], Floats], measure: Callable[[Floats], Approximation],
-                   start: Approximation, precondition: Callable[[Floats], Floats], limits: PassLimits = LIMITS,
-                   rough: Callable[[Floats], Floats] | None = None,
-                   late: LateProduct | None = None) -> tuple[Approximation, int]:
+def solve_positive(
+    multiply: Callable[[Floats], Floats],
+    measure: Callable[[Floats], Approximation],
+    start: Approximation,
+    precondition: Callable[[Floats], Floats],
+    limits: PassLimits = LIMITS,
+    rough: Callable[[Floats], Floats] | None = None,
+    late: LateProduct | None = None,
+) -> tuple[Approximation, int]:
     """Return (Approximation as `measure` returns it at the end, passes).
 
     multiply : function V (n, k) -> A V, one pass. measure : function X (n, K) -> Approximation, one pass.
@@ -134,8 +145,9 @@ def solve_positive(multiply: Callable[[Floats], Floats], measure: Callable[[Floa
     return found, product.count
 
 
-def iterate(product: CountedProduct, T: Floats, sizes: Floats, precondition: Callable[[Floats], Floats],
-            tolerance: float) -> Floats:
+def iterate(
+    product: CountedProduct, T: Floats, sizes: Floats, precondition: Callable[[Floats], Floats], tolerance: float
+) -> Floats:
     """Return the X with A X ~ T that block conjugate gradients find in the passes that `product` is allowed."""
     X, R, Z = np.zeros(T.shape), T, precondition(T)
     Q, Z, rho = orthonormalise(R, Z)

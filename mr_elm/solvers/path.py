@@ -5,6 +5,7 @@
 Rows held out have the bound 0: they do not train, and the result's decision values are theirs too, at no price. So one
 kernel matrix serves every C and every fold.
 """
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -35,8 +36,14 @@ def ready_rows(source: Any, dtype: DTypeLike = np.float32) -> PrecomputedRows:
     return PrecomputedRows(source.rows(np.arange(n), matrix.dtype, matrix), checked=True)
 
 
-def walk_path(rows: Any, targets: Floats, bounds: Iterable[float], weights: Floats | None = None,
-              settings: Settings | None = None, fold: int | None = None) -> Iterator[PathPoint]:
+def walk_path(
+    rows: Any,
+    targets: Floats,
+    bounds: Iterable[float],
+    weights: Floats | None = None,
+    settings: Settings | None = None,
+    fold: int | None = None,
+) -> Iterator[PathPoint]:
     """Yield a PathPoint for every C of bounds, in increasing order.
 
     rows : source of kernel rows, (N, N); best a ready one, see `ready_rows`.
@@ -49,8 +56,14 @@ def walk_path(rows: Any, targets: Floats, bounds: Iterable[float], weights: Floa
         alpha, decision = result.alpha, result.decision
 
 
-def walk_folds(rows: Any, targets: Floats, bounds: Iterable[float], folds: np.ndarray, weights: Floats | None = None,
-               settings: Settings | None = None) -> Iterator[PathPoint]:
+def walk_folds(
+    rows: Any,
+    targets: Floats,
+    bounds: Iterable[float],
+    folds: np.ndarray,
+    weights: Floats | None = None,
+    settings: Settings | None = None,
+) -> Iterator[PathPoint]:
     """Yield a PathPoint for every fold held out and every C.
 
     folds : (N,) fold numbers. `point.result.decision[folds == point.fold]` are decision values of rows that the
@@ -61,8 +74,14 @@ def walk_folds(rows: Any, targets: Floats, bounds: Iterable[float], folds: np.nd
         yield from walk_path(rows, targets, bounds, np.where(folds == fold, 0.0, weights), settings, int(fold))
 
 
-def walk_sphere_path(rows: Any, targets: Floats, C_values: Iterable[float], weights: Floats | None = None,
-                     settings: Settings | None = None, fold: int | None = None) -> Iterator[PathPoint]:
+def walk_sphere_path(
+    rows: Any,
+    targets: Floats,
+    C_values: Iterable[float],
+    weights: Floats | None = None,
+    settings: Settings | None = None,
+    fold: int | None = None,
+) -> Iterator[PathPoint]:
     """Yield a PathPoint for every C, in increasing order.
 
     rows, targets, weights, fold : as in `path.walk_path`.

@@ -44,6 +44,7 @@ Source: He et al., A parallel incremental extreme SVM classifier, 2011, eqs. 3-7
 Ours: any number of classes over one Gram; regression, and its mean, which is not penalised; row weights; sums that do
 not depend on their order.
 """
+
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -88,7 +89,7 @@ class Penalty:
 
     def multiply(self, B: Floats) -> Floats:
         """Return the product with vectors (m, K)."""
-        return np.concatenate([self.leaves * B[:self.n_leaves], self.nodes @ B[self.n_leaves:-1], FREE * B[-1:]])
+        return np.concatenate([self.leaves * B[: self.n_leaves], self.nodes @ B[self.n_leaves : -1], FREE * B[-1:]])
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,12 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float, penalty: Pena
         return Solution(linalg.dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
     if penalty is not None:
         return solve_penalised(gram, right_side, penalty)
-    warnings.warn(f'I/nu + E\'E is not positive definite in floating point at row {failed} of {len(gram)}: its '
-                  'eigenvectors are used, which take several times as long; a smaller nu would be more accurate',
-                  NumericalWarning, stacklevel=2)
+    warnings.warn(
+        f"I/nu + E'E is not positive definite in floating point at row {failed} of {len(gram)}: its "
+        'eigenvectors are used, which take several times as long; a smaller nu would be more accurate',
+        NumericalWarning,
+        stacklevel=2,
+    )
     return solve_by_eigenvectors(gram, right_side, nu)
 
 
@@ -152,8 +156,12 @@ def factor_ridge(gram: Floats, penalty: float | Penalty) -> Floats | None:
 
 def solve_penalised(gram: Floats, right_side: Floats, penalty: Penalty) -> Solution:
     """Solve (P + G) B = R by the eigenvectors of P + G, those without a size left out; warns."""
-    warnings.warn('the sums and the penalty of their weights are not positive definite in floating point: their '
-                  'eigenvectors are used, which take several times as long', NumericalWarning, stacklevel=3)
+    warnings.warn(
+        'the sums and the penalty of their weights are not positive definite in floating point: their '
+        'eigenvectors are used, which take several times as long',
+        NumericalWarning,
+        stacklevel=3,
+    )
     values, vectors = linalg.eigh(add_penalty(gram, penalty), lower=True)
     smallest = np.finfo(float).eps * len(values) * values[-1]
     inverse = np.where(values > smallest, 1 / np.maximum(values, smallest), 0.0)
@@ -314,8 +322,9 @@ def center_sums(sums: Sums) -> tuple[Sums, Floats]:
     return replace(sums, class_sums=class_sums, counts=sums.counts - mean**2 * total), mean
 
 
-def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True, center: bool = False,
-           penalty: Penalty | None = None) -> Solution:
+def finish(
+    sums: Sums, nu: float, numeric: bool, bias: bool = True, center: bool = False, penalty: Penalty | None = None
+) -> Solution:
     """Solve for the output weights from Sums: a `Solution`. numeric : see `right_side`.
 
     penalty : of the weights of leaves and landmarks, instead of nu.
@@ -335,8 +344,7 @@ def finish(sums: Sums, nu: float, numeric: bool, bias: bool = True, center: bool
     return replace(solution, output_weights=np.pad(solution.output_weights, ((0, 1), (0, 0))))
 
 
-def collect_sums(gram: Floats, gram_low: Floats, named_sums: Mapping[str, Any],
-                 classes: Classes | None = None) -> Sums:
+def collect_sums(gram: Floats, gram_low: Floats, named_sums: Mapping[str, Any], classes: Classes | None = None) -> Sums:
     """Make `Sums` of what the tasks emitted; the sums of the labels are those of `collect_targets`."""
     return Sums(gram, gram_low, *collect_targets(named_sums, len(gram), classes))
 
@@ -364,8 +372,13 @@ def leading_sums(sums: Sums, n_hidden: int) -> Sums:
     """Return the Sums of the first n_hidden nodes: the rows and columns {1..n_hidden, bias} of those of all."""
     kept = np.append(np.arange(n_hidden), len(sums.gram) - 1)
     square = np.ix_(kept, kept)
-    return replace(sums, gram=sums.gram[square], gram_low=sums.gram_low[square], class_sums=sums.class_sums[:, kept],
-                   class_sums_low=sums.class_sums_low[:, kept])
+    return replace(
+        sums,
+        gram=sums.gram[square],
+        gram_low=sums.gram_low[square],
+        class_sums=sums.class_sums[:, kept],
+        class_sums_low=sums.class_sums_low[:, kept],
+    )
 
 
 @dataclass(frozen=True)
@@ -404,8 +417,11 @@ class TrainingRows:
         """Yield blocks of rows, and the weights of their rows: each, or every step-th from the first on."""
         for start in range(first * BLOCK_ROWS, self.X.shape[0], step * BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            block = TargetBlock(self.X[part], self.y[part]) if self.classes is None else (
-                Block(self.X[part], tuple(self.classes.names), self.y[part]))
+            block = (
+                TargetBlock(self.X[part], self.y[part])
+                if self.classes is None
+                else (Block(self.X[part], tuple(self.classes.names), self.y[part]))
+            )
             yield block, None if self.sample_weight is None else self.sample_weight[part]
 
 
@@ -421,6 +437,7 @@ def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound
 
 def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: int | None = None) -> Sums:
     """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own."""
+
     def sum_part(number: int) -> GramSum:
         gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None, n_leaves=layer.n_leaves)
         n_targets = rows.y[:1].size if rows.classes is None else len(rows.classes.names)

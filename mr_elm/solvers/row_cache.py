@@ -1,5 +1,5 @@
-"""Keep rows of K in memory, within a bound: a slab of rows, and for each row of K its slot in the slab, or -1.
-"""
+"""Keep rows of K in memory, within a bound: a slab of rows, and for each row of K its slot in the slab, or -1."""
+
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.typing import Floats
 
 KEPT: list[np.ndarray] = []  # memory of the last solve, for the next one: new pages cost up to half of a solve
-KEEP_BYTES = 400_000_000     # touched, beyond which memory goes back to the system
+KEEP_BYTES = 400_000_000  # touched, beyond which memory goes back to the system
 LEAST_ROWS = 64  # kept whatever the bound on memory says, so that a block can be solved
 
 
@@ -45,20 +45,20 @@ class RowCache:
         if not len(missing):
             return
         unused = np.arange(self._used, min(self._used + len(missing), self.capacity))
-        oldest = np.argsort(self._asked[:self._used], kind='stable')[:len(missing) - len(unused)]
+        oldest = np.argsort(self._asked[: self._used], kind='stable')[: len(missing) - len(unused)]
         self.slot_of[self._row_in[oldest]] = -1
         slots = np.concatenate([unused, np.sort(oldest)])
         self._used += len(unused)
         self.slot_of[missing], self._row_in[slots], self._asked[slots] = slots, missing, self._clock
         self.n_computed += len(missing)
         if len(unused) == len(missing):
-            self.rows.rows(missing, out=self.slab[unused[0]:self._used])
+            self.rows.rows(missing, out=self.slab[unused[0] : self._used])
         else:
             self.slab[slots] = self.rows.rows(missing, self.slab.dtype)
 
     def give_back(self) -> None:
         """Give the memory of the slab to the next solve; no row may be asked for after it."""
-        if not self.is_matrix and not KEPT and self.slab[:self._used].nbytes <= KEEP_BYTES:
+        if not self.is_matrix and not KEPT and self.slab[: self._used].nbytes <= KEEP_BYTES:
             KEPT.append(self.slab.reshape(-1).view(np.uint8))
 
     def block(self, indices: np.ndarray, targets: Floats, out: np.ndarray | None = None) -> np.ndarray:
@@ -68,7 +68,7 @@ class RowCache:
         """
         n = len(indices)
         out = np.empty(n * n, self.slab.dtype) if out is None else out
-        Q = out[:n * n].reshape(n, n)
+        Q = out[: n * n].reshape(n, n)
         gather_block(self.slab, self.slot_of[indices], indices, targets, Q)
         return Q
 
@@ -76,7 +76,7 @@ class RowCache:
         """Add Q[:, indices] change to gradient, in place."""
         moved = np.flatnonzero(change)
         for start in range(0, len(moved), self.capacity):
-            part = moved[start:start + self.capacity]
+            part = moved[start : start + self.capacity]
             self.ensure(indices[part])
             total = np.zeros(len(gradient))
             add_rows(self.slab, self.slot_of[indices[part]], targets[indices[part]] * change[part], total)

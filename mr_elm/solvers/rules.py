@@ -1,4 +1,5 @@
 """Choose a solver of the box-constrained dual by its rule; compiled code is loaded when one is asked for."""
+
 from importlib import import_module
 
 from mr_elm.errors import write_value
@@ -35,8 +36,9 @@ def choose_rule(method: str, rule: str | None, on_nodes: bool) -> str:
     of_kernels = [name for name in rules if name != COORDINATE]
     if chosen not in (rules if on_nodes else of_kernels):
         where = '' if on_nodes or chosen != COORDINATE else ' with a kernel'
-        raise ValueError(f'rule: expected {" or ".join(rules if on_nodes else of_kernels)}{where}, found '
-                         f'{write_value(rule)}')
+        raise ValueError(
+            f'rule: expected {" or ".join(rules if on_nodes else of_kernels)}{where}, found {write_value(rule)}'
+        )
     return chosen
 
 

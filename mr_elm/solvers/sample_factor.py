@@ -10,6 +10,7 @@ Sherman and Morrison's formula. So float32 is accurate enough: M^-1 only guides 
 Source: Rudi et al., FALKON: an optimal large scale kernel method, 2017; ours: any nodes, any sample, row weights, the
 rows centred.
 """
+
 import warnings
 from dataclasses import dataclass
 
@@ -96,8 +97,15 @@ class SampleGram:
     __repr__ = one_line
 
     @classmethod
-    def sum_up(cls, layer: HiddenLayer, sample: Sample, bias: bool = True, dtype: type = np.float64,
-               n_threads: int = 1, penalty: Penalty | None = None) -> 'SampleGram':
+    def sum_up(
+        cls,
+        layer: HiddenLayer,
+        sample: Sample,
+        bias: bool = True,
+        dtype: type = np.float64,
+        n_threads: int = 1,
+        penalty: Penalty | None = None,
+    ) -> 'SampleGram':
         """Return the SampleGram. The number of threads changes no bit.
 
         bias : whether the last column of E belongs to the system. penalty : of leaves and other nodes, which is added
@@ -118,8 +126,9 @@ class SampleGram:
             M[-1, -1] += 1.0  # the bias, centred, is 0 in all rows: its 1 is little beside v v'
         for here, right in cut_blocks(m):
             M[right, here] = M[here, right].T
-        return cls(M, [M[here, here].copy() for here, _ in cut_blocks(m)], np.sqrt(c * total) * mean[:, None], ET,
-                   n_threads)
+        return cls(
+            M, [M[here, here].copy() for here, _ in cut_blocks(m)], np.sqrt(c * total) * mean[:, None], ET, n_threads
+        )
 
     def factor(self, nu: float) -> SampleFactor:
         """Return the SampleFactor of I/nu and this matrix; it lasts until the next one is asked for.
@@ -133,9 +142,12 @@ class SampleGram:
             if not factor_upper(self.M, self.n_threads):
                 return SampleFactor.of(self.M, self.v)
             if jitter >= USUAL:
-                warnings.warn('the Gram of the sample is not positive definite in floating point: more is added to its '
-                              'diagonal, which costs passes; a smaller nu would be more accurate', NumericalWarning,
-                              stacklevel=2)
+                warnings.warn(
+                    'the Gram of the sample is not positive definite in floating point: more is added to its '
+                    'diagonal, which costs passes; a smaller nu would be more accurate',
+                    NumericalWarning,
+                    stacklevel=2,
+                )
         raise ValueError("expected a smaller nu: I/nu + E'E of a sample is not positive definite in floating point")
 
     def restore(self) -> None:

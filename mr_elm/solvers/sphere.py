@@ -30,6 +30,7 @@ A weight w_i of a row stands for w_i rows: C w_i in the place of C.
 Source: Strack et al., Sphere support vector machines for large classification tasks, 2013, Algorithm 1,
 whose printed text breaks off behind line 20.
 """
+
 import time
 import warnings
 from dataclasses import dataclass, fields, replace
@@ -133,14 +134,17 @@ def common_diagonal(diagonal: Floats) -> float:
     """Return tau = K(x, x). Raises ValueError when it is not the same for all rows."""
     least, largest = float(diagonal.min()), float(diagonal.max())
     if not (largest > 0 and largest - least <= EVEN * largest):
-        raise ValueError('expected a normalised kernel, whose K(x, x) > 0 is the same for all rows; here it goes from '
-                         f'{least:.6g} to {largest:.6g} (use --normalise or normalise=True, which divides K(u, v) by '
-                         'the root of K(u, u) K(v, v))')
+        raise ValueError(
+            'expected a normalised kernel, whose K(x, x) > 0 is the same for all rows; here it goes from '
+            f'{least:.6g} to {largest:.6g} (use --normalise or normalise=True, which divides K(u, v) by '
+            'the root of K(u, u) K(v, v))'
+        )
     return largest
 
 
-def solve_sphere(problem: SphereProblem, rule: str = 'exact', settings: Settings | None = None,
-                 start: Floats | None = None) -> Result:
+def solve_sphere(
+    problem: SphereProblem, rule: str = 'exact', settings: Settings | None = None, start: Floats | None = None
+) -> Result:
     """Solve a SphereProblem by a rule: a Result.
 
     Of the Result, alpha is b = a / |c|^2 (a = alpha / alpha.sum()), decision f / |c|^2 with its bias, intercept the
@@ -178,8 +182,13 @@ def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None
     return conclude(problem, settings, (b, product), work)
 
 
-def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Floats], work: SolverWork,
-             violation: float | None = None) -> Result:
+def conclude(
+    problem: SphereProblem,
+    settings: Settings,
+    point: tuple[Floats, Floats],
+    work: SolverWork,
+    violation: float | None = None,
+) -> Result:
     """Return the Result for weights b and k~b in float64, on the scale where b'k~b = sum b; warn when not within eps.
 
     violation : what the rule stops by, or None for the gap.
@@ -190,11 +199,25 @@ def conclude(problem: SphereProblem, settings: Settings, point: tuple[Floats, Fl
     gap = float(1 - product[problem.trains].min())  # relative to |c|^2
     violation = gap if violation is None else violation
     if violation > settings.eps:
-        warnings.warn(f'stopped after {work.n_iter} iterations at {violation:.3g}, expected at most {settings.eps:g}; '
-                      f'the relative gap is {gap:.3g}: raise max_iter or lower C', ConvergenceWarning, stacklevel=4)
+        warnings.warn(
+            f'stopped after {work.n_iter} iterations at {violation:.3g}, expected at most {settings.eps:g}; '
+            f'the relative gap is {gap:.3g}: raise max_iter or lower C',
+            ConvergenceWarning,
+            stacklevel=4,
+        )
     targets = problem.targets
-    return Result(b, targets * (product - b * problem.ridge), 1 / float(b.sum()), gap / float(b.sum()), violation,
-                  work.n_iter, work.n_kernel_rows, work.seconds, violation <= settings.eps, float(b @ targets))
+    return Result(
+        b,
+        targets * (product - b * problem.ridge),
+        1 / float(b.sum()),
+        gap / float(b.sum()),
+        violation,
+        work.n_iter,
+        work.n_kernel_rows,
+        work.seconds,
+        violation <= settings.eps,
+        float(b @ targets),
+    )
 
 
 def solve_by_paper(problem: SphereProblem, settings: Settings) -> Result:
@@ -249,8 +272,21 @@ class SubsetSearch:
         p, at, said = self.problem, 0, MISSING
         while said == MISSING:
             at, self.steps, said, missing = two_weight_steps(
-                self.cache.slab, self.cache.slot_of, p.targets, self.ridge, self.radius**2, self.a, self.p, self.state,
-                self.settings.eps, draws, at, attempts, self.steps, limit)
+                self.cache.slab,
+                self.cache.slot_of,
+                p.targets,
+                self.ridge,
+                self.radius**2,
+                self.a,
+                self.p,
+                self.state,
+                self.settings.eps,
+                draws,
+                at,
+                attempts,
+                self.steps,
+                limit,
+            )
             if said == MISSING:
                 self.cache.ensure(np.unique(missing))
         if self.settings.report is not None:
@@ -263,9 +299,22 @@ DONE, EXHAUSTED, MISSING = 0, 1, 2
 
 
 @strict
-def two_weight_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, ridge: float, square: float, a: Floats,
-                     p: Floats, state: Floats, eps: float, draws: np.ndarray, at: int, attempts: int, steps: int,
-                     limit: int) -> tuple[int, int, int, np.ndarray]:
+def two_weight_steps(
+    slab: np.ndarray,
+    slot_of: np.ndarray,
+    t: Floats,
+    ridge: float,
+    square: float,
+    a: Floats,
+    p: Floats,
+    state: Floats,
+    eps: float,
+    draws: np.ndarray,
+    at: int,
+    attempts: int,
+    steps: int,
+    limit: int,
+) -> tuple[int, int, int, np.ndarray]:
     """Go through subsets of rows from number `at` on, a step for each with a row outside of (1 + e) R, in place.
 
     state : |c|^2, e, subsets in a row without a step. square : R^2.
@@ -277,7 +326,7 @@ def two_weight_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, ridge: fl
         for i in draws[at]:
             if p[i] < p[v]:
                 v = i
-        if state[0] - 2 * p[v] + square <= (1 + state[1])**2 * square:
+        if state[0] - 2 * p[v] + square <= (1 + state[1]) ** 2 * square:
             at += 1
             state[2] += 1
             if state[2] > attempts:
@@ -300,8 +349,18 @@ def two_weight_steps(slab: np.ndarray, slot_of: np.ndarray, t: Floats, ridge: fl
 
 
 @strict
-def _move(row_u: np.ndarray, row_v: np.ndarray, u: int, v: int, t: Floats, ridge: float, square: float, a: Floats,
-          p: Floats, state: Floats) -> None:
+def _move(
+    row_u: np.ndarray,
+    row_v: np.ndarray,
+    u: int,
+    v: int,
+    t: Floats,
+    ridge: float,
+    square: float,
+    a: Floats,
+    p: Floats,
+    state: Floats,
+) -> None:
     """Move weight from u to v until x~_v is on the sphere or u has none left."""
     between = t[u] * t[v] * (row_u[v] + 1)
     V, U = state[0] - 2 * p[v] + square, state[0] - 2 * p[u] + square
@@ -324,6 +383,7 @@ class SmallBalls(SmallMachines):
 
     violation : (P,), the gap |c|^2 - min c.x~_i as a share of |c|^2.
     """
+
     __repr__ = one_line
 
     def make_result(self, machine: int) -> Result:
@@ -331,8 +391,18 @@ class SmallBalls(SmallMachines):
         place = self.place(machine)
         b, product, t = self.alpha[place], self.gradient[place] + 1, self.targets[place]
         gap, square = float(self.violation[machine]), 1 / float(b.sum())
-        return Result(b, t * (product - b * self.ridge[place]), square, gap * square, gap, int(self.n_iter[machine]),
-                      len(b), self.seconds / self.n_machines, gap <= self.eps, float(self.intercept[machine]))
+        return Result(
+            b,
+            t * (product - b * self.ridge[place]),
+            square,
+            gap * square,
+            gap,
+            int(self.n_iter[machine]),
+            len(b),
+            self.seconds / self.n_machines,
+            gap <= self.eps,
+            float(self.intercept[machine]),
+        )
 
     @cached_property
     def intercept(self) -> Floats:
@@ -359,5 +429,7 @@ def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Set
     scale = np.divide(sums, norms, out=np.zeros(len(sums)), where=norms > 0)
     gap = 1 - scale * np.minimum.reduceat(np.where(found.upper > 0, product, np.finfo(float).max), starts)
     each = scale[found.machines]
-    return SmallBalls(**{field.name: getattr(found, field.name) for field in fields(found)} | {
-        'alpha': each * found.alpha, 'gradient': each * product - 1, 'violation': gap, 'eps': settings.eps})
+    return SmallBalls(
+        **{field.name: getattr(found, field.name) for field in fields(found)}
+        | {'alpha': each * found.alpha, 'gradient': each * product - 1, 'violation': gap, 'eps': settings.eps}
+    )

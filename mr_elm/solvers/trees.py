@@ -15,6 +15,7 @@ The order of all sums is that of the rows, so that the same rows give the same t
 Source: Friedman, Greedy function approximation, 2001 (boosting); Ke et al., LightGBM, 2017 (histograms, best first);
 Iosipoi, Vakhrushev, SketchBoost, 2022 (random combinations); frequent values and the refit of leaves are ours.
 """
+
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,7 +83,7 @@ class Bins:
         columns, edges = choose_columns(X), []
         numbers = np.empty((len(columns), X.shape[0]), np.uint8)
         for start in range(0, len(columns), TOGETHER):
-            some = columns[start:start + TOGETHER]
+            some = columns[start : start + TOGETHER]
             dense = sp.take_columns(X, some).toarray() if sp.issparse(X) else X[:, some]
             for k, column in enumerate(dense.T, start):
                 edges.append(find_edges(column))
@@ -107,7 +108,7 @@ def find_edges(column: Floats) -> Floats:
         frequent = counts >= len(column) / BINS
         per_bin = counts[~frequent].sum() / max(BINS - frequent.sum(), 1)
         cuts = np.empty(len(values), np.int64)
-        cuts = cuts[:cut_bins(counts, frequent, per_bin, cuts)]
+        cuts = cuts[: cut_bins(counts, frequent, per_bin, cuts)]
         if len(cuts) >= BINS:
             cuts = cuts[np.linspace(0, len(cuts) - 1, BINS - 1).astype(int)]
     return values[cuts] / 2 + values[cuts + 1] / 2
@@ -126,8 +127,9 @@ def cut_bins(counts: np.ndarray, frequent: np.ndarray, per_bin: float, cuts: np.
     return n_cuts
 
 
-def grow_forest(bins: Bins, T: Floats, weights: Floats | None, options: TreeOptions,
-                gains: Floats | None = None) -> Forest:
+def grow_forest(
+    bins: Bins, T: Floats, weights: Floats | None, options: TreeOptions, gains: Floats | None = None
+) -> Forest:
     """Grow trees: a Forest for raw rows.
 
     bins : of n rows. T : (n, K) targets, whose mean the machine takes off. weights : (n,) of the rows, or None.
@@ -153,8 +155,9 @@ def grow_forest(bins: Bins, T: Floats, weights: Floats | None, options: TreeOpti
     return join_trees(trees, bins)
 
 
-def grow_tree(bins: Bins, sums: np.ndarray, options: TreeOptions, random: np.random.Generator,
-              gains: Floats | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def grow_tree(
+    bins: Bins, sums: np.ndarray, options: TreeOptions, random: np.random.Generator, gains: Floats | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Grow a tree on [weight, weighted residuals] of the rows, (n, k + 1): features, bins and children of its nodes.
 
     A row goes to the first child where its bin is not larger than that of the node. Leaves have feature -1.
@@ -162,9 +165,9 @@ def grow_tree(bins: Bins, sums: np.ndarray, options: TreeOptions, random: np.ran
     d, n = bins.numbers.shape
     rows, columns = np.arange(n, dtype=np.int32), np.arange(d)
     if options.row_share < 1:
-        rows = np.sort(random.permutation(rows)[:max(1, int(n * options.row_share))])
+        rows = np.sort(random.permutation(rows)[: max(1, int(n * options.row_share))])
     if options.column_share < 1:
-        columns = np.sort(random.permutation(columns)[:max(1, int(np.ceil(d * options.column_share)))])
+        columns = np.sort(random.permutation(columns)[: max(1, int(np.ceil(d * options.column_share)))])
     starts = np.cumsum([0, *(len(bins.edges[j]) + 1 for j in columns)])
     nodes = np.full((3, 2 * options.n_leaves - 1), -1)
     histograms = np.empty((options.n_leaves, starts[-1], sums.shape[1]), np.float32)
@@ -180,8 +183,17 @@ def grow_tree(bins: Bins, sums: np.ndarray, options: TreeOptions, random: np.ran
 
 
 @jit(fastmath=True)
-def split_leaves(numbers: np.ndarray, sums: np.ndarray, rows: np.ndarray, columns: np.ndarray, starts: np.ndarray,
-                 fewest: float, histograms: np.ndarray, nodes: np.ndarray, gain: np.ndarray) -> int:
+def split_leaves(
+    numbers: np.ndarray,
+    sums: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    fewest: float,
+    histograms: np.ndarray,
+    nodes: np.ndarray,
+    gain: np.ndarray,
+) -> int:
     """Split leaf after leaf, the one with the largest gain first; return how many nodes the tree has.
 
     rows : which the tree grows on; they are reordered, so that those of a leaf follow each other.
@@ -216,7 +228,7 @@ def split_leaves(numbers: np.ndarray, sums: np.ndarray, rows: np.ndarray, column
             else:
                 others[n_others] = row
                 n_others += 1
-        rows[middle:middle + n_others] = others[:n_others]
+        rows[middle : middle + n_others] = others[:n_others]
         left, right = n_nodes, n_nodes + 1
         n_nodes += 2
         nodes[0, best], nodes[1, best], nodes[2, best] = column, bound, left
@@ -225,7 +237,7 @@ def split_leaves(numbers: np.ndarray, sums: np.ndarray, rows: np.ndarray, column
         smaller, larger = (left, right) if middle - first[best] <= last[best] - middle else (right, left)
         slot[smaller], slot[larger] = n_open, slot[best]
         fresh, rest = histograms[slot[smaller]], histograms[slot[larger]]
-        add_rows(numbers, sums, rows[first[smaller]:last[smaller]], columns, starts, fresh)
+        add_rows(numbers, sums, rows[first[smaller] : last[smaller]], columns, starts, fresh)
         for b in range(fresh.shape[0]):
             for c in range(fresh.shape[1]):
                 rest[b, c] -= fresh[b, c]
@@ -235,12 +247,18 @@ def split_leaves(numbers: np.ndarray, sums: np.ndarray, rows: np.ndarray, column
 
 
 @jit(fastmath=True)
-def add_rows(numbers: np.ndarray, sums: np.ndarray, rows: np.ndarray, columns: np.ndarray, starts: np.ndarray,
-             histogram: np.ndarray) -> None:
+def add_rows(
+    numbers: np.ndarray,
+    sums: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    histogram: np.ndarray,
+) -> None:
     """Write the sums of the rows in each bin of each column."""
     histogram[:] = 0
     for a in range(len(columns)):
-        bins, of_column = numbers[columns[a]], histogram[starts[a]:starts[a + 1]]
+        bins, of_column = numbers[columns[a]], histogram[starts[a] : starts[a + 1]]
         for i in range(len(rows)):
             row = rows[i]
             b = bins[row]
@@ -255,7 +273,7 @@ def find_split(histogram: np.ndarray, starts: np.ndarray, fewest: float, split: 
     total, left = np.zeros(width), np.zeros(width)
     best = 0.0
     for a in range(len(starts) - 1):
-        of_column = histogram[starts[a]:starts[a + 1]]
+        of_column = histogram[starts[a] : starts[a + 1]]
         for c in range(width):
             total[c], left[c] = 0.0, 0.0
             for b in range(len(of_column)):
@@ -286,8 +304,9 @@ def find_split(histogram: np.ndarray, starts: np.ndarray, fewest: float, split: 
 
 
 @jit()
-def put_in_leaves(numbers: np.ndarray, features: np.ndarray, split_bins: np.ndarray, children: np.ndarray,
-                  leaves: np.ndarray) -> None:
+def put_in_leaves(
+    numbers: np.ndarray, features: np.ndarray, split_bins: np.ndarray, children: np.ndarray, leaves: np.ndarray
+) -> None:
     """Write the leaf of each row in bins."""
     for row in range(len(leaves)):
         node = 0
@@ -308,5 +327,9 @@ def join_trees(trees: list[tuple[np.ndarray, np.ndarray, np.ndarray]], bins: Bin
         children.append(numbers)
         roots.append(roots[-1] + len(tree_features))
         n_leaves += int((~inner).sum())
-    return Forest(np.concatenate(features).astype(np.int32), np.concatenate(thresholds),
-                  np.concatenate(children).astype(np.int32), np.array(roots[:-1], np.int32))
+    return Forest(
+        np.concatenate(features).astype(np.int32),
+        np.concatenate(thresholds),
+        np.concatenate(children).astype(np.int32),
+        np.array(roots[:-1], np.int32),
+    )

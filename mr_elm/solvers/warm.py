@@ -2,6 +2,7 @@
 
 The machine code stays beside the sources, so that tasks which run from there load it and compile nothing.
 """
+
 import sys
 import warnings
 from collections.abc import Iterator
@@ -31,8 +32,12 @@ N, NARROW, WIDE = 90, 3, 60
 def small_problems() -> Iterator[tuple[Any, Floats]]:
     """Yield (rows, targets): narrow, wide, of whole numbers, sparse."""
     rng = np.random.default_rng(0)
-    for X in (rng.normal(size=(N, NARROW)), rng.normal(size=(N, WIDE)), rng.integers(0, 3, (N, WIDE)).astype(float),
-              sp.random(N, WIDE, 0.1, 'csr', random_state=0)):
+    for X in (
+        rng.normal(size=(N, NARROW)),
+        rng.normal(size=(N, WIDE)),
+        rng.integers(0, 3, (N, WIDE)).astype(float),
+        sp.random(N, WIDE, 0.1, 'csr', random_state=0),
+    ):
         score = X @ rng.normal(size=X.shape[1]) + rng.normal(size=N)
         yield X, np.where(score > np.median(score), 1.0, -1.0)
 
@@ -41,7 +46,7 @@ def warm() -> None:
     """Solve small problems by every rule, over every kind of rows, in both precisions; sum rows up."""
     high, low, values = np.zeros((3, N, N))
     for part in (values, values[:-1, :-1]):  # all columns, or some of them
-        add_triangle(high[:len(part), :len(part)].copy(), low[:len(part), :len(part)].copy(), part, 1.0)
+        add_triangle(high[: len(part), : len(part)].copy(), low[: len(part), : len(part)].copy(), part, 1.0)
     for X, targets in small_problems():
         kernels = [make_kernel('gaussian', X.shape[1]), make_kernel('laplacian', X.shape[1]), make_kernel('linear')]
         for kernel, rule, dtype in product(kernels, RULES, ('float32', 'float64')):
@@ -71,8 +76,9 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # of solvers that are stopped early
         warm()
-    loaded, compiled = (sum(sum(getattr(loop.stats, name).values()) for loop in LOOPS)
-                        for name in ('cache_hits', 'cache_misses'))
+    loaded, compiled = (
+        sum(sum(getattr(loop.stats, name).values()) for loop in LOOPS) for name in ('cache_hits', 'cache_misses')
+    )
     print(f'loops loaded: {loaded}, compiled: {compiled}', file=sys.stderr)
 
 

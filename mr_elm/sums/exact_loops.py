@@ -1,4 +1,5 @@
 """Add to pairs of arrays as `exact_sum.add_values` does, compiled: the same operations, and so the same bits."""
+
 import numpy as np
 
 from mr_elm.compiled import jit

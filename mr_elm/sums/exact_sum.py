@@ -7,6 +7,7 @@ on splits, retries or merging, bit for bit, and taking rows out again gives the 
 Source: Dekker, A floating-point technique for extending the available precision, 1971; Demmel, Nguyen, Fast
 reproducible floating-point summation, 2013 (the step).
 """
+
 import numpy as np
 
 from mr_elm.arithmetic import has_compiler
@@ -46,7 +47,7 @@ def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, 
     room : (4, high.size or more) to work in, or None: new memory takes longer than the additions.
     """
     room = np.empty((4, high.size)) if room is None else room
-    rounded, total, back, rest = (part[:high.size].reshape(high.shape) for part in room)
+    rounded, total, back, rest = (part[: high.size].reshape(high.shape) for part in room)
     round_values(values, step, rounded)
     np.add(high, rounded, out=total)  # as `two_sum`
     np.subtract(total, high, out=back)
@@ -80,6 +81,7 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     ADDED['large'] += m**2 // 2 if m >= LARGE else 0
     if has_compiler() or ADDED['large'] > MANY:
         from mr_elm.sums.exact_loops import add_upper
+
         add_upper(high, low, values, step, rows)
         return
     room = np.empty((4, rows * m))

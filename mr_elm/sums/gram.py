@@ -7,6 +7,7 @@ they are multiplied: sums of numbers that are all far from zero have lost the di
 
 Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 and section 3.
 """
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +43,9 @@ class GridSteps:
     origin: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, node_bound: float, target_bound: float = 1.0, weight_bound: float = 1.0,
-           origin: tuple[float, ...] = ()) -> 'GridSteps':
+    def of(
+        cls, node_bound: float, target_bound: float = 1.0, weight_bound: float = 1.0, origin: tuple[float, ...] = ()
+    ) -> 'GridSteps':
         """Choose steps from bounds on |E|, |T| and the row weights."""
         e, t = max(node_bound, 1.0), target_bound
         gram, target, square = (choose_step(weight_bound * product) for product in (e * e, e * t, t * t))
@@ -107,8 +109,8 @@ def expand(layer: HiddenLayer, X: Rows, n_targets: int = 0, buffer: Floats | Non
     n, width = X.shape[0], layer.n_hidden + 1 + n_targets
     if buffer is None or len(buffer) < n * width:
         buffer = np.empty(n * width)
-    ET = buffer[:n * width].reshape(n, width)
-    layer.evaluate(X, ET[:, :layer.n_hidden])
+    ET = buffer[: n * width].reshape(n, width)
+    layer.evaluate(X, ET[:, : layer.n_hidden])
     ET[:, layer.n_hidden] = -1.0
     return ET
 
@@ -194,8 +196,15 @@ class GramSum(TargetSums):
     Memory: high and low part and one block's Gram, about 3 m^2 numbers, whatever the number of rows.
     """
 
-    def __init__(self, n_columns: int, steps: GridSteps, numeric: bool = False, workspace: dict | None = None,
-                 separator: str | None = None, n_leaves: int = 0) -> None:
+    def __init__(
+        self,
+        n_columns: int,
+        steps: GridSteps,
+        numeric: bool = False,
+        workspace: dict | None = None,
+        separator: str | None = None,
+        n_leaves: int = 0,
+    ) -> None:
         super().__init__(steps, numeric, separator)
         self.n_leaves = n_leaves
         self.high, self.low = np.zeros((2, n_columns, n_columns))
@@ -208,8 +217,9 @@ class GramSum(TargetSums):
         n_labels = len(self.label_sets(block)[0])
         return n_labels if n_labels <= FEW else 0
 
-    def add(self, ET: Floats, block: Block, row_weights: Floats | None = None,
-            leaves: np.ndarray | None = None) -> None:
+    def add(
+        self, ET: Floats, block: Block, row_weights: Floats | None = None, leaves: np.ndarray | None = None
+    ) -> None:
         """Add a block: ET is its expansion without leaves, with room for the targets behind; it is overwritten.
 
         ET : (n, m - n_leaves + n_targets). leaves : (n, n_trees), numbers of the leaves of each row, where there are
@@ -266,6 +276,7 @@ class GramSum(TargetSums):
         np.matmul(ET.T, ET, out=block[first:, first:])  # by BLAS' dsyrk: numpy sees that both are one array
         if leaves is not None:
             from mr_elm.sums.leaf_loops import add_leaves
+
             weights = np.ones(len(ET)) if row_weights is None else row_weights
             add_leaves(leaves, ET, weights, block)
         return block
@@ -295,8 +306,9 @@ def sum_by_label(E: Floats, block: Block, holds: Floats | None = None) -> Floats
     return of_names if holds is None else holds.T @ of_names
 
 
-def sum_leaves_by_label(leaves: np.ndarray, n_leaves: int, block: Block, holds: Floats | None,
-                        row_weights: Floats | None) -> Floats:
+def sum_leaves_by_label(
+    leaves: np.ndarray, n_leaves: int, block: Block, holds: Floats | None, row_weights: Floats | None
+) -> Floats:
     """Sum up the outputs of the leaves per label, as `sum_by_label` does: (labels of the block, n_leaves)."""
     places = block.codes[:, None] * n_leaves + leaves
     weights = None if row_weights is None else np.repeat(row_weights, leaves.shape[1])

@@ -1,4 +1,5 @@
 """Multiply columns that are leaves of trees, which are 0 or 1, by additions."""
+
 import numpy as np
 
 from mr_elm.compiled import jit
@@ -29,9 +30,9 @@ def add_leaves(leaves: np.ndarray, E: Floats, weights: Floats, block: Floats) ->
         strip[:] = 0.0
         for i in range(n):
             root = np.sqrt(weights[i])
-            of_row = E[i, start:start + size]
+            of_row = E[i, start : start + size]
             for a in range(n_trees):
                 of_leaf = strip[leaves[i, a]]
                 for c in range(size):
                     of_leaf[c] += root * of_row[c]
-        block[:m, m + start:m + start + size] = strip[:, :size]
+        block[:m, m + start : m + start + size] = strip[:, :size]

@@ -8,6 +8,7 @@ in the sum of all sites all masks are gone, to the last bit. A masked sum alone 
 Source: Bonawitz et al., Practical secure aggregation for privacy-preserving machine learning, 2017, section 4, without
 sites that drop out.
 """
+
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -46,8 +47,10 @@ def from_ring(ring: np.ndarray, step: float) -> tuple[Floats, Floats]:
     size[below] = negate(ring[below])
     high, low = size[:, 1] * WORD, np.zeros(len(ring))
     if not (high <= LARGEST).all():
-        raise OverflowError('expected exact sums of at most 2^104 steps of their grid, found others: the sums of a '
-                            'site are missing or damaged, or there are too many rows')
+        raise OverflowError(
+            'expected exact sums of at most 2^104 steps of their grid, found others: the sums of a '
+            'site are missing or damaged, or there are too many rows'
+        )
     upper, lower = size[:, 0] >> np.uint64(32), size[:, 0] & np.uint64(2**32 - 1)
     add_pair(high, low, upper.astype(float) * 2.0**32, lower.astype(float))
     sign = np.where(below, -step, step)
@@ -76,6 +79,7 @@ def make_mask(private_key: Any, public_keys: Iterable[bytes], session: Sequence[
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     own = private_key.public_key().public_bytes_raw()
     salt = hashlib.sha256('\0'.join(session).encode()).digest()
     mask = np.zeros((n, 2), np.uint64)

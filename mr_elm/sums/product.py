@@ -2,6 +2,7 @@
 
 E = [Phi(X), -e] has m = L + 1 columns. Rows are expanded a few at a time, so that memory is bounded whatever L is.
 """
+
 from collections.abc import Iterator
 
 import numpy as np
@@ -64,9 +65,9 @@ class ProductSum:
             for nodes, tile in tiles:
                 total[nodes] += tile.T @ right.astype(np.float32)
             total[-1] -= right.sum(axis=0)
-        add_values(self.high, self.low, total[:, :D.shape[1]], self.step)
+        add_values(self.high, self.low, total[:, : D.shape[1]], self.step)
         self.n_rows += len(X)
-        return total[:, D.shape[1]:]
+        return total[:, D.shape[1] :]
 
 
 class PassSums:
@@ -76,8 +77,9 @@ class PassSums:
     single : whether E of dense rows may be of float32.
     """
 
-    def __init__(self, layer: HiddenLayer, D: Floats, steps: GridSteps, targets: TargetSums | None = None,
-                 single: bool = False) -> None:
+    def __init__(
+        self, layer: HiddenLayer, D: Floats, steps: GridSteps, targets: TargetSums | None = None, single: bool = False
+    ) -> None:
         self.layer, self.product, self.targets = layer, ProductSum(D, steps), targets
         self.single = SingleLayer(layer) if single else None
 

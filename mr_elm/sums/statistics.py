@@ -1,4 +1,5 @@
 """Summarise columns and labels in one pass, in pieces that merge."""
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -53,8 +54,11 @@ class ColumnStatistics:
         """Summarise rows, dense, CSR or EncodedRows; weights (n,) say how often each counts, once by default."""
         weights = np.ones(X.shape[0]) if weights is None else weights
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
-        summarise = summarise_sparse if sp.issparse(X) else (
-            summarise_encoded if isinstance(X, EncodedRows) else summarise_dense)
+        summarise = (
+            summarise_sparse
+            if sp.issparse(X)
+            else (summarise_encoded if isinstance(X, EncodedRows) else summarise_dense)
+        )
         with np.errstate(over='ignore', invalid='ignore'):  # `choose_scaling` refuses columns that overflow
             return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
 
@@ -93,8 +97,8 @@ class ColumnStatistics:
 
 
 MANY_ROWS = 1000  # among more rows, a class of a single one is probably a mistake
-USUAL_ROWS = 10   # rows of a class on average: where they are fewer, single ones are usual
-SHOWN = 3         # classes in a message
+USUAL_ROWS = 10  # rows of a class on average: where they are fewer, single ones are usual
+SHOWN = 3  # classes in a message
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
 
@@ -113,7 +117,7 @@ def summarise_sparse(X: Rows, weights: Floats) -> ColumnStatistics:
     w = np.repeat(weights, np.diff(X.indptr))
     filled = np.bincount(X.indices, w, minlength=d)
     mean = np.bincount(X.indices, w * X.data, minlength=d) / n
-    squares = np.bincount(X.indices, w * (X.data - mean[X.indices])**2, minlength=d) + (n - filled) * mean**2
+    squares = np.bincount(X.indices, w * (X.data - mean[X.indices]) ** 2, minlength=d) + (n - filled) * mean**2
     return ColumnStatistics(n, X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel(), mean, squares)
 
 
@@ -125,8 +129,13 @@ def summarise_encoded(X: EncodedRows, weights: Floats) -> ColumnStatistics:
         filled += np.bincount(positions + 1, weights, d + 1)[1:]
         present += np.bincount(positions + 1, minlength=d + 1)[1:]
     mean = filled / n
-    found = ColumnStatistics(n, (present == len(weights)).astype(float), (present > 0).astype(float), mean,
-                             filled * (1 - mean)**2 + (n - filled) * mean**2)
+    found = ColumnStatistics(
+        n,
+        (present == len(weights)).astype(float),
+        (present > 0).astype(float),
+        mean,
+        filled * (1 - mean) ** 2 + (n - filled) * mean**2,
+    )
     if X.columns:
         numbers = summarise_dense(np.asfortranarray(X.numbers), weights)  # few columns, quicker one by one
         for name in COLUMNS:
@@ -206,11 +215,15 @@ def describe_single_rows(places: Sequence[tuple[str, str]], n_rows: int) -> str:
     """Say for people which classes have one row only. places : (name of a class, where its row stands)."""
     shown = ', '.join(f'{quote(name)} ({place})' for name, place in places[:SHOWN])
     if len(places) == 1:
-        return (f'expected many rows of each class, found one row of the class {shown} among {n_rows:,} rows: is it a '
-                'label?')
+        return (
+            f'expected many rows of each class, found one row of the class {shown} among {n_rows:,} rows: is it a '
+            'label?'
+        )
     more = f' and {len(places) - SHOWN} more' if len(places) > SHOWN else ''
-    return (f'expected many rows of each class, found one row of each of {len(places)} classes, {shown}{more}, among '
-            f'{n_rows:,} rows: are they labels?')
+    return (
+        f'expected many rows of each class, found one row of each of {len(places)} classes, {shown}{more}, among '
+        f'{n_rows:,} rows: are they labels?'
+    )
 
 
 @dataclass(frozen=True)

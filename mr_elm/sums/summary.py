@@ -1,4 +1,5 @@
 """Hold what a method must know of a data set before it looks at the rows; the manifest of a pack keeps it too."""
+
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -128,16 +129,33 @@ class Summary:
     @classmethod
     def of_manifest(cls, manifest: Mapping[str, Any]) -> Summary:
         """Read the manifest of a pack; see `rows.packs`."""
-        statistics: dict[str, Any] = {name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
-                                      for name, text in manifest['statistics'].items()}
+        statistics: dict[str, Any] = {
+            name: ColumnStatistics.from_arrays(decode_arrays(text.encode()))
+            for name, text in manifest['statistics'].items()
+        }
         encoding = manifest.get('encoding')
-        return cls(labels=LabelTable(manifest['labels']), n_rows=manifest['n_rows'], rejected=manifest['rejected'],
-                   input=manifest['input'], encoding=encoding and Encoding.from_json(encoding), **statistics)
+        return cls(
+            labels=LabelTable(manifest['labels']),
+            n_rows=manifest['n_rows'],
+            rejected=manifest['rejected'],
+            input=manifest['input'],
+            encoding=encoding and Encoding.from_json(encoding),
+            **statistics,
+        )
 
     def to_manifest(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return what closes a pack: what readers of its rows need to know."""
-        statistics = {name: encode_arrays(getattr(self, name).to_arrays()).decode()
-                      for name in ('columns', 'target', 'weights') if getattr(self, name) is not None}
+        statistics = {
+            name: encode_arrays(getattr(self, name).to_arrays()).decode()
+            for name in ('columns', 'target', 'weights')
+            if getattr(self, name) is not None
+        }
         encoding = {} if self.encoding is None else {'encoding': self.encoding.to_json()}
-        return {'n_rows': self.n_rows, 'n_features': self.columns.n_features, **facts, **encoding,
-                'labels': self.labels.entries, 'statistics': statistics}
+        return {
+            'n_rows': self.n_rows,
+            'n_features': self.columns.n_features,
+            **facts,
+            **encoding,
+            'labels': self.labels.entries,
+            'statistics': statistics,
+        }

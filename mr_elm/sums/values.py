@@ -1,4 +1,5 @@
 """Count the values of the columns of a table in one pass, in pieces that merge, and choose their encoding."""
+
 from __future__ import annotations
 
 import math
@@ -22,8 +23,10 @@ from mr_elm.typing import Floats
 MAX_VALUES = 10_000  # distinct values of a category
 TIME = r'\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?'
 MONTH = r'(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?'
-DAY = (rf'(\d{{4}}([-/. ])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/. ])\d{{1,2}}\3\d{{2}}(\d\d)?'
-       rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})')
+DAY = (
+    rf'(\d{{4}}([-/. ])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/. ])\d{{1,2}}\3\d{{2}}(\d\d)?'
+    rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})'
+)
 DATE = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
 MANY = 0.9  # share of the rows, above which different texts are names rather than categories
 FEWEST = 20  # rows that tell so
@@ -60,8 +63,14 @@ class ColumnValues:
     @classmethod
     def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], found: tuple[float, float]) -> ColumnValues:
         """Make the counts of all values. texts : those that are no numbers. found : weight and mean of the numbers."""
-        return cls(counts if len(counts) <= MAX_VALUES else None, *found, counts[MISSING], sum(texts.values()),
-                   sum(n for text, n in texts.items() if DATE.fullmatch(text)), min(texts, default=''))
+        return cls(
+            counts if len(counts) <= MAX_VALUES else None,
+            *found,
+            counts[MISSING],
+            sum(texts.values()),
+            sum(n for text, n in texts.items() if DATE.fullmatch(text)),
+            min(texts, default=''),
+        )
 
     @classmethod
     def of_numbers(cls, numbers: Floats, weights: Floats | None = None) -> ColumnValues:
@@ -87,9 +96,15 @@ class ColumnValues:
         mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
         if not math.isfinite(mean):  # the difference overflowed
             mean = self.mean * (self.weight / weight) + other.mean * (other.weight / weight)
-        return ColumnValues(None if counts is None or len(counts) > MAX_VALUES else counts, weight, mean,
-                            self.missing + other.missing, self.texts + other.texts, self.dates + other.dates,
-                            min(filter(None, [self.example, other.example]), default=''))
+        return ColumnValues(
+            None if counts is None or len(counts) > MAX_VALUES else counts,
+            weight,
+            mean,
+            self.missing + other.missing,
+            self.texts + other.texts,
+            self.dates + other.dates,
+            min(filter(None, [self.example, other.example]), default=''),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold; `ColumnValues(**...)` undoes it."""
@@ -131,16 +146,24 @@ def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {'columns': [column.to_json() for column in merged]}
 
 
-def choose_encoding(names: Sequence[str], values: Sequence[ColumnValues], max_categories: int = MAX_CATEGORIES,
-                    categorical: Container[str] = ()) -> Encoding:
+def choose_encoding(
+    names: Sequence[str],
+    values: Sequence[ColumnValues],
+    max_categories: int = MAX_CATEGORIES,
+    categorical: Container[str] = (),
+) -> Encoding:
     """Choose how columns become features: one with any text is a category, all others are numbers.
 
     max_categories : how many values of a category have a feature of their own, the most frequent ones, ties by byte
     order. categorical : names of columns that are categories even if all their values are numbers.
     Raises DataFormatError for a column of dates, or of too many different texts.
     """
-    return Encoding(tuple(choose_column(name, column, max_categories, name in categorical)
-                          for name, column in zip(names, values, strict=True)))
+    return Encoding(
+        tuple(
+            choose_column(name, column, max_categories, name in categorical)
+            for name, column in zip(names, values, strict=True)
+        )
+    )
 
 
 def warn_of_category(name: str, values: ColumnValues) -> None:
@@ -150,29 +173,40 @@ def warn_of_category(name: str, values: ColumnValues) -> None:
     n_values = len(counts) - (MISSING in counts)
     example = quote(values.example or min(counts))
     if values.texts and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, FEWEST))) and n_values > FEWEST:
-        warnings.warn(f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
-                      f'{example}: write them all alike, or without signs, if they are numbers',
-                      UnsuitableWarning, stacklevel=2)
+        warnings.warn(
+            f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
+            f'{example}: write them all alike, or without signs, if they are numbers',
+            UnsuitableWarning,
+            stacklevel=2,
+        )
     elif n_rows >= FEWEST and n_values > MANY * n_rows:
-        warnings.warn(f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
-                      f'{example}: leave it out if they are names of the rows (--drop {name})',
-                      UnsuitableWarning, stacklevel=2)
+        warnings.warn(
+            f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
+            f'{example}: leave it out if they are names of the rows (--drop {name})',
+            UnsuitableWarning,
+            stacklevel=2,
+        )
 
 
-def choose_column(name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES,
-                  is_category: bool = False) -> Column:
+def choose_column(
+    name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES, is_category: bool = False
+) -> Column:
     """Choose how one column becomes features."""
     if not values.texts and not (is_category and values.weight):
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight:
-        raise DataFormatError(f'column {name!r} holds dates such as {quote(values.example)}, expected numbers or '
-                              'categories: make numbers of them, such as the day of the week or the days since a '
-                              f'fixed date, or leave the column out with --drop {name}')
+        raise DataFormatError(
+            f'column {name!r} holds dates such as {quote(values.example)}, expected numbers or '
+            'categories: make numbers of them, such as the day of the week or the days since a '
+            f'fixed date, or leave the column out with --drop {name}'
+        )
     if values.counts is None:
         held = f'text such as {quote(values.example)}' if values.texts else 'numbers'
-        raise DataFormatError(f'column {name!r} holds {held}, expected at most '
-                              f'{MAX_VALUES:,} different values of a category, found more: leave it out with '
-                              f'--drop {name}')
+        raise DataFormatError(
+            f'column {name!r} holds {held}, expected at most '
+            f'{MAX_VALUES:,} different values of a category, found more: leave it out with '
+            f'--drop {name}'
+        )
     warn_of_category(name, values)
     counts = values.counts
     frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:max_categories]

@@ -1,4 +1,5 @@
 """Weigh rows by their classes."""
+
 from collections.abc import Mapping
 
 from mr_elm.rows.blocks import Block

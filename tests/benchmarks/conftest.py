@@ -1,4 +1,5 @@
 """The programs beside the package, run in this process."""
+
 from functools import partial
 
 import pytest

@@ -1,4 +1,5 @@
 """The table of claims: races that fit into three quarters of an hour, and run; a page that says what came out."""
+
 import json
 import re
 from pathlib import Path
@@ -12,12 +13,34 @@ from benchmarks.pages import MARKS, write_all
 from benchmarks.sets import list_sets
 
 ROOT = Path(__file__).parents[2]
-MEASURED = {'machine': {'commit': 'abc1234', 'when': '2026-01-01 10:00 UTC', 'processor': 'P', 'cores': '2',
-                        'memory': '8 GiB', 'Python': '3.12', 'numpy': '2'},
-            'left_out': {'usps C 1': 'no time', 'dna C 1': 'no time'},
-            'rows': [{'set': f'set-{k}', 'setting': '', 'rows': 100 * k, 'features': 3, 'classes': 2, 'ours': [1.0] * 3,
-                      'theirs': [float(k)] * 3, 'our_scores': [], 'their_scores': [], 'others': 0.0, 'note': ''}
-                     for k in range(2, 12)]}
+MEASURED = {
+    'machine': {
+        'commit': 'abc1234',
+        'when': '2026-01-01 10:00 UTC',
+        'processor': 'P',
+        'cores': '2',
+        'memory': '8 GiB',
+        'Python': '3.12',
+        'numpy': '2',
+    },
+    'left_out': {'usps C 1': 'no time', 'dna C 1': 'no time'},
+    'rows': [
+        {
+            'set': f'set-{k}',
+            'setting': '',
+            'rows': 100 * k,
+            'features': 3,
+            'classes': 2,
+            'ours': [1.0] * 3,
+            'theirs': [float(k)] * 3,
+            'our_scores': [],
+            'their_scores': [],
+            'others': 0.0,
+            'note': '',
+        }
+        for k in range(2, 12)
+    ],
+}
 
 
 def test_all_races_fit_into_three_quarters_of_an_hour():
@@ -25,8 +48,11 @@ def test_all_races_fit_into_three_quarters_of_an_hour():
     assert len({race.name for race in RACES}) == len(RACES) and {race.unit for race in RACES} <= set(UNITS)
 
 
-@pytest.mark.parametrize('race', [race for race in RACES if race.name not in ('cores', 'memory', 'update', 'threads')],
-                         ids=lambda race: race.name)
+@pytest.mark.parametrize(
+    'race',
+    [race for race in RACES if race.name not in ('cores', 'memory', 'update', 'threads')],
+    ids=lambda race: race.name,
+)
 def test_a_race_runs_on_few_rows(race, tmp_path, monkeypatch):
     monkeypatch.delenv('MR_ELM_DATA', raising=False)
     monkeypatch.setattr('benchmarks.cases.commands.L', 20)
@@ -79,8 +105,10 @@ def test_the_slowest_five_are_the_slowest_five(pages):
 
 
 def test_what_was_not_measured_says_so(pages):
-    assert '| map | a map task is as fast as a script |  | at most 1.25 | not yet measured |' in (
-        pages / 'speed.md').read_text()
+    assert (
+        '| map | a map task is as fast as a script |  | at most 1.25 | not yet measured |'
+        in (pages / 'speed.md').read_text()
+    )
     assert (pages / 'papers.md').read_text().count('\n\nNot yet measured.') == 7
 
 

@@ -1,4 +1,5 @@
 """What a training costs: estimated from a short one here, or from the counters of one that has run."""
+
 import json
 
 import pytest
@@ -42,7 +43,9 @@ def test_what_cannot_be_estimated_is_refused(scaling, tmp_path):
 
 def log_of(rows, map_ms, reduce_ms):
     """Write the end of a client's log, as Hadoop 3.4 does."""
-    return ('2026-01-01 00:00:00,000 INFO org.apache.hadoop.mapreduce.Job (main): Counters: 3\n\tJob Counters \n'
-            f'\t\tTotal vcore-milliseconds taken by all map tasks={map_ms}\n'
-            f'\t\tTotal vcore-milliseconds taken by all reduce tasks={reduce_ms}\n'
-            f'\tmr_elm\n\t\trows={rows}\n')
+    return (
+        '2026-01-01 00:00:00,000 INFO org.apache.hadoop.mapreduce.Job (main): Counters: 3\n\tJob Counters \n'
+        f'\t\tTotal vcore-milliseconds taken by all map tasks={map_ms}\n'
+        f'\t\tTotal vcore-milliseconds taken by all reduce tasks={reduce_ms}\n'
+        f'\tmr_elm\n\t\trows={rows}\n'
+    )

@@ -1,4 +1,5 @@
 """The harness: both sides run alike and in turn, every run is kept, and one rule judges all of them."""
+
 import json
 import math
 import subprocess
@@ -34,8 +35,18 @@ STEADY, MOVED = [2.0, 2.1, 2.18], [2.0, 2.22, 2.1]
 
 def row_of(ours=(1.0,) * 3, theirs=(1.0,) * 3, **other):
     """Return a row as a race keeps it."""
-    return {'set': 'a', 'setting': '', 'ours': list(ours), 'theirs': list(theirs), 'our_scores': [], 'their_scores': [],
-            'others': 0.0, 'rows': 10, 'note': '', **other}
+    return {
+        'set': 'a',
+        'setting': '',
+        'ours': list(ours),
+        'theirs': list(theirs),
+        'our_scores': [],
+        'their_scores': [],
+        'others': 0.0,
+        'rows': 10,
+        'note': '',
+        **other,
+    }
 
 
 def race_of(*cases, unit=COUNTED, minutes=1.0, aim=None, warm=False):
@@ -69,9 +80,10 @@ def test_a_score_is_taken_after_the_clock_has_stopped(bench, results, monkeypatc
     def score(value):
         time.sleep(0.05)
         return value
+
     pair = Pair(lambda trial: partial(score, 0.5 + trial), lambda trial: partial(score, 0.25))
     run_race(race_of(Case('a', lambda: pair), unit=WALL), bench, results)
-    row, = results.rows
+    (row,) = results.rows
     assert row['our_scores'] == [0.5, 1.5, 2.5] and row['their_scores'] == [0.25] * 3 and max(row['ours']) < 0.05
     assert Aim(POINTS, 0, '').value(results.rows) == pytest.approx(125)
 
@@ -83,6 +95,7 @@ def test_a_short_call_is_repeated_until_its_mean_can_be_trusted():
         calls.append(now[0])
         now[0] += 0.04
         return len(calls)
+
     assert time_call(action, lambda: now[0], 0.1) == (pytest.approx(0.04), 3)
 
 
@@ -94,18 +107,30 @@ def test_the_seconds_of_child_processes_count():
 
 @pytest.mark.parametrize('kind, value', [(FASTER, 2.0), (SHARE, 0.5)])
 def test_times_are_the_least_of_each_side_and_the_mean_over_cases_is_geometric(kind, value):
-    rows = [row_of((2.1, 2.0, 2.2), (4.0, 4.4, 4.2)), row_of((1.0, 1.0, 1.1), (8.0, 8.0, 9.0)),
-            row_of((4.0, 4.0, 4.0), (2.0, 2.0, 2.0))]
+    rows = [
+        row_of((2.1, 2.0, 2.2), (4.0, 4.4, 4.2)),
+        row_of((1.0, 1.0, 1.1), (8.0, 8.0, 9.0)),
+        row_of((4.0, 4.0, 4.0), (2.0, 2.0, 2.0)),
+    ]
     aim = Aim(kind, 1, '')
     ratios = [math.log(aim.value_of(row)) for row in rows]
     assert aim.value(rows[:1]) == pytest.approx(value)
     assert math.log(aim.value(rows)) == pytest.approx(sum(ratios) / 3)
 
 
-@pytest.mark.parametrize('kind, wanted, ours, theirs, verdict', [
-    (SHARE, 1.25, 1.2, 1.0, 'met'), (SHARE, 1.25, 1.3, 1.0, 'missed'), (FASTER, 2, 1.0, 2.1, 'met'),
-    (FASTER, 2, 1.0, 1.9, 'missed'), (FASTER, 1, 1.0, 1.05, 'even'), (FASTER, 1, 1.0, 0.95, 'even'),
-    (FASTER, 1, 1.0, 0.85, 'missed'), (FASTER, 1, 1.0, 1.2, 'met')])
+@pytest.mark.parametrize(
+    'kind, wanted, ours, theirs, verdict',
+    [
+        (SHARE, 1.25, 1.2, 1.0, 'met'),
+        (SHARE, 1.25, 1.3, 1.0, 'missed'),
+        (FASTER, 2, 1.0, 2.1, 'met'),
+        (FASTER, 2, 1.0, 1.9, 'missed'),
+        (FASTER, 1, 1.0, 1.05, 'even'),
+        (FASTER, 1, 1.0, 0.95, 'even'),
+        (FASTER, 1, 1.0, 0.85, 'missed'),
+        (FASTER, 1, 1.0, 1.2, 'met'),
+    ],
+)
 def test_a_verdict_is_computed_against_the_wanted_figure(kind, wanted, ours, theirs, verdict):
     aim = Aim(kind, wanted, '')
     assert aim.verdict([row_of((ours,) * 3, (theirs,) * 3)]) == verdict
@@ -126,6 +151,7 @@ def test_an_aim_counts_its_own_setting_alone():
 def test_a_case_begins_only_within_the_minutes_and_what_is_left_out_is_named(bench, results):
     def fail():
         raise FileNotFoundError('expected a.npz, none has it')
+
     cases = Case('a', fail), Case('b', lambda: Pair(lambda trial: 1, lambda trial: 2), 'C 1')
     run_race(race_of(*cases), bench, results)
     assert [row['set'] for row in results.rows] == ['b'] and results.left_out == {'a': 'expected a.npz, none has it'}
@@ -138,6 +164,7 @@ def test_a_stopped_run_goes_on_and_another_commit_begins_anew(tmp_path, monkeypa
 
     def case(name):
         return Case(name, lambda: measured.append(name) or Pair(lambda trial: 1, lambda trial: 2))
+
     for names in ('a', 'ab'):
         run_all([race_of(*map(case, names))], tmp_path, QUICK)
     assert measured == ['a', 'b']

@@ -1,4 +1,5 @@
 """The figure of the joint machine: both kinds of nodes together have less error than each alone."""
+
 import numpy as np
 
 from benchmarks.joint import KINDS, main

@@ -1,4 +1,5 @@
 """The experiments of the papers: each part runs on few rows, goes on where it was stopped, and is laid out."""
+
 import json
 
 import numpy as np
@@ -21,7 +22,12 @@ def test_a_part_runs_and_is_shown(name, tmp_path, monkeypatch):
     assert 'Measured on' in text and ('|---|' in text or '.svg)' in text)
     if name == 'sparse-elm':
         assert {row['method'].partition(',')[0] for row in kept['rows']} == {
-            'SVC', 'sparse ELM by Algorithm 1', 'sparse ELM by block', 'sparse ELM by coordinate', 'unified ELM'}
+            'SVC',
+            'sparse ELM by Algorithm 1',
+            'sparse ELM by block',
+            'sparse ELM by coordinate',
+            'unified ELM',
+        }
 
 
 def test_a_stopped_part_goes_on_where_it_was(tmp_path):
@@ -48,7 +54,7 @@ def test_a_set_that_was_published_in_parts_keeps_them_and_others_are_halved():
     y = np.repeat([0, 1], 500)
     parts = list(split_as_published(2, 'leukemia', y))
     assert [sorted(train) for train, _ in parts] == [list(range(38))] * 2 and list(parts[0][0]) != list(parts[1][0])
-    (train, test), = split_as_published(1, 'iris', y)
+    ((train, test),) = split_as_published(1, 'iris', y)
     assert len(train) == len(test) == 500 and set(train) | set(test) == set(range(1000)) and y[train].sum() == 250
 
 
@@ -58,7 +64,15 @@ def test_each_row_of_a_set_is_tested_in_one_outer_fold():
 
 
 def test_means_are_over_what_all_methods_have():
-    rows = [{'method': 'a', 'set': 'x', 's': 1.0}, {'method': 'a', 'set': 'x', 's': 3.0},
-            {'method': 'a', 'set': 'y', 's': 99.0}, {'method': 'b', 'set': 'x', 's': 5.0}]
-    assert tabulate(('method',), ('s',), 'set', rows).splitlines()[2:] == ['| a | 2 |', '| b | 5 |', '',
-                                                                            'Means over x.']
+    rows = [
+        {'method': 'a', 'set': 'x', 's': 1.0},
+        {'method': 'a', 'set': 'x', 's': 3.0},
+        {'method': 'a', 'set': 'y', 's': 99.0},
+        {'method': 'b', 'set': 'x', 's': 5.0},
+    ]
+    assert tabulate(('method',), ('s',), 'set', rows).splitlines()[2:] == [
+        '| a | 2 |',
+        '| b | 5 |',
+        '',
+        'Means over x.',
+    ]

@@ -1,4 +1,5 @@
 """Data that R has saved: rows and labels of every form are read, of every compression, and nothing else."""
+
 import bz2
 import gzip
 import lzma
@@ -56,15 +57,27 @@ def save(**objects):
 
 FACTOR = numbers([1, 2], 'i', levels=strings('a', 'b'), **{'class': strings('factor')})
 X = numbers([1.5, 0.25, 0.0, -3.0], dim=numbers([2, 2], 'i'))  # column by column
-SPARSE = item(25, b'', {'ra': numbers([1.5, 0.25, -3.0]), 'ja': numbers([1, 1, 2], 'i'),
-                        'ia': numbers([1, 2, 4], 'i'), 'dimension': numbers([2, 2], 'i'),
-                        'class': strings('matrix.csr')})
+SPARSE = item(
+    25,
+    b'',
+    {
+        'ra': numbers([1.5, 0.25, -3.0]),
+        'ja': numbers([1, 1, 2], 'i'),
+        'ia': numbers([1, 2, 4], 'i'),
+        'dimension': numbers([2, 2], 'i'),
+        'class': strings('matrix.csr'),
+    },
+)
 
 
-@pytest.mark.parametrize('name, value', [
-    ('dense', named_list({'x': X, 'y': FACTOR})),
-    ('sparse', named_list({'X': SPARSE, 'Y': FACTOR})),
-    ('frame', frame(p=numbers([1.5, 0.25]), q=strings('0', '-3'), kind=FACTOR))])
+@pytest.mark.parametrize(
+    'name, value',
+    [
+        ('dense', named_list({'x': X, 'y': FACTOR})),
+        ('sparse', named_list({'X': SPARSE, 'Y': FACTOR})),
+        ('frame', frame(p=numbers([1.5, 0.25]), q=strings('0', '-3'), kind=FACTOR)),
+    ],
+)
 def test_rows_of_every_form_are_read(name, value):
     assert list(read_rows(save(**{name: value}))) == ROWS
 
@@ -87,10 +100,15 @@ def test_data_of_r_become_text_whatever_compresses_them(compress):
     assert to_libsvm(content, recipe) == b'+1 1:1.5\n-1 1:0.25 2:-3\n'
 
 
-@pytest.mark.parametrize('content', [
-    save(data=strings('no', 'rows')), save(data=named_list({'x': X, 'y': FACTOR}))[:-40],
-    save(data=item(24, b'\0' * 8))],
-    ids=['words', 'cut', 'unknown type'])
+@pytest.mark.parametrize(
+    'content',
+    [
+        save(data=strings('no', 'rows')),
+        save(data=named_list({'x': X, 'y': FACTOR}))[:-40],
+        save(data=item(24, b'\0' * 8)),
+    ],
+    ids=['words', 'cut', 'unknown type'],
+)
 def test_other_data_are_refused(content):
     with pytest.raises(DataFormatError, match='rows and labels that R has saved'):
         list(read_rows(content))

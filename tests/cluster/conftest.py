@@ -1,4 +1,5 @@
 """A real Hadoop of the tests' own: started once, stopped at the end, beside any that a user has running."""
+
 import json
 import os
 import shutil
@@ -87,8 +88,13 @@ class Cluster:
     def started(self, *words, runner='hadoop', **environ):
         """Start mr-elm; whatever becomes of the test, it does not outlive it."""
         where = ['-r', runner] if runner else []
-        process = subprocess.Popen([PROGRAM, *map(str, words), *where], env={**self.env, **environ}, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [PROGRAM, *map(str, words), *where],
+            env={**self.env, **environ},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         try:
             yield process
         finally:
@@ -118,8 +124,10 @@ def cluster():
     """Start the cluster; skip where there is no JDK or no Maven."""
     missing = [name for name in ('java', 'javac', 'mvn') if not shutil.which(name)]
     if missing:
-        pytest.skip(f'{" and ".join(missing)} missing: a local Hadoop needs a JDK and Maven '
-                    '(Debian: apt-get install default-jdk-headless maven)')
+        pytest.skip(
+            f'{" and ".join(missing)} missing: a local Hadoop needs a JDK and Maven '
+            '(Debian: apt-get install default-jdk-headless maven)'
+        )
     cluster = Cluster()
     try:
         cluster.up()
@@ -168,20 +176,24 @@ def inline(cluster, packed, model_of, tmp_path_factory):
 @pytest.fixture
 def training(cluster, packed, tmp_path):
     """Start to train on the cluster: the running process, whose model is `model`."""
+
     def start(*options, model=tmp_path / 'm.npz', **environ):
         return cluster.started('train', 'pesvm', packed, *OPTIONS, '--model', model, *TWO_MAPS, *options, **environ)
+
     return start
 
 
 @pytest.fixture
 def same_model(tmp_path, inline, model_of):
     """Wait for a training, and demand the bits of the inline model and nothing beside it."""
+
     def check(process):
         _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
         assert {path.name for path in tmp_path.iterdir()} == {'m.npz', 'm.sums.npz'}
         demand_same_bits(inline, model_of(tmp_path / 'm.npz')[1])
         return err
+
     return check
 
 

@@ -1,4 +1,5 @@
 """The archive of `mr-elm bundle` is all that a node needs beside Python, and travels once."""
+
 import re
 import subprocess
 import sys

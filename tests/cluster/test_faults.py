@@ -2,6 +2,7 @@
 
 `make test-hadoop` runs these.
 """
+
 import os
 import signal
 import time
@@ -81,15 +82,21 @@ def test_a_datanode_lost_while_maps_run_is_not_missed(cluster, training, same_mo
 
 def test_two_attempts_at_one_task_count_once(cluster, training, same_model):
     eager = properties(
-        'map.speculative=true', 'job.maps=4', 'job.speculative.minimum-allowed-tasks=1',
-        'job.speculative.slowtaskthreshold=0.1', 'job.speculative.speculative-cap-running-tasks=0.9',
-        'job.speculative.speculative-cap-total-tasks=0.9', 'job.speculative.retry-after-no-speculate=500')
+        'map.speculative=true',
+        'job.maps=4',
+        'job.speculative.minimum-allowed-tasks=1',
+        'job.speculative.slowtaskthreshold=0.1',
+        'job.speculative.speculative-cap-running-tasks=0.9',
+        'job.speculative.speculative-cap-total-tasks=0.9',
+        'job.speculative.retry-after-no-speculate=500',
+    )
     with training(*eager) as process:
         name = application(process)
         pid, attempt = cluster.until(lambda: mappers(name)).popitem()
         os.kill(pid, signal.SIGSTOP)
-        cluster.until(lambda: [twin for twin, other in mappers(name).items()
-                               if twin != pid and other[:-2] == attempt[:-2]])
+        cluster.until(
+            lambda: [twin for twin, other in mappers(name).items() if twin != pid and other[:-2] == attempt[:-2]]
+        )
         os.kill(pid, signal.SIGCONT)
         same_model(process)
     assert attempts(cluster, name, 'killed') >= 1
@@ -121,6 +128,7 @@ def one_block(cluster, here, tmp_path_factory):
 @pytest.fixture
 def impatient(cluster, one_block, tmp_path):
     """Start to train on one block of rows, on a cluster that waits 15 s for a sign of life: (process, job, mapper)."""
+
     @contextmanager
     def start():
         words = ('train', 'pesvm', one_block / 'packed', *MANY_NODES, '--model', tmp_path / 'm.npz')
@@ -129,6 +137,7 @@ def impatient(cluster, one_block, tmp_path):
             name = application(process)
             cluster.until(lambda: [pid for pid in mappers(name) if has_begun(pid)])
             yield process, name, next(iter(mappers(name)))
+
     return start
 
 
@@ -138,8 +147,9 @@ def has_begun(pid):
 
 
 @pytest.mark.parametrize('fault', ['slow', 'hung'])
-def test_a_task_may_compute_for_longer_than_hadoop_waits_but_not_hang(impatient, one_block, cluster, model_of,
-                                                                              tmp_path, fault):
+def test_a_task_may_compute_for_longer_than_hadoop_waits_but_not_hang(
+    impatient, one_block, cluster, model_of, tmp_path, fault
+):
     with impatient() as (process, name, pid):
         for _ in range(40 if fault == 'slow' else 0):  # 20 s with a fiftieth of the processor
             os.kill(pid, signal.SIGCONT)

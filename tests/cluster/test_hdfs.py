@@ -1,4 +1,5 @@
 """HDFS answers the same over HTTP and through the hadoop command."""
+
 import pytest
 
 from mr_elm.rows.hdfs import HadoopCommand, open_web_hdfs, read_configuration
@@ -9,8 +10,12 @@ from mr_elm.rows.storage import RemoteStore
 def store(request, cluster):
     """Open the cluster's HDFS."""
     home = cluster.home
-    return RemoteStore(*{'webhdfs': lambda: open_web_hdfs(read_configuration(home)),
-                         'command': lambda: (HadoopCommand(str(home / 'bin' / 'hadoop')), '')}[request.param]())
+    return RemoteStore(
+        *{
+            'webhdfs': lambda: open_web_hdfs(read_configuration(home)),
+            'command': lambda: (HadoopCommand(str(home / 'bin' / 'hadoop')), ''),
+        }[request.param]()
+    )
 
 
 def test_files_come_back_and_folders_list_them(store, tmp_path, request):
@@ -31,23 +36,35 @@ def test_files_come_back_and_folders_list_them(store, tmp_path, request):
 
 
 def test_a_cluster_that_is_down_is_named(cluster, tmp_path):
-    store = RemoteStore(*open_web_hdfs({'fs.defaultFS': 'hdfs://127.0.0.1:1',
-                                        'dfs.namenode.http-address': '127.0.0.1:1'}))
+    store = RemoteStore(
+        *open_web_hdfs({'fs.defaultFS': 'hdfs://127.0.0.1:1', 'dfs.namenode.http-address': '127.0.0.1:1'})
+    )
     with pytest.raises(OSError, match=r'hdfs:///x: HDFS does not answer.*127\.0\.0\.1'):
         store.find('hdfs:///x')
 
 
-@pytest.mark.parametrize('properties', [
-    {'hadoop.security.authentication': 'kerberos'}, {'dfs.nameservices': 'ha'}, {'dfs.webhdfs.enabled': 'false'},
-    {'fs.defaultFS': 'file:///'}])
+@pytest.mark.parametrize(
+    'properties',
+    [
+        {'hadoop.security.authentication': 'kerberos'},
+        {'dfs.nameservices': 'ha'},
+        {'dfs.webhdfs.enabled': 'false'},
+        {'fs.defaultFS': 'file:///'},
+    ],
+)
 def test_where_web_hdfs_will_not_do_the_command_is_used(properties):
     assert open_web_hdfs({'fs.defaultFS': 'hdfs://host:9000', **properties}, in_task=True) is None
 
 
-@pytest.mark.parametrize('properties, url', [
-    ({}, 'http://host:9870'), ({'dfs.http.policy': 'HTTPS_ONLY'}, 'https://host:9871'),
-    ({'dfs.namenode.http-address': 'web:80'}, 'http://web:80'),
-    ({'dfs.http.policy': 'HTTPS_ONLY', 'dfs.namenode.https-address': '0.0.0.0:81'}, 'https://host:81')])
+@pytest.mark.parametrize(
+    'properties, url',
+    [
+        ({}, 'http://host:9870'),
+        ({'dfs.http.policy': 'HTTPS_ONLY'}, 'https://host:9871'),
+        ({'dfs.namenode.http-address': 'web:80'}, 'http://web:80'),
+        ({'dfs.http.policy': 'HTTPS_ONLY', 'dfs.namenode.https-address': '0.0.0.0:81'}, 'https://host:81'),
+    ],
+)
 def test_web_hdfs_is_where_the_configuration_says(properties, url):
     system, name_node = open_web_hdfs({'fs.defaultFS': 'hdfs://host:9000', **properties})
     assert (system.url, name_node) == (f'{url}/webhdfs/v1', 'host:9000')

@@ -1,4 +1,5 @@
 """Without a JDK nothing can keep Hadoop's ports on 127.0.0.1: then none is started, unless the user insists."""
+
 import os
 import shutil
 import subprocess
@@ -27,12 +28,14 @@ def jre(tmp_path):
 @pytest.fixture
 def up(jre, tmp_path):
     """Run `cluster.py up` with that Java and without Maven, so that no Hadoop is fetched or started."""
+
     def run(*words):
         command = [sys.executable, ROOT / 'hadoop-conf' / 'cluster.py', '--state', tmp_path / 'state', 'up', *words]
         environ = {**os.environ, 'JAVA_HOME': str(jre), 'PATH': str(tmp_path), 'PORT_BASE': '24200'}
         done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1
         return done.stderr
+
     return run
 
 

@@ -1,4 +1,5 @@
 """Nobody else can reach the cluster, and nothing of it stays."""
+
 import contextlib
 import glob
 import os
@@ -19,7 +20,8 @@ def processes(cluster):
         try:
             ours = str(cluster.state) in command(entry)
             if (ours and 'java' in os.readlink(entry / 'exe')) or (
-                    Path(os.readlink(entry / 'cwd')).is_relative_to(cluster.state)):
+                Path(os.readlink(entry / 'cwd')).is_relative_to(cluster.state)
+            ):
                 found.append(entry)
         except OSError:
             continue  # it is gone, or a zombie

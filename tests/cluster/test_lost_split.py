@@ -1,4 +1,5 @@
 """A map task that says nothing of its split leaves an error and no output, on Hadoop as everywhere."""
+
 import shlex
 import sys
 

@@ -1,4 +1,5 @@
 """Tasks of Hadoop read Parquet and Arrow files by planned splits, and count the rows that the files say they have."""
+
 import json
 
 import numpy as np
@@ -39,8 +40,9 @@ def inline(here, folder, tmp_path_factory):
 @pytest.mark.long
 def test_a_data_set_on_hdfs_gives_the_model_that_it_gives_inline(cluster, folder, inline, tmp_path):
     cluster.put(folder, '/tests/set')
-    cluster.done('train', 'pesvm', 'hdfs:///tests/set', *OPTIONS, '--model', tmp_path / 'm.npz',
-                 '-D', 'mapreduce.job.maps=3')
+    cluster.done(
+        'train', 'pesvm', 'hdfs:///tests/set', *OPTIONS, '--model', tmp_path / 'm.npz', '-D', 'mapreduce.job.maps=3'
+    )
     cluster.done('predict', tmp_path / 'm.npz', 'hdfs:///tests/set', '--scores', '-q', '-o', tmp_path / 'scores')
     ours, expected = (np.loadtxt(path / 'scores') for path in (tmp_path, inline))
     assert np.abs(ours - expected).max() < 1e-8

@@ -1,10 +1,11 @@
 """Keys go to the reduce tasks that we predict, by Hadoop's own partitioner."""
+
 import subprocess
 
 from mr_elm.engines.partition import hash_key
 from mr_elm.rows.wire import make_key
 
-ASK = '''
+ASK = """
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapreduce.lib.partition.HashPartitioner;
 
@@ -15,7 +16,7 @@ class Ask {
                 System.out.println(new HashPartitioner<Text, Text>().getPartition(new Text(key), new Text(), n));
     }
 }
-'''
+"""
 
 
 def test_hadoop_deals_keys_out_as_predicted(cluster, tmp_path):

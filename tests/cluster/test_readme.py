@@ -1,4 +1,5 @@
 """The blocks of the manual for a Hadoop, as they are printed there, but for starting and stopping it."""
+
 import doctest
 
 import pytest
@@ -18,16 +19,25 @@ def reader(cluster, tmp_path, monkeypatch):
         (tmp_path / name).symlink_to(ROOT / name)
 
     def run(script):
-        return run_script(script, tmp_path, HADOOP_HOME=str(cluster.home), PORT_BASE=str(cluster.port),
-                          HADOOP_STATE=str(tmp_path / 'another'))
+        return run_script(
+            script,
+            tmp_path,
+            HADOOP_HOME=str(cluster.home),
+            PORT_BASE=str(cluster.port),
+            HADOOP_STATE=str(tmp_path / 'another'),
+        )
+
     yield run
     cluster.remove('/data', '/models')
 
 
 def scripts_of(page):
     """List the scripts of a page for a Hadoop that runs already."""
-    return [''.join(line for line in body.splitlines(keepends=True) if not line.startswith('make '))
-            for tag, body in blocks_of(read_page(page)) if tag == 'sh hadoop']
+    return [
+        ''.join(line for line in body.splitlines(keepends=True) if not line.startswith('make '))
+        for tag, body in blocks_of(read_page(page))
+        if tag == 'sh hadoop'
+    ]
 
 
 def test_the_readme_prints_the_first_run_of_the_page_on_hadoop():

@@ -1,4 +1,5 @@
 """Real data give the same model inline, local and on Hadoop."""
+
 import numpy as np
 import pytest
 from reference.public_sets import demand_set
@@ -42,11 +43,28 @@ def test_parts_and_grids_on_the_cluster_are_those_inline(cluster, here, tmp_path
     said, models = [], []
     for runner in ('inline', 'hadoop'):
         path = tmp_path / f'{runner}.npz'
-        cluster.done('train', 'sparse-elm', tmp_path / 'packed', '--C', 10, '--gamma', 0.05, '--scale', 'minmax',
-                     '--partitions', 3, '--gap', 1e-6, '--model', path, runner=runner)
+        cluster.done(
+            'train',
+            'sparse-elm',
+            tmp_path / 'packed',
+            '--C',
+            10,
+            '--gamma',
+            0.05,
+            '--scale',
+            'minmax',
+            '--partitions',
+            3,
+            '--gap',
+            1e-6,
+            '--model',
+            path,
+            runner=runner,
+        )
         models.append(model_of(path))
-        said.append(cluster.done('tune', 'sparse-elm', tmp_path / 'packed', '--sigma', '1,4', '--C', '1,10',
-                                 runner=runner))
+        said.append(
+            cluster.done('tune', 'sparse-elm', tmp_path / 'packed', '--sigma', '1,4', '--C', '1,10', runner=runner)
+        )
     assert said[0] == said[1]
     for header, _ in models:
         assert abs(header['parameters']['certificates']['objective'][0] + 1803.944304) < 0.002

@@ -2,6 +2,7 @@
 
 `make test-hadoop` runs these.
 """
+
 import csv
 import json
 import re
@@ -53,8 +54,9 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, here, row
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
 
 
-def test_a_training_by_passes_goes_on_from_the_pass_at_which_its_driver_was_killed(cluster, here, packed_rows,
-                                                                                     model_of, tmp_path):
+def test_a_training_by_passes_goes_on_from_the_pass_at_which_its_driver_was_killed(
+    cluster, here, packed_rows, model_of, tmp_path
+):
     words = ('train', 'pesvm', packed_rows, '--hidden', 40, '--solver', 'passes', '--tolerance', 0.1, '--model')
     with cluster.started(*words, tmp_path / 'm.npz') as process:
         assert any('passes: pass 1 of' in line for line in process.stderr)
@@ -137,8 +139,17 @@ def test_where_no_model_can_be_written_no_job_is_started(cluster, training, fold
 
 def test_lines_that_hadoop_counts_otherwise_are_no_model(cluster, rows, tmp_path):
     """Hadoop takes the whole file for one record, the tasks read its lines."""
-    with cluster.started('train', 'pesvm', rows, '--hidden', 40, '--model', tmp_path / 'm.npz',
-                         '-D', 'textinputformat.record.delimiter=never') as process:
+    with cluster.started(
+        'train',
+        'pesvm',
+        rows,
+        '--hidden',
+        40,
+        '--model',
+        tmp_path / 'm.npz',
+        '-D',
+        'textinputformat.record.delimiter=never',
+    ) as process:
         failed(process, r'Hadoop gave its map tasks 1 lines, they say that they read 300\d')
     assert list(tmp_path.iterdir()) == []
 

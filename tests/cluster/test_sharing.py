@@ -1,4 +1,5 @@
 """The archive of classes that `cluster.py up` makes is taken, and a JVM that cannot take it works without."""
+
 import os
 import subprocess
 
@@ -8,6 +9,7 @@ import pytest
 @pytest.fixture
 def said(cluster, tmp_path):
     """Run `hadoop version` with options of Java, and with an archive of one's own; returns the finished process."""
+
     def run(options='', archive=None):
         home = cluster.home
         if archive is not None:
@@ -15,8 +17,13 @@ def said(cluster, tmp_path):
             for name in ('bin', 'etc', 'lib'):
                 (home / name).symlink_to(cluster.home / name)
             (home / 'classes.jsa').write_bytes(archive)
-        return subprocess.run([home / 'bin' / 'hadoop', 'version'], env={**os.environ, 'HADOOP_OPTS': options},
-                              capture_output=True, text=True)
+        return subprocess.run(
+            [home / 'bin' / 'hadoop', 'version'],
+            env={**os.environ, 'HADOOP_OPTS': options},
+            capture_output=True,
+            text=True,
+        )
+
     return run
 
 

@@ -1,4 +1,5 @@
 """Every job runs on a real Hadoop and gives what it gives inline."""
+
 import json
 
 import numpy as np
@@ -29,8 +30,18 @@ def packed_there(cluster, rows):
 def model_there(cluster, packed_there):
     """Train on the cluster from HDFS to HDFS."""
     model = 'hdfs:///tests/models/m.npz'
-    cluster.done('train', 'pesvm', packed_there, *OPTIONS, '--model', model, '-D', 'mapreduce.job.maps=3',
-                 '-D', 'mapreduce.job.reduces=2')
+    cluster.done(
+        'train',
+        'pesvm',
+        packed_there,
+        *OPTIONS,
+        '--model',
+        model,
+        '-D',
+        'mapreduce.job.maps=3',
+        '-D',
+        'mapreduce.job.reduces=2',
+    )
     return model
 
 
@@ -50,13 +61,24 @@ def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, 
 @pytest.mark.long
 def test_packed_rows_give_the_same_bits_in_one_split(cluster, here, packed_rows, model_of, tmp_path):
     here('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / 'inline.npz', '-q')
-    cluster.done('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / 'hadoop.npz',
-                 '-D', 'mapreduce.job.maps=1', '-D', 'mapreduce.job.reduces=2')
+    cluster.done(
+        'train',
+        'pesvm',
+        packed_rows,
+        *OPTIONS,
+        '--model',
+        tmp_path / 'hadoop.npz',
+        '-D',
+        'mapreduce.job.maps=1',
+        '-D',
+        'mapreduce.job.reduces=2',
+    )
     assert different(model_of, tmp_path / 'inline.npz', tmp_path / 'hadoop.npz') == []
 
 
-def test_packed_rows_on_hdfs_give_the_same_bits_in_several_splits(cluster, packed_there, model_there, model_of,
-                                                                  tmp_path):
+def test_packed_rows_on_hdfs_give_the_same_bits_in_several_splits(
+    cluster, packed_there, model_there, model_of, tmp_path
+):
     cluster.done('train', 'pesvm', packed_there, *OPTIONS, '--model', tmp_path / 'inline.npz', runner=None)
     for path, name in ((model_there, 'hadoop.npz'), (name_sums(model_there), 'hadoop.sums.npz')):
         cluster.get(path, tmp_path / name)
@@ -98,8 +120,9 @@ def test_a_task_that_raises_is_explained(cluster, rows, inline_model):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('method, parts, reducers', [
-    ('sparse-elm', 1, ('-D', 'mapreduce.job.reduces=3')), ('sphere-svm', 3, ())])
+@pytest.mark.parametrize(
+    'method, parts, reducers', [('sparse-elm', 1, ('-D', 'mapreduce.job.reduces=3')), ('sphere-svm', 3, ())]
+)
 def test_machines_are_trained_on_reducers(cluster, here, packed_rows, model_of, tmp_path, method, parts, reducers):
     words = ('train', method, packed_rows, '--C', 2, '--partitions', parts, '--model')
     here(*words, tmp_path / 'inline.npz', '-q')

@@ -1,4 +1,5 @@
 """Spark on YARN, with rows on HDFS: the bits of one process, also when processes are killed; `make test-spark`."""
+
 import json
 import os
 import signal
@@ -23,8 +24,12 @@ PASSES = ('--solver', 'passes', '--tolerance', 0.1)
 def properties():
     """Give the properties of Spark on YARN with one small executor; the jars of this machine are not copied."""
     pyspark = pytest.importorskip('pyspark')
-    return {'spark.yarn.jars': f'local:{Path(pyspark.__file__).parent}/jars/*', 'spark.executor.instances': 1,
-            'spark.executor.memory': '512m', 'spark.yarn.am.memory': '512m'}
+    return {
+        'spark.yarn.jars': f'local:{Path(pyspark.__file__).parent}/jars/*',
+        'spark.executor.instances': 1,
+        'spark.executor.memory': '512m',
+        'spark.yarn.am.memory': '512m',
+    }
 
 
 @pytest.fixture(scope='module')
@@ -42,9 +47,22 @@ def environ(cluster):
 @pytest.fixture
 def train(cluster, yarn, environ, tmp_path):
     """Start to train on YARN: the running process, whose model is m.npz."""
+
     def start(rows, *options):
-        return cluster.started('train', 'pesvm', rows, *options, '--model', tmp_path / 'm.npz', *yarn,
-                               '--partitions-of-rows', 8, runner='spark', **environ)
+        return cluster.started(
+            'train',
+            'pesvm',
+            rows,
+            *options,
+            '--model',
+            tmp_path / 'm.npz',
+            *yarn,
+            '--partitions-of-rows',
+            8,
+            runner='spark',
+            **environ,
+        )
+
     return start
 
 
@@ -104,8 +122,9 @@ def node_of(folder):
 def test_rows_on_hdfs_give_the_bits_of_one_process(cluster, yarn, environ, packed, inline, tmp_path, model_of):
     cluster.put(packed, '/tests/for-spark')
     words = ['hdfs:///tests/for-spark', *yarn, '--partitions-of-rows', 3]
-    cluster.done('train', 'pesvm', '--hidden', 600, '--nu', 10, '--model', tmp_path / 'm.npz', *words, runner='spark',
-                 **environ)
+    cluster.done(
+        'train', 'pesvm', '--hidden', 600, '--nu', 10, '--model', tmp_path / 'm.npz', *words, runner='spark', **environ
+    )
     demand_same_bits(inline, model_of(tmp_path / 'm.npz')[1])
     cluster.done('predict', tmp_path / 'm.npz', '-o', tmp_path / 'spark', '-q', *words, runner='spark', **environ)
     cluster.done('predict', tmp_path / 'm.npz', '-o', tmp_path / 'inline', '-q', packed, runner=None)

@@ -1,4 +1,5 @@
 """Stages by hand on a real Hadoop, by a script or by bare Streaming jobs, make the model that training makes inline."""
+
 import numpy as np
 import pytest
 from reference.hadoop_jobs import demand_same_bits
@@ -9,8 +10,11 @@ from mr_elm.engines.pool import KERNELS
 pytestmark = pytest.mark.long
 PRINTED = [body for tag, body in blocks_of(read_page('docs/stages.md')) if tag == 'sh hadoop']
 OPTIONS = '--hidden 3 --nu 10'
-SCRIPTED = ['pesvm --hidden 40 --nu 10', 'sparse-elm --sigma 2 --C 10 --partitions 2 --gap 100',
-            'mr-kelm --sigma 2 --solver svd --emit tiles']
+SCRIPTED = [
+    'pesvm --hidden 40 --nu 10',
+    'sparse-elm --sigma 2 --C 10 --partitions 2 --gap 100',
+    'mr-kelm --sigma 2 --solver svd --emit tiles',
+]
 
 
 @pytest.fixture
@@ -38,9 +42,12 @@ def packed_there(cluster, packed_rows):
 
 
 def test_the_page_on_stages_runs_as_printed_and_makes_the_model_of_inline(shell, tmp_path, model_of):
-    shell('mr-elm generate blobs --rows 1000 --features 4 --classes 3 -o rows.csv',
-          f'mr-elm train pesvm rows.csv {OPTIONS} --model inline.npz', *PRINTED,
-          f'mr-elm train pesvm hdfs:///data/packed {OPTIONS} --model inline-packed.npz')
+    shell(
+        'mr-elm generate blobs --rows 1000 --features 4 --classes 3 -o rows.csv',
+        f'mr-elm train pesvm rows.csv {OPTIONS} --model inline.npz',
+        *PRINTED,
+        f'mr-elm train pesvm hdfs:///data/packed {OPTIONS} --model inline-packed.npz',
+    )
     models = {path.stem: model_of(path)[1] for path in tmp_path.glob('*.npz') if '.' not in path.stem}
     assert set(models) == {'inline', 'hadoop', 'bare', 'packed', 'inline-packed'}
     for name in 'hadoop', 'bare':

@@ -1,4 +1,5 @@
 """Amazon in small: moto's server for its interfaces, and a thread in place of its machines, which runs each step."""
+
 import gzip
 import re
 import threading
@@ -78,10 +79,11 @@ def add_steps(response):
     cluster = response.backend.clusters[response._get_param('JobFlowId')]
     role = response._get_param('ExecutionRoleArn')
     if cluster.security_configuration and not role:
-        raise ValidationException('Runtime roles are required for this cluster. Please specify the role using the '
-                                  'ExecutionRoleArn parameter.')
+        raise ValidationException(
+            'Runtime roles are required for this cluster. Please specify the role using the ExecutionRoleArn parameter.'
+        )
     answer = PLAIN_STEPS(response)
-    for step in cluster.steps[-len(response._get_param('Steps')):]:
+    for step in cluster.steps[-len(response._get_param('Steps')) :]:
         step.execution_role = role
     return answer
 
@@ -102,8 +104,13 @@ class Amazon:
         ElasticMapReduceResponse.add_job_flow_steps = add_steps
         self.server.start()
         self.endpoint = 'http://{}:{}'.format(*self.server.get_host_and_port())
-        self.client = boto3.client('s3', endpoint_url=self.endpoint, region_name=REGION,
-                                   aws_access_key_id=CREDENTIALS['AWS_ACCESS_KEY_ID'], aws_secret_access_key=SECRET)
+        self.client = boto3.client(
+            's3',
+            endpoint_url=self.endpoint,
+            region_name=REGION,
+            aws_access_key_id=CREDENTIALS['AWS_ACCESS_KEY_ID'],
+            aws_secret_access_key=SECRET,
+        )
         self.client.create_bucket(Bucket='bucket', CreateBucketConfiguration={'LocationConstraint': REGION})
         self.files = Bucket(self.client)
         self.thread = threading.Thread(target=self.work)
@@ -126,8 +133,11 @@ class Amazon:
     @property
     def clusters(self):
         """List what moto knows of each cluster; its server takes all of them for one region's."""
-        return [cluster for backend in list(moto.emr.models.emr_backends[DEFAULT_ACCOUNT_ID].values())
-                for cluster in list(backend.clusters.values())]
+        return [
+            cluster
+            for backend in list(moto.emr.models.emr_backends[DEFAULT_ACCOUNT_ID].values())
+            for cluster in list(backend.clusters.values())
+        ]
 
     def work(self):
         """Run the steps of all clusters, one after another, until told to stop."""
@@ -154,8 +164,7 @@ class Amazon:
         logs = f'{cluster.log_uri}{cluster.id}/'
         try:
             assert (step.jar, step.args[0]) == ('command-runner.jar', 'hadoop-streaming')
-            streaming = Streaming(step.args[1:], self.files, self.folder / job, job,
-                                  lambda: step.state == 'CANCELLED')
+            streaming = Streaming(step.args[1:], self.files, self.folder / job, job, lambda: step.state == 'CANCELLED')
             self.jobs.append(streaming)
             done = streaming.run()
             self.write_task_logs(logs, streaming)
@@ -176,8 +185,12 @@ class Amazon:
             container = f'{stem}_01_{number:06d}'
             self.write(f'{folder}/{container}/stderr.gz', attempt.stderr.decode())
             self.write(f'{folder}/{container}/syslog.gz', line('mapred.MapTask', f'Processing split: {attempt.split}'))
-            started.append(line('impl.TaskAttemptImpl', f'TaskAttempt: [{attempt.name}] using containerId: '
-                                f'[{container} on NM: [{HOST}:8041]'))
+            started.append(
+                line(
+                    'impl.TaskAttemptImpl',
+                    f'TaskAttempt: [{attempt.name}] using containerId: [{container} on NM: [{HOST}:8041]',
+                )
+            )
         self.write(f'{folder}/{stem}_01_000001/syslog.gz', ''.join(started))
 
     def write(self, path, text):
@@ -192,14 +205,25 @@ def line(source, message):
 
 def client_log(streaming):
     """Write what the client of a job logs."""
-    lines = [line('yarn.client.api.impl.YarnClientImpl',
-                  f'Submitted application {streaming.job.replace("job", "application", 1)}'),
-             line('mapreduce.Job', f'Running job: {streaming.job}')]
-    lines += [line('mapreduce.Job', f'Task Id : {attempt.name}, Status : FAILED\nError: java.lang.RuntimeException: '
-                   f'PipeMapRed.waitOutputThreads(): subprocess failed with code {attempt.code}')
-              for attempt in streaming.attempts if attempt.code]
+    lines = [
+        line(
+            'yarn.client.api.impl.YarnClientImpl',
+            f'Submitted application {streaming.job.replace("job", "application", 1)}',
+        ),
+        line('mapreduce.Job', f'Running job: {streaming.job}'),
+    ]
+    lines += [
+        line(
+            'mapreduce.Job',
+            f'Task Id : {attempt.name}, Status : FAILED\nError: java.lang.RuntimeException: '
+            f'PipeMapRed.waitOutputThreads(): subprocess failed with code {attempt.code}',
+        )
+        for attempt in streaming.attempts
+        if attempt.code
+    ]
     text = f'Counters: {len(streaming.counters)}'
     for group in sorted({group for group, _ in streaming.counters}):
-        text += f'\n\t{group}' + ''.join(f'\n\t\t{name}={amount}' for (where, name), amount
-                                        in streaming.counters.items() if where == group)
+        text += f'\n\t{group}' + ''.join(
+            f'\n\t\t{name}={amount}' for (where, name), amount in streaming.counters.items() if where == group
+        )
     return ''.join(lines) + line('mapreduce.Job', text)

@@ -1,4 +1,5 @@
 """An account at Amazon of the tests' own, and the command line that uses it."""
+
 import re
 import shlex
 import sys
@@ -60,8 +61,10 @@ def write_python(folder, environment):
     absent = {module for module, names in packages_distributions().items() if not {*names} <= installed | OF_A_NODE}
     (folder / 'sitecustomize.py').write_text(ABSENCE.format(absent=absent))
     (folder / 'python').write_text(
-        '#!/bin/sh\n' + ''.join(f'export {name}={shlex.quote(value)}\n' for name, value in environment.items())
-        + f'PYTHONPATH={folder}:$PYTHONPATH exec {shlex.quote(sys.executable)} "$@"\n')
+        '#!/bin/sh\n'
+        + ''.join(f'export {name}={shlex.quote(value)}\n' for name, value in environment.items())
+        + f'PYTHONPATH={folder}:$PYTHONPATH exec {shlex.quote(sys.executable)} "$@"\n'
+    )
     (folder / 'python').chmod(0o755)
 
 
@@ -90,8 +93,10 @@ def rows(tmp_path_factory):
     names = np.array(["it's; $(touch x)", 'a "b" c', 'plain'])[y]
     path = tmp_path_factory.mktemp('rows') / "it's a [1] {file}; $(touch x).csv"
     quoted = (name.replace('"', '""') for name in names)
-    path.write_text(f'{LABEL},a,b,c,d\n' + ''.join(f'"{name}",{",".join(f"{x:.9g}" for x in row)}\n'
-                            for name, row in zip(quoted, X, strict=True)))
+    path.write_text(
+        f'{LABEL},a,b,c,d\n'
+        + ''.join(f'"{name}",{",".join(f"{x:.9g}" for x in row)}\n' for name, row in zip(quoted, X, strict=True))
+    )
     return path
 
 

@@ -4,6 +4,7 @@ It follows Hadoop where users could notice: the rule of splits, the order in whi
 taken apart, which variables tasks see, the tab behind a line without one, attempts. A file system is a dictionary-like
 object: path -> bytes.
 """
+
 import bz2
 import gzip
 import os
@@ -108,8 +109,9 @@ class Streaming:
         paths = [path for pattern in self.options['-input'] for path in named(pattern)]
         for path in paths:
             if path not in self.store:
-                raise FileNotFoundError(f'org.apache.hadoop.mapred.InvalidInputException: Input Pattern {path} '
-                                        'matches 0 files')
+                raise FileNotFoundError(
+                    f'org.apache.hadoop.mapred.InvalidInputException: Input Pattern {path} matches 0 files'
+                )
         total = sum(len(self.store[path]) for path in paths)
         least = int(self.conf.get('mapreduce.input.fileinputformat.split.minsize', 1))
         size = max(least, min(BLOCK, total // int(self.conf.get('mapreduce.job.maps', 2))))
@@ -131,8 +133,11 @@ class Streaming:
         data = self.store[path]
         lines = hadoop_split(plain(data), 0, 1 << 60) if plain else hadoop_split(data, start, length)
         self.counters['Map-Reduce Framework', 'Map input records'] += len(lines)
-        seen = {'mapreduce_map_input_file': path, 'mapreduce_map_input_start': str(start),
-                'mapreduce_map_input_length': str(length)}
+        seen = {
+            'mapreduce_map_input_file': path,
+            'mapreduce_map_input_start': str(start),
+            'mapreduce_map_input_length': str(length),
+        }
         text = b''.join(line.removesuffix(b'\n').removesuffix(b'\r') + b'\n' for line in lines)
         pairs = self.task('m', number, '-mapper', text, f'{path}:{start}+{length}', seen)
         if pairs is None or '-combiner' not in self.options:
@@ -164,18 +169,31 @@ class Streaming:
         """Run an attempt in a folder of its own; no shell is between."""
         folder = self.folder / f'{name}-{len(self.attempts)}'
         variables = {re.sub(r'\W', '_', key): value for key, value in self.conf.items()}
-        environment = {'PATH': os.environ['PATH'], 'HOME': str(folder), 'mapreduce_task_attempt_id': name,
-                       **variables, **seen, **self.environment}
+        environment = {
+            'PATH': os.environ['PATH'],
+            'HOME': str(folder),
+            'mapreduce_task_attempt_id': name,
+            **variables,
+            **seen,
+            **self.environment,
+        }
         start = time.monotonic()
         with STARTING:
             shutil.copytree(self.shipped, folder, symlinks=True)
-            process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
         out, err = process.communicate(text)
         self.count(err)
         kind = 'map' if '_m_' in name else 'reduce'
         self.counters['Job Counters ', f'Total vcore-milliseconds taken by all {kind} tasks'] += round(
-            1000 * (time.monotonic() - start))
+            1000 * (time.monotonic() - start)
+        )
         left = set(os.listdir(folder)) - set(os.listdir(self.shipped))
         shutil.rmtree(folder)
         pairs = [line.partition(b'\t')[::2] for line in out.split(b'\n')[:-1]]

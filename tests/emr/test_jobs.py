@@ -1,4 +1,5 @@
 """Every job runs on EMR and gives what it gives inline."""
+
 import json
 import re
 import shlex
@@ -31,18 +32,21 @@ PROGRAM = Path(sys.executable).with_name('mr-elm')
 @pytest.fixture
 def fetched(account, tmp_path, model_of):
     """Read a model from S3."""
+
     def read(path):
         (tmp_path / 'fetched.npz').write_bytes(account.files[path])
         (tmp_path / 'fetched.sums.npz').write_bytes(account.files[name_sums(path)])
         return model_of(tmp_path / 'fetched.npz')
+
     return read
 
 
 def test_text_gives_the_model_that_it_gives_inline(account, rows, inline_model, model_of, fetched, caplog):
     caplog.set_level('DEBUG', 'mrjob')
     before = set(account.left())
-    done = account.elm('train', 'pesvm', rows, *OPTIONS, '--model', MODEL, '--core-instance-bid-price', '0.1',
-                       pool='--pool-clusters')
+    done = account.elm(
+        'train', 'pesvm', rows, *OPTIONS, '--model', MODEL, '--core-instance-bid-price', '0.1', pool='--pool-clusters'
+    )
     assert done.status == 0, done.err
     (header, arrays), (expected, inline) = fetched(MODEL), model_of(inline_model)
     assert {**header, 'parameters': 0} == {**expected, 'parameters': 0}
@@ -56,7 +60,7 @@ def test_text_gives_the_model_that_it_gives_inline(account, rows, inline_model, 
 
 def check_that_the_jobs_shared_a_cluster(account, done):
     """Look at the cluster that was made: its steps, and what mrjob-emr.conf asked for."""
-    cluster, = (cluster for cluster in account.clusters if cluster.id in done.err)
+    (cluster,) = (cluster for cluster in account.clusters if cluster.id in done.err)
     assert len(cluster.steps) == 2 and cluster.state == 'WAITING'
     assert done.err.count(cluster.id) == 4  # each stage names it once, in an address too
     assert cluster.release_label.startswith('emr-7.') and cluster.step_concurrency_level == 1
@@ -74,13 +78,24 @@ def check_that_nothing_holds_a_secret(account, text):
     assert [thing for thing in things for secret in CREDENTIALS.values() if secret.encode() in thing] == []
 
 
-def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed, here, fetched, model_of, tmp_path,
-                                                                monkeypatch):
+def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(
+    account, packed, here, fetched, model_of, tmp_path, monkeypatch
+):
     monkeypatch.setattr(gram_job, 'choose_tree', lambda n_maps, n_hidden: 2)
     options = (*OPTIONS[2:], '-q')
     here('train', 'pesvm', PACK, *options, '--model', tmp_path / 'inline.npz')
-    account.done('train', 'pesvm', PACK, *options, '--model', 's3://bucket/p.npz',
-                 '-D', 'mapreduce.job.maps=3', '-D', 'mapreduce.job.reduces=2')
+    account.done(
+        'train',
+        'pesvm',
+        PACK,
+        *options,
+        '--model',
+        's3://bucket/p.npz',
+        '-D',
+        'mapreduce.job.maps=3',
+        '-D',
+        'mapreduce.job.reduces=2',
+    )
     first, second = account.jobs[-2:]
     assert len(first.splits) >= 3 and len(second.splits) == -(-len(first.splits) // 2)
     assert (first.n_reduces, second.n_reduces) == (0, 2)
@@ -89,8 +104,9 @@ def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed,
 
 
 def test_the_cost_is_read_from_the_logs(packed):
-    found = json.loads(succeed(elm('cost', '--counters', *packed, '--instances', 2, '--price', 1, '--json',
-                                   main=scaling)))
+    found = json.loads(
+        succeed(elm('cost', '--counters', *packed, '--instances', 2, '--price', 1, '--json', main=scaling))
+    )
     assert (found['jobs'], found['rows']) == (2, 1500) and 0 < found['core_hours'] < 1 and found['dollars'] > 0
 
 
@@ -101,8 +117,16 @@ def test_predictions_come_in_input_order(account, rows, here, inline_model, tmp_
         account.files[f's3://bucket/in/{name}.csv'] = b''.join([head, *part])
     here('predict', inline_model, rows, '-o', tmp_path / 'inline', '-q')
     before = set(account.left())
-    account.done('predict', 's3://bucket/model.npz', 's3://bucket/in', '-o', 's3://bucket/out', '-q',
-                 '-D', 'mapreduce.job.maps=3')
+    account.done(
+        'predict',
+        's3://bucket/model.npz',
+        's3://bucket/in',
+        '-o',
+        's3://bucket/out',
+        '-q',
+        '-D',
+        'mapreduce.job.maps=3',
+    )
     assert account.jobs[-1].splits[0][0] == 's3://bucket/in/#2 {b},c.csv'  # part 0 is not the first of the input
     assert account.files['s3://bucket/out'] == (tmp_path / 'inline').read_bytes()
     assert set(account.left()) - before == {'s3://bucket/out'}
@@ -141,13 +165,18 @@ def test_a_run_that_is_interrupted_cancels_its_step_and_goes_on(account, rows, i
     assert account.left() == before and {path.name for path in tmp_path.iterdir()} == {'m.npz', 'm.sums.npz'}
 
 
-@pytest.mark.parametrize('setup, cause', [('rm plan.json', "FileNotFoundError: .* 'plan.json'"),
-                                          ('exit 3', 'PipeMapRed.* failed with code 3')])
+@pytest.mark.parametrize(
+    'setup, cause',
+    [('rm plan.json', "FileNotFoundError: .* 'plan.json'"), ('exit 3', 'PipeMapRed.* failed with code 3')],
+)
 def test_a_task_that_fails_is_explained(account, rows, inline_model, setup, cause):
     done = account.elm('evaluate', inline_model, rows, '-D', 'mapreduce.map.maxattempts=1', '--setup', setup, '-q')
     assert done.status == 1
-    said = re.search(r'MREvaluate: (.*) \(task attempt_\w+_m_\d+_0 on ip-10-0-0-7.*, '
-                     rf'split s3://bucket/.*; its log: {TEMPORARY}logs/j-.*/containers/.*/stderr.gz\)', done.err)
+    said = re.search(
+        r'MREvaluate: (.*) \(task attempt_\w+_m_\d+_0 on ip-10-0-0-7.*, '
+        rf'split s3://bucket/.*; its log: {TEMPORARY}logs/j-.*/containers/.*/stderr.gz\)',
+        done.err,
+    )
     assert said and re.search(cause, said.group(1)), done.err
     assert [path for path in account.left() if path.startswith(TEMPORARY)] == []
 
@@ -160,6 +189,7 @@ def test_a_job_that_hadoop_refuses_is_explained(account, inline_model, rows, mon
     def later(*arguments):
         account.files.pop('s3://bucket/vanishing.csv', None)
         return make_job(*arguments)
+
     monkeypatch.setattr(Cluster, 'make_job', later)
     done = account.elm('evaluate', inline_model, 's3://bucket/vanishing.csv', '-q')
     assert done.status == 1

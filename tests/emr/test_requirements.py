@@ -1,4 +1,5 @@
 """What the nodes of EMR install is fixed: versions that fit together, digests of files, and no more than tasks need."""
+
 import re
 import subprocess
 from importlib.metadata import requires
@@ -13,8 +14,17 @@ from emr.conftest import REQUIREMENTS
 
 ENTRY = re.compile(r'([\w-]+)==([\w.]+)((?: +--hash=sha256:[0-9a-f]{64})+)')
 # one wheel; others have one for each kind of machine
-OF_ALL_MACHINES = ('fsspec', 'threadpoolctl', 'boto3', 'botocore', 'jmespath', 'python-dateutil', 's3transfer', 'six',
-                   'urllib3')
+OF_ALL_MACHINES = (
+    'fsspec',
+    'threadpoolctl',
+    'boto3',
+    'botocore',
+    'jmespath',
+    'python-dateutil',
+    's3transfer',
+    'six',
+    'urllib3',
+)
 ON_NODES = {'numpy', 'scipy', 'numba', 'threadpoolctl', 'pybase64', 'boto3', 'pyarrow', 'fsspec'}
 
 
@@ -56,17 +66,32 @@ def test_versions_fit_together_and_suit_the_library(lines, versions):
 
 def reports_of(version, digests):
     """Write what pip reports of one package for each kind of machine."""
-    return [{'metadata': {'name': 'package', 'version': version, 'requires_dist': ['numpy<3', 'pytest; extra == "x"']},
-             'download_info': {'archive_info': {'hashes': {'sha256': digest}}}} for digest in digests]
+    return [
+        {
+            'metadata': {'name': 'package', 'version': version, 'requires_dist': ['numpy<3', 'pytest; extra == "x"']},
+            'download_info': {'archive_info': {'hashes': {'sha256': digest}}},
+        }
+        for digest in digests
+    ]
 
 
 def test_the_program_that_writes_the_list_writes_such_entries(program):
     assert program.pin(reports_of('1.2', ['b' * 64, 'a' * 64])).replace('\\\n', '').splitlines() == [
-        '# needs numpy<3', f'package==1.2     --hash=sha256:{"a" * 64}     --hash=sha256:{"b" * 64}']
+        '# needs numpy<3',
+        f'package==1.2     --hash=sha256:{"a" * 64}     --hash=sha256:{"b" * 64}',
+    ]
     with pytest.raises(SystemExit, match='package: expected one version .*, pip chose 1.2 and 1.3'):
         program.pin(reports_of('1.2', ['a']) + reports_of('1.3', ['b']))
     assert [need.partition(' ')[0] for need in program.read_bounds()] == [
-        'numpy', 'scipy', 'numba', 'pyarrow', 'fsspec', 'boto3', 'threadpoolctl', 'pybase64']
+        'numpy',
+        'scipy',
+        'numba',
+        'pyarrow',
+        'fsspec',
+        'boto3',
+        'threadpoolctl',
+        'pybase64',
+    ]
 
 
 def test_a_node_has_nothing_else_and_every_stage_starts_there(account):

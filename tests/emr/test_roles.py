@@ -1,4 +1,5 @@
 """Clusters get the tags and the roles that Amazon's policies demand, and a lost cluster is explained."""
+
 import json
 import re
 
@@ -35,9 +36,12 @@ def runtime_roles(emr):
 def test_the_configuration_satisfies_the_policy_of_its_service_role():
     options = read_options(('-c', str(CONF), '--cloud-tmp-dir', TEMPORARY))
     statements = json.loads(aws_managed_policies_data)['AmazonEMRServicePolicy_v2']['Document']['Statement']
-    wanted = {name.partition('/')[2]: value for statement in statements
-              for name, value in statement.get('Condition', {}).get('StringEquals', {}).items()
-              if name.startswith(('aws:RequestTag/', 'aws:ResourceTag/')) and 'Endpoint' not in statement['Sid']}
+    wanted = {
+        name.partition('/')[2]: value
+        for statement in statements
+        for name, value in statement.get('Condition', {}).get('StringEquals', {}).items()
+        if name.startswith(('aws:RequestTag/', 'aws:ResourceTag/')) and 'Endpoint' not in statement['Sid']
+    }
     passed = [statement['Resource'] for statement in statements if statement['Sid'] == 'PassRoleForEC2']
     assert wanted == {TAG: 'true'} and wanted.items() <= options['tags'].items()
     assert [role.rpartition('/')[2] for role in passed] == [options['iam_instance_profile']]
@@ -46,8 +50,10 @@ def test_the_configuration_satisfies_the_policy_of_its_service_role():
 def test_the_roles_of_the_manual_can_be_made(account):
     iam = boto3.client('iam', region_name=REGION)
     folder = CONF.parent
-    for role, file, service in (('EMR_DefaultRole_V2', 'emr-trust-service.json', 'elasticmapreduce'),
-                                ('EMR_EC2_DefaultRole', 'emr-trust-machines.json', 'ec2')):
+    for role, file, service in (
+        ('EMR_DefaultRole_V2', 'emr-trust-service.json', 'elasticmapreduce'),
+        ('EMR_EC2_DefaultRole', 'emr-trust-machines.json', 'ec2'),
+    ):
         made = iam.create_role(RoleName=role, AssumeRolePolicyDocument=(folder / file).read_text())['Role']
         trusted = made['AssumeRolePolicyDocument']['Statement'][0]['Principal']
         assert trusted == {'Service': f'{service}.amazonaws.com'}
@@ -59,8 +65,16 @@ def test_the_roles_of_the_manual_can_be_made(account):
 
 def test_a_cluster_has_its_tags_when_it_is_made(account, emr, monkeypatch):
     monkeypatch.setattr(EMRRunner, '_add_tags', lambda *_: None)  # mrjob adds tags to a cluster that is there
-    words = ['-r', 'emr', '-c', str(CONF), '--cloud-tmp-dir', TEMPORARY,
-             '--extra-cluster-param', f'ExecutionRoleArn={ROLE}']
+    words = [
+        '-r',
+        'emr',
+        '-c',
+        str(CONF),
+        '--cloud-tmp-dir',
+        TEMPORARY,
+        '--extra-cluster-param',
+        f'ExecutionRoleArn={ROLE}',
+    ]
     cluster = EMRRunner(**runner_arguments(MRJob(args=words))).make_persistent_cluster()
     tags = emr.describe_cluster(ClusterId=cluster)['Cluster']['Tags']
     assert {'Key': TAG, 'Value': 'true'} in tags and {'Key': 'project', 'Value': 'mr-elm'} in tags
@@ -76,8 +90,11 @@ def use_fleets(text):
 
 def test_a_cluster_may_have_the_instance_fleets_of_the_configuration(account, emr, monkeypatch, tmp_path):
     asked, plain = [], ElasticMapReduceResponse.run_job_flow
-    monkeypatch.setattr(ElasticMapReduceResponse, 'run_job_flow',
-                        lambda response: asked.append(response._get_param('Instances')) or plain(response))
+    monkeypatch.setattr(
+        ElasticMapReduceResponse,
+        'run_job_flow',
+        lambda response: asked.append(response._get_param('Instances')) or plain(response),
+    )
     (tmp_path / 'mrjob.conf').write_text(use_fleets(CONF.read_text()))
     words = ['-r', 'emr', '-c', str(tmp_path / 'mrjob.conf'), '--cloud-tmp-dir', TEMPORARY]
     cluster = EMRRunner(**runner_arguments(MRJob(args=words))).make_persistent_cluster()  # boto3 knows the fields

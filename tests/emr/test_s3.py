@@ -1,4 +1,5 @@
 """Files on S3: found, read, written whole, refused; and what is refused before any cluster is started."""
+
 import gzip
 import re
 import subprocess
@@ -46,7 +47,11 @@ def test_files_come_back_and_folders_list_them(folder, tmp_path, scheme):
     assert store.find(f'{folder}/in').is_folder and not store.find(f'{folder}/in/c.csv').is_folder
     assert store.find(f'{folder}/i') is None and store.find(f'{folder}/in/c') is None
     assert sorted((entry.name, entry.size, entry.is_folder) for entry in store.entries(f'{folder}/in/')) == [
-        ('a b.csv', 8, False), ('c.csv', 8, False), ('e', 0, True), ("g'[1]?.csv", 8, False)]
+        ('a b.csv', 8, False),
+        ('c.csv', 8, False),
+        ('e', 0, True),
+        ("g'[1]?.csv", 8, False),
+    ]
     assert store.glob(f'{folder}/*/?.csv') == [f'{folder}/in/c.csv']
     assert store.glob(f'{folder}/in/*/f.csv') == [f'{folder}/in/e/f.csv'] and store.glob(f'{folder}/in/x') == []
     with store.open(f'{folder}/in/a b.csv') as stream:
@@ -94,12 +99,16 @@ def test_inline_reads_s3_as_it_reads_this_machine(account, folder, tmp_path, mod
     assert [name for name in arrays[0] if arrays[0][name].tobytes() != arrays[1][name].tobytes()] == []
 
 
-@pytest.mark.parametrize('files, reason', [
-    ({}, 'expected an input file or folder, found none'),
-    ({'rows/part-0': ROWS, 'rows/_temporary/0/part-1': ROWS}, 'its _temporary says that a job did not finish'),
-    ({'rows/part-00000.parquet': None}, 'expected a pack with its _manifest.json, found none'),
-    ({'rows/a.csv': ROWS, 'rows/b.csv': b'1,2\n'}, 'expected 3 fields a row'),
-    ({'rows/a.csv.gz': gzip.compress(ROWS)[:-9]}, 'a.csv.gz: the compressed file is cut')])
+@pytest.mark.parametrize(
+    'files, reason',
+    [
+        ({}, 'expected an input file or folder, found none'),
+        ({'rows/part-0': ROWS, 'rows/_temporary/0/part-1': ROWS}, 'its _temporary says that a job did not finish'),
+        ({'rows/part-00000.parquet': None}, 'expected a pack with its _manifest.json, found none'),
+        ({'rows/a.csv': ROWS, 'rows/b.csv': b'1,2\n'}, 'expected 3 fields a row'),
+        ({'rows/a.csv.gz': gzip.compress(ROWS)[:-9]}, 'a.csv.gz: the compressed file is cut'),
+    ],
+)
 def test_inputs_that_are_not_whole_are_refused(account, folder, files, reason, request, tmp_path):
     folder = f'{folder}/{request.node.callspec.indices["files"]}'
     writer = PackWriter(str(tmp_path / 'packed'))
@@ -111,16 +120,27 @@ def test_inputs_that_are_not_whole_are_refused(account, folder, files, reason, r
     assert done.status == 1 and re.search(f'{folder}/rows.*{reason}', done.err), done.err
 
 
-@pytest.mark.parametrize('words, reason', [
-    (('hdfs:///rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY, '--release-label', 'emr-7.13.0'),
-     'hdfs:///rows: -r emr expects a path on S3'),
-    (('s3://bucket/rows', '-r', 'hadoop'),
-     's3://bucket/rows: -r hadoop expects a path on HDFS: a cluster with hadoop-aws reads s3a://bucket/rows'),
-    (('s3://bucket/rows', '-r', 'emr', '--release-label', 'emr-7.13.0'), 'expected a folder on S3 for temporary files'),
-    (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY), 'expected a release of EMR'),
-    (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', 'nowhere'), 'nowhere'),
-    (('s3:///rows',), 's3:///rows: expected a bucket'),
-    (('s3://no-such-bucket/rows',), 's3://no-such-bucket/rows: the bucket no-such-bucket does not exist')])
+@pytest.mark.parametrize(
+    'words, reason',
+    [
+        (
+            ('hdfs:///rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY, '--release-label', 'emr-7.13.0'),
+            'hdfs:///rows: -r emr expects a path on S3',
+        ),
+        (
+            ('s3://bucket/rows', '-r', 'hadoop'),
+            's3://bucket/rows: -r hadoop expects a path on HDFS: a cluster with hadoop-aws reads s3a://bucket/rows',
+        ),
+        (
+            ('s3://bucket/rows', '-r', 'emr', '--release-label', 'emr-7.13.0'),
+            'expected a folder on S3 for temporary files',
+        ),
+        (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY), 'expected a release of EMR'),
+        (('s3://bucket/rows', '-r', 'emr', '--cloud-tmp-dir', 'nowhere'), 'nowhere'),
+        (('s3:///rows',), 's3:///rows: expected a bucket'),
+        (('s3://no-such-bucket/rows',), 's3://no-such-bucket/rows: the bucket no-such-bucket does not exist'),
+    ],
+)
 def test_what_cannot_work_is_refused_before_a_cluster_is_started(account, words, reason):
     before = len(account.clusters)
     done = elm(*TRAIN, *words)
@@ -146,8 +166,18 @@ def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
     """The endpoint comes by an option; the environment names none."""
     monkeypatch.delenv('AWS_ENDPOINT_URL')
     monkeypatch.setattr('mr_elm.rows.s3.CONNECTION', {})
-    done = elm(*TRAIN, 's3://bucket/nothing-here', '-r', 'emr', '--cloud-tmp-dir', TEMPORARY, '--release-label',
-               'emr-7.13.0', '--s3-endpoint', account.endpoint)
+    done = elm(
+        *TRAIN,
+        's3://bucket/nothing-here',
+        '-r',
+        'emr',
+        '--cloud-tmp-dir',
+        TEMPORARY,
+        '--release-label',
+        'emr-7.13.0',
+        '--s3-endpoint',
+        account.endpoint,
+    )
     assert done.status == 1 and 'nothing-here: expected an input file or folder' in done.err
 
 
@@ -161,8 +191,9 @@ def test_the_key_that_a_bucket_names_encrypts_what_is_written(account, tmp_path)
     (tmp_path / 'here').write_bytes(b'x')
     rule = {'SSEAlgorithm': 'aws:kms', 'KMSMasterKeyID': 'my-key'}
     account.client.create_bucket(Bucket='private', CreateBucketConfiguration={'LocationConstraint': REGION})
-    account.client.put_bucket_encryption(Bucket='private', ServerSideEncryptionConfiguration={
-        'Rules': [{'ApplyServerSideEncryptionByDefault': rule}]})
+    account.client.put_bucket_encryption(
+        Bucket='private', ServerSideEncryptionConfiguration={'Rules': [{'ApplyServerSideEncryptionByDefault': rule}]}
+    )
     copy(str(tmp_path / 'here'), 's3://private/there')
     found = account.client.head_object(Bucket='private', Key='there')
     assert (found['ServerSideEncryption'], found['SSEKMSKeyId']) == ('aws:kms', 'my-key')

@@ -1,4 +1,5 @@
 """A command runs on EMR Serverless as it runs here: moto serves the interfaces, and spark-submit runs the job runs."""
+
 import gzip
 import os
 import shutil
@@ -20,8 +21,20 @@ from emr.conftest import CONF, OPTIONS, TEMPORARY
 pytest.importorskip('pyspark')
 pytestmark = pytest.mark.skipif(shutil.which('java') is None, reason='Spark needs Java')
 ROLE = f'arn:aws:iam::{DEFAULT_ACCOUNT_ID}:role/mr-elm-jobs'
-SETTINGS = ('-r', 'emr-serverless', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.1,
-            '--extra-cluster-param', f'ExecutionRoleArn={ROLE}', '--bundle', 's3://bucket/apps/mr_elm.tar.gz')
+SETTINGS = (
+    '-r',
+    'emr-serverless',
+    '-c',
+    CONF,
+    '--cloud-tmp-dir',
+    TEMPORARY,
+    '--check-cluster-every',
+    0.1,
+    '--extra-cluster-param',
+    f'ExecutionRoleArn={ROLE}',
+    '--bundle',
+    's3://bucket/apps/mr_elm.tar.gz',
+)
 # the machines of Amazon have no checkout, only what was sent
 WITHOUT_CHECKOUT = b"""import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if 'editable' not in repr(finder).lower()]
@@ -63,8 +76,17 @@ class Worker:
         settings = dict(pair.split('=', 1) for pair in driver['sparkSubmitParameters'].split()[1::2])
         code.write_bytes(self.account.files[settings['spark.submit.pyFiles']])
         environment = {**os.environ, **self.account.environment, 'PYSPARK_PYTHON': sys.executable}
-        command = [SUBMIT, '--master', 'local[1]', '--conf', 'spark.driver.bindAddress=127.0.0.1', '--py-files', code,
-                   script, *driver['entryPointArguments']]
+        command = [
+            SUBMIT,
+            '--master',
+            'local[1]',
+            '--conf',
+            'spark.driver.bindAddress=127.0.0.1',
+            '--py-files',
+            code,
+            script,
+            *driver['entryPointArguments'],
+        ]
         done = subprocess.run(command, capture_output=True, env=environment, cwd=self.folder)
         monitoring = run.configuration_overrides['monitoringConfiguration']['s3MonitoringConfiguration']
         folder = f'{monitoring["logUri"]}applications/{run.application_id}/jobs/{run.id}/SPARK_DRIVER'
@@ -86,8 +108,15 @@ def worker(account, tmp_path_factory):
 def test_a_model_trained_there_is_the_one_trained_here(account, worker, rows, inline_model, model_of, tmp_path):
     account.files['s3://bucket/serverless/rows.csv'] = rows.read_bytes()
     before = set(account.left())
-    done = elm('train', 'pesvm', 's3://bucket/serverless/rows.csv', *OPTIONS, '--model', 's3://bucket/serverless/m.npz',
-               *SETTINGS)
+    done = elm(
+        'train',
+        'pesvm',
+        's3://bucket/serverless/rows.csv',
+        *OPTIONS,
+        '--model',
+        's3://bucket/serverless/m.npz',
+        *SETTINGS,
+    )
     assert done.status == 0, done.err
     assert 'billed: 0.250 vCPU-hours, 1.500 GB-hours' in done.err and 'success' in done.err
     (tmp_path / 'm.npz').write_bytes(account.files['s3://bucket/serverless/m.npz'])
@@ -130,7 +159,7 @@ def test_an_interrupt_cancels_the_job_run(account, worker, monkeypatch):
     before = account.left()
     done = elm('pack', 's3://bucket/serverless/rows.csv', '-o', 's3://bucket/serverless/pack', *SETTINGS)
     client = boto3.client('emr-serverless', region_name=REGION)
-    application, = client.list_applications()['applications']
+    (application,) = client.list_applications()['applications']
     runs = client.list_job_runs(applicationId=application['id'])['jobRuns']
     assert done.status == 130 and runs[-1]['state'] == 'CANCELLED' and account.left() == before
 
@@ -138,13 +167,19 @@ def test_an_interrupt_cancels_the_job_run(account, worker, monkeypatch):
 READ, PACKED = 's3://bucket/rows.csv', ('-o', 's3://bucket/p')
 
 
-@pytest.mark.parametrize('words, message', [
-    (('train', 'pesvm', READ, '--model', 'm.npz', *SETTINGS), 'm.npz: -r emr-serverless expects a path on S3'),
-    (('pack', READ, *PACKED, *SETTINGS[:-2]), 'expected an archive of `mr-elm bundle` on S3'),
-    (('pack', READ, *PACKED, *SETTINGS[:8], *SETTINGS[-2:]), 'expected the role of the job, by --extra-cluster-param'),
-    (('pack', READ, *PACKED, *SETTINGS[:-1], 's3://bucket/a b.tar.gz'), 'a b.tar.gz: expected a path of letters'),
-    (('pack', READ, *PACKED, '--resume', *SETTINGS), '--resume: cannot be used with -r emr-serverless'),
-])
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        (('train', 'pesvm', READ, '--model', 'm.npz', *SETTINGS), 'm.npz: -r emr-serverless expects a path on S3'),
+        (('pack', READ, *PACKED, *SETTINGS[:-2]), 'expected an archive of `mr-elm bundle` on S3'),
+        (
+            ('pack', READ, *PACKED, *SETTINGS[:8], *SETTINGS[-2:]),
+            'expected the role of the job, by --extra-cluster-param',
+        ),
+        (('pack', READ, *PACKED, *SETTINGS[:-1], 's3://bucket/a b.tar.gz'), 'a b.tar.gz: expected a path of letters'),
+        (('pack', READ, *PACKED, '--resume', *SETTINGS), '--resume: cannot be used with -r emr-serverless'),
+    ],
+)
 def test_what_a_run_there_needs_is_asked_for_before_it(account, words, message):
     before = account.left()
     done = elm(*words)
@@ -154,18 +189,25 @@ def test_what_a_run_there_needs_is_asked_for_before_it(account, words, message):
 MODEL = ('--model', 's3://bucket/m.npz')
 
 
-@pytest.mark.parametrize('words, status, message', [
-    (('train', 'pesvm', READ, *MODEL, '--hiden', 9), 2, 'unrecognized arguments: --hiden'),
-    (('train', 'pesvm', READ, *MODEL, '--nu', -1), 2, '--nu: expected a number above 0'),
-    (('train', 'pesvm', READ, *MODEL, '-D', 'mapreduce.job.maps=8'), 1, 'expects a property spark.NAME=VALUE'),
-    (('train', 'pesvm', READ, *MODEL, '--num-cores', 2), 1, '--num-cores: -r emr-serverless does not take this option'),
-    (('tune', 'pesvm', READ, '--nu', '1,two'), 2, '--nu'),
-    (('update', 's3://bucket/m.npz', READ), 2, 'required: --model'),
-    (('forget', 's3://bucket/m.npz', READ, *MODEL, '--jobs', 'few'), 2, '--jobs'),
-    (('predict', 's3://bucket/m.npz', READ), 2, 'required: -o/--output'),
-    (('evaluate', 's3://bucket/m.npz', READ, '--no-label'), 2, 'labels are needed'),
-    (('pack', READ, *PACKED, '--dtype', 'float16'), 2, "invalid choice: 'float16'"),
-])
+@pytest.mark.parametrize(
+    'words, status, message',
+    [
+        (('train', 'pesvm', READ, *MODEL, '--hiden', 9), 2, 'unrecognized arguments: --hiden'),
+        (('train', 'pesvm', READ, *MODEL, '--nu', -1), 2, '--nu: expected a number above 0'),
+        (('train', 'pesvm', READ, *MODEL, '-D', 'mapreduce.job.maps=8'), 1, 'expects a property spark.NAME=VALUE'),
+        (
+            ('train', 'pesvm', READ, *MODEL, '--num-cores', 2),
+            1,
+            '--num-cores: -r emr-serverless does not take this option',
+        ),
+        (('tune', 'pesvm', READ, '--nu', '1,two'), 2, '--nu'),
+        (('update', 's3://bucket/m.npz', READ), 2, 'required: --model'),
+        (('forget', 's3://bucket/m.npz', READ, *MODEL, '--jobs', 'few'), 2, '--jobs'),
+        (('predict', 's3://bucket/m.npz', READ), 2, 'required: -o/--output'),
+        (('evaluate', 's3://bucket/m.npz', READ, '--no-label'), 2, 'labels are needed'),
+        (('pack', READ, *PACKED, '--dtype', 'float16'), 2, "invalid choice: 'float16'"),
+    ],
+)
 def test_wrong_options_are_refused_before_anything_starts(account, monkeypatch, words, status, message):
     monkeypatch.setattr('mr_elm.cli.serverless.submit', lambda argv: pytest.fail('it was sent'))
     done = elm(*words, *SETTINGS)

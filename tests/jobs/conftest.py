@@ -1,4 +1,5 @@
 """Tools for testing jobs: the command line in this process and as a program, files of rows, numpy's view of a model."""
+
 import csv
 import json
 import subprocess
@@ -22,6 +23,7 @@ PROGRAM = Path(sys.executable).with_name('mr-elm')
 @pytest.fixture
 def elm(capsys):
     """Run the command line in this process."""
+
     def run(*arguments):
         capsys.readouterr()
         try:
@@ -29,6 +31,7 @@ def elm(capsys):
         except SystemExit as stop:
             status = stop.code
         return Result(status, *capsys.readouterr())
+
     return run
 
 
@@ -43,6 +46,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def tune_with(elm, tmp_path):
     """Give a function that tunes PESVM quietly: (what is printed, the table), the model at its `model`."""
+
     def make(common):
         def run(path, *options):
             out, words = tmp_path / 'table.csv', (*common, '--model', run.model, '--overwrite', '-q')
@@ -50,8 +54,10 @@ def tune_with(elm, tmp_path):
             assert (done.status, done.err) == (0, '')
             with open(out) as stream:
                 return json.loads(done.out), list(csv.DictReader(stream))
+
         run.model = tmp_path / 'm.npz'
         return run
+
     return make
 
 
@@ -62,6 +68,7 @@ class Stopped(BaseException):
 @pytest.fixture
 def parser_of(monkeypatch):
     """Give the Parser that a command line makes, and what that would read."""
+
     def stop(parser, argv):
         raise Stopped(parser, argv)
 
@@ -70,37 +77,44 @@ def parser_of(monkeypatch):
             patch.setattr(Parser, 'parse', stop)
             main(argv)
         return stopped.value.args
+
     return find
 
 
 @pytest.fixture
 def parse(parser_of, monkeypatch):
     """Read a command line as its command does, and do nothing; there need be no cluster."""
+
     def read(argv):
         parser, rest = parser_of(argv)
         with monkeypatch.context() as patch:
             patch.setattr('mr_elm.cli.options.make_engine', lambda *_: make_engine('inline'))
             return parser.parse(rest)
+
     return read
 
 
 @pytest.fixture
 def program():
     """Run the installed program."""
+
     def run(*arguments, **options):
         done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
         return Result(done.returncode, done.stdout, done.stderr)
+
     return run
 
 
 @pytest.fixture
 def write(tmp_path):
     """Write a file of text or bytes below the test's folder."""
+
     def file(name, content):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
+
     return file
 
 
@@ -141,12 +155,14 @@ def packed_classes(elm, write, csv_of, three_classes, tmp_path):
 @pytest.fixture
 def trained(elm, tmp_path, model_of):
     """Train quietly with few nodes: (header, arrays), and the path as `trained.path`."""
+
     def train(*arguments, n_hidden=20):
         train.count += 1
         train.path = tmp_path / f'model-{train.count}.npz'
         done = elm('train', 'pesvm', *arguments, '--hidden', n_hidden, '--model', train.path, '-q')
         assert done == Result(0, '', '')
         return model_of(train.path)
+
     train.count = 0
     return train
 
@@ -160,18 +176,26 @@ def rng():
 @pytest.fixture
 def csv_of():
     """Write rows as csv with all digits."""
+
     def text(labels, X, separator=','):
-        return ''.join(separator.join([str(label), *map(repr, row)]) + '\n'
-                       for label, row in zip(labels, np.asarray(X).tolist(), strict=True))
+        return ''.join(
+            separator.join([str(label), *map(repr, row)]) + '\n'
+            for label, row in zip(labels, np.asarray(X).tolist(), strict=True)
+        )
+
     return text
 
 
 @pytest.fixture
 def libsvm_of():
     """Write rows as LIBSVM text with all digits, zeros left out."""
+
     def text(labels, X):
-        return ''.join(' '.join([str(label), *(f'{j}:{x!r}' for j, x in enumerate(row, 1) if x)]) + '\n'
-                       for label, row in zip(labels, np.asarray(X).tolist(), strict=True))
+        return ''.join(
+            ' '.join([str(label), *(f'{j}:{x!r}' for j, x in enumerate(row, 1) if x)]) + '\n'
+            for label, row in zip(labels, np.asarray(X).tolist(), strict=True)
+        )
+
     return text
 
 

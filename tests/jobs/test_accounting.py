@@ -1,4 +1,5 @@
 """Every line of every pass is accounted for once; what does not add up stops the run."""
+
 import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
@@ -14,8 +15,19 @@ PLAN = InputPlan([InputFile(path, SIZE, RowOptions('csv', n_columns=3)) for path
 def counts(lines=10, used=None, rejected=None, **others):
     rejected = rejected or {}
     used = lines - sum(rejected.values()) - sum(others.values()) if used is None else used
-    return {'file': '', 'lines': lines, 'records': lines, 'headers': 0, 'comments': 0, 'blank': 0, 'used': used,
-            'held': 0, 'rejected': rejected, 'blas': 'b', **others}
+    return {
+        'file': '',
+        'lines': lines,
+        'records': lines,
+        'headers': 0,
+        'comments': 0,
+        'blank': 0,
+        'used': used,
+        'held': 0,
+        'rejected': rejected,
+        'blas': 'b',
+        **others,
+    }
 
 
 def accounts_of(splits, rejected=()):
@@ -47,21 +59,27 @@ def test_a_file_that_no_task_read_is_refused():
         accounts_of({(0, 0): counts()}).settle('stop')
 
 
-@pytest.mark.parametrize('splits', [
-    {(0, 0): counts(), (0, 40): counts(length=30), (1, 0): counts()},
-    {(0, 0): counts(), (0, 40): counts(length=20), (0, 70): counts(), (1, 0): counts()},
-    {(0, 40): counts(), (1, 0): counts()},
-    {(0, 0): counts(), (1, 0): counts(length=99)},
-    {(0, 0): counts(length=50), (0, 40): counts(), (1, 0): counts()},
-    {(0, 0): counts(), (1, 0): counts(length=101)}],
-    ids=['the last lost', 'one between lost', 'the first lost', 'a byte short', 'one read twice', 'a byte too many'])
+@pytest.mark.parametrize(
+    'splits',
+    [
+        {(0, 0): counts(), (0, 40): counts(length=30), (1, 0): counts()},
+        {(0, 0): counts(), (0, 40): counts(length=20), (0, 70): counts(), (1, 0): counts()},
+        {(0, 40): counts(), (1, 0): counts()},
+        {(0, 0): counts(), (1, 0): counts(length=99)},
+        {(0, 0): counts(length=50), (0, 40): counts(), (1, 0): counts()},
+        {(0, 0): counts(), (1, 0): counts(length=101)},
+    ],
+    ids=['the last lost', 'one between lost', 'the first lost', 'a byte short', 'one read twice', 'a byte too many'],
+)
 def test_splits_that_do_not_make_up_the_files_are_refused(splits):
     with pytest.raises(AccountingError, match=r'\.csv: every byte must be read once.* lost or counted twice'):
         accounts_of(splits).settle('stop')
 
 
-@pytest.mark.parametrize(('kind', 'place', 'value'), [
-    ('counts', (0, 0), counts()), ('rejected', (0, 0, 3), {'reason': 'r', 'detail': 'd', 'line': 'l'})])
+@pytest.mark.parametrize(
+    ('kind', 'place', 'value'),
+    [('counts', (0, 0), counts()), ('rejected', (0, 0, 3), {'reason': 'r', 'detail': 'd', 'line': 'l'})],
+)
 def test_a_record_that_comes_twice_is_refused(kind, place, value):
     accounts = Accounts(PLAN)
     accounts.take(make_key(kind, *place), value)
@@ -76,8 +94,12 @@ def test_other_records_are_left_to_the_caller():
 
 
 def test_the_line_of_a_bad_row_counts_the_lines_of_the_splits_in_front():
-    splits = {(0, 0): counts(10), (0, 40): counts(7), (0, 80): counts(4, rejected={'wrong width': 1}),
-              (1, 0): counts(3)}
+    splits = {
+        (0, 0): counts(10),
+        (0, 40): counts(7),
+        (0, 80): counts(4, rejected={'wrong width': 1}),
+        (1, 0): counts(3),
+    }
     accounts = accounts_of(splits, [((0, 80, 2), 'wrong width', '3 expected', '1,2')])
     with pytest.raises(DataFormatError, match=r'^/d/a\.csv, line 20: wrong width: 3 expected$'):
         accounts.settle('stop')
@@ -111,8 +133,14 @@ def test_several_tasks_may_report_damage():
 
 def test_passes_with_other_splits_agree():
     one = accounts_of({(0, 0): counts(20, headers=1, rejected={'x': 2}), (1, 0): counts(9, blank=9)})
-    two = accounts_of({(0, 0): counts(12, headers=1, rejected={'x': 1}), (0, 70): counts(8, rejected={'x': 1}),
-                       (1, 0): counts(5, blank=5), (1, 50): counts(4, blank=4)})
+    two = accounts_of(
+        {
+            (0, 0): counts(12, headers=1, rejected={'x': 1}),
+            (0, 70): counts(8, rejected={'x': 1}),
+            (1, 0): counts(5, blank=5),
+            (1, 50): counts(4, blank=4),
+        }
+    )
     one.compare(two)
     two.compare(one)
 

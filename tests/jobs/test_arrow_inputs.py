@@ -1,4 +1,5 @@
 """Parquet and Arrow as inputs of jobs: the model of the same rows as csv, planned splits, accounts, messages."""
+
 import json
 from pathlib import Path
 
@@ -21,8 +22,13 @@ def columns(rng):
     """Draw rows with text, missing values, a boolean and a list: name -> array."""
     kind, city = rng.choice(['good', 'bad'], 400), rng.choice(['Oslo', 'Rome', 'Kyiv'], 400)
     age = np.where(rng.random(400) < 0.1, None, rng.normal(40, 5, 400) + 8 * (kind == 'good'))
-    return {'city': pa.array(city), 'age': pa.array(age, pa.float64()), 'kind': pa.array(kind),
-            'known': pa.array(rng.random(400) < 0.5), 'size': pa.array(rng.integers(0, 9, 400))}
+    return {
+        'city': pa.array(city),
+        'age': pa.array(age, pa.float64()),
+        'kind': pa.array(kind),
+        'known': pa.array(rng.random(400) < 0.5),
+        'size': pa.array(rng.integers(0, 9, 400)),
+    }
 
 
 @pytest.fixture
@@ -63,8 +69,9 @@ def test_one_model_reads_all_formats_and_the_columns_in_any_order(elm, files, tr
 def test_packs_of_csv_and_parquet_give_the_same_bits(elm, csv_of, rng, trained, tmp_path, write):
     X, y = rng.standard_normal((9000, 3)), rng.integers(0, 2, 9000)
     csv = write('rows.csv', 'y,a,b,c\n' + csv_of(y, X))
-    pq.write_table(pa.table({'y': y, **dict(zip('abc', X.T, strict=True))}), tmp_path / 'rows.parquet',
-                   row_group_size=1000)
+    pq.write_table(
+        pa.table({'y': y, **dict(zip('abc', X.T, strict=True))}), tmp_path / 'rows.parquet', row_group_size=1000
+    )
     models = []
     for path in (csv, tmp_path / 'rows.parquet'):
         assert elm('pack', path, '-o', f'{path}.pack', '-q').status == 0
@@ -104,11 +111,15 @@ def test_files_may_have_columns_in_another_order_and_other_numbers(trained, tmp_
     assert (header['n_rows_used'], header['classes']) == (20, ['0', '1'])
 
 
-@pytest.mark.parametrize('columns, words, message', [
-    ({'y': [0, 1], 'a': ['x', 'y']}, (), "two.parquet: expected numbers in column 'a', found string"),
-    ({'y': [0, 1], 'b': [1, 2]}, (), "two.parquet: expected a column named 'a'"),
-    ({'y': [0, 1], 'a': [1, 2], 'c': [1, 2]}, (), "two.parquet: expected the columns a, found also 'c'"),
-    ({'y': [[0], [1]], 'a': [1, 2]}, (), "two.parquet: expected number or category in the label column 'y'")])
+@pytest.mark.parametrize(
+    'columns, words, message',
+    [
+        ({'y': [0, 1], 'a': ['x', 'y']}, (), "two.parquet: expected numbers in column 'a', found string"),
+        ({'y': [0, 1], 'b': [1, 2]}, (), "two.parquet: expected a column named 'a'"),
+        ({'y': [0, 1], 'a': [1, 2], 'c': [1, 2]}, (), "two.parquet: expected the columns a, found also 'c'"),
+        ({'y': [[0], [1]], 'a': [1, 2]}, (), "two.parquet: expected number or category in the label column 'y'"),
+    ],
+)
 def test_a_file_that_does_not_fit_the_others_is_named(elm, tmp_path, columns, words, message):
     pq.write_table(pa.table({'y': [0, 1] * 5, 'a': [1, 2] * 5}), tmp_path / 'one.parquet')
     pq.write_table(pa.table(columns), tmp_path / 'two.parquet')
@@ -138,8 +149,11 @@ def test_files_without_rows_are_left_out(tmp_path):
 @pytest.mark.parametrize('n_maps', [1, 2, 3, 5, 12, 100])
 def test_splits_end_between_row_groups_and_are_of_about_one_size(tmp_path, rng, n_maps):
     for name, n_rows in (('a', 30_000), ('b', 2_000), ('c', 10_000)):
-        pq.write_table(pa.table({'y': rng.integers(0, 2, n_rows), 'x': rng.standard_normal(n_rows)}),
-                       tmp_path / f'{name}.parquet', row_group_size=1000)
+        pq.write_table(
+            pa.table({'y': rng.integers(0, 2, n_rows), 'x': rng.standard_normal(n_rows)}),
+            tmp_path / f'{name}.parquet',
+            row_group_size=1000,
+        )
     plan = plan_inputs([str(tmp_path)], RowOptions())
     tasks = plan_splits(plan, n_maps)
     assert len(tasks) == min(n_maps, len(tasks)) and len(tasks) >= min(n_maps, 42) * 0.9
@@ -171,8 +185,19 @@ def test_a_bad_row_is_named_and_may_be_skipped(elm, tmp_path, maps):
 def test_a_pass_that_reads_other_rows_than_the_file_has_is_refused(tmp_path):
     pq.write_table(pa.table({'y': [0, 1] * 20, 'x': np.arange(40.0)}), tmp_path / 'rows.parquet')
     plan = plan_inputs([str(tmp_path)], RowOptions())
-    counts = {'file': '', 'lines': 39, 'records': 39, 'headers': 0, 'comments': 0, 'blank': 0, 'used': 39, 'held': 0,
-              'rejected': {}, 'blas': '', 'length': plan.size}
+    counts = {
+        'file': '',
+        'lines': 39,
+        'records': 39,
+        'headers': 0,
+        'comments': 0,
+        'blank': 0,
+        'used': 39,
+        'held': 0,
+        'rejected': {},
+        'blas': '',
+        'length': plan.size,
+    }
     accounts = Accounts(plan)
     accounts.keep('counts', (0, 0), counts)
     with pytest.raises(AccountingError, match='rows.parquet: the file says that it has 40 rows, tasks read 39'):
@@ -188,10 +213,14 @@ def test_a_plan_can_be_written_down(files):
 # Words and files that do not fit
 
 
-@pytest.mark.parametrize('name, kind, message', [
-    ('rows.parquet', 'csv', 'expected csv rows, found parquet rows'),
-    ('rows.csv', 'parquet', 'expected parquet rows, found text'),
-    ('rows.arrow', 'parquet', 'expected parquet rows, found arrow rows')])
+@pytest.mark.parametrize(
+    'name, kind, message',
+    [
+        ('rows.parquet', 'csv', 'expected csv rows, found parquet rows'),
+        ('rows.csv', 'parquet', 'expected parquet rows, found text'),
+        ('rows.arrow', 'parquet', 'expected parquet rows, found arrow rows'),
+    ],
+)
 def test_another_format_than_the_user_named_is_refused(elm, files, tmp_path, name, kind, message):
     done = elm('train', 'pesvm', files[name], '--format', kind, '--model', tmp_path / 'm.npz')
     assert done.status == 1 and message in done.err

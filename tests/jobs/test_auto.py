@@ -1,4 +1,5 @@
 """`train auto` chooses machines by a sample and trains them by all rows: the same model for any splits and runner."""
+
 import json
 
 import numpy as np
@@ -34,10 +35,12 @@ def many(monkeypatch):
 @pytest.fixture
 def trained(elm, tmp_path):
     """Train quietly: the path of the model."""
+
     def run(path, *options, name='m.npz'):
         done = elm('train', 'auto', path, '--model', tmp_path / name, '--overwrite', '-q', *options)
         assert (done.status, done.out, done.err) == (0, '', '')
         return tmp_path / name
+
     run.path = tmp_path / 'm.npz'
     return run
 
@@ -53,8 +56,13 @@ def steps(write, csv_of, rng):
 def demand_same_bits(model_of, one, other):
     """Demand models of the same machines and bits; a condition is an estimate, a peak tells of the past."""
     (header, arrays), (wanted, others) = model_of(one), model_of(other)
-    members, same = ([{name: value for name, value in member.items() if name not in ('condition', 'peak')}
-                      for member in each.get('members', [each['parameters']])] for each in (header, wanted))
+    members, same = (
+        [
+            {name: value for name, value in member.items() if name not in ('condition', 'peak')}
+            for member in each.get('members', [each['parameters']])
+        ]
+        for each in (header, wanted)
+    )
     assert members == same and list(arrays) == list(others)
     assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
 
@@ -68,8 +76,9 @@ def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, optio
     demand_same_bits(model_of, trained(packed_classes), trained(packed_classes, *maps(n), *runner, name='again.npz'))
 
 
-def test_machines_whose_sums_take_a_pass_each_are_the_same(elm, trained, many, packed_classes, model_of, tmp_path,
-                                                           monkeypatch):
+def test_machines_whose_sums_take_a_pass_each_are_the_same(
+    elm, trained, many, packed_classes, model_of, tmp_path, monkeypatch
+):
     monkeypatch.setattr('mr_elm.machines.joint.PAYS', 0.0)
     together = trained(packed_classes)
     monkeypatch.setattr(driver, 'TASK_SUMS', 1)
@@ -122,7 +131,7 @@ def test_an_exact_machine_solves_its_equations(trained, write, csv_of, rng, monk
     t = 1000 + np.sin(2 * X[:, 0]) + X[:, 1]
     exact = read_model(trained(write('t.csv', csv_of(t.tolist(), X)), '--task', 'regression')).members[-1]
     values, alpha = exact.decision_function(X)[:, 0], exact.arrays['output_weights'][:-1, 0]
-    order = np.argmin(((exact.arrays['landmarks'][:, None] - exact.layer.place_rows(X))**2).sum(axis=2), axis=1)
+    order = np.argmin(((exact.arrays['landmarks'][:, None] - exact.layer.place_rows(X)) ** 2).sum(axis=2), axis=1)
     assert np.allclose(t[order] - values[order], alpha / exact.header.parameters['nu'], atol=1e-6)
 
 
@@ -158,8 +167,9 @@ def test_the_estimator_of_a_regression_makes_the_same_model(trained, many, write
 
 
 @pytest.mark.parametrize('size', ['few', 'many'])
-def test_with_its_sums_the_model_lives(elm, trained, packed_classes, three_classes, write, csv_of, tmp_path, model_of,
-                                       size, request):
+def test_with_its_sums_the_model_lives(
+    elm, trained, packed_classes, three_classes, write, csv_of, tmp_path, model_of, size, request
+):
     """Rows that come and leave are none of the landmarks, which cannot be forgotten."""
     if size == 'many':
         request.getfixturevalue('many')
@@ -185,8 +195,9 @@ def test_leave_one_out_is_the_machine_of_all_other_rows(many, steps):
 
 
 @pytest.mark.parametrize('exact_rows', [0, 5000])
-def test_without_its_sums_the_model_is_small_and_refuses_rows(elm, trained, many, packed_classes, tmp_path, exact_rows,
-                                                              monkeypatch):
+def test_without_its_sums_the_model_is_small_and_refuses_rows(
+    elm, trained, many, packed_classes, tmp_path, exact_rows, monkeypatch
+):
     monkeypatch.setattr(auto, 'EXACT_ROWS', exact_rows)
     monkeypatch.setattr(joint, 'SAMPLE_ROWS', 1000)
     model = trained(packed_classes)
@@ -268,8 +279,9 @@ def test_a_regression_with_intervals_that_hold(elm, trained, write, csv_of, rng,
 
 
 @pytest.mark.parametrize('size', ['few', 'many'])
-def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(elm, trained, packed_classes, write, csv_of, rng,
-                                                                     size, request):
+def test_the_average_has_probabilities_that_fit_rows_it_has_not_seen(
+    elm, trained, packed_classes, write, csv_of, rng, size, request
+):
     if size == 'many':
         request.getfixturevalue('many')
     X = rng.normal(size=(N, 3))
@@ -300,8 +312,10 @@ def test_a_target_that_is_constant_is_predicted(elm, write, csv_of, rng, tmp_pat
 
 def test_columns_of_text_and_missing_values(elm, trained, write, many, rng):
     X = rng.normal(size=(N, 2))
-    lines = [f'{"yes" if (c == "red") ^ (x > 0) else "no"},{"" if i % 11 == 0 else f"{x:.3f}"},{c}'
-             for i, (x, c) in enumerate(zip(X[:, 0], rng.choice(['red', 'green'], N), strict=True))]
+    lines = [
+        f'{"yes" if (c == "red") ^ (x > 0) else "no"},{"" if i % 11 == 0 else f"{x:.3f}"},{c}'
+        for i, (x, c) in enumerate(zip(X[:, 0], rng.choice(['red', 'green'], N), strict=True))
+    ]
     path = write('table.csv', '\n'.join(['label,x,colour', *lines]) + '\n')
     assert json.loads(elm('evaluate', trained(path, '--encode', 'auto'), path, '--json').out)['accuracy'] > 0.85
 
@@ -325,8 +339,9 @@ def test_seconds_are_turned_into_a_size_by_a_formula():
     assert 32 * trees + landmarks <= 300
 
 
-@pytest.mark.parametrize('options', [('--nu', 3), ('--kernel', 'laplacian'), ('--budget', '0'), ('--budget', '5m'),
-                                     ('--map', 'nystrom')])
+@pytest.mark.parametrize(
+    'options', [('--nu', 3), ('--kernel', 'laplacian'), ('--budget', '0'), ('--budget', '5m'), ('--map', 'nystrom')]
+)
 def test_what_it_chooses_is_wrong_usage(elm, packed_classes, options, tmp_path):
     assert elm('train', 'auto', packed_classes, *options, '--model', tmp_path / 'm.npz').status == 2
 
@@ -335,14 +350,18 @@ def test_pesvm_has_no_option_auto(elm, packed_classes, tmp_path):
     assert elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm.npz').status == 2
 
 
-@pytest.mark.parametrize('change', [
-    lambda arrays: arrays['tree_features'].__setitem__(0, 99),
-    lambda arrays: arrays['tree_children'].__setitem__(0, 0),
-    lambda arrays: arrays['tree_children'].__setitem__(0, 10**6),
-    lambda arrays: arrays['tree_roots'].__setitem__(0, 1),
-    lambda arrays: arrays['tree_thresholds'].__setitem__(0, np.nan),
-    lambda arrays: arrays.update(tree_features=arrays['tree_features'].astype(float)),
-    lambda arrays: arrays.pop('tree_roots')])
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda arrays: arrays['tree_features'].__setitem__(0, 99),
+        lambda arrays: arrays['tree_children'].__setitem__(0, 0),
+        lambda arrays: arrays['tree_children'].__setitem__(0, 10**6),
+        lambda arrays: arrays['tree_roots'].__setitem__(0, 1),
+        lambda arrays: arrays['tree_thresholds'].__setitem__(0, np.nan),
+        lambda arrays: arrays.update(tree_features=arrays['tree_features'].astype(float)),
+        lambda arrays: arrays.pop('tree_roots'),
+    ],
+)
 def test_damaged_trees_are_refused(trained, many, packed_classes, change, monkeypatch, tmp_path):
     monkeypatch.setattr('mr_elm.machines.joint.PAYS', np.inf)
     header, arrays = load_arrays(trained(packed_classes))

@@ -1,4 +1,5 @@
 """Stages are programs: run by hand in the order of the printed script, they make the model that training makes."""
+
 import os
 from pathlib import Path
 
@@ -13,20 +14,67 @@ TRAININGS = {
     'synthetic landmarks': ['pesvm', 'rows.csv', '--map', 'nystrom', '--landmarks', 'synthetic', '--hidden', '9'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],
-    'metric of all rows': ['pesvm', 'packed', '--hidden', '12', '--metric', 'full', '--metric-rows', 'all',
-                           '--metric-steps', '1'],
+    'metric of all rows': [
+        'pesvm',
+        'packed',
+        '--hidden',
+        '12',
+        '--metric',
+        'full',
+        '--metric-rows',
+        'all',
+        '--metric-steps',
+        '1',
+    ],
     'parts': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2'],
-    'parts on reducers': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '5', '--gap', '1e-5',
-                          '--memory', '0.006'],
+    'parts on reducers': [
+        'sparse-elm',
+        'packed',
+        '--sigma',
+        '2',
+        '--C',
+        '10',
+        '--partitions',
+        '5',
+        '--gap',
+        '1e-5',
+        '--memory',
+        '0.006',
+    ],
     'sphere': ['sphere-svm', 'rows.csv', '--label-column', '0', '--header', 'no'],
     'rows': ['mr-kelm', 'packed', '--sigma', '3', '--task', 'classification'],
     'algorithms 1 and 2': ['mr-kelm', 'packed', '--sigma', '3', '--solver', 'svd', '--emit', 'entries'],
     'probabilities': ['pesvm', 'packed', '--hidden', '12', '--class-weight', 'balanced', '--probabilities'],
     'folds': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--probabilities'],
-    'passes over nodes': ['pesvm', 'packed', '--map', 'nystrom', '--hidden', '9', '--nu', '10', '--solver', 'passes',
-                          '--tolerance', '0.1', '--probabilities'],
-    'passes': ['mr-kelm', 'rows.csv', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '1e-3',
-               '--probabilities']}
+    'passes over nodes': [
+        'pesvm',
+        'packed',
+        '--map',
+        'nystrom',
+        '--hidden',
+        '9',
+        '--nu',
+        '10',
+        '--solver',
+        'passes',
+        '--tolerance',
+        '0.1',
+        '--probabilities',
+    ],
+    'passes': [
+        'mr-kelm',
+        'rows.csv',
+        '--sigma',
+        '3',
+        '--solver',
+        'cg',
+        '--rank',
+        '20',
+        '--tolerance',
+        '1e-3',
+        '--probabilities',
+    ],
+}
 
 
 def run_to_the_last(elm, name):
@@ -46,6 +94,7 @@ def folders_of_stages():
 @pytest.fixture
 def run_stages(elm, folders_of_stages, tmp_path_factory, monkeypatch):
     """Work where all stages of a training have run, once for all tests: its last line. No test may change the files."""
+
     def run(name):
         if name not in folders_of_stages:
             folder = fill_folder(tmp_path_factory.mktemp('stages'))
@@ -54,6 +103,7 @@ def run_stages(elm, folders_of_stages, tmp_path_factory, monkeypatch):
         folder, last = folders_of_stages[name]
         monkeypatch.chdir(folder)
         return last
+
     return run
 
 
@@ -75,7 +125,8 @@ def test_the_script_makes_the_model_that_training_makes(elm, folder, model_of, n
     (header, arrays), (expected, whole) = model_of("by 'hand'.npz"), model_of('whole.npz')
     assert comparable(header) == comparable(expected)
     assert {key: array.tobytes() for key, array in arrays.items()} == {
-        key: array.tobytes() for key, array in whole.items()}
+        key: array.tobytes() for key, array in whole.items()
+    }
     others = {'rows.csv', 'packed', 'whole.npz', 'whole.sums.npz'}
     assert all(file in others or file.startswith("by 'hand'.") for file in os.listdir())
 
@@ -111,13 +162,21 @@ def without(path, beginning):
     Path('damaged', path).write_text(''.join(kept))
 
 
-@pytest.mark.parametrize('name, noun, beginning, what', [
-    ('pesvm', 'gram.2', 'counts', 'every byte must be read once'), ('pesvm', 'gram.2', 'sum', 'expected'),
-    ('pesvm', 'gram.2', 'gram', 'expected'), ('landmarks', 'stats.1', 'landmarks', 'expected'),
-    ('rows', 'kernel_rows.2', 'tile', 'expected'), ('parts', 'check.2', 'loss', 'expected'),
-    ('algorithms 1 and 2', 'matvec.4', 'entry U 000000000000 000000000000', 'expected'),
-    ('algorithms 1 and 2', 'kernel.3', 'entry 000000000003 000000000001', 'expected'),
-    ('sphere', 'dual.2', 'machine', 'expected'), ('sphere', 'dual.2', 'support', 'expected')])
+@pytest.mark.parametrize(
+    'name, noun, beginning, what',
+    [
+        ('pesvm', 'gram.2', 'counts', 'every byte must be read once'),
+        ('pesvm', 'gram.2', 'sum', 'expected'),
+        ('pesvm', 'gram.2', 'gram', 'expected'),
+        ('landmarks', 'stats.1', 'landmarks', 'expected'),
+        ('rows', 'kernel_rows.2', 'tile', 'expected'),
+        ('parts', 'check.2', 'loss', 'expected'),
+        ('algorithms 1 and 2', 'matvec.4', 'entry U 000000000000 000000000000', 'expected'),
+        ('algorithms 1 and 2', 'kernel.3', 'entry 000000000003 000000000001', 'expected'),
+        ('sphere', 'dual.2', 'machine', 'expected'),
+        ('sphere', 'dual.2', 'support', 'expected'),
+    ],
+)
 def test_a_line_that_is_missing_from_an_output_leaves_no_model(run_stages, name, noun, beginning, what):
     last = run_stages(name)
     without(f'm.{noun}', beginning)
@@ -147,8 +206,10 @@ def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
 
 def test_no_input_is_overwritten_by_the_files_of_a_script(elm, folder):
     os.rename('rows.csv', 'm.stats')
-    for words in (['train', 'pesvm', 'm.stats', '--model', 'm.npz', '--script'],
-                  ['layer', 'pesvm', 'm.stats', '--model', 'm.npz']):
+    for words in (
+        ['train', 'pesvm', 'm.stats', '--model', 'm.npz', '--script'],
+        ['layer', 'pesvm', 'm.stats', '--model', 'm.npz'],
+    ):
         done = elm(*words)
         assert done.status == 1 and 'm.stats: the training writes files whose names begin with m.' in done.err
 
@@ -185,8 +246,10 @@ def test_outputs_in_another_order_are_refused(elm, run_stages):
     done = elm('finish', 'm.training.json', 'm.stats.1')
     assert done.status == 1 and 'expected the output of mr_gram next' in done.err
     done = elm('finish', 'm.training.json', folder)
-    assert done.err.endswith(f'{folder}: expected a file with the output of mr_stats, found a folder: write its parts '
-                             f'into one file, `cat {folder}/part-* > m.stats`\n')
+    assert done.err.endswith(
+        f'{folder}: expected a file with the output of mr_stats, found a folder: write its parts '
+        f'into one file, `cat {folder}/part-* > m.stats`\n'
+    )
     expected = f'mr-elm: {folder}: expected a file of `mr-elm layer METHOD ...`, found a folder\n'
     assert elm('finish', folder).err == expected
     assert not os.path.exists('m.npz')

@@ -1,4 +1,5 @@
 """Numbers that are names of something, and numbers of rows: what a table's columns are."""
+
 import json
 
 import numpy as np
@@ -13,8 +14,10 @@ def write_customers(path, n=400):
     """Write rows whose label depends on a postal code, not on its size, and that are numbered from 1."""
     rng = np.random.default_rng(0)
     codes = rng.choice([1001, 1002, 2050, 73301], n)
-    lines = [f'{k + 1},{"yes" if code in (1002, 73301) else "no"},{code},{rng.integers(18, 90)}\n'
-             for k, code in enumerate(codes)]
+    lines = [
+        f'{k + 1},{"yes" if code in (1002, 73301) else "no"},{code},{rng.integers(18, 90)}\n'
+        for k, code in enumerate(codes)
+    ]
     path.write_text('id,churn,zip,age\n' + ''.join(lines))
     return path
 
@@ -25,9 +28,29 @@ def test_numbers_that_are_names_are_categories_where_the_user_says_so(tmp_path, 
     table.to_parquet(tmp_path / 'rows.parquet', index=False)
     models = []
     for k, (name, column) in enumerate([('rows.csv', 'zip'), ('rows.csv', '2'), ('rows.parquet', 'zip')]):
-        assert main(['train', 'pesvm', str(tmp_path / name), '--label-column', 'churn', '--drop', 'id',
-                     '--hidden', '20', '--encode', 'auto', '--category', column,
-                     '--model', str(tmp_path / f'{k}.npz'), '-q']) == 0
+        assert (
+            main(
+                [
+                    'train',
+                    'pesvm',
+                    str(tmp_path / name),
+                    '--label-column',
+                    'churn',
+                    '--drop',
+                    'id',
+                    '--hidden',
+                    '20',
+                    '--encode',
+                    'auto',
+                    '--category',
+                    column,
+                    '--model',
+                    str(tmp_path / f'{k}.npz'),
+                    '-q',
+                ]
+            )
+            == 0
+        )
         models.append(read_model(tmp_path / f'{k}.npz'))
     for model in models:
         zips, age = model.encoding.columns
@@ -38,22 +61,43 @@ def test_numbers_that_are_names_are_categories_where_the_user_says_so(tmp_path, 
     assert json.loads(capsys.readouterr().out)['accuracy'] == 1
 
 
-@pytest.mark.parametrize('words, cause', [
-    (['--category', 'zip'], 'expected --encode auto too'),
-    (['--encode', 'auto', '--category', 'churn'], "names column 'churn', which is none"),
-    (['--encode', 'auto', '--category', 'zap'], "expected a column named 'zap'")])
+@pytest.mark.parametrize(
+    'words, cause',
+    [
+        (['--category', 'zip'], 'expected --encode auto too'),
+        (['--encode', 'auto', '--category', 'churn'], "names column 'churn', which is none"),
+        (['--encode', 'auto', '--category', 'zap'], "expected a column named 'zap'"),
+    ],
+)
 def test_a_category_must_be_a_column_of_the_table(tmp_path, capsys, words, cause):
     rows = write_customers(tmp_path / 'rows.csv', 40)
-    assert main(['train', 'pesvm', str(rows), '--label-column', 'churn', '--model', str(tmp_path / 'm.npz'),
-                 *words]) == 1
+    assert (
+        main(['train', 'pesvm', str(rows), '--label-column', 'churn', '--model', str(tmp_path / 'm.npz'), *words]) == 1
+    )
     assert cause in capsys.readouterr().err
 
 
 def test_a_column_that_numbers_the_rows_is_named(tmp_path, capsys):
     rows = write_customers(tmp_path / 'rows.csv')
     for words in (), ('--encode', 'auto'), ('--drop', 'id'):
-        assert main(['train', 'pesvm', str(rows), '--label-column', 'churn', '--hidden', '5', '--overwrite',
-                     '--model', str(tmp_path / 'm.npz'), *words]) == 0
+        assert (
+            main(
+                [
+                    'train',
+                    'pesvm',
+                    str(rows),
+                    '--label-column',
+                    'churn',
+                    '--hidden',
+                    '5',
+                    '--overwrite',
+                    '--model',
+                    str(tmp_path / 'm.npz'),
+                    *words,
+                ]
+            )
+            == 0
+        )
         said = capsys.readouterr().err
         assert ("column 'id' numbers the rows from 1 to 400" in said) == ('--drop' not in words)
         assert 'age' not in said.replace("label 'churn'", '') or "'age' numbers" not in said

@@ -1,4 +1,5 @@
 """A regression by the command line does not depend on where zero is: labels a + b t give predictions a + b f."""
+
 import json
 import os
 import subprocess
@@ -14,24 +15,33 @@ PLACES = [(1e6, 1e-3), (-2005, 5)]  # a, b of labels a + b t
 SMALL = ('--hidden', 30)
 PASSES = ('--hidden', 10, '--solver', 'passes', '--tolerance', 1e-10)
 TRAININGS = {
-    'pesvm': ('pesvm', *SMALL, '--nu', 10), 'linear': ('pesvm', '--map', 'identity'),
-    'landmarks': ('pesvm', *SMALL, '--map', 'nystrom', '--kernel', 'laplacian'), 'elm': ('elm', *SMALL),
-    'linear elm': ('elm', '--map', 'identity'), 'initial': ('elm', '--hidden', 15, '--C', 'inf'),
-    'intervals': ('pesvm', *SMALL, '--intervals'), 'passes': ('pesvm', *PASSES), 'elm by passes': ('elm', *PASSES),
+    'pesvm': ('pesvm', *SMALL, '--nu', 10),
+    'linear': ('pesvm', '--map', 'identity'),
+    'landmarks': ('pesvm', *SMALL, '--map', 'nystrom', '--kernel', 'laplacian'),
+    'elm': ('elm', *SMALL),
+    'linear elm': ('elm', '--map', 'identity'),
+    'initial': ('elm', '--hidden', 15, '--C', 'inf'),
+    'intervals': ('pesvm', *SMALL, '--intervals'),
+    'passes': ('pesvm', *PASSES),
+    'elm by passes': ('elm', *PASSES),
     'landmarks by passes': ('pesvm', *PASSES, '--map', 'nystrom', '--intervals'),
     'metric': ('pesvm', *SMALL, '--metric', 'full'),
     'metric of all': ('elm', *SMALL, '--metric', 'diagonal', '--metric-rows', 'all'),
     'auto': ('auto', '--budget', 40, '--intervals'),
-    'kernel': ('mr-kelm', '--C', 100), 'kernel of ones': ('mr-kelm', '--kernel', 'polynomial', '--leave-one-out'),
+    'kernel': ('mr-kelm', '--C', 100),
+    'kernel of ones': ('mr-kelm', '--kernel', 'polynomial', '--leave-one-out'),
     'decomposed': ('mr-kelm', '--solver', 'svd', '--intervals'),
     'of rank': ('mr-kelm', '--solver', 'svd', '--rank', 90),
-    'cg': ('mr-kelm', '--solver', 'cg', '--C', 10, '--intervals'), 'tiles': ('mr-kelm', '--emit', 'tiles'),
-    'entries': ('mr-kelm', '--emit', 'entries', '--solver', 'svd')}
+    'cg': ('mr-kelm', '--solver', 'cg', '--C', 10, '--intervals'),
+    'tiles': ('mr-kelm', '--emit', 'tiles'),
+    'entries': ('mr-kelm', '--emit', 'entries', '--solver', 'svd'),
+}
 TUNINGS = {
     'pesvm': ('pesvm', '--nu', '0.1,1,10', '--hidden', '10,30', '--intervals'),
     'passes': ('pesvm', '--nu', 10, *PASSES, '--weight-scale', 1),
     'metric': ('pesvm', '--nu', 1, '--hidden', 20, '--weight-scale', 1, '--metric', 'none,diagonal'),
-    'kernel': ('mr-kelm', '--sigma', '1,2', '--C', '1,100')}
+    'kernel': ('mr-kelm', '--sigma', '1,2', '--C', '1,100'),
+}
 
 
 def few(name, n=N):
@@ -49,19 +59,23 @@ def table():
 @pytest.fixture
 def run(elm):
     """Run a command, which must succeed: what it prints."""
+
     def succeed(*words):
         done = elm(*words)
         assert done.status == 0, done.err
         return done.out
+
     return succeed
 
 
 @pytest.fixture
 def rows_of(write, csv_of):
     """Write labels and features, with a column of weights if there are some: the path."""
+
     def make(y, X, weights=None):
         make.count += 1
         return write(f'{make.count}.csv', csv_of(y.tolist(), X if weights is None else np.c_[X, weights]))
+
     make.count = 0
     return make
 
@@ -69,8 +83,10 @@ def rows_of(write, csv_of):
 @pytest.fixture
 def predict(run):
     """Predict: an array of all numbers of the lines."""
+
     def make(model, path, *words):
         return np.loadtxt(run('predict', model, path, '-o', '-', '-q', *words).splitlines(), ndmin=2)
+
     return make
 
 
@@ -80,19 +96,19 @@ def compare(found, plain, a, b):
 
 @pytest.mark.parametrize('name', TRAININGS)
 def test_labels_of_a_plus_b_t_give_a_plus_b_f(name, table, rows_of, run, predict, tmp_path, model_of):
-    X, t, w = (part[:few(name)] for part in table)
+    X, t, w = (part[: few(name)] for part in table)
     words = (*TRAININGS[name], '--task', 'regression', '--weight-column', 4, '-q')
     said = ('--interval', 0.8) if '--intervals' in words else ()
     path, model = rows_of(t, X, w), tmp_path / 'plain.npz'
     run('train', *words, path, '--model', model)
     plain = predict(model, path, *said)
-    assert ((t - plain[:, 0])**2).mean() < t.var()
+    assert ((t - plain[:, 0]) ** 2).mean() < t.var()
     for a, b in PLACES:
         far = rows_of(a + b * t, X, w)
         run('train', *words, far, '--model', model, '--overwrite')
         compare(predict(model, far, *said), plain, a, b)
         scores = json.loads(run('evaluate', model, far, '--json', '-q'))
-        assert scores['rmse'] == pytest.approx(b * np.sqrt(np.average((t - plain[:, 0])**2, weights=w)), rel=1e-4)
+        assert scores['rmse'] == pytest.approx(b * np.sqrt(np.average((t - plain[:, 0]) ** 2, weights=w)), rel=1e-4)
         if name == 'kernel of ones':
             found = model_of(model)[0]['parameters']['leave_one_out']['rmse']
             assert found < b * t.std()
@@ -114,8 +130,9 @@ def test_a_search_finds_the_same_wherever_the_labels_are(name, table, rows_of, r
 
 
 @pytest.mark.parametrize('method', ['pesvm', 'elm'])
-def test_update_forget_and_merge_are_a_training_on_the_rows_that_are_left(method, table, rows_of, run, predict,
-                                                                          tmp_path, model_of):
+def test_update_forget_and_merge_are_a_training_on_the_rows_that_are_left(
+    method, table, rows_of, run, predict, tmp_path, model_of
+):
     X, t, w = table
     a, b = 1e6, 1e-3
     y = a + b * (t + np.repeat([0, 30, -9], N // 3))
@@ -166,8 +183,22 @@ def test_the_letter_of_the_papers_penalises_the_mean(method, table, rows_of, run
     X, t, _ = table
     path, model = rows_of(t + 50, X), tmp_path / 'm.npz'
     words = ('--sigma', 1.5) if method == 'mr-kelm' else SMALL
-    run('train', method, path, '--task', 'regression', '--no-center', '--scale', 'none', *words, '--C' if method != (
-        'pesvm') else '--nu', 4, '--model', model, '-q')
+    run(
+        'train',
+        method,
+        path,
+        '--task',
+        'regression',
+        '--no-center',
+        '--scale',
+        'none',
+        *words,
+        '--C' if method != ('pesvm') else '--nu',
+        4,
+        '--model',
+        model,
+        '-q',
+    )
     header, arrays = model_of(model)
     if method == 'mr-kelm':
         wanted = KernelRidge(alpha=1 / 4, kernel='rbf', gamma=1 / 4.5).fit(X, t + 50).predict(X)
@@ -181,17 +212,27 @@ def test_the_letter_of_the_papers_penalises_the_mean(method, table, rows_of, run
     assert header['parameters']['center'] is False
 
 
-@pytest.mark.parametrize('words', [
-    ('train', 'pesvm', '--no-center'), ('train', 'elm', '--no-center'), ('train', 'mr-kelm', '--no-center'),
-    ('tune', 'pesvm', '--no-center'), ('train', 'sparse-elm', '--no-center')], ids=' '.join)
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('train', 'pesvm', '--no-center'),
+        ('train', 'elm', '--no-center'),
+        ('train', 'mr-kelm', '--no-center'),
+        ('tune', 'pesvm', '--no-center'),
+        ('train', 'sparse-elm', '--no-center'),
+    ],
+    ids=' '.join,
+)
 def test_no_center_is_of_regressions(words, elm, rows, tmp_path):
     done = elm(*words[:2], rows, *words[2:], '--model', tmp_path / 'm.npz')
     assert done.status == 2 and '--no-center' in done.err and not (tmp_path / 'm.npz').exists()
 
 
-@pytest.mark.parametrize('words', [
-    ('pesvm', *SMALL), ('elm', *SMALL, '--map', 'nystrom', '--solver', 'passes', '--tolerance', 0.01)],
-                         ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    'words',
+    [('pesvm', *SMALL), ('elm', *SMALL, '--map', 'nystrom', '--solver', 'passes', '--tolerance', 0.01)],
+    ids=lambda words: words[0],
+)
 def test_a_script_makes_the_same_model(words, table, rows_of, run, tmp_path, monkeypatch, model_of):
     X, t, _ = table
     run('pack', rows_of(2005 + 5 * t, X), '-o', tmp_path / 'packed', '--task', 'regression', '-q')

@@ -1,4 +1,5 @@
 """What the commands write: clean streams, files under exactly the names given, nothing that was there before lost."""
+
 import json
 import os
 
@@ -54,7 +55,11 @@ def test_inspect_shows_the_header(elm, rows, tmp_path):
     elm('train', 'pesvm', rows, *FEW, '--nu', 0.25, '--seed', 9, '--model', tmp_path / 'm.npz', '-q')
     header = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)
     assert (header['method'], header['task'], header['classes'], header['n_features']) == (
-        'pesvm', 'classification', ['0', '1'], 2)
+        'pesvm',
+        'classification',
+        ['0', '1'],
+        2,
+    )
     assert header['parameters']['nu'] == 0.25 and header['parameters']['seed'] == 9
     assert header['arrays']['output_weights'] == [6, 1]
     text = elm('inspect', tmp_path / 'm.npz')

@@ -1,4 +1,5 @@
 """Files and rows that cannot be used: the same sentence from every runner, no model."""
+
 import bz2
 import gzip
 import re
@@ -9,14 +10,16 @@ from reference.files import FEW, GOOD, SPARSE
 
 def lines_with(text, at):
     lines = GOOD.splitlines()
-    return '\n'.join([*lines[:at - 1], text, *lines[at - 1:]]) + '\n'
+    return '\n'.join([*lines[: at - 1], text, *lines[at - 1 :]]) + '\n'
 
 
 BAD = {  # name: (content, what the message holds)
     'width.csv': (lines_with('1,2', 57), 'line 57: wrong width: expected 3 fields, found 2'),
     'wide.csv': (lines_with('1,2,3,4', 58), 'line 58: wrong width: expected 3 fields, found 4'),
-    'word.csv': (lines_with('1,two,3', 61),
-                 "line 61: not a number: column 2 holds 'two' (if it is the label: --label-column 1)"),
+    'word.csv': (
+        lines_with('1,two,3', 61),
+        "line 61: not a number: column 2 holds 'two' (if it is the label: --label-column 1)",
+    ),
     'gap.csv': (lines_with('1,,3', 2), 'line 2: not a number: column 2'),
     'nan.csv': (lines_with('1,3,nan', 60), "line 60: nan or infinite: column 3 holds 'nan'"),
     'inf.csv': (lines_with('0,1e999,3', 59), "line 59: nan or infinite: column 2 holds '1e999'"),
@@ -33,11 +36,15 @@ BAD = {  # name: (content, what the message holds)
     'excel.csv': ('sep=;\ny;a;b\n' + '1;2;3\n0;3;4\n' * 20, "found 'sep=;': leave this line out"),
     'excel-two.csv': ('sep=;\ny;a\n' + '1;2\n0;3\n' * 20, "found 'sep=;': leave this line out"),
     'one-class.csv': ('1,2,3\n1,3,4\n' * 20, "every row has the label '1'"),
-    'empty.csv': ('', 'the file is empty'), 'blank.csv': ('\n \n\n', 'the file is empty'),
-    'header-only.csv': ('y,a,b\n', 'only a header line'), 'binary.csv': (bytes(range(256)) * 40, 'binary data'),
+    'empty.csv': ('', 'the file is empty'),
+    'blank.csv': ('\n \n\n', 'the file is empty'),
+    'header-only.csv': ('y,a,b\n', 'only a header line'),
+    'binary.csv': (bytes(range(256)) * 40, 'binary data'),
     'cut.csv.gz': (gzip.compress(GOOD.encode() * 50)[:-40], 'cut short or damaged'),
     'cut.csv.bz2': (bz2.compress(GOOD.encode() * 50)[:-40], 'cut short or damaged'),
-    'fake.csv.gz': (GOOD, 'damaged'), 'label-only.csv': ('1\n2\n' * 9, 'at least one feature')}
+    'fake.csv.gz': (GOOD, 'damaged'),
+    'label-only.csv': ('1\n2\n' * 9, 'at least one feature'),
+}
 
 
 def check_refusal(done, path, what, tmp_path):
@@ -92,10 +99,16 @@ def test_the_wrong_column_as_label_is_explained(elm, rows, tmp_path):
     assert '--task regression' in done.err
 
 
-@pytest.mark.parametrize(('options', 'what'), [
-    (['--label-column', '3'], 'rows have 3 fields'), (['--label-column', 'y'], "a column named 'y'"),
-    (['--weight-column', '-4'], 'rows have 3 fields'), (['--n-features', '7'], 'expected rows of 7 features'),
-    (['--task', 'regression', '--label-column', 'z'], "a column named 'z'")])
+@pytest.mark.parametrize(
+    ('options', 'what'),
+    [
+        (['--label-column', '3'], 'rows have 3 fields'),
+        (['--label-column', 'y'], "a column named 'y'"),
+        (['--weight-column', '-4'], 'rows have 3 fields'),
+        (['--n-features', '7'], 'expected rows of 7 features'),
+        (['--task', 'regression', '--label-column', 'z'], "a column named 'z'"),
+    ],
+)
 def test_columns_that_are_not_there_are_an_error(elm, rows, tmp_path, options, what):
     done = elm('train', 'pesvm', rows, *options, *FEW, '--model', tmp_path / 'm.npz', '-q')
     check_refusal(done, rows, what, tmp_path)
@@ -119,7 +132,8 @@ def test_both_passes_give_the_same_reason_for_a_row_that_is_also_too_wide(elm, w
 def test_rows_left_out_are_listed_in_their_own_bytes(elm, write, tmp_path, model_of):
     bad = '\u5317\u4eac,1,2\n'
     path = write('rows.csv', ''.join(f'{i / 7},{i},{i * i % 7}\n' for i in range(40)) + bad)
-    said = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip', '--task',
-               'regression')
+    said = elm(
+        'train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '--bad-rows', 'skip', '--task', 'regression'
+    )
     assert said.status == 0 and (tmp_path / 'm.npz').exists()
     assert (tmp_path / 'm.npz.rejected').read_text(encoding='utf-8').endswith(bad)

@@ -1,4 +1,5 @@
 """Files that are merely odd: they are read whole, under any name."""
+
 import bz2
 import gzip
 import os
@@ -10,18 +11,25 @@ from reference.files import FEW, GOOD, LOCAL, SPARSE
 
 ODD = 'a [1] $(touch touched);\'"#*é.x'
 ODD_FILES = {
-    'crlf.csv': (GOOD.replace('\n', '\r\n'), 60), 'bom.csv': (b'\xef\xbb\xbf' + GOOD.encode(), 60),
+    'crlf.csv': (GOOD.replace('\n', '\r\n'), 60),
+    'bom.csv': (b'\xef\xbb\xbf' + GOOD.encode(), 60),
     'bom-header.csv': (b'\xef\xbb\xbfy,a,b\r\n' + GOOD.replace('\n', '\r\n').encode(), 60),
-    'header.csv': ('y,a,b\n' + GOOD, 60), 'blank-header.csv': ('\n\ny,a,b\n' + GOOD, 60),
+    'header.csv': ('y,a,b\n' + GOOD, 60),
+    'blank-header.csv': ('\n\ny,a,b\n' + GOOD, 60),
     'blank-splits.csv': ('\n' * 900 + 'y,a,b\n' + GOOD, 60),
-    'blank.csv': ('\n' + GOOD.replace('\n', '\n\n') + ' \n\n', 60), 'no-newline.csv': (GOOD.rstrip(), 60),
-    'semicolons.csv': (GOOD.replace(',', ';'), 60), 'spaces.csv': (GOOD.replace(',', ' '), 60),
-    'tabs.tsv': (GOOD.replace(',', '\t'), 60), 'no-ending': (GOOD, 60),
+    'blank.csv': ('\n' + GOOD.replace('\n', '\n\n') + ' \n\n', 60),
+    'no-newline.csv': (GOOD.rstrip(), 60),
+    'semicolons.csv': (GOOD.replace(',', ';'), 60),
+    'spaces.csv': (GOOD.replace(',', ' '), 60),
+    'tabs.tsv': (GOOD.replace(',', '\t'), 60),
+    'no-ending': (GOOD, 60),
     'words.csv': (re.sub('^(.)', r'"class, \1"', GOOD, flags=re.MULTILINE), 60),
     'accents.csv': (re.sub('^0', 'voilà', GOOD, flags=re.MULTILINE).replace('\n1,', '\nÅ,'), 60),
-    'two.csv.gz': (gzip.compress(GOOD.encode()) * 2, 120), 'three.csv.bz2': (bz2.compress(GOOD.encode()) * 3, 180),
+    'two.csv.gz': (gzip.compress(GOOD.encode()) * 2, 120),
+    'three.csv.bz2': (bz2.compress(GOOD.encode()) * 3, 180),
     'comments.libsvm': ('# one\n\n' + SPARSE.replace(' 4:1', ' 4:1 # two').replace('-1', '-1 qid:7'), 40),
-    'no-features.libsvm': (SPARSE + '1\n-1 \n', 42)}
+    'no-features.libsvm': (SPARSE + '1\n-1 \n', 42),
+}
 
 
 @pytest.mark.parametrize('n', [1, 3])

@@ -1,4 +1,5 @@
 """How the command line is used: options, help, exit codes, one sentence an error."""
+
 import os
 import re
 import subprocess
@@ -12,22 +13,44 @@ from reference.files import FEW, GOOD
 from mr_elm.cli import COMMANDS, list_methods, main
 
 
-@pytest.mark.parametrize('arguments', [
-    [], ['no-such-command'], ['train'], ['train', 'no-such-method'], ['train', 'pesvm'], ['train', 'pesvm', 'x.csv'],
-    ['train', 'pesvm', '--model', 'm.npz'], ['train', 'pesvm', 'x.csv', '--model'], ['predict', 'm.npz'],
-    ['predict', 'm.npz', 'x.csv'], ['evaluate', 'm.npz'], ['evaluate', 'm.npz', 'x.csv', '--no-label'], ['inspect'],
-    ['pack', 'x.csv'], ['generate', 'blobs', '-o', 'x'], ['generate', 'no-such-kind', '--rows', '3', '-o', 'x'],
-    ['generate', 'ndc', '--classes', '3', '--rows', '3', '-o', 'x']],
-    ids=lambda arguments: ' '.join(arguments) or 'nothing')
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        [],
+        ['no-such-command'],
+        ['train'],
+        ['train', 'no-such-method'],
+        ['train', 'pesvm'],
+        ['train', 'pesvm', 'x.csv'],
+        ['train', 'pesvm', '--model', 'm.npz'],
+        ['train', 'pesvm', 'x.csv', '--model'],
+        ['predict', 'm.npz'],
+        ['predict', 'm.npz', 'x.csv'],
+        ['evaluate', 'm.npz'],
+        ['evaluate', 'm.npz', 'x.csv', '--no-label'],
+        ['inspect'],
+        ['pack', 'x.csv'],
+        ['generate', 'blobs', '-o', 'x'],
+        ['generate', 'no-such-kind', '--rows', '3', '-o', 'x'],
+        ['generate', 'ndc', '--classes', '3', '--rows', '3', '-o', 'x'],
+    ],
+    ids=lambda arguments: ' '.join(arguments) or 'nothing',
+)
 def test_wrong_usage_is_2_and_goes_to_standard_error(elm, arguments):
     done = elm(*arguments)
     assert (done.status, done.out) == (2, '') and done.err
 
 
-@pytest.mark.parametrize(('words', 'meant'), [
-    (['trian', 'pesvm', 'x.csv'], 'train'), (['train', 'psvm', 'x.csv'], 'pesvm'),
-    (['train', 'pesvm', 'x.csv', '--hiden=5'], '--hidden'), (['predict', '--treshold', 1], '--threshold'),
-    (['train', 'pesvm', '--label-colum', 'y'], '--label-column')])
+@pytest.mark.parametrize(
+    ('words', 'meant'),
+    [
+        (['trian', 'pesvm', 'x.csv'], 'train'),
+        (['train', 'psvm', 'x.csv'], 'pesvm'),
+        (['train', 'pesvm', 'x.csv', '--hiden=5'], '--hidden'),
+        (['predict', '--treshold', 1], '--threshold'),
+        (['train', 'pesvm', '--label-colum', 'y'], '--label-column'),
+    ],
+)
 def test_a_typing_error_is_answered_by_what_may_have_been_meant(elm, words, meant):
     done = elm(*words)
     assert done.status == 2 and f'(did you mean {meant}?)' in done.err
@@ -37,35 +60,91 @@ def test_a_word_that_is_like_none_is_not_guessed_at(elm):
     assert 'did you mean' not in elm('frobnicate').err + elm('train', 'pesvm', 'x.csv', '--frobnicate').err
 
 
-@pytest.mark.parametrize(('header', 'words', 'column'), [
-    ('id,a,y', [], "column 'id', the first one"), ('', [], 'column 1'), ('', ['--label-column', 1], 'column 2'),
-    ('id,a,y', ['--label-column', 'a'], "column 'a'")])
+@pytest.mark.parametrize(
+    ('header', 'words', 'column'),
+    [
+        ('id,a,y', [], "column 'id', the first one"),
+        ('', [], 'column 1'),
+        ('', ['--label-column', 1], 'column 2'),
+        ('id,a,y', ['--label-column', 'a'], "column 'a'"),
+    ],
+)
 def test_labels_that_are_no_classes_are_named_by_their_column(elm, write, tmp_path, header, words, column):
     rows = ''.join(f'{k},{k + 0.5},{k % 2}\n' for k in range(100))
-    done = elm('train', 'pesvm', write('rows.csv', header + '\n' * bool(header) + rows), '--model', tmp_path / 'm.npz',
-               *words)
+    done = elm(
+        'train', 'pesvm', write('rows.csv', header + '\n' * bool(header) + rows), '--model', tmp_path / 'm.npz', *words
+    )
     assert done.status == 1 and f'100 rows have 100 different labels in {column}: is this a regression' in done.err
 
 
-@pytest.mark.parametrize('options', [
-    ['--hid', '5'], ['--mod', 'n.npz'], ['--overw'], ['--num-core', '2'], ['--hidden', '0'], ['--hidden', 'x'],
-    ['--nu', '0'], ['--nu', '-1'], ['--nu', 'nan'], ['--nu', 'inf'], ['--weight-scale', '0'], ['--seed', '-1'],
-    ['--seed', str(2**64)], ['--map', 'x'], ['--kernel', 'laplacian'], ['--scale', 'x'],
-    ['--n-features', '0'], ['--max-features', '-3'],
-    ['--delimiter', ''], ['--delimiter', 'ab'], ['--bad-rows', 'x'], ['-r', 'x'], ['--num-cores'], ['-D'], ['-o', 'x'],
-    ['--mapper'], ['--reducer'], ['--combiner'], ['--step-num', '0'], ['--step-num=0'], ['--steps'], ['--spark'],
-    ['--plan', 'x'], ['--planned-splits'], ['--no-such-option'],
-    ['--class-weight', 'balanced', '--task', 'regression'], ['-z']], ids=' '.join)
+@pytest.mark.parametrize(
+    'options',
+    [
+        ['--hid', '5'],
+        ['--mod', 'n.npz'],
+        ['--overw'],
+        ['--num-core', '2'],
+        ['--hidden', '0'],
+        ['--hidden', 'x'],
+        ['--nu', '0'],
+        ['--nu', '-1'],
+        ['--nu', 'nan'],
+        ['--nu', 'inf'],
+        ['--weight-scale', '0'],
+        ['--seed', '-1'],
+        ['--seed', str(2**64)],
+        ['--map', 'x'],
+        ['--kernel', 'laplacian'],
+        ['--scale', 'x'],
+        ['--n-features', '0'],
+        ['--max-features', '-3'],
+        ['--delimiter', ''],
+        ['--delimiter', 'ab'],
+        ['--bad-rows', 'x'],
+        ['-r', 'x'],
+        ['--num-cores'],
+        ['-D'],
+        ['-o', 'x'],
+        ['--mapper'],
+        ['--reducer'],
+        ['--combiner'],
+        ['--step-num', '0'],
+        ['--step-num=0'],
+        ['--steps'],
+        ['--spark'],
+        ['--plan', 'x'],
+        ['--planned-splits'],
+        ['--no-such-option'],
+        ['--class-weight', 'balanced', '--task', 'regression'],
+        ['-z'],
+    ],
+    ids=' '.join,
+)
 def test_options_that_are_not_for_users_or_out_of_range_are_wrong_usage(elm, rows, tmp_path, options):
     done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', *options)
     assert (done.status, done.out) == (2, '') and 'error: ' in done.err
     assert sorted(os.listdir(tmp_path)) == ['rows.csv']
 
 
-@pytest.mark.parametrize('options', [
-    ['-D', 'some.key=some value'], ['-Dsome.key=value'], ['--jobconf=a.b=c'], ['--num-cores', '2'], ['--num-cores=2'],
-    ['--cleanup', 'ALL'], ['--no-conf'], ['--read-logs'], ['--cmdenv', 'A=-b'], ['--owner=--hidden'],
-    ['-r', 'inline'], ['-rinline'], ['--seed', str(2**64 - 1), '--map', 'nystrom']], ids=' '.join)
+@pytest.mark.parametrize(
+    'options',
+    [
+        ['-D', 'some.key=some value'],
+        ['-Dsome.key=value'],
+        ['--jobconf=a.b=c'],
+        ['--num-cores', '2'],
+        ['--num-cores=2'],
+        ['--cleanup', 'ALL'],
+        ['--no-conf'],
+        ['--read-logs'],
+        ['--cmdenv', 'A=-b'],
+        ['--owner=--hidden'],
+        ['-r', 'inline'],
+        ['-rinline'],
+        ['--seed', str(2**64 - 1), '--map', 'nystrom'],
+    ],
+    ids=' '.join,
+)
 def test_options_of_mrjob_pass_with_their_arity(trained, rows, options):
     assert trained(*options, rows)[0]['n_rows_used'] == 60
     assert trained(rows, *options)[0]['n_rows_used'] == 60
@@ -110,6 +189,7 @@ def test_debug_shows_where_an_error_came_from(elm, write, tmp_path):
 def test_an_error_nobody_thought_of_is_one_sentence_too(elm, rows, tmp_path, monkeypatch):
     def fail(*arguments):
         raise ZeroDivisionError('two\nlines')
+
     monkeypatch.setattr('mr_elm.drivers.pesvm.train', fail)
     done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-q')
     assert done == (1, '', 'mr-elm: ZeroDivisionError: two lines (--debug shows where)\n')
@@ -118,6 +198,7 @@ def test_an_error_nobody_thought_of_is_one_sentence_too(elm, rows, tmp_path, mon
 def test_an_interrupt_is_not_an_error_with_a_trace(capsys, rows, tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
+
     monkeypatch.setattr('mr_elm.drivers.pesvm.train', interrupt)
     assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), '-q']) == 130
     assert capsys.readouterr().err == 'mr-elm: interrupted\n' and not (tmp_path / 'm.npz').exists()
@@ -129,8 +210,12 @@ def test_a_command_that_is_terminated_leaves_nothing(write, tmp_path, runner):
     path, scratch = write('many.csv', GOOD * 2000), tmp_path / 'scratch'
     scratch.mkdir()
     words = 'train', 'pesvm', path, '--hidden', '2000', '-r', runner, '--model', tmp_path / 'm.npz', '-q'
-    process = subprocess.Popen([Path(sys.executable).with_name('mr-elm'), *words], stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, 'TMPDIR': str(scratch)})
+    process = subprocess.Popen(
+        [Path(sys.executable).with_name('mr-elm'), *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, 'TMPDIR': str(scratch)},
+    )
     while not list(scratch.glob('**/plan.json')):
         assert process.poll() is None
         time.sleep(0.02)

@@ -1,4 +1,5 @@
 """Rows become columns by a stage, and rows that do not fit into memory are gathered into a file."""
+
 import json
 
 import numpy as np
@@ -22,10 +23,17 @@ def test_the_stage_of_columns_transposes_scaled_rows_of_any_splits(by_hand, tmp_
     offset = rng.normal(size=5) if kind is np.ascontiguousarray else np.zeros(5)
     path, problem = tmp_path / 'rows', tmp_path / 'problem.npz'
     plan = plan_labelled(path, [kind(part) for part in (X[:4], X[4:6], X[6:])])
-    ColumnsTask(index={'a': 0}, n_classes=1, class_weights=None, seed=0, width=2, n_features=5,
-                arrays={'feature_offset': offset, 'feature_scale': scale}).save(problem)
+    ColumnsTask(
+        index={'a': 0},
+        n_classes=1,
+        class_weights=None,
+        seed=0,
+        width=2,
+        n_features=5,
+        arrays={'feature_offset': offset, 'feature_scale': scale},
+    ).save(problem)
     mapped, start = [], 0
-    file, = plan.files
+    (file,) = plan.files
     for end in [*file.cuts[1:], file.size]:
         split = json.dumps([[0, start, end - start]]).encode() + b'\n'
         mapped += by_hand(MRColumns, plan, split, '--planned-splits', '--problem', problem)

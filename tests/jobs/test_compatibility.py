@@ -1,4 +1,5 @@
 """Models that were written once are read for ever: the same predictions, and sums that still live."""
+
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,7 @@ def test_rows_leave_an_old_model_as_if_they_had_never_come(elm, tmp_path, model_
 def test_an_old_model_is_an_estimator(model_of):
     from mr_elm.estimators import to_estimator
     from mr_elm.model.file import read_model
+
     X = np.loadtxt(OLD / 'later.csv', delimiter=',', usecols=(1, 2, 3))
     for name in NAMES:
         estimator = to_estimator(read_model(OLD / f'{name}.npz'))

@@ -1,4 +1,5 @@
 """predict writes tables, and copies columns of its input beside the predictions; rows that are left out stay out."""
+
 import csv
 import gzip
 
@@ -17,8 +18,15 @@ N = 90
 def table(rng):
     """Make rows with a name each; the label is one of three."""
     X = rng.normal(size=(N, 2))
-    return pa.table({'id': [f'row "{i}", é' for i in range(N)], 'a': X[:, 0], 'number': np.arange(N), 'b': X[:, 1],
-                     'kind': np.where(X[:, 0] > 0.4, 'high', np.where(X[:, 0] < -0.4, 'low', 'mid'))})
+    return pa.table(
+        {
+            'id': [f'row "{i}", é' for i in range(N)],
+            'a': X[:, 0],
+            'number': np.arange(N),
+            'b': X[:, 1],
+            'kind': np.where(X[:, 0] > 0.4, 'high', np.where(X[:, 0] < -0.4, 'low', 'mid')),
+        }
+    )
 
 
 @pytest.fixture
@@ -36,10 +44,12 @@ def model(trained, path):
 @pytest.fixture
 def predict(elm, model, tmp_path):
     """Predict to a file of this name: its path."""
+
     def run(name, *words):
         done = elm('predict', model, *words, '-o', tmp_path / name, '--overwrite', '-q')
         assert done == (0, '', '')
         return tmp_path / name
+
     return run
 
 
@@ -64,8 +74,15 @@ def test_text_with_names_holds_what_text_without_names_does(predict, path, table
     assert read_csv(said, sep=delimiter)['score_low'].tolist() == [float(line[2]) for line in lines]
 
 
-@pytest.mark.parametrize('write', [pq.write_table, lambda table, path: pa.ipc.new_stream(path, table.schema),
-                                   lambda table, path: path.with_suffix('.csv')], ids=['parquet', 'arrow', 'csv'])
+@pytest.mark.parametrize(
+    'write',
+    [
+        pq.write_table,
+        lambda table, path: pa.ipc.new_stream(path, table.schema),
+        lambda table, path: path.with_suffix('.csv'),
+    ],
+    ids=['parquet', 'arrow', 'csv'],
+)
 def test_columns_are_kept_whatever_the_input_is(write, predict, table, path, tmp_path):
     source = tmp_path / 'rows'
     opened = write(table, source)
@@ -81,8 +98,9 @@ def test_columns_are_kept_whatever_the_input_is(write, predict, table, path, tmp
 def test_kept_columns_follow_the_scores_in_text(predict, path, table):
     plain = predict('plain', path, '--scores').read_text().splitlines()
     kept = predict('kept', path, '--scores', '--keep', '2,kind').read_text().splitlines()
-    assert kept == [f'{line}\t{row["number"]}\t{row["kind"]}' for line, row in
-                    zip(plain, table.to_pylist(), strict=True)]
+    assert kept == [
+        f'{line}\t{row["number"]}\t{row["kind"]}' for line, row in zip(plain, table.to_pylist(), strict=True)
+    ]
 
 
 def test_rows_that_are_left_out_are_not_kept(predict, path, table, write):
@@ -121,18 +139,27 @@ def test_batches_do_not_change_what_is_written(predict, path, monkeypatch):
 def test_predictions_of_a_regression_are_numbers(elm, rng, csv_of, write, tmp_path):
     X = rng.normal(size=(40, 2))
     path = write('targets.csv', csv_of(X[:, 0] * 2, X))
-    assert elm('train', 'elm', path, '--task', 'regression', '--hidden', 9, '--model', tmp_path / 'm.npz',
-               '-q').status == 0
-    assert elm('predict', tmp_path / 'm.npz', path, '-o', tmp_path / 'said.parquet', '--scores', '--keep', '0',
-               '-q').status == 0
+    assert (
+        elm('train', 'elm', path, '--task', 'regression', '--hidden', 9, '--model', tmp_path / 'm.npz', '-q').status
+        == 0
+    )
+    assert (
+        elm(
+            'predict', tmp_path / 'm.npz', path, '-o', tmp_path / 'said.parquet', '--scores', '--keep', '0', '-q'
+        ).status
+        == 0
+    )
     found = pq.read_table(tmp_path / 'said.parquet')
     assert found.schema.field('label').type == pa.float64() and found.column_names == ['label', '0']
 
 
-@pytest.mark.parametrize(('name', 'words', 'message'), [
-    ('said.parquet', ['--keep', 'nothing'], "expected a column named 'nothing'"),
-    ('said', ['--keep', '9'], 'expected column 9'),
-])
+@pytest.mark.parametrize(
+    ('name', 'words', 'message'),
+    [
+        ('said.parquet', ['--keep', 'nothing'], "expected a column named 'nothing'"),
+        ('said', ['--keep', '9'], 'expected column 9'),
+    ],
+)
 def test_a_column_that_is_not_there_is_named_before_any_work(elm, model, path, tmp_path, name, words, message):
     done = elm('predict', model, path, '-o', tmp_path / name, *words)
     assert done.status == 1 and message in done.err and 'predictions' not in done.err
@@ -143,8 +170,7 @@ def test_a_column_that_is_not_there_is_named_before_any_work(elm, model, path, t
 def test_two_columns_of_a_table_cannot_have_one_name(elm, model, path, tmp_path, ending):
     renamed = path.read_text().replace('id,', 'label,', 1)
     path.write_text(renamed)
-    done = elm('predict', model, path, '-o', tmp_path / f'said.{ending}', '--drop', 'label,number',
-               '--keep', 'label')
+    done = elm('predict', model, path, '-o', tmp_path / f'said.{ending}', '--drop', 'label,number', '--keep', 'label')
     assert done.status == 1 and '--keep label has the name of a column with predictions' in done.err
 
 

@@ -1,4 +1,5 @@
 """--config reads options from a file of TOML, --log-file keeps what a command says; a model has a name in .npz."""
+
 import re
 
 import pytest
@@ -22,8 +23,9 @@ def write_config(tmp_path, text):
 
 
 def test_options_come_from_the_file_and_those_of_the_command_line_count_more(tmp_path, rows):
-    config = write_config(tmp_path, f'hidden = 7\nseed = 3\nbad_rows = "skip"\nmodel = "{tmp_path}/m.npz"\n'
-                          'quiet = true\n')
+    config = write_config(
+        tmp_path, f'hidden = 7\nseed = 3\nbad_rows = "skip"\nmodel = "{tmp_path}/m.npz"\nquiet = true\n'
+    )
     assert main(['train', 'pesvm', str(rows), '--config', str(config), '--hidden', '9']) == 0
     parameters = read_model(tmp_path / 'm.npz').header.parameters
     assert (parameters['n_hidden'], parameters['seed']) == (9, 3)
@@ -32,12 +34,24 @@ def test_options_come_from_the_file_and_those_of_the_command_line_count_more(tmp
 def test_lists_have_commas_and_the_options_of_mrjob_pass(tmp_path):
     config = write_config(tmp_path, 'drop = ["a", "b"]\ntest = 0.5\nowner = "me"\n')
     assert expand_config(['train', 'pesvm', 'rows.csv', '-q', f'--config={config}']) == [
-        'train', 'pesvm', 'rows.csv', '--drop=a,b', '--test=0.5', '--owner=me', '-q']
+        'train',
+        'pesvm',
+        'rows.csv',
+        '--drop=a,b',
+        '--test=0.5',
+        '--owner=me',
+        '-q',
+    ]
 
 
-@pytest.mark.parametrize('text, cause', [
-    ('hidden 7', 'expected options in TOML'), ('[layer]\nhidden = 7', 'layer: expected a text, a number'),
-    ('sums = false', 'sums: expected true, a text, a number or a list, found false: leave')])
+@pytest.mark.parametrize(
+    'text, cause',
+    [
+        ('hidden 7', 'expected options in TOML'),
+        ('[layer]\nhidden = 7', 'layer: expected a text, a number'),
+        ('sums = false', 'sums: expected true, a text, a number or a list, found false: leave'),
+    ],
+)
 def test_a_file_that_holds_no_options_is_refused(tmp_path, rows, capsys, text, cause):
     config = write_config(tmp_path, text)
     assert main(['train', 'pesvm', str(rows), '--config', str(config), '--model', str(tmp_path / 'm.npz')]) == 2
@@ -48,24 +62,54 @@ def test_a_file_that_holds_no_options_is_refused(tmp_path, rows, capsys, text, c
 def test_options_that_repeat_are_given_once_for_each_value_and_the_log_may_be_in_the_file(tmp_path, rows):
     config = write_config(tmp_path, 'without = ["a,b.csv", "c.csv"]\n')
     assert expand_config(['parts', 'm.npz', '--config', str(config)]) == [
-        'parts', 'm.npz', '--without=a,b.csv', '--without=c.csv']
+        'parts',
+        'm.npz',
+        '--without=a,b.csv',
+        '--without=c.csv',
+    ]
     config = write_config(tmp_path, f'hidden = 5\nlog_file = "{tmp_path}/log"\n')
     assert main(['train', 'pesvm', str(rows), '--config', str(config), '--model', str(tmp_path / 'm.npz')]) == 0
     assert '5 hidden nodes' in (tmp_path / 'log').read_text()
 
 
 def test_the_log_has_all_lines_of_standard_error_with_the_time(tmp_path, rows, capsys):
-    log, words = tmp_path / 'a log.txt', ['train', 'pesvm', str(rows), '--hidden', '5', '--model',
-                                          str(tmp_path / 'm.npz'), '--log-file', str(tmp_path / 'a log.txt')]
+    log, words = (
+        tmp_path / 'a log.txt',
+        [
+            'train',
+            'pesvm',
+            str(rows),
+            '--hidden',
+            '5',
+            '--model',
+            str(tmp_path / 'm.npz'),
+            '--log-file',
+            str(tmp_path / 'a log.txt'),
+        ],
+    )
     assert main(words) == 0 and main(words) == 1  # the model exists
-    lines = [re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} (.*)', line).group(1)
-             for line in log.read_text().splitlines()]
+    lines = [
+        re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} (.*)', line).group(1)
+        for line in log.read_text().splitlines()
+    ]
     assert lines == capsys.readouterr().err.splitlines() and lines[-1].startswith('mr-elm: ')
 
 
 def test_a_log_that_cannot_be_written_ends_the_command(tmp_path, rows, capsys):
-    assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), '--log-file',
-                 str(tmp_path / 'none' / 'log')]) == 2
+    assert (
+        main(
+            [
+                'train',
+                'pesvm',
+                str(rows),
+                '--model',
+                str(tmp_path / 'm.npz'),
+                '--log-file',
+                str(tmp_path / 'none' / 'log'),
+            ]
+        )
+        == 2
+    )
     assert 'none/log' in capsys.readouterr().err and not (tmp_path / 'm.npz').exists()
 
 

@@ -1,4 +1,5 @@
 """A machine that says the same of all rows says so: in a warning and in its header, and only then."""
+
 import warnings
 from dataclasses import replace
 
@@ -15,8 +16,13 @@ from mr_elm.model.file import read_model
 WIDE = '--sigma', 1e4, '--C', 1e-4
 TINY = '--hidden', 20, '--weight-scale', 1e-3
 USELESS = {  # words of a training that make the machine constant
-    'pesvm': (*TINY, '--nu', 1e-9), 'elm': (*TINY, '--C', 1e-9), 'sparse-elm': WIDE, 'oelm': WIDE, 'sphere-svm': WIDE,
-    'mr-kelm': WIDE}
+    'pesvm': (*TINY, '--nu', 1e-9),
+    'elm': (*TINY, '--C', 1e-9),
+    'sparse-elm': WIDE,
+    'oelm': WIDE,
+    'sphere-svm': WIDE,
+    'mr-kelm': WIDE,
+}
 NUMERIC = {'pesvm': USELESS['pesvm'], 'elm': USELESS['elm'], 'mr-kelm': ('--sigma', 1e6, '--C', 1e-3)}
 
 
@@ -30,10 +36,12 @@ def rows():
 @pytest.fixture
 def train(elm, tmp_path):
     """Train: the Model, and what is said on standard error."""
+
     def run(*words):
         done = elm('train', *words, '--model', tmp_path / 'm.npz', '--overwrite', '-q')
         assert done.status == 0, done.err
         return read_model(tmp_path / 'm.npz'), done.err
+
     return run
 
 
@@ -65,18 +73,28 @@ def test_a_machine_that_gives_all_rows_one_class_says_so(method, kind, train, wr
 
 
 def test_rows_of_a_packed_table_are_looked_at(train, write, here, tmp_path, rows):
-    text = 'state,color,size\n' + ''.join(f'{label},{"red" if row[1] > 0 else "blue"},{row[0]!r}\n'
-                                          for label, row in zip(rows[1], rows[0].tolist(), strict=True))
+    text = 'state,color,size\n' + ''.join(
+        f'{label},{"red" if row[1] > 0 else "blue"},{row[0]!r}\n'
+        for label, row in zip(rows[1], rows[0].tolist(), strict=True)
+    )
     here('pack', write('rows.csv', text), '--encode', 'auto', '--label-column', 'state', '-o', tmp_path / 'pack', '-q')
     demand_said(train('pesvm', tmp_path / 'pack', *USELESS['pesvm']), 'pesvm', 'well')
 
 
-@pytest.mark.parametrize('words', [
-    ('pesvm', '--nu', 1e-9, '--solver', 'passes'), ('pesvm', '--nu', 1e-9, '--map', 'nystrom', '--scale', 'none'),
-    ('pesvm', '--nu', 1e-9, '--probabilities'), ('elm', '--map', 'sine', '--C', 'inf', '--weight-scale', 1e-12),
-    ('sparse-elm', '--kernel', 'sigmoid', '--weight-scale', 1e-3, '--C', 1e-3),
-    ('sparse-elm', *WIDE, '--partitions', 2), ('mr-kelm', *WIDE, '--solver', 'cg'),
-    ('mr-kelm', *WIDE, '--solver', 'svd')], ids=lambda words: ' '.join(map(str, words)))
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('pesvm', '--nu', 1e-9, '--solver', 'passes'),
+        ('pesvm', '--nu', 1e-9, '--map', 'nystrom', '--scale', 'none'),
+        ('pesvm', '--nu', 1e-9, '--probabilities'),
+        ('elm', '--map', 'sine', '--C', 'inf', '--weight-scale', 1e-12),
+        ('sparse-elm', '--kernel', 'sigmoid', '--weight-scale', 1e-3, '--C', 1e-3),
+        ('sparse-elm', *WIDE, '--partitions', 2),
+        ('mr-kelm', *WIDE, '--solver', 'cg'),
+        ('mr-kelm', *WIDE, '--solver', 'svd'),
+    ],
+    ids=lambda words: ' '.join(map(str, words)),
+)
 def test_the_header_tells_what_the_model_says_on_every_path(words, train, write, csv_of, rows):
     X, y = rows
     model, err = train(words[0], write('rows.csv', csv_of(y, X)), *words[1:])
@@ -117,8 +135,10 @@ def test_several_targets_are_constant_where_all_are(train, write):
 def test_sets_of_labels_are_constant_where_all_rows_have_the_same_set(train, write):
     X = np.random.default_rng(0).normal(size=(90, 3))
     labels = [';'.join(['red'] + ['big'] * bool(row[0] > 1)) for row in X]
-    path = write('rows.csv', ''.join(f'{label},{",".join(map(repr, row))}\n' for label, row in zip(labels, X.tolist(),
-                                                                                                  strict=True)))
+    path = write(
+        'rows.csv',
+        ''.join(f'{label},{",".join(map(repr, row))}\n' for label, row in zip(labels, X.tolist(), strict=True)),
+    )
     model, err = train('pesvm', path, '--labels-separator', ';', '--hidden', 20, '--weight-scale', 1e-3)
     assert (model.predict(X) == model.predict(X)[0]).all()
     assert answer_of(model) == 'red' and "the labels 'red'" in err
@@ -153,10 +173,17 @@ def test_inspect_shows_it(here, write, csv_of, rows, tmp_path, elm):
     assert '"constant_prediction": "well"' in here('inspect', tmp_path / 'a.npz', '--json')
 
 
-CLASSIFIERS = [getattr(estimators, name)(**given) for name, given in {
-    'ESVMClassifier': {'nu': 1e-9}, 'ELMClassifier': {'C': 1e-9}, 'SparseELMClassifier': {'sigma': 1e4, 'C': 1e-4},
-    'OELMClassifier': {'sigma': 1e4, 'C': 1e-4}, 'SphereSVMClassifier': {'sigma': 1e4, 'C': 1e-4},
-    'KernelELMClassifier': {'sigma': 1e4, 'C': 1e-4}}.items()]
+CLASSIFIERS = [
+    getattr(estimators, name)(**given)
+    for name, given in {
+        'ESVMClassifier': {'nu': 1e-9},
+        'ELMClassifier': {'C': 1e-9},
+        'SparseELMClassifier': {'sigma': 1e4, 'C': 1e-4},
+        'OELMClassifier': {'sigma': 1e4, 'C': 1e-4},
+        'SphereSVMClassifier': {'sigma': 1e4, 'C': 1e-4},
+        'KernelELMClassifier': {'sigma': 1e4, 'C': 1e-4},
+    }.items()
+]
 
 
 def warnings_of(estimator, *rows):
@@ -170,7 +197,7 @@ def warnings_of(estimator, *rows):
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
 def test_an_estimator_says_so_by_the_names_of_its_parameters(estimator, wrap, rows):
     X, y = wrap(rows[0]), rows[1]
-    text, = warnings_of(estimator, X, y)
+    (text,) = warnings_of(estimator, X, y)
     assert "gives all 150 rows that were looked at the class 'well'" in text and '--' not in text
     assert all(f'a larger {name}' in text for name in ('nu', 'C') if name in estimator.get_params())
     assert answer_of(estimator.to_model()) == 'well' and set(estimator.predict(X)) == {'well'}
@@ -180,7 +207,7 @@ def test_an_estimator_says_so_by_the_names_of_its_parameters(estimator, wrap, ro
 
 @pytest.mark.parametrize('estimator', [ESVMRegressor(nu=1e-12), KernelELMRegressor(sigma=1e6, C=1e-3)])
 def test_a_regressor_says_so(estimator, rows):
-    text, = warnings_of(estimator, rows[0], rows[0][:, 0])
+    (text,) = warnings_of(estimator, rows[0], rows[0][:, 0])
     assert 'predicts' in text and np.isclose(answer_of(estimator.to_model()), rows[0][:, 0].mean(), atol=1e-6)
     assert warnings_of(type(estimator)(), rows[0], rows[0][:, 0]) == []
 

@@ -1,4 +1,5 @@
 """The bits of the models of many trainings are those that are stored: whoever changes them does so on purpose."""
+
 import json
 
 import numpy as np
@@ -46,7 +47,14 @@ def test_every_machine_has_a_digest_of_every_training():
 
 def test_the_trainings_are_of_all_methods_and_differ():
     assert {commands[0][1] for commands in TRAININGS.values()} == {
-        'auto', 'pesvm', 'elm', 'sparse-elm', 'oelm', 'sphere-svm', 'mr-kelm'}
+        'auto',
+        'pesvm',
+        'elm',
+        'sparse-elm',
+        'oelm',
+        'sphere-svm',
+        'mr-kelm',
+    }
     for entry in FILE['digests']:
         assert len(set(entry['of'].values())) == len(TRAININGS)
 
@@ -68,8 +76,14 @@ def test_a_digest_is_of_all_arrays_and_of_nothing_else(tmp_path):
     np.savez(tmp_path / 'm.sums.npz', header='z', b=b)
     assert digest(header='x', a=a) == whole
     (tmp_path / 'm.sums.npz').unlink()
-    for other in ({'a': a, 'b': -b}, {'a': a.reshape(2, 3), 'b': b}, {'a': a.astype(np.float32), 'b': b}, {'a': a},
-                  {'a': a, 'c': b}, {'a': np.nextafter(a, 9), 'b': b}):
+    for other in (
+        {'a': a, 'b': -b},
+        {'a': a.reshape(2, 3), 'b': b},
+        {'a': a.astype(np.float32), 'b': b},
+        {'a': a},
+        {'a': a, 'c': b},
+        {'a': np.nextafter(a, 9), 'b': b},
+    ):
         assert digest(**other) != whole
 
 

@@ -1,4 +1,5 @@
 """Machines trained in reducers solve the dual: same model for any splits, parts close the gap over all rows."""
+
 import json
 
 import numpy as np
@@ -23,16 +24,18 @@ def table(rng):
 @pytest.fixture
 def fit(elm, tmp_path, model_of):
     """Train, quietly unless something is to be said: (header, arrays), and the path as `fit.path`."""
+
     def train(path, *options, method='sparse-elm', said=''):
         train.path = tmp_path / f'dual-{len(list(tmp_path.iterdir()))}.npz'
         done = elm('train', method, path, '--model', train.path, '-q', *options)
         assert (done.status, done.out) == (0, '') and (said in done.err if said else done.err == '')
         return model_of(train.path)
+
     return train
 
 
 def gaussian(A, B, sigma=SIGMA):
-    return np.exp(-((A[:, None] - B[None])**2).sum(axis=2) / (2 * sigma**2))
+    return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / (2 * sigma**2))
 
 
 def scaled(X, arrays):
@@ -179,10 +182,18 @@ def test_a_solver_that_is_stopped_warns_of_the_classes_and_the_gap(fit, dense):
     fit(dense, *GAUSSIAN, '--rule', 'paper', '--max-iter', 3, said='classes 0 and 1: stopped after 3 iterations')
 
 
-@pytest.mark.parametrize('options, said', [
-    (('--C', 0), '--C'), (('--sigma', -1), '--sigma'), (('--kernel', 'linear', '--sigma', 1), '--sigma'),
-    (('--sigma', 1, '--gamma', 1), '--gamma'), (('--eps', 'nan'), '--eps'), (('--partitions', 0), '--partitions'),
-    (('--rule', 'oelm'), '--rule')])
+@pytest.mark.parametrize(
+    'options, said',
+    [
+        (('--C', 0), '--C'),
+        (('--sigma', -1), '--sigma'),
+        (('--kernel', 'linear', '--sigma', 1), '--sigma'),
+        (('--sigma', 1, '--gamma', 1), '--gamma'),
+        (('--eps', 'nan'), '--eps'),
+        (('--partitions', 0), '--partitions'),
+        (('--rule', 'oelm'), '--rule'),
+    ],
+)
 def test_wrong_parameters_are_wrong_usage(elm, dense, tmp_path, options, said):
     done = elm('train', 'sparse-elm', dense, '--model', tmp_path / 'm.npz', *options)
     assert done.status == 2 and said in done.err
@@ -208,7 +219,8 @@ def test_the_worst_rows_of_parts_are_the_worst_of_all(rng):
     places = np.c_[np.zeros((40, 2), int), np.arange(40)]
     rows = GatheredRows(places, np.arange(40.0), np.ones(40), rng.normal(size=(40, 2)))
     halves = [choose_worst(margins[part], rows.take(part), 7) for part in (slice(0, 25), slice(25, 40))]
-    both = GatheredRows(*(np.concatenate([getattr(half[1], name) for half in halves])
-                  for name in ('places', 'numbers', 'weights', 'X')))
+    both = GatheredRows(
+        *(np.concatenate([getattr(half[1], name) for half in halves]) for name in ('places', 'numbers', 'weights', 'X'))
+    )
     merged = choose_worst(np.concatenate([half[0] for half in halves]), both, 7)
     assert merged[1].numbers.tolist() == choose_worst(margins, rows, 7)[1].numbers.tolist()

@@ -1,4 +1,5 @@
 """Each command once, as a user types it, on a small table: what `make test-quick` runs beside the unit tests."""
+
 import json
 import os
 import subprocess
@@ -25,10 +26,12 @@ def table(tmp_path, monkeypatch):
 @pytest.fixture
 def done(elm):
     """Run a command, which must succeed; return what it prints."""
+
     def run(words):
         result = elm(*words.split(), *([] if words.startswith('inspect') else ['-q']))
         assert result.status == 0, result.err
         return result.out
+
     return run
 
 

@@ -1,4 +1,5 @@
 """The ESVM estimators solve by passes over rows in memory: the machine of the command, and that of the sums."""
+
 import warnings
 
 import numpy as np
@@ -15,8 +16,9 @@ RNG = np.random.default_rng(5)
 X = RNG.uniform(-2, 2, size=(N, 4))
 LABELS = (X[:, 0] > 0.7) * 1 + (np.sin(3 * X[:, 1]) + X[:, 2] > 0) * 1
 TARGETS = 1000 + np.where(X[:, 0] > 0.3, 2.0, 0.0) + np.sin(3 * X[:, 1])
-BOTH = pytest.mark.parametrize('kind, y', [(ESVMClassifier, LABELS), (ESVMRegressor, TARGETS)],
-                               ids=['classes', 'numbers'])
+BOTH = pytest.mark.parametrize(
+    'kind, y', [(ESVMClassifier, LABELS), (ESVMRegressor, TARGETS)], ids=['classes', 'numbers']
+)
 
 
 def make(kind, map, **more):
@@ -30,14 +32,31 @@ def values(model):
 @pytest.fixture
 def command(elm, write, csv_of, tmp_path):
     """Train by the command: the model."""
+
     def command(y, map, *words):
         hidden = () if map == 'leaves' else ('--hidden', 40)
         leaves = ('--leaves', 96) if map.startswith('leaves') else ()
         rows = write('t.csv', csv_of(y.tolist(), X))
-        done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-q', '--nu', 3, '--map', map,
-                   *hidden, *leaves, '--solver', 'passes', *words)
+        done = elm(
+            'train',
+            'pesvm',
+            rows,
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+            '--nu',
+            3,
+            '--map',
+            map,
+            *hidden,
+            *leaves,
+            '--solver',
+            'passes',
+            *words,
+        )
         assert (done.status, done.err) == (0, ''), done.err
         return read_model(tmp_path / 'm.npz')
+
     return command
 
 
@@ -84,8 +103,12 @@ def test_probabilities_and_intervals_are_of_a_fold(command):
 def test_weights_several_targets_and_sets_of_labels():
     w = RNG.uniform(0.1, 3, N)
     T, sets = np.column_stack([TARGETS, X[:, 1] * X[:, 2]]), np.column_stack([X[:, 0] > 0, X[:, 1] * X[:, 2] > 0]) * 1
-    for kind, y, weights in ((ESVMRegressor, TARGETS, w), (ESVMClassifier, LABELS, w), (ESVMRegressor, T, None),
-                             (ESVMClassifier, sets, None)):
+    for kind, y, weights in (
+        (ESVMRegressor, TARGETS, w),
+        (ESVMClassifier, LABELS, w),
+        (ESVMRegressor, T, None),
+        (ESVMClassifier, sets, None),
+    ):
         wanted = values(make(kind, 'nystrom').fit(X, y, weights))
         found = values(make(kind, 'nystrom', solver='passes', tolerance=1e-11).fit(X, y, weights))
         assert np.abs(found - wanted).max() <= 1e-6 * np.abs(wanted).max()
@@ -124,14 +147,17 @@ def test_a_fit_like_another_begins_where_that_one_ended():
 
 def test_too_few_passes_are_told():
     with pytest.warns(ConvergenceWarning, match='stopped after 2 passes'):
-        make(ESVMClassifier, 'sigmoid', solver='passes', tolerance=1e-14, max_passes=2,
-             precondition_rows=60).fit(X, LABELS)
+        make(ESVMClassifier, 'sigmoid', solver='passes', tolerance=1e-14, max_passes=2, precondition_rows=60).fit(
+            X, LABELS
+        )
 
 
 def test_a_model_by_passes_becomes_an_estimator_and_a_second_fit_by_sums_has_sums(command):
     estimator = to_estimator(command(LABELS, 'nystrom'))
-    assert estimator.solver == 'passes' and to_estimator(make(ESVMClassifier, 'nystrom').fit(X, LABELS).to_model()
-                                                         ).solver is None
+    assert (
+        estimator.solver == 'passes'
+        and to_estimator(make(ESVMClassifier, 'nystrom').fit(X, LABELS).to_model()).solver is None
+    )
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         assert estimator.fit(X, LABELS).to_model().sums is None

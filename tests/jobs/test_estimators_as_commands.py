@@ -1,4 +1,5 @@
 """The estimators are the commands: the same rows and the defaults of both give the same model."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,7 +40,7 @@ def X():
 def label(X, kind, n_classes):
     Z = (X[:, :3] - X[:, :3].mean(axis=0)) / X[:, :3].std(axis=0)
     if is_regressor(kind()):
-        return 100 * Z[:, 0] + Z[:, 1]**2
+        return 100 * Z[:, 0] + Z[:, 1] ** 2
     return np.digitize(Z[:, 0] * Z[:, 1] + Z[:, 2], {2: [0], 4: [-1, 0, 1]}[n_classes])
 
 
@@ -74,8 +75,9 @@ def compare(fitted, trained, X, frame=None):
 @EVERY
 @pytest.mark.parametrize('n_classes', [2, 4])
 @pytest.mark.parametrize('sparse', [False, True], ids=['dense', 'sparse'])
-def test_an_estimator_with_its_defaults_is_the_command_with_its_defaults(method, kind, sparse, n_classes, X, here,
-                                                                         tmp_path):
+def test_an_estimator_with_its_defaults_is_the_command_with_its_defaults(
+    method, kind, sparse, n_classes, X, here, tmp_path
+):
     rows = sp.csr_matrix(np.where(np.random.default_rng(1).random(X.shape) < 0.5, 0, X)) if sparse else X
     y = label(rows.toarray() if sparse else X, kind, n_classes)
     task = ('--task', 'regression') if is_regressor(kind()) else ()
@@ -91,8 +93,11 @@ def test_rows_that_repeat_and_integers_train_the_same_machine(method, kind, here
     compare(kind().fit(X, y), train(here, method, write(tmp_path / 'rows', X, y), *task), X)
 
 
-@pytest.mark.parametrize('method, kind', [pair for pair in PAIRS if 'multiclass' in pair[1]().get_params()],
-                         ids=lambda value: value if isinstance(value, str) else '')
+@pytest.mark.parametrize(
+    'method, kind',
+    [pair for pair in PAIRS if 'multiclass' in pair[1]().get_params()],
+    ids=lambda value: value if isinstance(value, str) else '',
+)
 def test_a_pair_of_classes_is_the_same_alone_and_among_others(method, kind, here, tmp_path):
     """Rows that repeat are solved as one where they are many: in two of four classes, and not in all rows together."""
     rng = np.random.default_rng(2)
@@ -105,8 +110,13 @@ def test_a_pair_of_classes_is_the_same_alone_and_among_others(method, kind, here
 @EVERY
 def test_a_table_with_text_is_encoded_and_scaled_as_by_the_command(method, kind, here, tmp_path):
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame({'age': np.where(rng.random(150) < 0.1, np.nan, rng.uniform(20, 70, 150)),
-                          'city': rng.choice(['Rome', 'Oslo', 'Lima'], 150), 'size': rng.normal(1000, 50, 150)})
+    frame = pd.DataFrame(
+        {
+            'age': np.where(rng.random(150) < 0.1, np.nan, rng.uniform(20, 70, 150)),
+            'city': rng.choice(['Rome', 'Oslo', 'Lima'], 150),
+            'size': rng.normal(1000, 50, 150),
+        }
+    )
     y = np.where((frame['age'].fillna(45) > 45) != (frame['city'] == 'Rome'), 'yes', 'no')
     if is_regressor(kind()):
         y = frame['size'] * (frame['city'] == 'Rome')

@@ -1,4 +1,5 @@
 """evaluate counts what predict says against the labels, whatever the splits."""
+
 import json
 from collections import Counter
 
@@ -23,19 +24,23 @@ def model(trained, write, csv_of, table):
 @pytest.fixture
 def scored(elm):
     """Evaluate quietly: the object printed."""
+
     def evaluate(*arguments):
         done = elm('evaluate', *arguments, '--json', '-q')
         assert (done.status, done.err) == (0, '') and done.out.count('\n') == 1
         return json.loads(done.out)
+
     return evaluate
 
 
 @pytest.fixture
 def said(elm, tmp_path):
     """Predict: the lines written."""
+
     def predict(model, path):
         assert elm('predict', model, path, '-o', tmp_path / 'said', '-q', '--overwrite').status == 0
         return (tmp_path / 'said').read_text().splitlines()
+
     return predict
 
 
@@ -46,8 +51,11 @@ def test_scores_are_counted_from_the_predictions(model, write, csv_of, table, sc
     scores, pairs = scored(model, path, *maps(n)), Counter(zip(labels, said(model, path), strict=True))
     classes = ['0', '1', '2']
     assert scores['rows'] == N and scores['accuracy'] == sum(pairs[c, c] for c in classes) / N
-    assert scores['confusion'] == {'true': classes, 'predicted': classes,
-                                   'rows': [[pairs[a, b] for b in classes] for a in classes]}
+    assert scores['confusion'] == {
+        'true': classes,
+        'predicted': classes,
+        'rows': [[pairs[a, b] for b in classes] for a in classes],
+    }
     for c in classes:
         found, true = sum(pairs[a, c] for a in classes), sum(pairs[c, b] for b in classes)
         assert scores['per_class'][c] == {'precision': pairs[c, c] / found, 'recall': pairs[c, c] / true, 'rows': true}
@@ -91,8 +99,12 @@ def test_a_regression_is_scored_by_its_errors(trained, write, csv_of, table, sco
     path = write('rows.csv', csv_of(y.tolist(), X))
     trained(path, '--task', 'regression', '--nu', 1e3)
     scores, errors = scored(trained.path, path, *maps(n)), np.array(said(trained.path, path), float) - y
-    wanted = {'rmse': np.sqrt(np.mean(errors**2)), 'mae': np.abs(errors).mean(),
-              'r2': 1 - (errors**2).sum() / ((y - y.mean())**2).sum(), 'rows': N}
+    wanted = {
+        'rmse': np.sqrt(np.mean(errors**2)),
+        'mae': np.abs(errors).mean(),
+        'r2': 1 - (errors**2).sum() / ((y - y.mean()) ** 2).sum(),
+        'rows': N,
+    }
     assert scores.keys() == wanted.keys()
     assert all(np.isclose(scores[name], value, rtol=1e-9) for name, value in wanted.items())
 

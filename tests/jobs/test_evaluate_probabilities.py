@@ -1,4 +1,5 @@
 """evaluate scores the probabilities that predict writes, in one pass, whatever the splits and the runner."""
+
 import json
 
 import numpy as np
@@ -26,10 +27,12 @@ def model(elm, dense, tmp_path):
 @pytest.fixture
 def scored(elm):
     """Evaluate quietly: the object printed."""
+
     def evaluate(*arguments):
         done = elm('evaluate', *arguments, '--json', '-q')
         assert (done.status, done.err) == (0, '')
         return json.loads(done.out)
+
     return evaluate
 
 
@@ -38,16 +41,20 @@ def expected(P, y, w):
     two = P.shape[1] == 2
     areas = [oracle.roc_auc_score(y == k, P[:, k], sample_weight=w) for k in range(P.shape[1])]
     said = P.argmax(axis=1)
-    return {'log_loss': oracle.log_loss(y, P, sample_weight=w), 'auc': areas[1] if two else np.mean(areas),
-            'brier': oracle.brier_score_loss(y, P[:, 1] if two else P, sample_weight=w),
-            'accuracy': oracle.accuracy_score(y, said, sample_weight=w),
-            'balanced_accuracy': oracle.balanced_accuracy_score(y, said, sample_weight=w),
-            'matthews': oracle.matthews_corrcoef(y, said, sample_weight=w)}
+    return {
+        'log_loss': oracle.log_loss(y, P, sample_weight=w),
+        'auc': areas[1] if two else np.mean(areas),
+        'brier': oracle.brier_score_loss(y, P[:, 1] if two else P, sample_weight=w),
+        'accuracy': oracle.accuracy_score(y, said, sample_weight=w),
+        'balanced_accuracy': oracle.balanced_accuracy_score(y, said, sample_weight=w),
+        'matthews': oracle.matthews_corrcoef(y, said, sample_weight=w),
+    }
 
 
 @pytest.mark.parametrize('weighted', [False, True])
-def test_scores_are_those_of_scikit_learn_on_every_runner(elm, model, dense, table, write, csv_of, scored, rng, maps,
-                                                          tmp_path, weighted):
+def test_scores_are_those_of_scikit_learn_on_every_runner(
+    elm, model, dense, table, write, csv_of, scored, rng, maps, tmp_path, weighted
+):
     X, y = table
     w = rng.uniform(0.3, 3, N) if weighted else np.ones(N)
     rows = write('weighted.csv', csv_of(y, np.c_[w, X])) if weighted else dense
@@ -84,10 +91,11 @@ def test_a_figure_is_drawn_of_probabilities(elm, model, trained, dense, tmp_path
     assert done.status == 1 and 'trained with --probabilities' in done.err and not (tmp_path / 'g.png').exists()
 
 
-def test_errors_of_a_regression_count_by_the_weights_of_their_rows(elm, trained, write, csv_of, table, rng, scored,
-                                                                   tmp_path):
+def test_errors_of_a_regression_count_by_the_weights_of_their_rows(
+    elm, trained, write, csv_of, table, rng, scored, tmp_path
+):
     X, w = table[0], rng.uniform(0.3, 3, N)
-    y = X[:, 0]**2
+    y = X[:, 0] ** 2
     path = write('weighted.csv', csv_of(y.tolist(), np.c_[w, X]))
     trained(path, '--task', 'regression', '--weight-column', 1)
     assert elm('predict', trained.path, path, '-o', tmp_path / 'said', '-q').status == 0
@@ -98,10 +106,11 @@ def test_errors_of_a_regression_count_by_the_weights_of_their_rows(elm, trained,
     assert found['r2'] == pytest.approx(oracle.r2_score(y, said, sample_weight=w), rel=1e-8) and found['rows'] == N
 
 
-def test_a_figure_of_a_regression_has_the_targets_and_the_predictions(elm, trained, write, csv_of, table, tmp_path,
-                                                                      monkeypatch):
+def test_a_figure_of_a_regression_has_the_targets_and_the_predictions(
+    elm, trained, write, csv_of, table, tmp_path, monkeypatch
+):
     X, drawn = table[0], []
-    y = X[:, 0]**2
+    y = X[:, 0] ** 2
     path = write('rows.csv', csv_of(y.tolist(), X))
     trained(path, '--task', 'regression')
     elm('predict', trained.path, path, '-o', tmp_path / 'said', '-q')
@@ -119,7 +128,7 @@ def test_a_figure_of_a_regression_has_the_targets_and_the_predictions(elm, train
 
 def test_the_targets_of_a_figure_are_found_by_name(elm, trained, write, table, tmp_path, monkeypatch):
     X, drawn = table[0][:40, :2].round(6), []
-    y = (X[:, 0]**2).round(6)
+    y = (X[:, 0] ** 2).round(6)
     one = write('one.csv', 'y,a,b\n' + ''.join(f'{t},{a},{b}\n' for t, (a, b) in zip(y, X, strict=True)))
     two = write('two.csv', 'b,a,y\n' + ''.join(f'{b},{a},{t}\n' for t, (a, b) in zip(y, X, strict=True)))
     trained(one, '--task', 'regression', '--label-column', 'y')

@@ -1,4 +1,5 @@
 """mr-elm export: a file of another program answers as predict does."""
+
 import json
 import re
 import sys
@@ -9,7 +10,8 @@ import pytest
 
 CSV = 'kind,size,colour,weight\n' + ''.join(
     f'{"big" if (k * 7) % 13 > 6 else "small"},{(k * 7) % 13 if k % 5 else ""},{"red" if k % 3 else "blue"},{k / 10}\n'
-    for k in range(60))
+    for k in range(60)
+)
 
 
 @pytest.fixture
@@ -27,13 +29,18 @@ def test_a_graph_predicts_the_rows_of_a_table(elm, named, tmp_path):
     elm('predict', named, tmp_path / 'rows.csv', '-o', tmp_path / 'out', '--scores', '--probabilities', '-q')
     lines = [line.split('\t') for line in (tmp_path / 'out').read_text().splitlines()]
     cells = [line.split(',') for line in CSV.splitlines()[1:]]
-    feed = {'size': np.array([[float(row[1] or 'nan')] for row in cells]),
-            'colour': np.array([[row[2]] for row in cells], object), 'weight': np.array([[float(r[3])] for r in cells])}
+    feed = {
+        'size': np.array([[float(row[1] or 'nan')] for row in cells]),
+        'colour': np.array([[row[2]] for row in cells], object),
+        'weight': np.array([[float(r[3])] for r in cells]),
+    }
     label, scores, probabilities = onnxruntime.InferenceSession(tmp_path / 'm.onnx').run(
-        ['label', 'scores', 'probabilities'], feed)
+        ['label', 'scores', 'probabilities'], feed
+    )
     assert label.tolist() == [line[0] for line in lines]
-    np.testing.assert_allclose(np.hstack([scores, probabilities]), [list(map(float, line[1:])) for line in lines],
-                               rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        np.hstack([scores, probabilities]), [list(map(float, line[1:])) for line in lines], rtol=0, atol=1e-9
+    )
 
 
 def test_a_query_predicts_the_rows_of_a_table(elm, named, tmp_path):
@@ -43,13 +50,14 @@ def test_a_query_predicts_the_rows_of_a_table(elm, named, tmp_path):
     elm('predict', named, tmp_path / 'rows.csv', '-o', tmp_path / 'out.csv', '--scores', '--probabilities', '-q')
     wanted = [line.split(',') for line in (tmp_path / 'out.csv').read_text().splitlines()]
     with duckdb.connect() as database:
-        database.sql(f"create table \"my rows\" as from read_csv('{tmp_path / 'rows.csv'}')")
+        database.sql(f'create table "my rows" as from read_csv(\'{tmp_path / "rows.csv"}\')')
         found = database.sql((tmp_path / 'm.sql').read_text())
         assert found.columns == [*wanted[0], 'weight']
         rows = found.fetchall()
     assert [row[0] for row in rows] == [line[0] for line in wanted[1:]]
-    np.testing.assert_allclose([row[1:4] for row in rows], [list(map(float, line[1:])) for line in wanted[1:]],
-                               rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        [row[1:4] for row in rows], [list(map(float, line[1:])) for line in wanted[1:]], rtol=0, atol=1e-9
+    )
     assert [row[4] for row in rows] == [float(line.split(',')[3]) for line in CSV.splitlines()[1:]]
 
 
@@ -80,9 +88,19 @@ def test_a_page_tells_what_a_model_is_and_how_it_does_without_anything_from_else
     assert elm('export', named, '-o', out, '--test', tmp_path / 'rows.csv')[:3] == (0, '', '')
     page, scores = Page(out.read_text()), json.loads(elm('evaluate', named, tmp_path / 'rows.csv', '--json', '-q').out)
     assert page.open == [] and not [link for link in page.links if re.search('//|url\\((?!#)', link)]
-    assert {'m.npz', 'Scores on rows.csv', '2: big, small', '60 used, 0 rejected', '20 sigmoid nodes', 'colour',
-            'category, 2: blue, red', 'accuracy', f'{scores["accuracy"]:.6g}', f'{scores["log_loss"]:.6g}',
-            'true class, predicted:'} <= set(page.texts)
+    assert {
+        'm.npz',
+        'Scores on rows.csv',
+        '2: big, small',
+        '60 used, 0 rejected',
+        '20 sigmoid nodes',
+        'colour',
+        'category, 2: blue, red',
+        'accuracy',
+        f'{scores["accuracy"]:.6g}',
+        f'{scores["log_loss"]:.6g}',
+        'true class, predicted:',
+    } <= set(page.texts)
     assert 'prefers-color-scheme: dark' in out.read_text()
     assert out.read_text().count('<svg') == 1
 
@@ -92,8 +110,20 @@ def test_a_page_of_a_regression_shows_residuals_and_escapes_names(here, elm, wri
     X = rng.normal(size=(80, 2))
     lines = [f'{a},{b},{a + b}\n' for a, b in X.tolist()]
     rows = write('rows.csv', '<b>left,"a ""quote"" & more",goal\n' + ''.join(lines))
-    here('train', 'elm', rows, '--label-column', 'goal', '--task', 'regression', '--hidden', 9, '--model',
-         tmp_path / 'm.npz', '-q')
+    here(
+        'train',
+        'elm',
+        rows,
+        '--label-column',
+        'goal',
+        '--task',
+        'regression',
+        '--hidden',
+        9,
+        '--model',
+        tmp_path / 'm.npz',
+        '-q',
+    )
     assert elm('export', tmp_path / 'm.npz', '-o', tmp_path / 'm.html', '--test', rows)[:3] == (0, '', '')
     text = (tmp_path / 'm.html').read_text()
     assert {'<b>left', 'a "quote" & more', 'rmse', 'r2'} <= set(Page(text).texts)
@@ -107,7 +137,8 @@ def test_a_file_that_exists_is_replaced_only_when_asked(elm, named, tmp_path):
     out = tmp_path / 'm.onnx'
     out.write_text('mine')
     assert elm('export', named, '-o', out).err == (
-        f'mr-elm: {out}: expected a new file, it exists (--overwrite replaces it)\n')
+        f'mr-elm: {out}: expected a new file, it exists (--overwrite replaces it)\n'
+    )
     assert out.read_text() == 'mine'
     assert elm('export', named, '-o', out, '--overwrite', '--float32').status == 0 and out.stat().st_size > 1000
 
@@ -121,4 +152,5 @@ def test_another_ending_is_a_wrong_usage(elm, named):
 def test_a_missing_extra_is_named(elm, named, tmp_path, monkeypatch, ending, package):
     monkeypatch.setitem(sys.modules, package, None)
     assert elm('export', named, '-o', tmp_path / f'm.{ending}').err == (
-        f"mr-elm: export: expected the package {package}, it is not installed: pip install '{package}'\n")
+        f"mr-elm: export: expected the package {package}, it is not installed: pip install '{package}'\n"
+    )

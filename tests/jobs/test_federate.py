@@ -1,4 +1,5 @@
 """Several sites train one model without bringing their rows together: the model of all rows."""
+
 import itertools
 
 import numpy as np
@@ -10,17 +11,22 @@ from mr_elm.model.file import read_model
 
 D, SITES = 4, 3
 KINDS = {
-    'classes': ('pesvm', '.csv', ()), 'numbers': ('elm', '.csv', ('--task', 'regression')),
-    'sparse': ('pesvm', '.libsvm', ()), 'relu': ('pesvm', '.csv', ('--map', 'relu', '--scale', 'minmax')),
-    'landmarks': ('pesvm', '.csv', ('--map', 'nystrom', '--landmarks', 'synthetic'))}
+    'classes': ('pesvm', '.csv', ()),
+    'numbers': ('elm', '.csv', ('--task', 'regression')),
+    'sparse': ('pesvm', '.libsvm', ()),
+    'relu': ('pesvm', '.csv', ('--map', 'relu', '--scale', 'minmax')),
+    'landmarks': ('pesvm', '.csv', ('--map', 'nystrom', '--landmarks', 'synthetic')),
+}
 
 
 @pytest.fixture
 def succeed(elm):
     """Run a command quietly that must succeed."""
+
     def run(*words):
         done = elm(*words, '-q')
         assert done.status == 0, done.err
+
     return run
 
 
@@ -31,10 +37,14 @@ def keys(tmp_path):
     for k in range(SITES):
         key = X25519PrivateKey.generate()
         private, public = tmp_path / f'{k}.pem', tmp_path / f'{k}.pub'
-        private.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                                              serialization.NoEncryption()))
-        public.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM,
-                                                         serialization.PublicFormat.SubjectPublicKeyInfo))
+        private.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        public.write_bytes(
+            key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        )
         pairs.append((private, public))
     return pairs
 
@@ -42,6 +52,7 @@ def keys(tmp_path):
 @pytest.fixture
 def sites(write, rng, csv_of, libsvm_of):
     """Give a function that draws rows of a kind: (paths of the sites, path of all rows, X)."""
+
     def draw(kind):
         X = rng.normal(size=(210, D)) + rng.normal(size=D)
         labels = (7 * X[:, 0]).tolist() if kind == 'numbers' else (X[:, 0] > 0) * 1 + (X[:, 1] > 0) * 1
@@ -50,14 +61,19 @@ def sites(write, rng, csv_of, libsvm_of):
             X[:70, -1] = 0  # the rows of one site are narrower
         text, suffix = libsvm_of if kind == 'sparse' else csv_of, KINDS[kind][1]
         parts = [slice(70 * k, 70 * k + 70) for k in range(SITES)]
-        return ([write(f'{k}{suffix}', text(labels[part], X[part])) for k, part in enumerate(parts)],
-                write(f'all{suffix}', text(labels, X)), X)
+        return (
+            [write(f'{k}{suffix}', text(labels[part], X[part])) for k, part in enumerate(parts)],
+            write(f'all{suffix}', text(labels, X)),
+            X,
+        )
+
     return draw
 
 
 @pytest.fixture
 def layer_of(succeed, tmp_path):
     """Give a function that makes the layer of some sites: its path."""
+
     def make(paths, kind):
         method, _, options = KINDS[kind]
         task = options if '--task' in options else ()
@@ -66,6 +82,7 @@ def layer_of(succeed, tmp_path):
             succeed('sums', path, '--statistics', *task, '-o', out)
         succeed('layer', method, *statistics, *options, '--hidden', 15, '--model', tmp_path / 'm.layer.npz')
         return tmp_path / 'm.layer.npz'
+
     return make
 
 
@@ -77,7 +94,8 @@ def mask_words(k, keys, session='first'):
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
-        succeed, sites, layer_of, keys, tmp_path, model_of, kind):
+    succeed, sites, layer_of, keys, tmp_path, model_of, kind
+):
     paths, whole, X = sites(kind)
     layer = layer_of(paths, kind)
     for k, path in enumerate(paths):
@@ -87,7 +105,8 @@ def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
     succeed('merge', *(tmp_path / f'masked-{k}.sums.npz' for k in (2, 0, 1)), '--model', tmp_path / 'hidden.npz')
     plain, hidden = (model_of(tmp_path / f'{name}.npz')[1] for name in ('plain', 'hidden'))
     assert {name: array.tobytes() for name, array in plain.items()} == {
-        name: array.tobytes() for name, array in hidden.items()}
+        name: array.tobytes() for name, array in hidden.items()
+    }
     method, _, options = KINDS[kind]
     succeed('train', method, whole, *options, '--hidden', 15, '--model', tmp_path / 'whole.npz')
     merged, trained = (read_model(tmp_path / f'{name}.npz') for name in ('hidden', 'whole'))
@@ -102,7 +121,8 @@ def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
 
 
 def test_any_interleaving_of_masks_updates_forgets_merges_and_parts_is_the_model_of_what_is_left(
-        succeed, sites, layer_of, keys, tmp_path, write, rng):
+    succeed, sites, layer_of, keys, tmp_path, write, rng
+):
     paths, whole, X = sites('classes')
     layer, model, count = layer_of(paths, 'classes'), tmp_path / 'hidden.npz', itertools.count()
     for k, path in enumerate(paths):
@@ -122,8 +142,16 @@ def test_any_interleaving_of_masks_updates_forgets_merges_and_parts_is_the_model
             succeed(command, model, rows, '--model', out)
         else:
             other = tmp_path / f'other-{next(count)}.npz'
-            succeed('train', 'pesvm', rows, '--like', model, '--model', other,
-                    *(['--part-by', 'file'] if command == 'parts' else []))
+            succeed(
+                'train',
+                'pesvm',
+                rows,
+                '--like',
+                model,
+                '--model',
+                other,
+                *(['--part-by', 'file'] if command == 'parts' else []),
+            )
             if command == 'parts':
                 part = tmp_path / f'part-{next(count)}.npz'
                 succeed('parts', other, '--only', rows.name, '--model', part)
@@ -145,10 +173,13 @@ def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp
     succeed('sums', paths[0], '--layer', layer, '-o', tmp_path / 'open.sums.npz')
     succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys, 'second'), '-o', tmp_path / 's.sums.npz')
     succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys[:2]), '-o', tmp_path / 'pair.sums.npz')
-    for given, said in ((files[:2], 'the site 2.pub'), ([*files, files[1]], 'expected each site once'),
-                        ([tmp_path / 'open.sums.npz', *files[1:]], 'masked in the same session'),
-                        ([tmp_path / 's.sums.npz', *files[1:]], 'masked in the same session'),
-                        ([tmp_path / 'pair.sums.npz', *files[1:]], 'expected a mask with each other site')):
+    for given, said in (
+        (files[:2], 'the site 2.pub'),
+        ([*files, files[1]], 'expected each site once'),
+        ([tmp_path / 'open.sums.npz', *files[1:]], 'masked in the same session'),
+        ([tmp_path / 's.sums.npz', *files[1:]], 'masked in the same session'),
+        ([tmp_path / 'pair.sums.npz', *files[1:]], 'expected a mask with each other site'),
+    ):
         for order in itertools.permutations(given):
             done = elm('merge', *order, '--model', tmp_path / 'x.npz', '-q')
             assert done.status == 1 and not (tmp_path / 'x.npz').exists()
@@ -184,8 +215,12 @@ def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of,
     done = elm('sums', write('wide.csv', '0,1,2\n1,3,4\n'), '--statistics', '-o', tmp_path / 'w.stats.json', '-q')
     done = elm('layer', 'pesvm', statistics, tmp_path / 'w.stats.json', '--model', tmp_path / 'x.npz')
     assert done.status == 1 and 'other features' in done.err
-    for words in (['--statistics', '-o', 'x.json'], ['--layer', layer, '--mask', 'a.pem', '-o', 'x.sums.npz'],
-                  ['-o', 'x.sums.npz'], ['--statistics', '--layer', layer, '-o', 'x.stats.json']):
+    for words in (
+        ['--statistics', '-o', 'x.json'],
+        ['--layer', layer, '--mask', 'a.pem', '-o', 'x.sums.npz'],
+        ['-o', 'x.sums.npz'],
+        ['--statistics', '--layer', layer, '-o', 'x.stats.json'],
+    ):
         assert elm('sums', paths[0], *words).status == 2
 
 
@@ -197,9 +232,13 @@ def test_a_site_that_comes_twice_is_refused_without_masks_too(succeed, elm, site
     assert done.status == 1 and 'expected each site once' in done.err and not (tmp_path / 'm.npz').exists()
 
 
-@pytest.mark.parametrize('words, cause', [
-    (('--mask', 'a.pem', '--with', 'b.pub', '-o', 'a.sums.npz'), 'expected --session'),
-    (('-o', 'a.npz'), 'ends in .sums.npz')])
+@pytest.mark.parametrize(
+    'words, cause',
+    [
+        (('--mask', 'a.pem', '--with', 'b.pub', '-o', 'a.sums.npz'), 'expected --session'),
+        (('-o', 'a.npz'), 'ends in .sums.npz'),
+    ],
+)
 def test_sums_are_called_sums_and_masks_have_a_session(elm, words, cause):
     done = elm('sums', 'rows.csv', '--layer', 'm.layer.npz', *words)
     assert done.status == 2 and cause in done.err

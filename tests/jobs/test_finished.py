@@ -1,4 +1,5 @@
 """What a job has written is read whole, or refused by name."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,5 @@
 """--probabilities without sums or a kernel matrix: the rows of one fold judge a machine that has not seen them."""
+
 import json
 
 import numpy as np
@@ -52,16 +53,19 @@ def rows(table, write, csv_of):
 @pytest.fixture
 def train(elm, rows, tmp_path):
     """Train quietly: the path of the model."""
+
     def run(words, *others, path=rows, name='m.npz'):
         done = elm('train', words[0], path, *words[1:], *others, '--model', tmp_path / name, '-q', '--overwrite')
         assert done == (0, '', '')
         return tmp_path / name
+
     return run
 
 
 @BOTH
-def test_probabilities_fit_the_rows_of_the_fold_that_the_machine_has_not_seen(words, train, table, model_of,
-                                                                               monkeypatch):
+def test_probabilities_fit_the_rows_of_the_fold_that_the_machine_has_not_seen(
+    words, train, table, model_of, monkeypatch
+):
     (X, labels, weights), scored = table, []
     for module, name in ((calibrate, 'score_rows'), (kelm, 'score_fold')):
         score = getattr(module, name)
@@ -89,8 +93,9 @@ def test_a_fold_without_a_class_is_explained(words, inside, elm, write, csv_of, 
     X = rng.normal(size=(60, 3)).round(3)
     row = next(row for row in rng.normal(size=(99, 3)).round(3) if find_fold(row[None], words)[0] == inside)
     path = write('rare.csv', csv_of([0, 1] * 30 + [2] * 9, np.r_[X, np.tile(row, (9, 1))]))
-    done = elm('train', words[0], path, *words[1:], '--scale', 'none', '--probabilities', '--model',
-               tmp_path / 'm.npz', '-q')
+    done = elm(
+        'train', words[0], path, *words[1:], '--scale', 'none', '--probabilities', '--model', tmp_path / 'm.npz', '-q'
+    )
     where = 'outside the fold that is held out' if inside else 'rows that were scored'
     assert (done.status, len(done.err.splitlines())) == (1, 1) and where in done.err and "class '2'" in done.err
     assert not (tmp_path / 'm.npz').exists()
@@ -100,8 +105,9 @@ def test_a_fold_without_a_class_is_explained(words, inside, elm, write, csv_of, 
 def test_noisy_labels_are_predicted_better_than_by_a_softmax_of_the_scores(words, elm, train, write, csv_of, rng):
     X = rng.normal(size=(1500, 3))
     labels = np.where(rng.random(1500) < 0.2, rng.integers(0, 3, 1500), X.argmax(axis=1))
-    seen, unseen = (write(f'{k}.csv', csv_of(labels[part], X[part])) for k, part in enumerate(
-        (slice(500), slice(500, None))))
+    seen, unseen = (
+        write(f'{k}.csv', csv_of(labels[part], X[part])) for k, part in enumerate((slice(500), slice(500, None)))
+    )
     model = train(words, '--probabilities', path=seen)
     found = json.loads(elm('evaluate', model, unseen, '--json', '-q').out)
     scores = read_model(model).decision_function(X[500:])
@@ -113,8 +119,10 @@ def test_noisy_labels_are_predicted_better_than_by_a_softmax_of_the_scores(words
 def test_intervals_hold_the_share_of_targets_that_was_asked_for(words, elm, train, write, csv_of, rng, tmp_path):
     X = rng.normal(size=(2000, 3))
     targets = X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.normal(size=2000)
-    seen, unseen = (write(f'{k}.csv', csv_of(targets[part].tolist(), X[part])) for k, part in enumerate(
-        (slice(1000), slice(1000, None))))
+    seen, unseen = (
+        write(f'{k}.csv', csv_of(targets[part].tolist(), X[part]))
+        for k, part in enumerate((slice(1000), slice(1000, None)))
+    )
     model = train(words, '--task', 'regression', '--intervals', path=seen)
     assert elm('predict', model, unseen, '--interval', 0.8, '-o', tmp_path / 'said', '-q').status == 0
     value, lower, upper = np.loadtxt(tmp_path / 'said').T
@@ -123,8 +131,25 @@ def test_intervals_hold_the_share_of_targets_that_was_asked_for(words, elm, trai
 
 
 def test_tune_by_passes_fits_probabilities_to_the_fold_that_judged(elm, rows, tmp_path, model_of, table):
-    done = elm('tune', *PASSES[:3], '--nu', '0.1,1', '--solver', 'passes', '--map', 'sigmoid', '--folds', 4,
-               rows, '--probabilities', '--weight-column', 1, '--model', tmp_path / 'm.npz', '-q')
+    done = elm(
+        'tune',
+        *PASSES[:3],
+        '--nu',
+        '0.1,1',
+        '--solver',
+        'passes',
+        '--map',
+        'sigmoid',
+        '--folds',
+        4,
+        rows,
+        '--probabilities',
+        '--weight-column',
+        1,
+        '--model',
+        tmp_path / 'm.npz',
+        '-q',
+    )
     assert done.status == 0, done.err
     held = fold_numbers(table[0], 4, grid_task.FOLD) == 0
     assert model_of(tmp_path / 'm.npz')[0]['calibration']['rows'] == held.sum()

@@ -1,4 +1,5 @@
 """Forgetting means forgetting: a row that left cannot be read in the model, or it was refused in a sentence."""
+
 import json
 
 import numpy as np
@@ -20,14 +21,18 @@ def draw(kind, rng):
         X[rng.random((N, D)) < 0.4] = 0
     labels = (X[:, 0] + X[:, 1] > 0).astype(int)
     if kind == 'sparse':
-        return X, [f'{label} ' + ' '.join(f'{j}:{x!r}' for j, x in enumerate(row, 1) if x) + '\n'
-                   for label, row in zip(labels, X.tolist(), strict=True)]
+        return X, [
+            f'{label} ' + ' '.join(f'{j}:{x!r}' for j, x in enumerate(row, 1) if x) + '\n'
+            for label, row in zip(labels, X.tolist(), strict=True)
+        ]
     lines = [f'{label},' + ','.join(map(repr, row)) for label, row in zip(labels, X.tolist(), strict=True)]
     if kind == 'dense':
         return X, [line + '\n' for line in lines]
     cities, missing = rng.integers(0, len(CITIES), N), rng.random(N) < 0.1
-    lines = [f'{label},' + ','.join(['' if gap else repr(row[0]), *map(repr, row[1:])]) + f',{city}\n' for
-             label, row, gap, city in zip(labels, X.tolist(), missing, CITIES[cities], strict=True)]
+    lines = [
+        f'{label},' + ','.join(['' if gap else repr(row[0]), *map(repr, row[1:])]) + f',{city}\n'
+        for label, row, gap, city in zip(labels, X.tolist(), missing, CITIES[cities], strict=True)
+    ]
     # the features, as docs/model-file.md says: a number with its indicator, numbers, categories in byte order, other
     first = np.where(missing, X[~missing, 0].mean(), X[:, 0])
     order = np.argsort(CITIES)
@@ -48,12 +53,14 @@ def rows(request, write, rng):
 @pytest.fixture
 def forget(elm, tmp_path):
     """Forget some lines: (Result, path of the new model)."""
+
     def run(model, lines, *words, suffix='.csv'):
         path, out = tmp_path / f'leaving{suffix}', tmp_path / 'left.npz'
         path.write_text(''.join(lines))
         for old in out, tmp_path / 'left.sums.npz':
             old.unlink(missing_ok=True)
         return elm('forget', model, path, '--model', out, *words), out
+
     return run
 
 
@@ -108,8 +115,10 @@ def test_a_row_that_left_is_nowhere_in_the_model(elm, forget, rows, model_of, tm
     path, options, X, lines = rows
     size = () if nodes == 'identity' else ('--hidden', 12)
     model = tmp_path / 'm.npz'
-    assert elm('train', 'pesvm', path, *options, '--map', nodes, *size, '--scale', scale, '--model', model,
-               '-q').status == 0
+    assert (
+        elm('train', 'pesvm', path, *options, '--map', nodes, *size, '--scale', scale, '--model', model, '-q').status
+        == 0
+    )
     arrays = model_of(model)[1]
     numbers = X[:, [len(set(column)) > 2 for column in X.T.tolist()]]
     inside = np.flatnonzero(((numbers > numbers.min(axis=0)) & (numbers < numbers.max(axis=0))).all(axis=1))
@@ -131,8 +140,9 @@ def test_landmarks_are_found_behind_any_kernel_and_metric(elm, forget, rows, mod
     path, options, X, lines = rows
     words = () if metric == 'none' else ('--metric', metric, '--metric-steps', 1)
     model = tmp_path / 'm.npz'
-    assert elm('train', 'pesvm', path, *options, *NYSTROM, '--kernel', kernel, *words, '--model', model,
-               '-q').status == 0
+    assert (
+        elm('train', 'pesvm', path, *options, *NYSTROM, '--kernel', kernel, *words, '--model', model, '-q').status == 0
+    )
     near = distances(X, model_of(model)[1]) < 1e-12
     done, out = forget(model, [lines[k] for k in np.flatnonzero(near)], suffix=path.suffix)
     assert done.status == 1 and f'cannot forget {near.sum()} of these {near.sum()} rows' in done.err
@@ -150,12 +160,18 @@ def stored(elm, write, rng, tmp_path, model_of):
     model = tmp_path / 'm.npz'
     assert elm('train', 'pesvm', write('rows.csv', ''.join(lines)), *NYSTROM, '--model', model, '-q').status == 0
     near = distances(X, model_of(model)[1]) < 1e-12
-    return model, [line for line, k in zip(lines, near, strict=True) if k], [
-        line for line, k in zip(lines, near, strict=True) if not k]
+    return (
+        model,
+        [line for line, k in zip(lines, near, strict=True) if k],
+        [line for line, k in zip(lines, near, strict=True) if not k],
+    )
 
 
-@pytest.mark.parametrize('words', [(), ('-D', 'mapreduce.job.maps=5'), (*LOCAL, '-D', 'mapreduce.job.maps=3')],
-                         ids=['one task', 'tasks', 'local'])
+@pytest.mark.parametrize(
+    'words',
+    [(), ('-D', 'mapreduce.job.maps=5'), (*LOCAL, '-D', 'mapreduce.job.maps=3')],
+    ids=['one task', 'tasks', 'local'],
+)
 def test_rows_of_all_tasks_are_counted(forget, stored, words):
     model, landmarks, others = stored
     runner = () if '-r' in words else ('-r', 'inline')
@@ -197,6 +213,7 @@ def test_a_landmark_of_float32_is_known_in_all_digits(elm, forget, rng, write, t
 
 def test_landmarks_of_every_machine_of_an_average_count(elm, forget, stored, tmp_path):
     from mr_elm.model.models import join_members
+
     model, landmarks, others = stored
     elm('train', 'pesvm', tmp_path / 'rows.csv', '--hidden', 9, '--model', tmp_path / 'nodes.npz', '-q')
     join_members([read_model(path, sums=True) for path in (tmp_path / 'nodes.npz', model)]).save(tmp_path / 'mean.npz')
@@ -218,29 +235,61 @@ def test_rows_that_an_update_brought_are_landmarks_if_they_are_equal(elm, forget
 def test_synthetic_landmarks_are_no_rows_and_let_all_rows_leave(elm, forget, rows, model_of, tmp_path, seed):
     path, options, X, lines = rows
     model = tmp_path / 'm.npz'
-    assert elm('train', 'pesvm', path, *options, *NYSTROM, '--landmarks', 'synthetic', '--seed', seed, '--model', model,
-               '-q').status == 0
+    assert (
+        elm(
+            'train',
+            'pesvm',
+            path,
+            *options,
+            *NYSTROM,
+            '--landmarks',
+            'synthetic',
+            '--seed',
+            seed,
+            '--model',
+            model,
+            '-q',
+        ).status
+        == 0
+    )
     header, arrays = model_of(model)
     assert header['parameters']['landmarks'] == 'synthetic' and arrays['landmarks'].shape == (30, X.shape[1])
     assert distances(X, arrays).min() > 1e-3
-    done, out = forget(model, lines[:N // 2], suffix=path.suffix)
+    done, out = forget(model, lines[: N // 2], suffix=path.suffix)
     assert done.status == 0, done.err
     assert model_of(out)[0]['parameters']['landmarks'] == 'synthetic'
-    for row in X[:N // 2]:
+    for row in X[: N // 2]:
         demand_absent(row, out, model_of)
 
 
-@pytest.mark.parametrize('words', [
-    ('train', 'pesvm', '--solver', 'passes'), ('train', 'elm', '--C', 'inf'), ('train', 'pesvm', '--metric', 'full'),
-    ('train', 'elm', '--kernel', 'product-laplacian', '--task', 'regression'), ('train', 'pesvm', '--scale', 'minmax'),
-    ('tune', 'pesvm', '--kernel', 'laplacian', '--weight-scale', '1', '--nu', '1,10'),
-    ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--sample', '60'),
-    ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--metric', 'diagonal'),
-    ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--solver', 'passes')], ids=' '.join)
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('train', 'pesvm', '--solver', 'passes'),
+        ('train', 'elm', '--C', 'inf'),
+        ('train', 'pesvm', '--metric', 'full'),
+        ('train', 'elm', '--kernel', 'product-laplacian', '--task', 'regression'),
+        ('train', 'pesvm', '--scale', 'minmax'),
+        ('tune', 'pesvm', '--kernel', 'laplacian', '--weight-scale', '1', '--nu', '1,10'),
+        ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--sample', '60'),
+        ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--metric', 'diagonal'),
+        ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--solver', 'passes'),
+    ],
+    ids=' '.join,
+)
 def test_every_training_takes_synthetic_landmarks(elm, rng, write, tmp_path, model_of, words):
     X, lines = draw('dense', rng)
-    done = elm(*words[:2], write('rows.csv', ''.join(lines)), *NYSTROM, '--landmarks', 'synthetic', *words[2:],
-               '--model', tmp_path / 'm.npz', '-q')
+    done = elm(
+        *words[:2],
+        write('rows.csv', ''.join(lines)),
+        *NYSTROM,
+        '--landmarks',
+        'synthetic',
+        *words[2:],
+        '--model',
+        tmp_path / 'm.npz',
+        '-q',
+    )
     assert done.status == 0, done.err
     header, arrays = model_of(tmp_path / 'm.npz')
     assert header['parameters']['landmarks'] == 'synthetic' and len(arrays['landmarks']) == 30
@@ -251,11 +300,29 @@ def test_synthetic_landmarks_are_the_same_on_runners_and_stay_through_a_life(elm
     X, lines = draw('encoded', rng)
     a, b = (write(f'{k}.csv', ''.join(part)) for k, part in enumerate((lines[:80], lines[80:])))
     made = {}
-    for name, words in {'inline': ('-r', 'inline'), 'local': LOCAL, 'tasks': ('-r', 'inline', '-D',
-                                                                             'mapreduce.job.maps=4')}.items():
+    for name, words in {
+        'inline': ('-r', 'inline'),
+        'local': LOCAL,
+        'tasks': ('-r', 'inline', '-D', 'mapreduce.job.maps=4'),
+    }.items():
         made[name] = tmp_path / f'{name}.npz'
-        assert elm('train', 'pesvm', a, '--encode', 'auto', *NYSTROM, '--landmarks', 'synthetic', '--model', made[name],
-                   *words, '-q').status == 0
+        assert (
+            elm(
+                'train',
+                'pesvm',
+                a,
+                '--encode',
+                'auto',
+                *NYSTROM,
+                '--landmarks',
+                'synthetic',
+                '--model',
+                made[name],
+                *words,
+                '-q',
+            ).status
+            == 0
+        )
     landmarks = model_of(made['inline'])[1]['landmarks']
     for path in made.values():
         assert np.allclose(model_of(path)[1]['landmarks'], landmarks, rtol=0, atol=1e-12)
@@ -272,9 +339,17 @@ def test_synthetic_landmarks_are_the_same_on_runners_and_stay_through_a_life(elm
     assert np.allclose(*weights, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize('words, what', [
-    (('train', 'pesvm', '--landmarks', 'synthetic'), '--landmarks synthetic: expected --map nystrom, found sigmoid'),
-    (('tune', 'pesvm', '--landmarks', 'synthetic'), '--landmarks synthetic: expected --map nystrom')], ids=str)
+@pytest.mark.parametrize(
+    'words, what',
+    [
+        (
+            ('train', 'pesvm', '--landmarks', 'synthetic'),
+            '--landmarks synthetic: expected --map nystrom, found sigmoid',
+        ),
+        (('tune', 'pesvm', '--landmarks', 'synthetic'), '--landmarks synthetic: expected --map nystrom'),
+    ],
+    ids=str,
+)
 def test_synthetic_landmarks_belong_to_landmarks(elm, rng, write, tmp_path, words, what):
     done = elm(*words[:2], write('rows.csv', ''.join(draw('dense', rng)[1])), *words[2:], '--model', tmp_path / 'm.npz')
     assert done.status == 2 and what in done.err.replace('\n', ' ')
@@ -301,8 +376,20 @@ def test_what_was_fitted_to_rows_that_left_is_left_out(elm, forget, rng, write, 
     done, out = forget(model, lines[:3], '--calibrate', rest)
     assert 'calibration' in model_of(out)[1] and model_of(out)[0]['requires'] == ['calibration']
     targets = write('targets.csv', ''.join(f'{row[0]!r},{row[1]!r}\n' for row in X.tolist()))
-    elm('train', 'pesvm', targets, '--task', 'regression', '--intervals', '--hidden', 9, '--model', model,
-        '--overwrite', '-q')
+    elm(
+        'train',
+        'pesvm',
+        targets,
+        '--task',
+        'regression',
+        '--intervals',
+        '--hidden',
+        9,
+        '--model',
+        model,
+        '--overwrite',
+        '-q',
+    )
     done, out = forget(model, targets.read_text().splitlines(keepends=True)[:3])
     assert 'intervals: left out' in done.err and 'interval_residuals' not in model_of(out)[1]
 
@@ -332,10 +419,18 @@ def test_a_model_says_what_its_landmarks_are(elm, rng, write, tmp_path):
     assert json.loads(elm('inspect', model, '--json').out)['parameters']['landmarks'] == 'synthetic'
 
 
-@pytest.mark.parametrize('words, parts', [
-    (('pesvm',), {}), (('elm', '--map', 'rbf'), {}), (('pesvm', *NYSTROM), {'landmarks': 30}),
-    (('pesvm', *NYSTROM, '--landmarks', 'synthetic'), {}), (('pesvm', '--scale', 'minmax'), {'scaling': 2 * D}),
-    (('mr-kelm',), {'support_vectors': N}), (('pesvm', '--probabilities', '--threshold', 'f1'), {'threshold': 1})])
+@pytest.mark.parametrize(
+    'words, parts',
+    [
+        (('pesvm',), {}),
+        (('elm', '--map', 'rbf'), {}),
+        (('pesvm', *NYSTROM), {'landmarks': 30}),
+        (('pesvm', *NYSTROM, '--landmarks', 'synthetic'), {}),
+        (('pesvm', '--scale', 'minmax'), {'scaling': 2 * D}),
+        (('mr-kelm',), {'support_vectors': N}),
+        (('pesvm', '--probabilities', '--threshold', 'f1'), {'threshold': 1}),
+    ],
+)
 def test_inspect_lists_what_stems_from_single_rows(elm, write, rng, tmp_path, words, parts):
     path = write('rows.csv', ''.join(draw('dense', rng)[1]))
     size = () if words[0] == 'mr-kelm' or '--hidden' in words else ('--hidden', 10)

@@ -1,4 +1,5 @@
 """train --test and --json: rows that the training does not see, and what it prints of itself."""
+
 import json
 
 import numpy as np
@@ -27,14 +28,17 @@ def write_table(path, X, labels):
 def make_rows(n=600, regression=False):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)).round(6)
-    target = X[:, 0] + X[:, 1]**2
+    target = X[:, 0] + X[:, 1] ** 2
     return X, target if regression else np.where(target > 0.6, 'yes', 'no')
 
 
-@pytest.mark.parametrize('method, task', [('pesvm', 'classification'), ('pesvm', 'regression'),
-                                          ('mr-kelm', 'classification'), ('oelm', 'classification')])
-def test_the_model_is_that_of_the_other_rows_and_the_scores_are_those_of_the_held_out_ones(tmp_path, capsys, method,
-                                                                                           task):
+@pytest.mark.parametrize(
+    'method, task',
+    [('pesvm', 'classification'), ('pesvm', 'regression'), ('mr-kelm', 'classification'), ('oelm', 'classification')],
+)
+def test_the_model_is_that_of_the_other_rows_and_the_scores_are_those_of_the_held_out_ones(
+    tmp_path, capsys, method, task
+):
     X, labels = make_rows(regression=task == 'regression')
     held = select_sample(X, SHARE, HELD_OUT_KEY)
     rows = write_table(tmp_path / 'rows.csv', X, labels)
@@ -43,8 +47,9 @@ def test_the_model_is_that_of_the_other_rows_and_the_scores_are_those_of_the_hel
     words = ['--task', task, '-q'] if method == 'pesvm' else ['-q']
     said = run(capsys, 'train', method, rows, '--model', tmp_path / 'm.npz', '--test', SHARE, '--json', *words)
     apart = run(capsys, 'train', method, seen, '--model', tmp_path / 's.npz', '--test', test, '--json', *words)
-    assert (said['rows'], said['test']['rows']) == (600 - held.sum(), held.sum()) == (apart['rows'],
-                                                                                      apart['test']['rows'])
+    assert (
+        (said['rows'], said['test']['rows']) == (600 - held.sum(), held.sum()) == (apart['rows'], apart['test']['rows'])
+    )
     model, other = read_model(tmp_path / 'm.npz'), read_model(tmp_path / 's.npz')
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
     score = 'r2' if task == 'regression' else 'accuracy'
@@ -56,12 +61,17 @@ def test_the_model_is_that_of_the_other_rows_and_the_scores_are_those_of_the_hel
 def test_which_rows_are_held_out_does_not_depend_on_runner_format_and_order(tmp_path, capsys):
     X, labels = make_rows()
     order = np.random.default_rng(1).permutation(600)
-    rows, turned = (write_table(tmp_path / f'{name}.csv', X[way], labels[way])
-                    for name, way in (('rows', slice(None)), ('turned', order)))
+    rows, turned = (
+        write_table(tmp_path / f'{name}.csv', X[way], labels[way])
+        for name, way in (('rows', slice(None)), ('turned', order))
+    )
     assert main(['pack', str(rows), '-o', str(tmp_path / 'pack'), '-q']) == 0
-    said = [run(capsys, 'train', 'pesvm', path, *WORDS, '--model', tmp_path / f'{k}.npz', '--test', SHARE, *more)
-            for k, (path, more) in enumerate([(rows, ()), (turned, ()), (tmp_path / 'pack', ()),
-                                              (rows, ('-r', 'local', '--jobs', 2))])]
+    said = [
+        run(capsys, 'train', 'pesvm', path, *WORDS, '--model', tmp_path / f'{k}.npz', '--test', SHARE, *more)
+        for k, (path, more) in enumerate(
+            [(rows, ()), (turned, ()), (tmp_path / 'pack', ()), (rows, ('-r', 'local', '--jobs', 2))]
+        )
+    ]
     assert len({(each['rows'], each['test']['rows'], each['test']['accuracy']) for each in said}) == 1
 
 
@@ -71,8 +81,9 @@ def test_tables_with_text_and_gaps_are_encoded_before_rows_are_held_out(tmp_path
     table[:, 2] = np.where(X[:, 2] > 0, 'red', 'blue')
     table[::7, 1] = ''
     rows = write_table(tmp_path / 'rows.csv', table, labels)
-    said = run(capsys, 'train', 'pesvm', rows, *WORDS, '--encode', 'auto', '--model', tmp_path / 'm.npz',
-               '--test', SHARE)
+    said = run(
+        capsys, 'train', 'pesvm', rows, *WORDS, '--encode', 'auto', '--model', tmp_path / 'm.npz', '--test', SHARE
+    )
     assert said['rows'] + said['test']['rows'] == 600 and 120 < said['test']['rows'] < 240
     assert said['features'] == 6 and said['test']['accuracy'] > 0.75
 
@@ -80,8 +91,9 @@ def test_tables_with_text_and_gaps_are_encoded_before_rows_are_held_out(tmp_path
 def test_a_held_out_row_may_have_a_feature_that_no_other_row_has(tmp_path, capsys):
     lines = [f'{k % 2} 1:{k % 2 + k / 1000} {10 + k}:1\n' for k in range(200)]
     (tmp_path / 'rows.libsvm').write_text(''.join(lines))
-    said = run(capsys, 'train', 'pesvm', tmp_path / 'rows.libsvm', *WORDS, '--model', tmp_path / 'm.npz',
-               '--test', SHARE)
+    said = run(
+        capsys, 'train', 'pesvm', tmp_path / 'rows.libsvm', *WORDS, '--model', tmp_path / 'm.npz', '--test', SHARE
+    )
     assert said['rows'] + said['test']['rows'] == 200
 
 
@@ -101,9 +113,13 @@ def test_json_says_what_was_trained(tmp_path, capsys):
     assert said['options']['n_hidden'] == 20 and said['seconds'] > 0
 
 
-@pytest.mark.parametrize('words, cause', [
-    (['--test', '1.5'], 'expected a share above 0 and below 1, or a file'),
-    (['--test', '0.2', '--script'], 'cannot be used with --test or --json')])
+@pytest.mark.parametrize(
+    'words, cause',
+    [
+        (['--test', '1.5'], 'expected a share above 0 and below 1, or a file'),
+        (['--test', '0.2', '--script'], 'cannot be used with --test or --json'),
+    ],
+)
 def test_what_contradicts_itself_is_refused(tmp_path, capsys, words, cause):
     rows = write_table(tmp_path / 'rows.csv', *make_rows(60))
     with pytest.raises(SystemExit) as stop:
@@ -116,6 +132,8 @@ def test_a_test_file_without_rows_is_found_before_the_training(tmp_path, capsys,
     rows = write_table(tmp_path / 'rows.csv', *make_rows(60))
     if content is not None:
         (tmp_path / 'test.csv').write_text(content)
-    assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), '--test',
-                 str(tmp_path / 'test.csv')]) == 1
+    assert (
+        main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), '--test', str(tmp_path / 'test.csv')])
+        == 1
+    )
     assert 'test.csv: expected' in capsys.readouterr().err and not (tmp_path / 'm.npz').exists()

@@ -1,4 +1,5 @@
 """The help of all commands: 80 columns, an example that parses for each, nothing heavy imported to print it."""
+
 import shlex
 import subprocess
 import sys
@@ -26,6 +27,7 @@ def help_of(elm, monkeypatch):
         done = elm(*name.split(), flag)
         assert done.status == 0 and done.err == ''
         return done.out.splitlines()
+
     return read
 
 
@@ -56,8 +58,11 @@ def test_help_all_shows_every_option_and_help_says_so(name, help_of, parser_of):
 def test_help_shows_what_a_command_cannot_do_without(name, help_of, parser_of):
     parser, _ = parser_of(name.split())
     text = '\n'.join(help_of(name))
-    needed = [action.metavar if action.metavar and not action.option_strings else action.option_strings[0]
-              for action in parser._actions if action.required]
+    needed = [
+        action.metavar if action.metavar and not action.option_strings else action.option_strings[0]
+        for action in parser._actions
+        if action.required
+    ]
     assert [word for word in needed if word not in text] == []
 
 
@@ -81,8 +86,10 @@ def test_every_option_says_what_it_is(name, parser_of):
 
 
 def test_help_imports_nothing_heavy():
-    code = ('import sys; from mr_elm.cli import main; main(["--help"]); main(["--version"]); '
-            'main(["train", "--help"]); print(*sorted(sys.modules))')
+    code = (
+        'import sys; from mr_elm.cli import main; main(["--help"]); main(["--version"]); '
+        'main(["train", "--help"]); print(*sorted(sys.modules))'
+    )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     loaded = {name.partition('.')[0] for name in done.stdout.splitlines()[-1].split()}
     assert loaded & {'numpy', 'scipy', 'numba', 'sklearn', 'mrjob', 'boto3', 'matplotlib'} == set()
@@ -100,20 +107,32 @@ def test_a_training_on_nodes_does_not_wait_for_compiled_loops(rows, tmp_path):
 
 def test_a_task_that_sums_dense_rows_does_not_wait_for_scipy(rows):
     """Hadoop starts a process for each task: scipy would be a third of what it imports."""
-    code = ('import sys; from mr_elm.engines.by_hand import main; from mr_elm.streaming import mr_gram, mr_stats; '
-            'main(mr_stats.MRStats, sys.argv[1:]); print(*sorted(sys.modules))')
+    code = (
+        'import sys; from mr_elm.engines.by_hand import main; from mr_elm.streaming import mr_gram, mr_stats; '
+        'main(mr_stats.MRStats, sys.argv[1:]); print(*sorted(sys.modules))'
+    )
     done = subprocess.run([sys.executable, '-c', code, rows, '-q'], capture_output=True, text=True, check=True)
     loaded = {name.partition('.')[0] for name in done.stdout.splitlines()[-1].split()}
     assert loaded & {'scipy', 'numba', 'pyspark'} == set() and 'mrjob' in loaded
 
 
-@pytest.mark.parametrize('words', [['pack', 'ROWS', '-o', 'packed'], ['predict', 'm.npz', 'ROWS', '-o', '-'],
-                                   ['evaluate', 'm.npz', 'ROWS'], ['inspect', 'm.npz']], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['pack', 'ROWS', '-o', 'packed'],
+        ['predict', 'm.npz', 'ROWS', '-o', '-'],
+        ['evaluate', 'm.npz', 'ROWS'],
+        ['inspect', 'm.npz'],
+    ],
+    ids=lambda words: words[0],
+)
 def test_a_command_that_solves_nothing_does_not_wait_for_linear_algebra(here, rows, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     here('train', 'pesvm', rows, '--hidden', '5', '--model', 'm.npz', '-q')
-    code = ('import sys; from mr_elm.cli import main; status = main(sys.argv[1:]); '
-            'sys.exit(status or ("scipy.linalg" in sys.modules and "scipy.linalg was imported"))')
+    code = (
+        'import sys; from mr_elm.cli import main; status = main(sys.argv[1:]); '
+        'sys.exit(status or ("scipy.linalg" in sys.modules and "scipy.linalg was imported"))'
+    )
     words = [str(rows) if word == 'ROWS' else word for word in words]
     subprocess.run([sys.executable, '-c', code, *words], capture_output=True, text=True, check=True)
 

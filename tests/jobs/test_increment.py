@@ -1,4 +1,5 @@
 """A model that lives is the model of the rows that it has: added in any batches, forgotten, merged."""
+
 import itertools
 import json
 import shutil
@@ -47,6 +48,7 @@ def changed(elm, tmp_path, model_of):
         others = [line for line in done.err.splitlines() if 'warning: this machine' not in line]  # many are constant
         assert (done.status, done.out, others) == (0, '', []), done.err
         return path
+
     return run
 
 
@@ -71,14 +73,22 @@ def test_batches_in_any_order_give_the_bits_of_all_rows_at_once(changed, first, 
     header = model_of(grown)[0]
     assert header['classes'] == ['0', '1', '9'] and header['n_rows_used'] == N
     assert [(event['action'], event['rows_used']) for event in header['history']] == [
-        ('train', 80), ('update', 80), ('update', 80)]
+        ('train', 80),
+        ('update', 80),
+        ('update', 80),
+    ]
     assert all(event['when'].endswith('Z') for event in header['history'])
 
 
-@pytest.mark.parametrize('options, runner', [(('--map', 'nystrom'), LOCAL),
-                                             (('--map', 'nystrom', '--kernel', 'laplacian'), ('-r', 'inline')),
-                                             (('--map', 'nystrom', '--kernel', 'product-laplacian'), ('-r', 'inline')),
-                                             (('--map', 'relu', '--scale', 'minmax'), ('-r', 'inline'))])
+@pytest.mark.parametrize(
+    'options, runner',
+    [
+        (('--map', 'nystrom'), LOCAL),
+        (('--map', 'nystrom', '--kernel', 'laplacian'), ('-r', 'inline')),
+        (('--map', 'nystrom', '--kernel', 'product-laplacian'), ('-r', 'inline')),
+        (('--map', 'relu', '--scale', 'minmax'), ('-r', 'inline')),
+    ],
+)
 def test_any_nodes_grow(changed, packs, model_of, options, runner):
     first = changed('train', 'pesvm', packs[0], '--hidden', 15, *options)
     grown = changed('update', changed('update', first, packs[1]), packs[2], *runner)
@@ -97,13 +107,22 @@ def test_few_rows_do_not_change_the_width_of_a_kernel(changed, batches, write, m
 def test_elm_and_regression_grow_and_forget(elm, changed, write, csv_of, table, tmp_path, model_of):
     X, _ = table
     for name, rows in (('a', slice(0, 100)), ('b', slice(100, N))):
-        elm('pack', write(f'{name}.csv', csv_of((7 * X[rows, 0]).tolist(), X[rows])), '-o', tmp_path / name,
-            '--task', 'regression', '--block-rows', 10, '-q')
+        elm(
+            'pack',
+            write(f'{name}.csv', csv_of((7 * X[rows, 0]).tolist(), X[rows])),
+            '-o',
+            tmp_path / name,
+            '--task',
+            'regression',
+            '--block-rows',
+            10,
+            '-q',
+        )
     first = changed('train', 'elm', tmp_path / 'a', '--hidden', 15, '--task', 'regression', '--C', 3)
     grown = changed('update', first, tmp_path / 'b')
     origin = model_of(first)[0]['parameters']['origin'][0]
     assert np.isclose(origin, 7 * X[:100, 0].mean())
-    assert np.isclose(model_of(grown)[1]['counts'][0], ((7 * X[:, 0] - origin)**2).sum())
+    assert np.isclose(model_of(grown)[1]['counts'][0], ((7 * X[:, 0] - origin) ** 2).sum())
     assert different(model_of, changed('forget', grown, tmp_path / 'b'), first) == []
 
 
@@ -166,17 +185,20 @@ def test_rows_that_were_never_there_cannot_leave(elm, first, packs, batches, wri
     assert 'there are more of them than the model was trained on' in refused(elm, tmp_path, 'forget', first, ones)
     strangers = write('far.csv', '0,30,-30,30,30\n' * 20)
     assert 'some of them were never part of the model' in refused(elm, tmp_path, 'forget', first, strangers)
-    only = write('zeros.csv', ''.join(line for line in batches[0].read_text().splitlines(keepends=True)
-                                      if line.startswith('0')))
+    only = write(
+        'zeros.csv', ''.join(line for line in batches[0].read_text().splitlines(keepends=True) if line.startswith('0'))
+    )
     assert 'two classes' in refused(elm, tmp_path, 'forget', first, only)
 
 
 @pytest.fixture
 def numbers(write, csv_of, table):
     """Write 80 rows with a target, some of them so many times larger: a path."""
+
     def file(targets=1.0, features=1.0):
         X = table[0][:80]
         return write(f'{targets:g}-{features:g}.csv', csv_of((targets * X[:, 1]).tolist(), features * X))
+
     return file
 
 
@@ -184,8 +206,11 @@ def numbers(write, csv_of, table):
 RELU = ('--task', 'regression', '--map', 'relu', '--hidden', 10, '--scale', 'none', '--nu', 1e-15)
 
 
-@pytest.mark.parametrize('way', [lambda model, rows: ('update', model, rows),
-                                 lambda model, rows: ('train', 'pesvm', rows, '--like', model)], ids=['update', 'like'])
+@pytest.mark.parametrize(
+    'way',
+    [lambda model, rows: ('update', model, rows), lambda model, rows: ('train', 'pesvm', rows, '--like', model)],
+    ids=['update', 'like'],
+)
 @pytest.mark.parametrize('what', ['targets', 'features'])
 def test_rows_too_large_for_the_exact_sums_of_a_model_are_refused(elm, changed, numbers, tmp_path, way, what):
     first, far = changed('train', 'pesvm', numbers(), *RELU), numbers(**{what: 1e12})
@@ -232,17 +257,20 @@ def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_pat
 @pytest.fixture
 def doubts(elm, tmp_path):
     """Run a command that writes a model: whether it warns of nu. A warning that comes again is a warning too."""
+
     def run(name, *arguments):
         with warnings.catch_warnings():
             warnings.simplefilter('always')
             done = elm(*arguments, '--model', tmp_path / name, '-q', '--overwrite')
         assert (done.status, done.out) == (0, '')
         return 'rounding errors may show in the model' in done.err
+
     return run
 
 
-def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_sums(doubts, batches, table, tmp_path,
-                                                                                   model_of):
+def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_sums(
+    doubts, batches, table, tmp_path, model_of
+):
     """The ridge is 1/nu, the errors about 1000 u |E'E|, u = 2^-53, where |E'E| is at most the trace of E'E."""
     train = ('train', 'pesvm', batches[0], '--hidden', 15)
     assert not doubts('m.npz', *train)

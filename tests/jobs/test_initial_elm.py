@@ -1,4 +1,5 @@
 """`train elm --C inf` is the pseudo-inverse of the node outputs, in one process, with its rank."""
+
 import numpy as np
 import pytest
 
@@ -34,8 +35,10 @@ def test_the_output_weights_are_those_of_the_pseudo_inverse(elm, dense, table, t
 def test_rows_of_weight_two_are_two_rows(elm, write, csv_of, table, tmp_path, model_of):
     X, labels = table
     weights, found = np.where(X[:, 0] > 0, 2.0, 1.0), []
-    rows = {'weighted': csv_of(labels, np.c_[X, weights]),
-            'twice': csv_of(*(np.r_[part, part[weights == 2]] for part in (labels, X)))}
+    rows = {
+        'weighted': csv_of(labels, np.c_[X, weights]),
+        'twice': csv_of(*(np.r_[part, part[weights == 2]] for part in (labels, X))),
+    }
     for name, text in rows.items():
         column = ('--weight-column', 5) if name == 'weighted' else ()
         words = ('--C', 'inf', '--hidden', 12, '--scale', 'none', '--weight-scale', 0.01)
@@ -61,9 +64,14 @@ def test_rows_that_do_not_fit_are_refused_before_they_come(elm, dense, tmp_path)
     assert done.status == 1 and '150 x 1,000 node outputs take 4 MB, --memory 1 MB was given' in done.err
 
 
-@pytest.mark.parametrize('words, said', [
-    (('elm', '--C', '-inf'), '--C'),
-    (('pesvm', '--nu', 'inf'), '--nu'), (('pesvm', '--map', 'identity', '--hidden', 5), '--hidden')])
+@pytest.mark.parametrize(
+    'words, said',
+    [
+        (('elm', '--C', '-inf'), '--C'),
+        (('pesvm', '--nu', 'inf'), '--nu'),
+        (('pesvm', '--map', 'identity', '--hidden', 5), '--hidden'),
+    ],
+)
 def test_what_it_cannot_take_is_wrong_usage(elm, dense, tmp_path, words, said):
     done = elm('train', words[0], dense, '--model', tmp_path / 'm.npz', *words[1:])
     assert done.status in (1, 2) and said in done.err and not (tmp_path / 'm.npz').exists()

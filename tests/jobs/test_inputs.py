@@ -1,4 +1,5 @@
 """Which files a user's words mean, and how they are cut into splits."""
+
 import bz2
 import gzip
 import os
@@ -35,7 +36,10 @@ def test_a_folder_gives_its_files_sorted_without_those_that_hadoop_hides(write, 
     for name in ('d/part-00001', 'd/part-00000', 'd/_SUCCESS', 'd/.part-00000.crc', 'd/_logs/x', 'd/.git/y', 'd/e/a'):
         write(name, ROWS)
     assert [os.path.relpath(path, tmp_path) for path in paths_of([str(tmp_path / 'd')])] == [
-        'd/e/a', 'd/part-00000', 'd/part-00001']
+        'd/e/a',
+        'd/part-00000',
+        'd/part-00001',
+    ]
 
 
 def test_the_order_of_the_words_and_repetitions_do_not_matter(write, tmp_path):

@@ -1,4 +1,5 @@
 """--intervals: bounds that hold the share of targets that was asked for, wider where rows are unlike the training."""
+
 import numpy as np
 import pytest
 from reference.files import LOCAL
@@ -18,21 +19,36 @@ def table(rng):
 @pytest.fixture
 def train(elm, dense, tmp_path):
     """Train a regression quietly with intervals: the path of the model."""
+
     def run(method, *words, rows=dense):
-        done = elm('train', method, rows, *words, '--task', 'regression', '--intervals', '--model', tmp_path / 'm.npz',
-                   '-q', '--overwrite')
+        done = elm(
+            'train',
+            method,
+            rows,
+            *words,
+            '--task',
+            'regression',
+            '--intervals',
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+            '--overwrite',
+        )
         assert done == (0, '', '')
         return tmp_path / 'm.npz'
+
     return run
 
 
 @pytest.fixture
 def say(elm, tmp_path):
     """Predict quietly: the numbers of each line."""
+
     def run(model, rows, *words):
         done = elm('predict', model, rows, '-o', tmp_path / 'said', '-q', '--overwrite', *words)
         assert done.status == 0, done.err
         return np.array([line.split('\t') for line in (tmp_path / 'said').read_text().splitlines()], float)
+
     return run
 
 
@@ -43,8 +59,9 @@ def expand(arrays, X, bias):
 
 
 @pytest.mark.parametrize('method, nu', [('pesvm', '--nu'), ('elm', '--C')])
-def test_bounds_are_quantiles_of_brute_force_that_follow_the_leverage(method, nu, train, say, dense, table, model_of,
-                                                                      maps):
+def test_bounds_are_quantiles_of_brute_force_that_follow_the_leverage(
+    method, nu, train, say, dense, table, model_of, maps
+):
     X, y = table
     model = train(method, '--hidden', 15, nu, 5, *maps(3))
     E = expand(model_of(model)[1], X, method == 'pesvm')
@@ -63,8 +80,9 @@ def test_bounds_are_quantiles_of_brute_force_that_follow_the_leverage(method, nu
         assert np.allclose(said[:, 1:], np.c_[said[:, 0] - half, said[:, 0] + half, h], atol=1e-7)
 
 
-@pytest.mark.parametrize('words', [('pesvm', '--hidden', 60, '--nu', 100), ('mr-kelm', '--sigma', 2, '--C', 10)],
-                         ids=['pesvm', 'mr-kelm'])
+@pytest.mark.parametrize(
+    'words', [('pesvm', '--hidden', 60, '--nu', 100), ('mr-kelm', '--sigma', 2, '--C', 10)], ids=['pesvm', 'mr-kelm']
+)
 def test_bounds_hold_about_the_share_of_new_targets_that_was_asked_for(words, train, say, write, csv_of, rng):
     X = rng.normal(size=(4000, D))
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=4000)
@@ -78,8 +96,10 @@ def test_rows_far_from_the_training_have_a_larger_leverage(elm, trained, write, 
     X, y = table
     trained(write('classes.csv', csv_of((y > 0) * 1, X)), n_hidden=60)
     far = X + np.array([6.0, -6, 6])
-    near, away = (say(trained.path, write(f'{k}.csv', csv_of([0] * N, rows)), '--leverage')[:, 1]
-                  for k, rows in enumerate((X, far)))
+    near, away = (
+        say(trained.path, write(f'{k}.csv', csv_of([0] * N, rows)), '--leverage')[:, 1]
+        for k, rows in enumerate((X, far))
+    )
     assert (near > 0).all() and np.median(away) > 3 * np.median(near)
 
 
@@ -92,21 +112,30 @@ def test_weights_of_rows_count_in_the_quantiles():
 
 def test_an_update_keeps_the_intervals_or_computes_them_anew(elm, train, write, csv_of, table, tmp_path, model_of):
     X, y = table
-    first, rest = (write(f'{k}.csv', csv_of(y[part].tolist(), X[part])) for k, part in enumerate(
-        (slice(0, 200), slice(200, N))))
+    first, rest = (
+        write(f'{k}.csv', csv_of(y[part].tolist(), X[part])) for k, part in enumerate((slice(0, 200), slice(200, N)))
+    )
     model = train('pesvm', '--hidden', 15, rows=first)
     old = model_of(model)[1]['interval_residuals']
     done = elm('update', model, rest, '--model', tmp_path / 'kept.npz')
     assert done.status == 0 and 'intervals: kept from before' in done.err
     assert np.array_equal(model_of(tmp_path / 'kept.npz')[1]['interval_residuals'], old)
-    assert elm('update', model, rest, '--calibrate', first, '--calibrate', rest, '--model', tmp_path / 'new.npz',
-               '-q').status == 0
+    assert (
+        elm(
+            'update', model, rest, '--calibrate', first, '--calibrate', rest, '--model', tmp_path / 'new.npz', '-q'
+        ).status
+        == 0
+    )
     assert len(old) == 200 and len(model_of(tmp_path / 'new.npz')[1]['interval_residuals']) == N
 
 
-@pytest.mark.parametrize('words, what', [
-    (['--interval', '0.9'], '--interval: expected a model that was trained with --intervals'),
-    (['--leverage'], 'expected a model of pesvm or elm, mr-kelm keeps no sums')])
+@pytest.mark.parametrize(
+    'words, what',
+    [
+        (['--interval', '0.9'], '--interval: expected a model that was trained with --intervals'),
+        (['--leverage'], 'expected a model of pesvm or elm, mr-kelm keeps no sums'),
+    ],
+)
 def test_a_model_that_does_not_know_says_so(elm, dense, tmp_path, words, what):
     elm('train', 'mr-kelm', dense, '--task', 'regression', '--model', tmp_path / 'm.npz', '-q')
     done = elm('predict', tmp_path / 'm.npz', dense, *words, '-o', tmp_path / 'said')

@@ -1,4 +1,5 @@
 """MR-KELM: three solvers and three ways to the kernel matrix give one machine, for any splits."""
+
 import json
 import re
 
@@ -36,6 +37,7 @@ def fit(elm, tmp_path, model_of, monkeypatch):
     def note(engine, job_class, *arguments):
         train.stages.append(noun_of(job_class))
         return run_job(engine, job_class, *arguments)
+
     monkeypatch.setattr(Local, 'run_job', note)
 
     def train(path, *options, said=''):
@@ -45,6 +47,7 @@ def fit(elm, tmp_path, model_of, monkeypatch):
         assert (done.status, done.out) == (0, ''), done.err
         assert said in done.err if said else done.err == ''
         return model_of(train.path)
+
     train.stages = []
     return train
 
@@ -88,14 +91,19 @@ def test_local_tasks_give_the_same_bits(fit, packed, maps):
     demand_same_bits(one, other)
 
 
-@pytest.mark.parametrize('kernel, options, oracle', [
-    ('gaussian', ('--sigma', SIGMA), None),
-    ('laplacian', ('--sigma', 2), lambda A, B: np.exp(-np.linalg.norm(A[:, None] - B[None], axis=2) / 2)),
-    ('polynomial', ('--degree', 2), lambda A, B: polynomial_kernel(A, B, degree=2, gamma=1, coef0=1)),
-    ('linear', (), linear_kernel)])
+@pytest.mark.parametrize(
+    'kernel, options, oracle',
+    [
+        ('gaussian', ('--sigma', SIGMA), None),
+        ('laplacian', ('--sigma', 2), lambda A, B: np.exp(-np.linalg.norm(A[:, None] - B[None], axis=2) / 2)),
+        ('polynomial', ('--degree', 2), lambda A, B: polynomial_kernel(A, B, degree=2, gamma=1, coef0=1)),
+        ('linear', (), linear_kernel),
+    ],
+)
 def test_entries_tiles_and_rows_give_the_same_machine_of_every_kernel(fit, packed, table, kernel, options, oracle):
-    models = [fit(packed, '--kernel', kernel, *options, '--C', C, '--emit', emit)
-              for emit in ('rows', 'tiles', 'entries')]
+    models = [
+        fit(packed, '--kernel', kernel, *options, '--C', C, '--emit', emit) for emit in ('rows', 'tiles', 'entries')
+    ]
     found = [values(model, table[0], oracle) for model in models]
     assert max(np.abs(one - found[0]).max() for one in found[1:]) < 1e-9
     Z, T = scaled(table[0], models[0][1]), signs(table[1])
@@ -138,8 +146,9 @@ def test_the_last_passes_of_many_rows_are_of_float32(fit, packed, maps, monkeypa
     words, taken, real = (*GAUSSIAN, '--solver', 'cg', '--rank', 20, '--tolerance', '1e-4'), [], MRProduct.multiply
     wanted = fit(packed, *words)[1]
     monkeypatch.setattr(single, 'FEWEST_NODES', N)
-    monkeypatch.setattr(MRProduct, 'multiply',
-                        lambda stage, X: taken.append(stage.single is not None) or real(stage, X))
+    monkeypatch.setattr(
+        MRProduct, 'multiply', lambda stage, X: taken.append(stage.single is not None) or real(stage, X)
+    )
     header, arrays = fit(packed, *words)
     assert header['parameters']['residual'] <= 1e-4
     assert not taken[0] and any(taken) and not taken[-1]  # the last one measures the residual
@@ -148,8 +157,9 @@ def test_the_last_passes_of_many_rows_are_of_float32(fit, packed, maps, monkeypa
 
 
 @pytest.mark.parametrize('solver, rank', [('cg', 20), ('svd', 40)])
-def test_passes_over_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, elm, write, csv_of, rng, tmp_path,
-                                                                             solver, rank):
+def test_passes_over_rows_beyond_the_memory_of_the_driver_give_the_same_bits(
+    fit, elm, write, csv_of, rng, tmp_path, solver, rank
+):
     rows = write('wide.csv', csv_of(rng.integers(0, 2, N).tolist(), rng.normal(size=(N, 40))))
     assert elm('pack', rows, '-o', tmp_path / 'wide', '--block-rows', 32, '-q').status == 0
     options = ('--solver', solver, '--rank', rank, '--C', 1e-2)
@@ -159,8 +169,9 @@ def test_passes_over_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit
 
 def test_lost_columns_are_noticed(elm, packed, tmp_path, monkeypatch):
     monkeypatch.setattr('mr_elm.streaming.mr_columns.MRColumns.solve', lambda self, rows, first: iter(()))
-    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'tiles', '--memory', 0.03, '--model',
-               tmp_path / 'm.npz', '-q')
+    done = elm(
+        'train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'tiles', '--memory', 0.03, '--model', tmp_path / 'm.npz', '-q'
+    )
     assert done.status == 1 and f'expected {D} rows, found 0' in done.err
 
 
@@ -187,21 +198,25 @@ def test_tiles_are_those_of_scikit_learn(by_hand, read_pairs, write, tmp_path, r
     path = tmp_path / 'columns'
     plan = plan_blocks(str(path), [Block(np.ascontiguousarray(part)) for part in np.split(X.T, [2])])
     options = ('--kernel', write('kernel.json', json.dumps(['gaussian', {'sigma': SIGMA}, 2.0**-46])))
-    mapped = [line for record in path.read_bytes().splitlines()
-              for line in by_hand(MRKernel, plan, record + b'\n', *options, file=path)]
+    mapped = [
+        line
+        for record in path.read_bytes().splitlines()
+        for line in by_hand(MRKernel, plan, record + b'\n', *options, file=path)
+    ]
     assert len(mapped) == 2 * 3 + 2
     lines = sorted(line for line in mapped if line.startswith(b'tile'))
     reduced = read_pairs(by_hand(MRKernel, plan, b'\n'.join(lines) + b'\n', *options, task='reducer'))
     omega = rbf_kernel(X - X.mean(axis=0), gamma=1 / (2 * SIGMA**2))
     for _, place, (tile,) in reduced:
         i, j = map(int, place)
-        assert np.abs(tile - omega[i:i + len(tile), j:j + tile.shape[1]]).max() < 1e-12
+        assert np.abs(tile - omega[i : i + len(tile), j : j + tile.shape[1]]).max() < 1e-12
         assert i != j or (tile.diagonal() == 1).all()
     assert len(reduced) == 3
 
 
-def test_text_sparse_and_packed_rows_give_the_same_predictions(fit, elm, dense, packed, write, libsvm_of, table,
-                                                               tmp_path):
+def test_text_sparse_and_packed_rows_give_the_same_predictions(
+    fit, elm, dense, packed, write, libsvm_of, table, tmp_path
+):
     sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
     for name, path in (('text', dense), ('packed', packed), ('sparse', sparse)):
         fit(path, *GAUSSIAN)
@@ -221,8 +236,11 @@ def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, 
     sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
     one = values(fit(sparse, *GAUSSIAN), table[0])
     keep_sparse(monkeypatch)
-    for options in (*(('--solver', solver, *more) for solver, more in SOLVERS.items()), ('--emit', 'tiles'),
-                    ('--emit', 'entries')):
+    for options in (
+        *(('--solver', solver, *more) for solver, more in SOLVERS.items()),
+        ('--emit', 'tiles'),
+        ('--emit', 'entries'),
+    ):
         header, arrays = fit(sparse, *GAUSSIAN, *options)
         assert (arrays['feature_offset'] == 0).all()
         assert np.abs(values((header, arrays), table[0]) - one).max() < 1e-6
@@ -262,8 +280,10 @@ def test_targets_may_be_numbers(fit, elm, write, csv_of, table, solver):
 
 def test_leave_one_out_is_told(fit, dense, table, model_of):
     X, labels = table
-    told = [fit(dense, *GAUSSIAN, '--solver', solver, '--leave-one-out')[0]['parameters']['leave_one_out']
-            for solver in ('cholesky', 'svd')]
+    told = [
+        fit(dense, *GAUSSIAN, '--solver', solver, '--leave-one-out')[0]['parameters']['leave_one_out']
+        for solver in ('cholesky', 'svd')
+    ]
     Z = scaled(X, fit(dense, *GAUSSIAN)[1])
     found = [ridge(np.delete(Z, i, 0), np.delete(signs(labels), i, 0)).predict(Z[[i]]).argmax() for i in range(N)]
     assert told[0] == told[1] == {'accuracy': pytest.approx((found == labels).mean())}
@@ -286,8 +306,7 @@ def test_progress_says_what_to_expect(elm, packed, tmp_path):
     left = r'about \d+ (?:s|min) left$'
     assert re.search(rf'^cg: pass 1 of at most 200, relative residual \S+, {left}', done.err, re.MULTILINE)
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', 'svd', '--rank', 40, '--model', tmp_path / 'svd.npz')
-    assert re.findall(rf'^svd: pass (\d of \d), {left}', done.err, re.MULTILINE) == [
-        f'{n} of 5' for n in range(1, 6)]
+    assert re.findall(rf'^svd: pass (\d of \d), {left}', done.err, re.MULTILINE) == [f'{n} of 5' for n in range(1, 6)]
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'entries.npz')
     assert f'about {D * N * (N + 1) // 2:,} records' in done.err
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--memory', 0.03, '--model', tmp_path / 'disk.npz')
@@ -301,8 +320,19 @@ def test_cg_is_taken_where_the_kernel_matrix_does_not_fit(fit, packed):
 
 @pytest.mark.parametrize('solver, most', [('cholesky', 55), ('svd', 31)])
 def test_rows_too_many_for_a_solver_are_refused_with_a_way_on(elm, packed, tmp_path, solver, most):
-    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', solver, '--memory', 0.025, '--model',
-               tmp_path / 'm.npz', '-q')
+    done = elm(
+        'train',
+        'mr-kelm',
+        packed,
+        *GAUSSIAN,
+        '--solver',
+        solver,
+        '--memory',
+        0.025,
+        '--model',
+        tmp_path / 'm.npz',
+        '-q',
+    )
     assert done.status == 1 and f'at most {most} fit' in done.err and '--solver cg' in done.err
     assert not (tmp_path / 'm.npz').exists()
 
@@ -319,13 +349,22 @@ def test_a_matrix_with_a_hole_is_no_model(elm, packed, tmp_path, monkeypatch):
     assert done.status == 1 and 'entries of the kernel matrix, found' in done.err
 
 
-@pytest.mark.parametrize('options, said', [
-    (('--C', 0), '--C'), (('--sigma', -1), '--sigma'), (('--sigma', 0), '--sigma'),
-    (('--kernel', 'linear', '--sigma', 1), '--sigma'), (('--kernel', 'sigmoid'), '--kernel'),
-    (('--solver', 'cg', '--leave-one-out'), '--leave-one-out'), (('--rank', 5), '--rank'),
-    (('--solver', 'cg', '--emit', 'rows'), '--emit'),
-    (('--solver', 'svd', '--rank', 9, '--emit', 'entries'), 'without --rank'), (('--tolerance', 0), '--tolerance'),
-    (('--task', 'regression', '--class-weight', 'balanced'), '--class-weight')])
+@pytest.mark.parametrize(
+    'options, said',
+    [
+        (('--C', 0), '--C'),
+        (('--sigma', -1), '--sigma'),
+        (('--sigma', 0), '--sigma'),
+        (('--kernel', 'linear', '--sigma', 1), '--sigma'),
+        (('--kernel', 'sigmoid'), '--kernel'),
+        (('--solver', 'cg', '--leave-one-out'), '--leave-one-out'),
+        (('--rank', 5), '--rank'),
+        (('--solver', 'cg', '--emit', 'rows'), '--emit'),
+        (('--solver', 'svd', '--rank', 9, '--emit', 'entries'), 'without --rank'),
+        (('--tolerance', 0), '--tolerance'),
+        (('--task', 'regression', '--class-weight', 'balanced'), '--class-weight'),
+    ],
+)
 def test_wrong_parameters_are_wrong_usage(elm, dense, tmp_path, options, said):
     done = elm('train', 'mr-kelm', dense, '--model', tmp_path / 'm.npz', *options)
     assert done.status == 2 and said in done.err

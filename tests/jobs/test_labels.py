@@ -1,4 +1,5 @@
 """Labels: which texts are one class, which row has none, and which class is probably a mistake."""
+
 import json
 from decimal import Decimal
 from fractions import Fraction
@@ -15,8 +16,14 @@ from mr_elm.estimators import ESVMClassifier, to_estimator
 from mr_elm.model.file import read_model
 
 NEIGHBOURS = 2**53, 2**53 + 1, 2**63 + 2, 2**63 + 3
-METHODS = {'pesvm': ('--hidden', 20), 'elm': ('--hidden', 20), 'sparse-elm': (), 'oelm': ('--kernel', 'gaussian'),
-           'sphere-svm': (), 'mr-kelm': ()}
+METHODS = {
+    'pesvm': ('--hidden', 20),
+    'elm': ('--hidden', 20),
+    'sparse-elm': (),
+    'oelm': ('--kernel', 'gaussian'),
+    'sphere-svm': (),
+    'mr-kelm': (),
+}
 
 
 def write_csv(labels, X, path):
@@ -25,8 +32,10 @@ def write_csv(labels, X, path):
 
 
 def write_libsvm(labels, X, path):
-    lines = [f'{label} ' + ' '.join(f'{j}:{x!r}' for j, x in enumerate(row, 1))
-             for label, row in zip(labels, X.tolist(), strict=True)]
+    lines = [
+        f'{label} ' + ' '.join(f'{j}:{x!r}' for j, x in enumerate(row, 1))
+        for label, row in zip(labels, X.tolist(), strict=True)
+    ]
     path.write_text('\n'.join([*lines, '']))
 
 
@@ -35,8 +44,12 @@ def write_parquet(labels, X, path, type=None):
     pq.write_table(pa.table(columns), path)
 
 
-WRITERS = {'csv': write_csv, 'libsvm': write_libsvm, 'parquet': write_parquet,
-           'decimal': partial(write_parquet, type=pa.decimal128(38, 0))}
+WRITERS = {
+    'csv': write_csv,
+    'libsvm': write_libsvm,
+    'parquet': write_parquet,
+    'decimal': partial(write_parquet, type=pa.decimal128(38, 0)),
+}
 
 
 def draw_rows(labels, seed=0):
@@ -54,17 +67,20 @@ def score(elm):
         done = elm('evaluate', *words, '--json', '-q')
         assert (done.status, done.err) == (0, ''), done.err
         return json.loads(done.out)
+
     return run
 
 
 @pytest.fixture
 def train(elm, tmp_path, model_of):
     """Train, and return (header, what was said)."""
+
     def run(path, *words, method='pesvm'):
         options = METHODS[method]
         done = elm('train', method, path, *options, *words, '--model', tmp_path / 'm.npz', '--overwrite')
         assert done.status == 0, done.err
         return model_of(tmp_path / 'm.npz')[0], done.err
+
     return run
 
 
@@ -74,9 +90,9 @@ def train(elm, tmp_path, model_of):
 def draw_integers(seed):
     """Draw some integers, neighbours near 2^53 or 2^63 among them; all fit int64, or all fit uint64."""
     rng = np.random.default_rng(seed)
-    low, high = (0, 2**64) if seed % 2 else (-2**63, 2**63)
+    low, high = (0, 2**64) if seed % 2 else (-(2**63), 2**63)
     wide = [int(number) * 2**32 + int(rng.integers(2**32)) for number in rng.integers(low >> 32, high >> 32, 3)]
-    near = ([2**53, 2**63, 2**64 - 4] if seed % 2 else [2**53, -2**53, 2**62])[rng.integers(3)]
+    near = ([2**53, 2**63, 2**64 - 4] if seed % 2 else [2**53, -(2**53), 2**62])[rng.integers(3)]
     return sorted({*wide, *(near + int(step) for step in rng.integers(0, 4, 3))})
 
 
@@ -99,7 +115,8 @@ def test_neighbours_are_told_apart_by_every_method(method, elm, train, score, tm
     write_csv(labels, X, path)
     write_csv([label ^ 1 for label in labels], X, wrong)
     assert train(path, '--nu' if method == 'pesvm' else '--C', 1000, method=method)[0]['classes'] == list(
-        map(str, NEIGHBOURS))
+        map(str, NEIGHBOURS)
+    )
     model = tmp_path / 'm.npz'
     assert score(model, path)['accuracy'] == 1 and score(model, wrong)['accuracy'] == 0
     elm('predict', model, path, '-o', tmp_path / 'labels', '-q', '--overwrite')
@@ -128,13 +145,20 @@ def test_neighbours_stay_apart_in_packs_updates_merges_and_when_rows_leave(elm, 
     words = ('--model', tmp_path / 'both.npz', '--overwrite', '-q')
     assert elm('update', tmp_path / 'm.npz', parts['second'], *words) == (0, '', '')
     assert model_of(tmp_path / 'both.npz')[0]['classes'] == list(map(str, NEIGHBOURS))
-    assert elm('train', 'pesvm', parts['second'], '--like', tmp_path / 'm.npz', '--model', tmp_path / 'second.npz',
-               '-q').status == 0
+    assert (
+        elm(
+            'train', 'pesvm', parts['second'], '--like', tmp_path / 'm.npz', '--model', tmp_path / 'second.npz', '-q'
+        ).status
+        == 0
+    )
     assert elm('merge', tmp_path / 'm.npz', tmp_path / 'second.npz', *words) == (0, '', '')
     assert model_of(tmp_path / 'both.npz')[0]['classes'] == list(map(str, NEIGHBOURS))
     write_csv(labels[20:40], X[20:40], tmp_path / 'leaving.csv')
     assert elm('forget', tmp_path / 'both.npz', tmp_path / 'leaving.csv', '--model', tmp_path / 'left.npz', '-q') == (
-        0, '', '')
+        0,
+        '',
+        '',
+    )
     left = [label for label in NEIGHBOURS if label != 2**53 + 1]
     assert model_of(tmp_path / 'left.npz')[0]['classes'] == list(map(str, left))
 
@@ -164,8 +188,10 @@ def test_labels_that_are_not_all_finite_numbers_are_text(elm, train, write):
 def test_equal_numbers_that_text_makes_two_classes_are_named(train, write):
     rows = ''.join(f'{label},{i},{i % 7}\n' for i, label in enumerate(['1', '1.0', '0', 'x'] * 5))
     said = train(path := write('rows.csv', rows))[1]
-    assert ("warning: the labels '1' and '1.0' are two classes although they are equal numbers: all labels are "
-            f"compared as text, because 'x' ({path}, line 4) is no finite number") in said
+    assert (
+        "warning: the labels '1' and '1.0' are two classes although they are equal numbers: all labels are "
+        f"compared as text, because 'x' ({path}, line 4) is no finite number"
+    ) in said
     assert 'two classes' not in train(write('same.csv', rows.replace('1.0', '1')))[1]
 
 
@@ -193,18 +219,28 @@ def test_a_missing_label_is_a_bad_row_in_every_format(form, elm, train, write, t
         path = table_with(text, tmp_path, form)
         words = ('train', 'pesvm', path, '--hidden', 5, '--header', 'no', '--model', tmp_path / 'n.npz')
         done = elm(*words)
-        assert done.status == 1 and 'missing label: ' in done.err and (
-            f'{path}, line 5: ' in done.err or f'{path}, row 5: ' in done.err)
+        assert (
+            done.status == 1
+            and 'missing label: ' in done.err
+            and (f'{path}, line 5: ' in done.err or f'{path}, row 5: ' in done.err)
+        )
     header, said = train(path, '--bad-rows', 'skip', '--header', 'no')
     assert header['classes'] == ['a', 'b'] and header['n_rows_rejected'] == 1
     assert 'rows left out: 1 missing label' in said
     assert "\tmissing label: the label is 'None'" in (tmp_path / 'm.npz.rejected').read_text()
 
 
-@pytest.mark.parametrize('labels', [
-    pa.array(['a', 'b', None, 'a', 'b'] * 4), pa.array([1.5, 2, float('nan'), 1.5, 2] * 4),
-    pa.array([1, 2, None, 1, 2] * 4), pa.array([None, 2, 1, 2, 1] * 4, pa.uint64()),
-    pa.array([True, None, False, True, False] * 4), pa.array(['a', 'b', None, 'a', 'b'] * 4).dictionary_encode()])
+@pytest.mark.parametrize(
+    'labels',
+    [
+        pa.array(['a', 'b', None, 'a', 'b'] * 4),
+        pa.array([1.5, 2, float('nan'), 1.5, 2] * 4),
+        pa.array([1, 2, None, 1, 2] * 4),
+        pa.array([None, 2, 1, 2, 1] * 4, pa.uint64()),
+        pa.array([True, None, False, True, False] * 4),
+        pa.array(['a', 'b', None, 'a', 'b'] * 4).dictionary_encode(),
+    ],
+)
 @pytest.mark.parametrize('words', [(), ('--missing-labels', 'b2')])
 def test_a_null_or_nan_is_a_missing_label_whatever_texts_are(labels, words, train, tmp_path):
     write_parquet(labels, np.arange(40.0).reshape(20, 2), tmp_path / 'rows.parquet')
@@ -269,8 +305,9 @@ def test_a_pack_has_the_missing_labels_that_it_was_packed_with(elm, train, tmp_p
     assert done.status == 1 and "without the missing label 'NA', the pack has some" in done.err
 
 
-@pytest.mark.parametrize('text, labels', [
-    ('', ('',)), (',NA', ('', 'NA')), ('NA', ('NA',)), ('"a,b",c ', ('a,b', 'c'))])
+@pytest.mark.parametrize(
+    'text, labels', [('', ('',)), (',NA', ('', 'NA')), ('NA', ('NA',)), ('"a,b",c ', ('a,b', 'c'))]
+)
 def test_missing_labels_are_written_like_csv(text, labels, parse):
     words = parse(['train', 'pesvm', 'rows.csv', '--model', 'm.npz', f'--missing-labels={text}'])[0]
     assert words.missing_labels == labels
@@ -301,8 +338,13 @@ def test_a_first_row_without_a_label_is_no_header(train, write):
 @pytest.mark.parametrize('value', [None, float('nan'), np.nan, pd.NA, pd.NaT])
 def test_an_estimator_refuses_a_missing_label(value):
     X = draw_rows(NAMES)
-    for labels in ([*NAMES[:19], value], np.array([*NAMES[:19], value], object), pd.Series([*NAMES[:19], value]),
-                   [*range(19), value], pd.Series([*[0, 1] * 9, 1, None], dtype='Int64')):
+    for labels in (
+        [*NAMES[:19], value],
+        np.array([*NAMES[:19], value], object),
+        pd.Series([*NAMES[:19], value]),
+        [*range(19), value],
+        pd.Series([*[0, 1] * 9, 1, None], dtype='Int64'),
+    ):
         with pytest.raises(ValueError, match='Input y contains NaN'):
             ESVMClassifier(n_hidden=5).fit(X, labels)
 
@@ -339,6 +381,7 @@ def many(write, libsvm_of, csv_of):
         mixed = [others.get(line, label) for line, label in enumerate(labels, 1)]
         text = (csv_of if form == 'csv' else libsvm_of)(mixed, X)
         return write(f'rows.{form}', above + text)
+
     return file
 
 
@@ -347,8 +390,10 @@ def test_a_class_of_one_row_is_named_with_its_line(words, many, train, elm, tmp_
     path = many('csv', {701: '?'}, 'y,x1,x2\n\n\n')
     _, said = train(path, *words)
     assert said.count('warning') == 1
-    assert (f"warning: expected many rows of each class, found one row of the class '?' ({path}, line 704) among 1,200 "
-            'rows: is it a label?') in said
+    assert (
+        f"warning: expected many rows of each class, found one row of the class '?' ({path}, line 704) among 1,200 "
+        'rows: is it a label?'
+    ) in said
     path = many('libsvm', {701: '?'}, '# a comment\n')
     _, said = train(path, *words)
     assert f"'?' ({path}, line 702) among 1,200 rows" in said
@@ -361,8 +406,10 @@ def test_bad_rows_in_front_of_it_count_as_lines(many, train):
 
 def test_several_classes_of_one_row_are_counted_and_three_are_shown(many, train):
     path = many('csv', {1000: 'c', 20: '0.5', 30: '2', 40: '-'})
-    assert (f"found one row of each of 4 classes, '0.5' ({path}, line 20), '2' ({path}, line 30), '-' ({path}, line "
-            '40) and 1 more, among 1,200 rows: are they labels?') in train(path)[1]
+    assert (
+        f"found one row of each of 4 classes, '0.5' ({path}, line 20), '2' ({path}, line 30), '-' ({path}, line "
+        '40) and 1 more, among 1,200 rows: are they labels?'
+    ) in train(path)[1]
 
 
 def test_few_rows_and_small_classes_are_no_mistake(many, train, write):

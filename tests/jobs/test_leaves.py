@@ -1,4 +1,5 @@
 """Leaves of trees as nodes of pesvm: ridge regression on fixed nodes, for any splits, with rows that come and leave."""
+
 import numpy as np
 import pytest
 from reference.files import LOCAL
@@ -15,8 +16,13 @@ from mr_elm.sums.gram import expand
 
 N, D = 300, 4
 LEAVES = ('--leaves', '96')
-MAPS = {'leaves': (), 'leaves+nystrom': ('--hidden', '40'), 'leaves+sigmoid': ('--hidden', '40'),
-        'leaves+relu': ('--hidden', '40', '--weight-scale', '2'), 'leaves+identity': ()}
+MAPS = {
+    'leaves': (),
+    'leaves+nystrom': ('--hidden', '40'),
+    'leaves+sigmoid': ('--hidden', '40'),
+    'leaves+relu': ('--hidden', '40', '--weight-scale', '2'),
+    'leaves+identity': (),
+}
 EVERY = pytest.mark.parametrize('map', MAPS)
 
 
@@ -36,12 +42,14 @@ def targets(table):
 @pytest.fixture
 def run(elm, tmp_path):
     """Run a command that writes a model: its path."""
+
     def run(*words):
         run.count += 1
         path = tmp_path / f'm{run.count}.npz'
         done = elm(*words, '--model', path, '-q')
         assert (done.status, done.err) == (0, ''), done.err
         return path
+
     run.count = 0
     return run
 
@@ -49,18 +57,22 @@ def run(elm, tmp_path):
 @pytest.fixture
 def train(run):
     """Train pesvm on leaves: the path of the model."""
+
     def train(rows, map, *words):
         return run('train', 'pesvm', rows, '--map', map, *LEAVES, *MAPS[map], *words)
+
     return train
 
 
 @pytest.fixture
 def pack(elm, write, csv_of, tmp_path):
     """Pack rows into blocks of 40."""
+
     def pack(labels, X, name='rows', *words):
         path = write(f'{name}.csv', csv_of(labels, X))
         assert elm('pack', path, '-o', tmp_path / name, '--block-rows', 40, '-q', *words).status == 0
         return tmp_path / name
+
     return pack
 
 
@@ -78,7 +90,7 @@ def solve_densely(model, X, T, weights=None, center=False):
     mean = np.average(T, axis=0, weights=w) if center else 0.0
     P = np.diag(np.r_[np.full(m, given['leaf_ridge']), np.ones(len(layer.biases)), 0.0])
     if given['map'] == 'leaves+nystrom':
-        K = np.exp(-((layer.weights[:, None] - layer.weights)**2).sum(axis=2) / layer.biases[0])
+        K = np.exp(-((layer.weights[:, None] - layer.weights) ** 2).sum(axis=2) / layer.biases[0])
         P[m:-1, m:-1] = K + JITTER * np.eye(len(K))
     P /= given['nu']
     P[-1, -1] = FREE
@@ -102,15 +114,18 @@ def test_a_regression_is_one_too(train, write, csv_of, table, targets, map):
     model = read_model(train(write('t.csv', csv_of(targets.tolist(), X)), map, '--task', 'regression', '--nu', 3))
     wanted = solve_densely(model, X, targets[:, None], center=True)
     assert np.allclose(model.decision_function(X), wanted, atol=1e-7)
-    assert np.corrcoef(wanted[:, 0], targets)[0, 1]**2 > 0.8
+    assert np.corrcoef(wanted[:, 0], targets)[0, 1] ** 2 > 0.8
 
 
 def test_rows_have_weights(train, write, table, targets, rng):
     X, w = table[0], rng.uniform(0.1, 3, N)
-    lines = [','.join(map(repr, [t, each, *row])) for t, each, row in zip(targets.tolist(), w.tolist(), X.tolist(),
-                                                                          strict=True)]
-    model = read_model(train(write('w.csv', '\n'.join(lines) + '\n'), 'leaves+nystrom', '--task', 'regression',
-                             '--weight-column', 1))
+    lines = [
+        ','.join(map(repr, [t, each, *row]))
+        for t, each, row in zip(targets.tolist(), w.tolist(), X.tolist(), strict=True)
+    ]
+    model = read_model(
+        train(write('w.csv', '\n'.join(lines) + '\n'), 'leaves+nystrom', '--task', 'regression', '--weight-column', 1)
+    )
     wanted = solve_densely(model, X, targets[:, None], w, center=True)
     assert np.allclose(model.decision_function(X), wanted, atol=1e-7)
 
@@ -164,8 +179,10 @@ def test_models_of_the_same_leaves_merge(elm, run, train, pack, table, model_of,
 
 def test_a_table_with_text_and_missing_values(elm, train, write, rng):
     x, colours = rng.normal(size=N), rng.choice(['red', 'green'], N)
-    lines = [f'{"yes" if (c == "red") ^ (v > 0) else "no"},{"" if i % 11 == 0 else f"{v:.3f}"},{c}'
-             for i, (v, c) in enumerate(zip(x, colours, strict=True))]
+    lines = [
+        f'{"yes" if (c == "red") ^ (v > 0) else "no"},{"" if i % 11 == 0 else f"{v:.3f}"},{c}'
+        for i, (v, c) in enumerate(zip(x, colours, strict=True))
+    ]
     path = write('t.csv', '\n'.join(['label,x,colour', *lines]) + '\n')
     model = train(path, 'leaves', '--encode', 'auto')
     assert float(elm('evaluate', model, path, '-q').out.split()[1]) > 0.9
@@ -179,8 +196,10 @@ def test_several_targets_and_labels(train, write, table, targets, kind):
         lines = [','.join(map(repr, [*t, *row])) for t, row in zip(T.tolist(), X.tolist(), strict=True)]
     else:
         T, words = np.column_stack([X[:, 0] > 0.7, X[:, 1] * X[:, 2] > 0]) * 1.0, ('--labels-separator', ';')
-        lines = [';'.join(name for name, has in zip('ab', t, strict=True) if has) + ',' + ','.join(map(repr, row))
-                 for t, row in zip(T, X.tolist(), strict=True)]
+        lines = [
+            ';'.join(name for name, has in zip('ab', t, strict=True) if has) + ',' + ','.join(map(repr, row))
+            for t, row in zip(T, X.tolist(), strict=True)
+        ]
     model = read_model(train(write('t.csv', '\n'.join(lines) + '\n'), 'leaves+nystrom', *words))
     wanted = solve_densely(model, X, T, center=kind == 'targets')
     assert np.allclose(model.decision_function(X), wanted, atol=1e-6)
@@ -216,10 +235,15 @@ def test_the_machine_of_auto_can_be_asked_for_by_hand(run, pack, table, model_of
     rows = pack(table[1], table[0])
     chosen = run('train', 'auto', rows)
     given = read_model(chosen).header.parameters
-    words = [word for name in ('kernel', 'weight_scale', 'nu', 'leaf_ridge') if name in given
-             for word in (f'--{name.replace("_", "-")}', given[name])]
-    by_hand = run('train', 'pesvm', rows, '--map', 'leaves+nystrom', '--leaves', 256, '--hidden', 60, '--no-sums',
-                  *words)
+    words = [
+        word
+        for name in ('kernel', 'weight_scale', 'nu', 'leaf_ridge')
+        if name in given
+        for word in (f'--{name.replace("_", "-")}', given[name])
+    ]
+    by_hand = run(
+        'train', 'pesvm', rows, '--map', 'leaves+nystrom', '--leaves', 256, '--hidden', 60, '--no-sums', *words
+    )
     demand_same_bits(model_of, chosen, by_hand)
 
 
@@ -228,25 +252,34 @@ def test_a_model_becomes_an_estimator_and_is_fitted_again(train, dense, table, m
     model = read_model(train(dense, map), sums=True)
     estimator = to_estimator(model)
     assert (estimator.predict(table[0]) == model.predict(table[0])).all()
-    assert np.allclose(estimator.fit(*table).model_.decision_function(table[0]), model.decision_function(table[0]),
-                       atol=1e-7)
+    assert np.allclose(
+        estimator.fit(*table).model_.decision_function(table[0]), model.decision_function(table[0]), atol=1e-7
+    )
 
 
 def test_leaf_ridge_weighs_leaves_and_nu_weighs_all(train, dense):
     def size(*words):
         model = read_model(train(dense, 'leaves+sigmoid', *words))
         B, m = model.arrays['output_weights'][:-1], model.layer.n_leaves
-        return (B[:m]**2).sum(), (B[m:]**2).sum()
+        return (B[:m] ** 2).sum(), (B[m:] ** 2).sum()
 
     plain = size()
     assert size('--leaf-ridge', 1e6)[0] < 1e-3 * plain[0]
     assert all(small < large for small, large in zip(size('--nu', 0.01), plain, strict=True))
 
 
-@pytest.mark.parametrize('words', [('--map', 'leaves', '--hidden', 20), ('--map', 'sigmoid', '--leaves', 64),
-                                   ('--leaf-ridge', 3), ('--map', 'leaves', '--metric', 'diagonal'),
-                                   ('--map', 'leaves', '--kernel', 'laplacian'), ('--map', 'leaves+leaves'),
-                                   ('--map', 'leaves+sigmoid', '--metric', 'full', '--metric-rows', 'all')])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('--map', 'leaves', '--hidden', 20),
+        ('--map', 'sigmoid', '--leaves', 64),
+        ('--leaf-ridge', 3),
+        ('--map', 'leaves', '--metric', 'diagonal'),
+        ('--map', 'leaves', '--kernel', 'laplacian'),
+        ('--map', 'leaves+leaves'),
+        ('--map', 'leaves+sigmoid', '--metric', 'full', '--metric-rows', 'all'),
+    ],
+)
 def test_options_that_contradict_each_other_are_wrong_usage(elm, dense, tmp_path, words):
     assert elm('train', 'pesvm', dense, *words, '--model', tmp_path / 'm').status == 2
 
@@ -268,8 +301,10 @@ def test_an_estimator_lives(table):
     other = ESVMClassifier(map='leaves+nystrom', n_hidden=30, leaves=96).fit(X[200:], labels[200:], like=model)
     model.partial_fit(X[200:], labels[200:])
     grown = model.model_.decision_function(X)
-    assert not np.allclose(grown, before) and (model.forget(X[200:], labels[200:]).model_.decision_function(X)
-                                               == before).all()
+    assert (
+        not np.allclose(grown, before)
+        and (model.forget(X[200:], labels[200:]).model_.decision_function(X) == before).all()
+    )
     assert np.allclose(model.merge(other).model_.decision_function(X), grown, atol=1e-9)
 
 
@@ -277,8 +312,11 @@ def test_other_ridges_count_when_rows_come(table):
     X, labels = table
     model = ESVMClassifier(map='leaves', leaves=96).fit(X[:200], labels[:200])
     model.set_params(nu=7, leaf_ridge=3).partial_fit(X[200:], labels[200:])
-    assert np.allclose(model.model_.decision_function(X), solve_densely(
-        model.model_, X, 2.0 * (labels[:, None] == [0, 1, 2]) - 1), atol=1e-8)
+    assert np.allclose(
+        model.model_.decision_function(X),
+        solve_densely(model.model_, X, 2.0 * (labels[:, None] == [0, 1, 2]) - 1),
+        atol=1e-8,
+    )
     assert model.model_.header.parameters['leaf_ridge'] == 3
 
 
@@ -293,8 +331,10 @@ def test_an_estimator_refuses_what_there_is_not(table, change):
 def test_products_of_leaves_are_small_whole_numbers_in_the_file_of_sums(table, tmp_path, rng, weighted, average):
     X, labels = table
     weights = rng.uniform(0.5, 2, N) if weighted else None
-    models = [ESVMClassifier(map=map, n_hidden=20, leaves=96, nu=3).fit(X, labels, weights).to_model()
-              for map in ('leaves+nystrom', 'sigmoid')]
+    models = [
+        ESVMClassifier(map=map, n_hidden=20, leaves=96, nu=3).fit(X, labels, weights).to_model()
+        for map in ('leaves+nystrom', 'sigmoid')
+    ]
     model = join_members(models) if average else models[0]
     model.save(tmp_path / 'm.npz')
     again = read_model(tmp_path / 'm.npz', sums=True)
@@ -312,12 +352,17 @@ def test_products_of_leaves_are_small_whole_numbers_in_the_file_of_sums(table, t
             assert (counts == (E.T @ E)[np.triu_indices(n_leaves)]).all()
 
 
-@pytest.mark.parametrize('change', [
-    lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'][1:]),
-    lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'].astype(float)),
-    lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'][:, None]),
-    lambda arrays: arrays.update(gram=arrays['gram'][1:]), lambda arrays: arrays.pop('gram_low'),
-    lambda arrays: arrays.pop('leaf_counts')])
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'][1:]),
+        lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'].astype(float)),
+        lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'][:, None]),
+        lambda arrays: arrays.update(gram=arrays['gram'][1:]),
+        lambda arrays: arrays.pop('gram_low'),
+        lambda arrays: arrays.pop('leaf_counts'),
+    ],
+)
 def test_damaged_counts_are_refused(table, tmp_path, change):
     ESVMClassifier(map='leaves', leaves=96).fit(*table).to_model().save(tmp_path / 'm.npz')
     header, arrays = load_arrays(tmp_path / 'm.sums.npz')

@@ -1,4 +1,5 @@
 """A ledger knows the rows of a model by keyed hashes: strangers cannot leave, and who left can be proven."""
+
 import hashlib
 import hmac
 import json
@@ -44,14 +45,14 @@ def read_ledger(path):
     text = path.read_bytes()
     magic, version, _, n_entries, n_rows = struct.unpack_from('<8sI16sQQ', text)
     assert (magic, version) == (b'mrledger', 1)
-    entries = list(struct.iter_unpack('<16sH', text[44:44 + 18 * n_entries]))
+    entries = list(struct.iter_unpack('<16sH', text[44 : 44 + 18 * n_entries]))
     assert [name for name, _ in entries] == sorted(name for name, _ in entries)
     counts = Counter()
     for name, count in entries:
         counts[name] += count
     assert counts.total() == n_rows
-    receipts = text[44 + 18 * n_entries:].splitlines()
-    return counts, receipts, hashlib.sha256(text[:44 + 18 * n_entries]).hexdigest()
+    receipts = text[44 + 18 * n_entries :].splitlines()
+    return counts, receipts, hashlib.sha256(text[: 44 + 18 * n_entries]).hexdigest()
 
 
 def demand_ledger(path, rows):
@@ -71,9 +72,11 @@ def table(rng):
 @pytest.fixture
 def audited(elm, tmp_path):
     """Train, update or forget with the ledger m.ledger: (Result, path of the model)."""
+
     def run(command, *words, model='m.npz'):
         done = elm(*command.split(), *words, '--ledger', tmp_path / 'm.ledger', '--model', tmp_path / model, '-q')
         return done, tmp_path / model
+
     return run
 
 
@@ -91,34 +94,53 @@ def living(audited, elm, tmp_path, write, csv_of, table):
 def signer(tmp_path):
     """Write a pair of Ed25519 keys: paths of the private and of the public one."""
     key = ed25519.Ed25519PrivateKey.generate()
-    (tmp_path / 'sign.pem').write_bytes(key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
-    (tmp_path / 'public.pem').write_bytes(key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo))
+    (tmp_path / 'sign.pem').write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    (tmp_path / 'public.pem').write_bytes(
+        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
     return tmp_path / 'sign.pem', tmp_path / 'public.pem'
 
 
 def write_formats(elm, write, tmp_path, csv_of, libsvm_of, labels, X):
     """Write the same rows as csv, LIBSVM text, Parquet and a pack: name -> path."""
-    pq.write_table(pa.table({'label': labels, **{f'x{j}': column for j, column in enumerate(X.T)}}),
-                   tmp_path / 'rows.parquet')
-    paths = {'csv': write('rows.csv', csv_of(labels, X)), 'libsvm': write('rows.libsvm', libsvm_of(labels, X)),
-             'parquet': tmp_path / 'rows.parquet', 'pack': tmp_path / 'pack'}
+    pq.write_table(
+        pa.table({'label': labels, **{f'x{j}': column for j, column in enumerate(X.T)}}), tmp_path / 'rows.parquet'
+    )
+    paths = {
+        'csv': write('rows.csv', csv_of(labels, X)),
+        'libsvm': write('rows.libsvm', libsvm_of(labels, X)),
+        'parquet': tmp_path / 'rows.parquet',
+        'pack': tmp_path / 'pack',
+    }
     assert elm('pack', paths['libsvm'], '-o', paths['pack'], '--block-rows', 16, '-q').status == 0
     return paths
 
 
 @pytest.mark.parametrize('runner', [('-r', 'inline'), (*LOCAL, '-D', 'mapreduce.job.maps=3')])
 def test_a_ledger_holds_the_hash_of_each_row_whatever_its_format(
-        elm, write, csv_of, libsvm_of, table, tmp_path, runner):
+    elm, write, csv_of, libsvm_of, table, tmp_path, runner
+):
     X, labels = table
     roots = set()
     for name, path in write_formats(elm, write, tmp_path, csv_of, libsvm_of, labels, X).items():
         ledger = tmp_path / f'{name}.ledger'
         ledger.with_name(f'{name}.ledger.key').write_bytes(bytes(range(32)))
         ledger.with_name(f'{name}.ledger.key').chmod(0o600)
-        done = elm('train', 'pesvm', path, '--hidden', 5, '--ledger', ledger, '--model', tmp_path / f'{name}.npz', '-q',
-                   *runner)
+        done = elm(
+            'train',
+            'pesvm',
+            path,
+            '--hidden',
+            5,
+            '--ledger',
+            ledger,
+            '--model',
+            tmp_path / f'{name}.npz',
+            '-q',
+            *runner,
+        )
         assert done.status == 0, done.err
         demand_ledger(ledger, [(str(label), 1.0, x) for label, x in zip(labels, X, strict=True)])
         roots.add(read_ledger(ledger)[2])
@@ -131,8 +153,9 @@ def test_hashes_travel_in_pieces_and_buckets(audited, write, csv_of, table, tmp_
     X, labels = table
     monkeypatch.setattr(mr_ledger, 'MOST_ENTRIES', 7)
     monkeypatch.setattr(ledger_driver, 'BUCKET_BYTES', 256)
-    done, _ = audited('train pesvm', write('rows.csv', csv_of(labels, X)), '--hidden', 5, '-r', 'inline', '--bad-rows',
-                      'stop')
+    done, _ = audited(
+        'train pesvm', write('rows.csv', csv_of(labels, X)), '--hidden', 5, '-r', 'inline', '--bad-rows', 'stop'
+    )
     assert done.status == 0, done.err
     demand_ledger(tmp_path / 'm.ledger', [(str(label), 1.0, x) for label, x in zip(labels, X, strict=True)])
 
@@ -141,39 +164,47 @@ def test_weights_targets_and_encoded_columns_are_hashed(audited, write, tmp_path
     X, _ = table
     cities, missing = np.array(['Oslo', 'Bern', 'Rome'])[np.arange(N) % 3], np.arange(N) % 10 == 0
     weights = 0.5 + np.arange(N) % 4
-    lines = [f'{x[1]!r},{w!r},{"" if gap else repr(x[0])},{city}\n' for x, w, gap, city in
-             zip(X.tolist(), weights.tolist(), missing, cities, strict=True)]
+    lines = [
+        f'{x[1]!r},{w!r},{"" if gap else repr(x[0])},{city}\n'
+        for x, w, gap, city in zip(X.tolist(), weights.tolist(), missing, cities, strict=True)
+    ]
     path = write('rows.csv', 'y,w,a,city\n' + ''.join(lines))
     words = '--task', 'regression', '--weight-column', 'w', '--encode', 'auto', '--map', 'tanh', '--hidden', 5
     done, model = audited('train elm', path, *words)
     assert done.status == 0, done.err
     mean = read_model(model).header.encoding['columns'][0]['mean']
     # docs/model-file.md: the number, its indicator of a missing one, categories in byte order, others
-    features = [[mean if gap else x[0], gap, city == 'Bern', city == 'Oslo', city == 'Rome', 0]
-                for x, gap, city in zip(X, missing, cities, strict=True)]
+    features = [
+        [mean if gap else x[0], gap, city == 'Bern', city == 'Oslo', city == 'Rome', 0]
+        for x, gap, city in zip(X, missing, cities, strict=True)
+    ]
     demand_ledger(tmp_path / 'm.ledger', [([x[1]], w, z) for x, w, z in zip(X, weights, features, strict=True)])
     other = write('other.csv', 'y,w,a,city\n' + lines[5].replace(repr(weights.tolist()[5]), '9.0', 1))
     done, _ = audited('forget', model, other, model='x.npz')
     assert done.status == 1 and '1 of these 1 rows' in done.err  # the same row with another weight
     done, left = audited('forget', model, write('some.csv', 'y,w,a,city\n' + ''.join(lines[:20])), model='f.npz')
     assert done.status == 0, done.err
-    demand_ledger(tmp_path / 'm.ledger', [([x[1]], w, z) for x, w, z in zip(X[20:], weights[20:], features[20:],
-                                                                          strict=True)])
+    demand_ledger(
+        tmp_path / 'm.ledger', [([x[1]], w, z) for x, w, z in zip(X[20:], weights[20:], features[20:], strict=True)]
+    )
 
 
 @pytest.mark.parametrize('trained, leaving', [('pack', 'libsvm'), ('parquet', 'csv'), ('csv', 'pack')])
 def test_rows_may_leave_in_another_format_and_verify_agrees(
-        elm, audited, write, csv_of, libsvm_of, table, tmp_path, trained, leaving):
+    elm, audited, write, csv_of, libsvm_of, table, tmp_path, trained, leaving
+):
     X, labels = table
     paths = write_formats(elm, write, tmp_path, csv_of, libsvm_of, labels, X)
     done, model = audited('train pesvm', paths[trained], '--hidden', 10)
     assert done.status == 0, done.err
     (tmp_path / 'few').mkdir()
     (tmp_path / 'rest').mkdir()
-    few = write_formats(elm, lambda name, text: write(f'few/{name}', text), tmp_path / 'few', csv_of, libsvm_of,
-                        labels[:20], X[:20])
-    rest = write_formats(elm, lambda name, text: write(f'rest/{name}', text), tmp_path / 'rest', csv_of, libsvm_of,
-                         labels[20:], X[20:])
+    few = write_formats(
+        elm, lambda name, text: write(f'few/{name}', text), tmp_path / 'few', csv_of, libsvm_of, labels[:20], X[:20]
+    )
+    rest = write_formats(
+        elm, lambda name, text: write(f'rest/{name}', text), tmp_path / 'rest', csv_of, libsvm_of, labels[20:], X[20:]
+    )
     done, left = audited('forget', model, few[leaving], model='f.npz')
     assert done.status == 0, done.err
     for path in rest.values():
@@ -209,7 +240,8 @@ def test_more_rows_than_an_entry_counts(audited, elm, write, tmp_path):
 
 
 def test_any_interleaving_of_updates_and_forgets_is_the_model_of_the_rows_that_are_left(
-        audited, elm, living, write, csv_of, rng):
+    audited, elm, living, write, csv_of, rng
+):
     model, ledger, lines = living
     inside, outside = list(lines), csv_of(rng.integers(0, 2, 60), rng.normal(size=(60, D))).splitlines(keepends=True)
     for step in range(5):
@@ -253,8 +285,9 @@ def test_sets_of_labels_and_several_targets_have_a_ledger(audited, elm, write, t
     rows = [f'{label},{n % 7},{n % 5}\n' for n, label in enumerate(['a;b', 'b', ''] * 9)]
     done, model = audited('train pesvm', write('sets.csv', ''.join(rows)), '--labels-separator', ';', '--hidden', 3)
     assert done.status == 0, done.err
-    demand_ledger(tmp_path / 'm.ledger', [(row.split(',')[0], 1.0, [float(x) for x in row.split(',')[1:]])
-                                          for row in rows])
+    demand_ledger(
+        tmp_path / 'm.ledger', [(row.split(',')[0], 1.0, [float(x) for x in row.split(',')[1:]]) for row in rows]
+    )
     done, left = audited('forget', model, write('few.csv', rows[0].replace('a;b', 'b; a')), model='f.npz')
     assert done.status == 0, done.err
     assert elm('verify', left, write('rest.csv', ''.join(rows[1:])), '--ledger', tmp_path / 'm.ledger').status == 0
@@ -314,12 +347,19 @@ def test_receipts_say_what_left_and_are_signed(elm, audited, living, signer, wri
     assert done == (0, '', '')
     line = (tmp_path / 'm.ledger.receipt-000002.json').read_bytes()
     receipt, first = json.loads(line), read_ledger(ledger)[1][0]
-    wanted = {'action': 'forget', 'number': 2, 'rows_asked': 10, 'rows_found': 10, 'rows_left': N - 10,
-              'root_before': before, 'root_after': read_ledger(ledger)[2],
-              'previous': hashlib.sha256(first).hexdigest(),
-              'model_before': hashlib.sha256(model.read_bytes()).hexdigest(),
-              'model_after': hashlib.sha256(left.read_bytes()).hexdigest(),
-              'sums_after': hashlib.sha256((tmp_path / 'f.sums.npz').read_bytes()).hexdigest()}
+    wanted = {
+        'action': 'forget',
+        'number': 2,
+        'rows_asked': 10,
+        'rows_found': 10,
+        'rows_left': N - 10,
+        'root_before': before,
+        'root_after': read_ledger(ledger)[2],
+        'previous': hashlib.sha256(first).hexdigest(),
+        'model_before': hashlib.sha256(model.read_bytes()).hexdigest(),
+        'model_after': hashlib.sha256(left.read_bytes()).hexdigest(),
+        'sums_after': hashlib.sha256((tmp_path / 'f.sums.npz').read_bytes()).hexdigest(),
+    }
     assert {name: receipt[name] for name in wanted} == wanted
     signed = json.dumps({k: v for k, v in receipt.items() if k not in ('mac', 'signature')}, sort_keys=True).encode()
     key = serialization.load_pem_public_key(public.read_bytes())
@@ -356,8 +396,10 @@ def test_a_training_on_the_same_rows_killed_between_the_two_names_is_completed(e
 
     with monkeypatch.context() as patch:
         patch.setattr(LedgerChange, 'finish', stop)
-        assert elm('train', 'pesvm', rows, '--hidden', 6, '--ledger', ledger, '--model', model, '--overwrite',
-                   '-q').status == 130
+        assert (
+            elm('train', 'pesvm', rows, '--hidden', 6, '--ledger', ledger, '--model', model, '--overwrite', '-q').status
+            == 130
+        )
     assert elm('verify', model, rows, '--ledger', ledger, '-q').status == 0
 
 
@@ -373,12 +415,17 @@ def test_a_changed_byte_anywhere_is_found(audited, write, csv_of, signer, tmp_pa
         return list(verify_files(str(tmp_path / 'm.ledger'), loaded, str(left), str(left), None))
 
     assert len(verify()) == 3
-    for name, step in (('m.ledger', 1), ('m.ledger.key', 1), ('m.ledger.receipt-000002.json', 1), ('f.npz', 23),
-                       ('f.sums.npz', 23)):
+    for name, step in (
+        ('m.ledger', 1),
+        ('m.ledger.key', 1),
+        ('m.ledger.receipt-000002.json', 1),
+        ('f.npz', 23),
+        ('f.sums.npz', 23),
+    ):
         path = tmp_path / name
         text = path.read_bytes()
         for place in range(0, len(text), step):
-            path.write_bytes(text[:place] + bytes([text[place] ^ 1 << place % 8]) + text[place + 1:])
+            path.write_bytes(text[:place] + bytes([text[place] ^ 1 << place % 8]) + text[place + 1 :])
             with pytest.raises((ValueError, OSError)):
                 verify()
         path.write_bytes(text[:-1])
@@ -390,7 +437,8 @@ def test_a_changed_byte_anywhere_is_found(audited, write, csv_of, signer, tmp_pa
 
 @pytest.mark.parametrize('output', ['m.npz', 'f.npz'])
 def test_a_command_killed_between_the_two_names_is_completed_by_the_next(
-        elm, audited, living, write, monkeypatch, output):
+    elm, audited, living, write, monkeypatch, output
+):
     model, ledger, lines = living
     few, rest, before = write('few.csv', ''.join(lines[:9])), write('rest.csv', ''.join(lines[9:])), ledger.read_bytes()
 
@@ -409,8 +457,7 @@ def test_a_command_killed_between_the_two_names_is_completed_by_the_next(
     assert elm('verify', left, rest, '--ledger', ledger, '-q').status == 0
 
 
-def test_a_command_killed_before_the_model_has_its_name_has_done_nothing(
-        elm, audited, living, write, monkeypatch):
+def test_a_command_killed_before_the_model_has_its_name_has_done_nothing(elm, audited, living, write, monkeypatch):
     model, ledger, lines = living
     before, prepare = ledger.read_bytes(), LedgerChange.prepare
 
@@ -443,5 +490,5 @@ def test_the_key_is_on_no_command_line_and_the_stage_runs_by_hand(living, tmp_pa
     for kind, _, value in read_pairs(done.stdout.splitlines()):
         if kind == 'hashes':
             names = np.ascontiguousarray(value[0]).tobytes()
-            found.update({names[16 * k:16 * k + 16]: int(count) for k, count in enumerate(value[1])})
+            found.update({names[16 * k : 16 * k + 16]: int(count) for k, count in enumerate(value[1])})
     assert found == read_ledger(ledger)[0]

@@ -1,4 +1,5 @@
 """Classifiers say where a linear machine is far better: on rows of words, and not on others."""
+
 import warnings
 
 import numpy as np
@@ -29,9 +30,15 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 
-FAILING = [ESVMClassifier(n_hidden=300), ESVMClassifier(n_hidden=300, scale='none'), ELMClassifier(n_hidden=300),
-           OELMClassifier('sigmoid', n_hidden=30), SparseELMClassifier(), SphereSVMClassifier(),
-           KernelELMClassifier()]
+FAILING = [
+    ESVMClassifier(n_hidden=300),
+    ESVMClassifier(n_hidden=300, scale='none'),
+    ELMClassifier(n_hidden=300),
+    OELMClassifier('sigmoid', n_hidden=30),
+    SparseELMClassifier(),
+    SphereSVMClassifier(),
+    KernelELMClassifier(),
+]
 SENTENCE = 'a linear machine on the features labels'
 
 
@@ -77,15 +84,23 @@ def warnings_of(fit, *arguments, **options):
 @pytest.mark.parametrize('estimator', FAILING, ids=repr)
 def test_a_machine_that_fails_on_words_says_so_in_one_sentence(estimator, words):
     X, y = words
-    said, = warnings_of(estimator.fit, X, y)
+    (said,) = warnings_of(estimator.fit, X, y)
     assert said.startswith(SENTENCE) and "KernelELMClassifier(scale='none')" in said and '\n' not in said
     new = weigh_words(*draw_words(300, seed=1))
     assert estimator.score(*new) < RidgeClassifier().fit(X, y).score(*new) - 0.05
 
 
-@pytest.mark.parametrize('estimator', [
-    KernelELMClassifier(scale='none'), KernelELMClassifier('linear', scale='none'), SphereSVMClassifier(scale='none'),
-    SparseELMClassifier(scale='none', multiclass='one-vs-all'), ELMClassifier('gaussian', scale='none')], ids=repr)
+@pytest.mark.parametrize(
+    'estimator',
+    [
+        KernelELMClassifier(scale='none'),
+        KernelELMClassifier('linear', scale='none'),
+        SphereSVMClassifier(scale='none'),
+        SparseELMClassifier(scale='none', multiclass='one-vs-all'),
+        ELMClassifier('gaussian', scale='none'),
+    ],
+    ids=repr,
+)
 def test_a_machine_that_is_as_good_as_a_linear_one_is_not_blamed(estimator, words):
     assert warnings_of(estimator.fit, *words) == []
     assert estimator.score(*weigh_words(*draw_words(300, seed=1))) > 0.85
@@ -178,12 +193,20 @@ def train(method, path, *options):
     return [line for line in done.err.splitlines() if SENTENCE in line]
 
 
-@pytest.mark.parametrize('method, options', [('pesvm', ('--hidden', 100)), ('elm', ('--hidden', 100)), ('mr-kelm', ()),
-                                             ('pesvm', ('--hidden', 100, '--solver', 'passes')),
-                                             ('oelm', ('--kernel', 'sigmoid', '--hidden', 50)), ('sphere-svm', ())])
+@pytest.mark.parametrize(
+    'method, options',
+    [
+        ('pesvm', ('--hidden', 100)),
+        ('elm', ('--hidden', 100)),
+        ('mr-kelm', ()),
+        ('pesvm', ('--hidden', 100, '--solver', 'passes')),
+        ('oelm', ('--kernel', 'sigmoid', '--hidden', 50)),
+        ('sphere-svm', ()),
+    ],
+)
 def test_a_command_that_trains_such_a_machine_says_so(method, options, words, tmp_path):
     dump_svmlight_file(*words, str(tmp_path / 'rows.libsvm'), zero_based=False)
-    said, = train(method, tmp_path / 'rows.libsvm', *options)
+    (said,) = train(method, tmp_path / 'rows.libsvm', *options)
     assert said.startswith('mr-elm: warning: ') and 'mr-elm train mr-kelm --scale none' in said
 
 

@@ -13,6 +13,7 @@
 `tests/test_extending.py` runs the recipes of docs/extending.md, `tests/cluster` the blocks for a Hadoop, `tests/spark`
 those for Spark.
 """
+
 import re
 import shlex
 
@@ -39,17 +40,29 @@ from mr_elm.rows.wire import WireProtocol, encode_arrays, make_key, split_key
 from mr_elm.streaming.mr_stats import MRStats
 
 HOME = '/home/you'  # the folder of the reader, in what the pages show
-ANYWHERE_ELSE = [(re.compile(r'(?<=[\t "])([\d,]*):[\w+/]+=*'), r'\1:base64'),  # last digits depend on the processor
-                 (re.compile(r'"blas": "[^"]*"'), '"blas": ""'),
-                 (re.compile(r'^compiling .* once .*\n', re.MULTILINE), ''),  # where no earlier test has
-                 (re.compile(r'^.*, \d+% done, .*\n', re.MULTILINE), '')]  # where work took seconds, on a busy machine
+ANYWHERE_ELSE = [
+    (re.compile(r'(?<=[\t "])([\d,]*):[\w+/]+=*'), r'\1:base64'),  # last digits depend on the processor
+    (re.compile(r'"blas": "[^"]*"'), '"blas": ""'),
+    (re.compile(r'^compiling .* once .*\n', re.MULTILINE), ''),  # where no earlier test has
+    (re.compile(r'^.*, \d+% done, .*\n', re.MULTILINE), ''),
+]  # where work took seconds, on a busy machine
 RECIPES = 'docs/extending.md'
 OF_NEWCOMERS = 'README.md', 'docs/first-steps.md'  # all of these run in a shell
 OF_A_SHELL = {*'|&;<>()$`*?[]{}~!\n'}  # what a shell does more with than to cut it into words
 STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
 RUN_HERE = {'python', *STATUSES}
-KINDS = {*RUN_HERE, 'text', 'sh setup', 'sh hadoop', 'sh emr', 'sh network', 'sh spark', 'sh spark cluster',
-         'python spark', 'console hadoop'}
+KINDS = {
+    *RUN_HERE,
+    'text',
+    'sh setup',
+    'sh hadoop',
+    'sh emr',
+    'sh network',
+    'sh spark',
+    'sh spark cluster',
+    'python spark',
+    'console hadoop',
+}
 RUN = [page for page in PAGES if page != RECIPES and RUN_HERE & {tag for tag, _ in blocks_of(read_page(page))}]
 
 
@@ -107,13 +120,22 @@ def test_the_reader_and_the_writer_of_the_page_on_the_wire_agree_with_ours(tmp_p
     lines = by_hand_alone(MRStats, b'\n'.join(sorted(mapped)), '--landmarks', 2, task='reducer')
     lines += [make_key('sum', 'a b', 7).encode() + b'\t' + encode_arrays([[1.5, 2], [[0.1]], 3])]
     assert {line.split(b' ')[0].split(b'\t')[0] for line in lines} == {
-        b'columns', b'counts', b'labels', b'landmarks', b'rejected', b'sum'}
+        b'columns',
+        b'counts',
+        b'labels',
+        b'landmarks',
+        b'rejected',
+        b'sum',
+    }
     for line in lines:
         kind, coordinates, value = names['read_line'](line + b'\t\n')
         key, ours = WireProtocol().read(line)
         assert (kind, coordinates) == split_key(key)
-        assert value == ours if isinstance(ours, dict) else [
-            (list(array.shape), array.ravel().tolist()) for array in ours] == value
+        assert (
+            value == ours
+            if isinstance(ours, dict)
+            else [(list(array.shape), array.ravel().tolist()) for array in ours] == value
+        )
         again = WireProtocol().read(names['write_line'](kind, coordinates, value))
         assert again[0] == key and WireProtocol().write(*again) == WireProtocol().write(key, ours)
 
@@ -145,14 +167,19 @@ def test_there_is_no_block_without_a_tag(page):
 def test_every_option_of_every_command_is_on_the_page_of_commands(name, parser_of):
     parser, _ = parser_of(name.split())
     named = set(re.findall(r'--[a-zA-Z][a-z0-9-]*', read_page('docs/commands.md')))
-    assert {max(action.option_strings, key=len) for action in parser._actions if action.option_strings
-            and action.dest != 'help'} - named == set()
+    assert {
+        max(action.option_strings, key=len)
+        for action in parser._actions
+        if action.option_strings and action.dest != 'help'
+    } - named == set()
 
 
 def titles_of(page):
     """Return the anchors of the titles of a page."""
-    return {re.sub(r'[^a-z0-9_ -]', '', title.lower()).replace(' ', '-')
-            for title in re.findall(r'^#+ (.*)$', read_page(page), flags=re.MULTILINE)}
+    return {
+        re.sub(r'[^a-z0-9_ -]', '', title.lower()).replace(' ', '-')
+        for title in re.findall(r'^#+ (.*)$', read_page(page), flags=re.MULTILINE)
+    }
 
 
 @pytest.mark.parametrize('page', PAGES)

@@ -1,4 +1,5 @@
 """A model that averages machines predicts their mean, and each of its machines lives as if it stood alone."""
+
 import itertools
 import json
 
@@ -11,8 +12,11 @@ from mr_elm.model.file import read_model
 from mr_elm.model.models import join_members
 
 N = 180
-KINDS = (('--map', 'sigmoid', '--hidden', 12, '--nu', 5), ('--map', 'nystrom', '--hidden', 9, '--nu', 50),
-         ('--map', 'relu', '--hidden', 12, '--nu', 0.5, '--weight-scale', 2))
+KINDS = (
+    ('--map', 'sigmoid', '--hidden', 12, '--nu', 5),
+    ('--map', 'nystrom', '--hidden', 9, '--nu', 50),
+    ('--map', 'relu', '--hidden', 12, '--nu', 0.5, '--weight-scale', 2),
+)
 
 
 @pytest.fixture
@@ -42,6 +46,7 @@ def run(elm, tmp_path):
         done = elm(*words, '--model', path, '-q')
         assert (done.status, done.err) == (0, ''), done.err
         return path
+
     return run
 
 
@@ -54,6 +59,7 @@ def average(tmp_path):
         path = tmp_path / f'mean-{next(count)}.npz'
         join_members([read_model(path, sums=True) for path in paths]).save(path)
         return path
+
     return average
 
 
@@ -118,8 +124,9 @@ def test_merging_other_machines_is_refused(elm, machines, average, tmp_path):
 def test_leave_one_out_averages_what_the_machines_say_of_a_row_they_have_not_seen(elm, run, average, packs):
     """Machines that are alike say together what one of them says."""
     one = run('train', 'pesvm', packs[0], *KINDS[0])
-    said, wanted = (elm('evaluate', model, packs[0], '--leave-one-out', '--json', '-q').out
-                    for model in (average([one, one]), one))
+    said, wanted = (
+        elm('evaluate', model, packs[0], '--leave-one-out', '--json', '-q').out for model in (average([one, one]), one)
+    )
     assert said == wanted and 'accuracy' in said
 
 

@@ -1,4 +1,5 @@
 """The table of methods: what it says is what the command line, the estimators and the manual do; a row is enough."""
+
 import inspect
 import subprocess
 import sys
@@ -11,9 +12,22 @@ from mr_elm.machines.option_fields import option_fields
 from mr_elm.methods import METHODS, load
 
 # what the manual promises
-CONTRACT = {'scale': 'standard', 'map': 'sigmoid', 'n_hidden': 1000, 'nu': 1.0, 'seed': 0, 'C': 1.0,
-            'weight_scale': 1.0, 'weights': 'normal', 'kernel': 'gaussian', 'sigma': None, 'gamma': None,
-            'class_weight': None, 'task': 'classification', 'bad_rows': 'stop'}
+CONTRACT = {
+    'scale': 'standard',
+    'map': 'sigmoid',
+    'n_hidden': 1000,
+    'nu': 1.0,
+    'seed': 0,
+    'C': 1.0,
+    'weight_scale': 1.0,
+    'weights': 'normal',
+    'kernel': 'gaussian',
+    'sigma': None,
+    'gamma': None,
+    'class_weight': None,
+    'task': 'classification',
+    'bad_rows': 'stop',
+}
 # what estimators call otherwise, and where they differ on purpose: their rows are in memory
 CALLED = {'eps': 'tol', 'tolerance': 'tol', 'max_passes': 'max_iter', 'memory': 'cache_size'}
 CALLED_BY_ELM = {'map': 'kernel', 'nu': 'C', 'kernel': ''}  # the kernel of landmarks, which estimators do not have
@@ -94,6 +108,7 @@ def test_a_row_of_the_table_is_a_command_with_help_and_a_page(rows, tmp_path, mo
     def run(*words):
         done = subprocess.run([sys.executable, path, *map(str, words)], capture_output=True, text=True, check=True)
         return done.stdout
+
     assert '  twin       a twin of pesvm\n' in run('train', '--help')
     text = run('train', 'twin', '--help')
     assert '--twins L' in text and '(default: 7)' in text and 'mr-elm train twin rows.csv --twins 3' in text

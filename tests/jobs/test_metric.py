@@ -1,4 +1,5 @@
 """A metric is learned from a sample of the rows, whatever the splits and the runner, and stays with its model."""
+
 import json
 
 import numpy as np
@@ -61,8 +62,25 @@ def test_no_step_is_no_metric_to_the_bit(dense, trained):
 def test_a_regression_learns_a_metric(write, csv_of, rng, elm, tmp_path, method):
     X = rng.normal(size=(400, 5))
     path = write('rows.csv', csv_of((2 * np.sin(X[:, 2])).tolist(), X))
-    assert elm('train', method, path, '--task', 'regression', '--hidden', 30, '--metric', 'diagonal', '--metric-steps',
-               1, '--model', tmp_path / 'm.npz', '-q').status == 0
+    assert (
+        elm(
+            'train',
+            method,
+            path,
+            '--task',
+            'regression',
+            '--hidden',
+            30,
+            '--metric',
+            'diagonal',
+            '--metric-steps',
+            1,
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+        ).status
+        == 0
+    )
     importance = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance']
     assert np.argmax(importance) == 2 and importance[2] > 0.8 and np.isclose(sum(importance), 1)
 
@@ -71,8 +89,10 @@ def test_sparse_rows_learn_a_diagonal_and_predict_as_dense_ones(write, csv_of, l
     X = np.where(rng.random((300, 8)) < 0.4, rng.normal(size=(300, 8)), 0)
     labels = (X[:, 0] + X[:, 1] > 0) * 1
     paths = write('rows.libsvm', libsvm_of(labels, X)), write('rows.csv', csv_of(labels, X))
-    sparse, dense = (trained(path, '--metric', kind, '--metric-steps', 1)[1]['feature_metric']
-                     for path, kind in zip(paths, ('full', 'diagonal'), strict=True))
+    sparse, dense = (
+        trained(path, '--metric', kind, '--metric-steps', 1)[1]['feature_metric']
+        for path, kind in zip(paths, ('full', 'diagonal'), strict=True)
+    )
     assert sparse.shape == (8,) and np.allclose(sparse, dense, rtol=1e-9)
 
 
@@ -163,19 +183,28 @@ def test_a_figure_needs_a_metric(dense, trained, elm, tmp_path):
 def orders(rng):
     """Draw a table whose labels depend on three of six columns: (data frame, labels)."""
     n = 600
-    frame = pd.DataFrame({
-        'amount': np.where(rng.random(n) < 0.1, np.nan, rng.normal(50, 20, n)), 'noise': rng.normal(size=n),
-        'plan': rng.choice(['basic', 'family', 'pro'], n), 'channel': rng.choice(['web', 'shop', 'mail', 'phone'], n),
-        'city': rng.choice([f'c{k}' for k in range(9)], n, p=np.arange(1, 10) / 45), 'late': rng.uniform(0, 1, n)})
+    frame = pd.DataFrame(
+        {
+            'amount': np.where(rng.random(n) < 0.1, np.nan, rng.normal(50, 20, n)),
+            'noise': rng.normal(size=n),
+            'plan': rng.choice(['basic', 'family', 'pro'], n),
+            'channel': rng.choice(['web', 'shop', 'mail', 'phone'], n),
+            'city': rng.choice([f'c{k}' for k in range(9)], n, p=np.arange(1, 10) / 45),
+            'late': rng.uniform(0, 1, n),
+        }
+    )
     score = (frame['amount'].fillna(50) - 50) / 20 + frame['plan'].map({'basic': -1, 'family': 0, 'pro': 1.5})
     return frame, np.where(score + 2 * frame['late'] > 1.1, 'yes', 'no')
 
 
 TABLE = '--encode', 'auto', '--label-column', 'label', '--metric', 'diagonal'
-NUMBERS = {'sparse-elm': ['sparse-elm', '--C', 10], 'mr-kelm': ['mr-kelm', '--C', 10],
-           'nystrom': ['pesvm', '--map', 'nystrom', '--nu', 10, '--hidden', 60],
-           'full': ['elm', '--C', 10, '--hidden', 60, '--metric', 'full'],
-           'all rows': ['pesvm', '--nu', 10, '--hidden', 60, '--metric-rows', 'all', '--metric-steps', 1]}
+NUMBERS = {
+    'sparse-elm': ['sparse-elm', '--C', 10],
+    'mr-kelm': ['mr-kelm', '--C', 10],
+    'nystrom': ['pesvm', '--map', 'nystrom', '--nu', 10, '--hidden', 60],
+    'full': ['elm', '--C', 10, '--hidden', 60, '--metric', 'full'],
+    'all rows': ['pesvm', '--nu', 10, '--hidden', 60, '--metric-rows', 'all', '--metric-steps', 1],
+}
 
 
 @pytest.mark.parametrize('words', NUMBERS.values(), ids=NUMBERS)
@@ -188,7 +217,8 @@ def test_columns_of_both_kinds_that_matter_come_first(write, orders, elm, tmp_pa
     assert list(share) == list(frame) and np.isclose(sum(share.values()), 1)
     assert len(found['importance']) == 1 + 1 + 1 + 4 + 5 + 10 + 1 and np.isclose(sum(found['importance']), 1)
     assert min(share[name] for name in ('amount', 'plan', 'late')) > max(
-        share[name] for name in ('noise', 'channel', 'city'))
+        share[name] for name in ('noise', 'channel', 'city')
+    )
     assert 'importance' not in found['parameters']
 
 
@@ -196,11 +226,29 @@ def test_columns_of_both_kinds_that_matter_come_first(write, orders, elm, tmp_pa
 def test_the_command_and_the_estimator_find_the_same_importance(write, orders, elm, tmp_path, words, weights):
     frame, labels = orders
     path = write('rows.csv', frame.assign(label=labels).to_csv(index=False))
-    assert elm('train', 'pesvm', path, *TABLE, '--metric-steps', 2, '--hidden', 50, '--nu', 10, '--model',
-               tmp_path / 'm.npz', '-q', *words).status == 0
+    assert (
+        elm(
+            'train',
+            'pesvm',
+            path,
+            *TABLE,
+            '--metric-steps',
+            2,
+            '--hidden',
+            50,
+            '--nu',
+            10,
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+            *words,
+        ).status
+        == 0
+    )
     found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance_by_column']
-    estimator = ESVMClassifier(n_hidden=50, nu=10, encode='auto', metric='diagonal', metric_steps=2,
-                               class_weight=weights)
+    estimator = ESVMClassifier(
+        n_hidden=50, nu=10, encode='auto', metric='diagonal', metric_steps=2, class_weight=weights
+    )
     assert np.allclose(estimator.fit(frame, labels).feature_importances_, list(found.values()), rtol=1e-6)
 
 
@@ -214,18 +262,40 @@ def test_importance_stays_when_rows_come_and_in_a_training_on_the_same_nodes(elm
 def test_sets_that_choose_no_step_show_importance_all_the_same(write, rng, elm, tmp_path):
     X = rng.normal(size=(300, 3))
     path = write('rows.csv', ''.join(f'{x + 2 * y},{x},{y},{z}\n' for x, y, z in X.tolist()))
-    assert elm('train', 'pesvm', path, '--task', 'regression', '--map', 'identity', '--metric', 'diagonal', '--nu', 1e6,
-               '--model', tmp_path / 'm.npz', '-q').status == 0
+    assert (
+        elm(
+            'train',
+            'pesvm',
+            path,
+            '--task',
+            'regression',
+            '--map',
+            'identity',
+            '--metric',
+            'diagonal',
+            '--nu',
+            1e6,
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+        ).status
+        == 0
+    )
     found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)
-    assert np.allclose(found['importance'], np.array([1, 4, 0]) * X.var(axis=0) / (X.var(axis=0) @ [1, 4, 0]),
-                       rtol=1e-3, atol=1e-3)
+    assert np.allclose(
+        found['importance'], np.array([1, 4, 0]) * X.var(axis=0) / (X.var(axis=0) @ [1, 4, 0]), rtol=1e-3, atol=1e-3
+    )
 
 
-@pytest.mark.parametrize('options, message', [
-    (('--metric-steps', 2), 'expected --metric diagonal or full'),
-    (('--metric', 'full', '--metric-rows', 'many'), 'expected a whole number above 0'),
-    (('--metric', 'full', '--map', 'hardlimit'), 'these nodes have no slope'),
-    (('--metric', 'round'), 'invalid choice')])
+@pytest.mark.parametrize(
+    'options, message',
+    [
+        (('--metric-steps', 2), 'expected --metric diagonal or full'),
+        (('--metric', 'full', '--metric-rows', 'many'), 'expected a whole number above 0'),
+        (('--metric', 'full', '--map', 'hardlimit'), 'these nodes have no slope'),
+        (('--metric', 'round'), 'invalid choice'),
+    ],
+)
 def test_options_that_contradict_each_other_are_refused(dense, elm, options, message):
     done = elm('train', 'pesvm', dense, '--model', 'm.npz', *options)
     assert done.status == 2 and message in done.err
@@ -238,20 +308,24 @@ KERNELS = {
     'sphere-svm': ['sphere-svm', '--sigma', '2', '--C', '10', '--eps', '1e-9'],
     'cholesky': ['mr-kelm', '--sigma', '2', '--C', '10'],
     'tiles': ['mr-kelm', '--kernel', 'polynomial', '--degree', '2', '--emit', 'tiles'],
-    'cg': ['mr-kelm', '--sigma', '2', '--C', '10', '--solver', 'cg', '--tolerance', '1e-10']}
+    'cg': ['mr-kelm', '--sigma', '2', '--C', '10', '--solver', 'cg', '--tolerance', '1e-10'],
+}
 
 
 @pytest.mark.parametrize('kind', ['diagonal', 'full'])
 @pytest.mark.parametrize('words', KERNELS.values(), ids=KERNELS)
 def test_a_kernel_machine_behind_a_metric_is_that_of_rows_that_passed_it(
-        write, csv_of, rng, elm, tmp_path, model_of, words, kind):
+    write, csv_of, rng, elm, tmp_path, model_of, words, kind
+):
     X = rng.normal(size=(120, 5))
     labels = (X[:, 1] * X[:, 3] > 0) * 1
 
     def scores(name, X, *options):
         path = write(f'{name}.csv', csv_of(labels, X))
-        for command in (['train', *words, path, '--model', tmp_path / f'{name}.npz', '-q', *options],
-                        ['predict', tmp_path / f'{name}.npz', path, '--scores', '-o', tmp_path / f'{name}.said', '-q']):
+        for command in (
+            ['train', *words, path, '--model', tmp_path / f'{name}.npz', '-q', *options],
+            ['predict', tmp_path / f'{name}.npz', path, '--scores', '-o', tmp_path / f'{name}.said', '-q'],
+        ):
             assert elm(*command).status == 0
         return np.array([float(line.split('\t')[1]) for line in (tmp_path / f'{name}.said').read_text().splitlines()])
 
@@ -266,14 +340,25 @@ def test_a_kernel_machine_behind_a_metric_is_that_of_rows_that_passed_it(
     assert sorted(np.argsort(importance)[-2:]) == [1, 3]
 
 
-@pytest.mark.parametrize('words', [['sparse-elm', '--kernel', 'tanh', '--hidden', 30], ['sphere-svm'],
-                                   ['mr-kelm', '--solver', 'svd'], ['elm', '--C', 'inf', '--hidden', 30]])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['sparse-elm', '--kernel', 'tanh', '--hidden', 30],
+        ['sphere-svm'],
+        ['mr-kelm', '--solver', 'svd'],
+        ['elm', '--C', 'inf', '--hidden', 30],
+    ],
+)
 def test_other_methods_learn_the_same_metric_on_any_runner(packed, elm, tmp_path, model_of, words):
     found = []
     for k, runner in enumerate(([], LOCAL)):
         path = tmp_path / f'{k}.npz'
-        assert elm('train', *words, packed, '--metric', 'diagonal', '--metric-steps', 1, '--model', path, '-q',
-                   *runner).status == 0
+        assert (
+            elm(
+                'train', *words, packed, '--metric', 'diagonal', '--metric-steps', 1, '--model', path, '-q', *runner
+            ).status
+            == 0
+        )
         found.append(model_of(path)[1])
     assert same_bits(*found) and 'feature_metric' in found[0]
 
@@ -291,8 +376,11 @@ def test_all_rows_give_the_same_bits_for_any_splits_and_runner(packed, trained, 
 def test_all_rows_as_a_sample_learn_what_jobs_over_all_rows_learn(write, csv_of, rng, trained, options):
     X = rng.normal(size=(300, 4))
     labels = np.where(X[:, 0] * X[:, 1] + 0.5 > 0, 1, 2)
-    path = write('rows.csv', csv_of(rng.uniform(0.5, 2, 300), np.column_stack([labels, X]))) \
-        if '--weight-column' in options else write('rows.csv', csv_of(labels, X))
+    path = (
+        write('rows.csv', csv_of(rng.uniform(0.5, 2, 300), np.column_stack([labels, X])))
+        if '--weight-column' in options
+        else write('rows.csv', csv_of(labels, X))
+    )
     words = path, *STEPS, *options, *(['--label-column', 1] if '--weight-column' in options else [])
     headers, (sample, jobs) = zip(trained(*words), trained(*words, '--metric-rows', 'all'), strict=True)
     assert np.allclose(sample['feature_metric'], jobs['feature_metric'], rtol=1e-6)
@@ -306,17 +394,42 @@ def test_all_rows_as_a_sample_learn_what_jobs_over_all_rows_learn(write, csv_of,
 def test_a_regression_learns_from_all_rows(write, csv_of, rng, elm, tmp_path):
     X = rng.normal(size=(400, 5))
     path = write('rows.csv', csv_of((2 * np.sin(X[:, 2])).tolist(), X))
-    assert elm('train', 'elm', path, '--task', 'regression', '--hidden', 40, '--C', 100, '--map', 'tanh', '--metric',
-               'diagonal', '--metric-rows', 'all', '--model', tmp_path / 'm.npz', '-q').status == 0
+    assert (
+        elm(
+            'train',
+            'elm',
+            path,
+            '--task',
+            'regression',
+            '--hidden',
+            40,
+            '--C',
+            100,
+            '--map',
+            'tanh',
+            '--metric',
+            'diagonal',
+            '--metric-rows',
+            'all',
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+        ).status
+        == 0
+    )
     importance = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance']
     assert np.argmax(importance) == 2 and importance[2] > 0.8
 
 
-@pytest.mark.parametrize('words, message', [
-    (['pesvm', '--map', 'rbf'], 'expected nodes of a weighted sum'),
-    (['pesvm', '--solver', 'passes'], 'expected --solver gram'),
-    (['elm', '--C', 'inf'], 'expected --solver gram and a finite --C'),
-    (['mr-kelm'], 'expected a whole number')])
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        (['pesvm', '--map', 'rbf'], 'expected nodes of a weighted sum'),
+        (['pesvm', '--solver', 'passes'], 'expected --solver gram'),
+        (['elm', '--C', 'inf'], 'expected --solver gram and a finite --C'),
+        (['mr-kelm'], 'expected a whole number'),
+    ],
+)
 def test_all_rows_need_projections_and_a_gram(dense, elm, words, message):
     done = elm('train', *words, dense, '--metric', 'diagonal', '--metric-rows', 'all', '--model', 'm.npz')
     assert done.status == 2 and message in done.err

@@ -1,4 +1,5 @@
 """The sums of a model are a file beside it: what needs them says what is missing, and what predicts never looks."""
+
 import hashlib
 import itertools
 import json
@@ -33,9 +34,11 @@ def rows(write, csv_of, table):
 @pytest.fixture
 def train(here, rows, tmp_path):
     """Train quietly with few nodes: the path of the model."""
+
     def run(name='m.npz', *words, method='pesvm', rows=rows):
         here('train', method, rows, '--hidden', 9, '--model', tmp_path / name, '-q', *words)
         return tmp_path / name
+
     return run
 
 
@@ -47,9 +50,13 @@ def names_in(path):
 def commands(model, rows, tmp_path):
     """Return what reads the sums of a model."""
     out = '--model', tmp_path / 'out.npz'
-    return {'update': ('update', model, rows, *out), 'forget': ('forget', model, rows, *out),
-            'merge': ('merge', model, model, *out), 'leave-one-out': ('evaluate', model, rows, '--leave-one-out'),
-            'leverage': ('predict', model, rows, '--leverage', '-o', tmp_path / 'out.npz')}
+    return {
+        'update': ('update', model, rows, *out),
+        'forget': ('forget', model, rows, *out),
+        'merge': ('merge', model, model, *out),
+        'leave-one-out': ('evaluate', model, rows, '--leave-one-out'),
+        'leverage': ('predict', model, rows, '--leverage', '-o', tmp_path / 'out.npz'),
+    }
 
 
 READERS = 'update', 'forget', 'merge', 'leave-one-out', 'leverage'
@@ -67,6 +74,7 @@ def test_the_sums_lie_beside_the_model_that_they_name(train, tmp_path, method, n
 
 def test_sums_of_averaged_machines_have_their_numbers(here, train, rows, tmp_path):
     from mr_elm.model.models import join_members
+
     one, other = train('a.npz'), train('b.npz', '--seed', 1)
     join_members([read_model(path, sums=True) for path in (one, other)]).save(tmp_path / 'mean.npz')
     assert names_in(tmp_path / 'mean.sums.npz') == {f'{k}/{name}' for k in (0, 1) for name in SUMS}
@@ -87,9 +95,15 @@ def test_what_needs_the_sums_says_what_is_wrong_with_them(elm, train, rows, tmp_
     assert 'expected' in done.err and not (tmp_path / 'out.npz').exists()
 
 
-@pytest.mark.parametrize('words', [('predict', 'MODEL', 'ROWS', '--scores', '-o', 'OUT'), ('evaluate', 'MODEL', 'ROWS'),
-                                   ('inspect', 'MODEL'),
-                                   ('train', 'pesvm', 'ROWS', '--like', 'MODEL', '--model', 'OUT')])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('predict', 'MODEL', 'ROWS', '--scores', '-o', 'OUT'),
+        ('evaluate', 'MODEL', 'ROWS'),
+        ('inspect', 'MODEL'),
+        ('train', 'pesvm', 'ROWS', '--like', 'MODEL', '--model', 'OUT'),
+    ],
+)
 def test_what_does_not_need_the_sums_never_looks_at_them(elm, train, rows, tmp_path, words):
     def run(name):
         named = {'MODEL': model, 'ROWS': rows, 'OUT': tmp_path / name}
@@ -127,8 +141,9 @@ def test_sums_whose_model_is_gone_are_replaced_and_another_file_of_their_name_is
         assert not model.exists()
 
 
-@pytest.mark.parametrize('words', [('pesvm', '--hidden', 9, '--no-sums'), ('mr-kelm',),
-                                   ('pesvm', '--hidden', 9, '--solver', 'passes')])
+@pytest.mark.parametrize(
+    'words', [('pesvm', '--hidden', 9, '--no-sums'), ('mr-kelm',), ('pesvm', '--hidden', 9, '--solver', 'passes')]
+)
 def test_a_model_without_sums_that_replaces_one_with_sums_removes_them(here, train, rows, tmp_path, words):
     model = train()
     here('train', words[0], rows, *words[1:], '--model', model, '--overwrite', '-q')
@@ -136,8 +151,9 @@ def test_a_model_without_sums_that_replaces_one_with_sums_removes_them(here, tra
 
 
 @pytest.mark.parametrize('n_renamed', [0, 1, 2, 3, 4])
-def test_what_stops_while_a_model_is_replaced_leaves_a_pair_or_is_noticed(elm, train, rows, tmp_path, monkeypatch,
-                                                                          n_renamed):
+def test_what_stops_while_a_model_is_replaced_leaves_a_pair_or_is_noticed(
+    elm, train, rows, tmp_path, monkeypatch, n_renamed
+):
     """Each renaming in turn is the last one that happens."""
     model, count, rename = train(), itertools.count(), os.replace
     before = model.read_bytes(), (tmp_path / 'm.sums.npz').read_bytes()
@@ -175,7 +191,8 @@ def test_a_model_elsewhere_has_its_sums_there(here, elm, rows, monkeypatch):
     here('update', model, rows, '--model', model, '--overwrite', '-q')
     assert sorted(os.path.basename(path) for path in files.ls('bucket/folder', detail=False)) == ['m.npz', 'm.sums.npz']
     assert 'm.sums.npz: expected a new file' in elm('train', 'pesvm', rows, '--model', model).err or (
-        'm.npz: expected a new file' in elm('train', 'pesvm', rows, '--model', model).err)
+        'm.npz: expected a new file' in elm('train', 'pesvm', rows, '--model', model).err
+    )
     files.rm('bucket/folder/m.sums.npz')
     assert f'{model[:-4]}.sums.npz' in elm('forget', model, rows, '--model', model, '--overwrite').err
     files.rm('bucket', recursive=True)

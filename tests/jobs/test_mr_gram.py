@@ -1,4 +1,5 @@
 """The Gram job sums exactly: any splits, by hand or by the runner, in few bytes."""
+
 import json
 
 import numpy as np
@@ -23,13 +24,15 @@ D = 3
 @pytest.fixture
 def layer(rng):
     """Draw a layer that knows nothing of the code under test but its five arrays."""
-    return lambda n_hidden: HiddenLayer('tanh', rng.normal(size=(n_hidden, D)), rng.normal(size=n_hidden),
-                                        np.array([0.5, 0, -1]), np.array([1, 2, 0.5]))
+    return lambda n_hidden: HiddenLayer(
+        'tanh', rng.normal(size=(n_hidden, D)), rng.normal(size=n_hidden), np.array([0.5, 0, -1]), np.array([1, 2, 0.5])
+    )
 
 
 @pytest.fixture
 def arguments(tmp_path):
     """Ship a layer and the grids."""
+
     def options(layer, weights=None, target_bound=1.0):
         path, weights_path = tmp_path / 'layer.npz', tmp_path / 'weights.json'
         weights_path.write_text(json.dumps(weights))
@@ -37,6 +40,7 @@ def arguments(tmp_path):
         steps, grid_path = GridSteps.of(1.0, target_bound), tmp_path / 'grid.json'
         grid_path.write_text(json.dumps([steps.gram, steps.target, steps.square]))
         return ['--layer', str(path), '--grid', str(grid_path), '--class-weights', str(weights_path)]
+
     return options
 
 
@@ -139,14 +143,17 @@ def key_of(line):
 
 
 def test_a_reducer_keeps_its_keys_apart(rows, layer, arguments, by_hand, rng):
-    values = {f'gram {i:012d} {j:012d}': rng.integers(-9, 9, (5, 2, 4)).astype(float) for i, j in
-              [(0, 0), (0, 1), (0, 2), (1, 1)]}
+    values = {
+        f'gram {i:012d} {j:012d}': rng.integers(-9, 9, (5, 2, 4)).astype(float)
+        for i, j in [(0, 0), (0, 1), (0, 2), (1, 1)]
+    }
     write = WireProtocol().write
     lines = [write(key, list(pair)) for key, pairs in values.items() for pair in pairs]
     merged = by_hand(MRGram, plan_of(rows[0]), b'\n'.join(lines), *arguments(layer(3)), task='reducer')
     found = dict(map(WireProtocol().read, merged))
     assert {key: sum(pair).tolist() for key, pair in found.items()} == {
-        key: pairs.sum(axis=(0, 1)).tolist() for key, pairs in values.items()}
+        key: pairs.sum(axis=(0, 1)).tolist() for key, pairs in values.items()
+    }
 
 
 def test_an_empty_split_sends_its_account_only(rows, layer, arguments, by_hand, read_pairs):
@@ -186,9 +193,13 @@ def test_a_tile_that_is_missing_or_one_too_many_is_refused(rows, layer, argument
 
 def test_tasks_compute_with_one_thread(packed, layer, arguments, monkeypatch):
     from threadpoolctl import threadpool_info
+
     seen = []
-    monkeypatch.setattr(MRGram, 'map_end', lambda self: seen.extend(
-        info['num_threads'] for info in threadpool_info() if info['user_api'] == 'blas'))
+    monkeypatch.setattr(
+        MRGram,
+        'map_end',
+        lambda self: seen.extend(info['num_threads'] for info in threadpool_info() if info['user_api'] == 'blas'),
+    )
     accounts = Accounts(packed)
     with make_engine().run_job(MRGram, packed, arguments(layer(3)), 'Gram') as finished:
         assert list(finished.pairs(accounts)) == []

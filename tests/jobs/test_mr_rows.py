@@ -1,4 +1,5 @@
 """What every job does with its input: blocks with their places, an account of each split, nothing left unread."""
+
 import gzip
 import json
 
@@ -42,8 +43,15 @@ def hadoop_splits(data, n):
     size = -(-len(data) // n)
     for start in range(0, len(data), size):
         length = min(size, len(data) - start)
-        yield start, length, b''.join(line for line, begin in zip(lines, begins, strict=True)
-                                      if (begin > start or start == 0) and begin <= start + length)
+        yield (
+            start,
+            length,
+            b''.join(
+                line
+                for line, begin in zip(lines, begins, strict=True)
+                if (begin > start or start == 0) and begin <= start + length
+            ),
+        )
 
 
 ROWS = ''.join(f'{"ab"[i % 2]},{i},{i * i}\n' for i in range(50)).encode()
@@ -56,10 +64,12 @@ def test_rows_on_standard_input_give_what_a_planned_split_gives(write, by_hand, 
     path = write('a.csv', data)
     plan = plan_of(path)
     for start, length, lines in hadoop_splits(data, 4):
-        ours = by_hand(MRBlocks, plan, json.dumps([[0, start, length]]).encode(), '--planned-splits', '--bad-rows',
-                       bad_rows)
-        hadoops = by_hand(MRBlocks, plan, lines, '--bad-rows', bad_rows, file=f'file://{path}', start=start,
-                          length=length)
+        ours = by_hand(
+            MRBlocks, plan, json.dumps([[0, start, length]]).encode(), '--planned-splits', '--bad-rows', bad_rows
+        )
+        hadoops = by_hand(
+            MRBlocks, plan, lines, '--bad-rows', bad_rows, file=f'file://{path}', start=start, length=length
+        )
         assert ours == hadoops and ours
 
 
@@ -81,7 +91,7 @@ def test_the_last_short_block_counts(write, by_hand, read_pairs):
 
 def test_an_empty_split_gives_its_account_and_nothing_else(write, by_hand, read_pairs):
     path = write('a.csv', ROWS)
-    (kind, place, value), = read_pairs(by_hand(MRBlocks, plan_of(path), b'', file=path, start=400))
+    ((kind, place, value),) = read_pairs(by_hand(MRBlocks, plan_of(path), b'', file=path, start=400))
     assert (kind, list(map(int, place)), value['lines'], value['used']) == ('counts', [0, 400], 0, 0)
 
 
@@ -91,7 +101,12 @@ def test_every_line_is_in_the_account(write, by_hand, read_pairs):
     pairs = read_pairs(by_hand(MRBlocks, plan_of(path), data, '--bad-rows', 'skip', file=path))
     counts = next(value for kind, _, value in pairs if kind == 'counts')
     assert {name: counts[name] for name in ('lines', 'headers', 'blank', 'comments', 'used')} == {
-        'lines': 9, 'headers': 1, 'blank': 2, 'comments': 0, 'used': 2}
+        'lines': 9,
+        'headers': 1,
+        'blank': 2,
+        'comments': 0,
+        'used': 2,
+    }
     assert counts['rejected'] == {'missing label': 1, 'nan or infinite': 1, 'not a number': 1, 'wrong width': 1}
     rejected = {int(place[2]): value['line'] for kind, place, value in pairs if kind == 'rejected'}
     assert rejected == {4: 'nan,1,2', 5: '0,5,x', 6: '1,5,inf', 7: '1,5'}
@@ -135,8 +150,15 @@ def test_a_cut_compressed_file_is_an_error_that_names_it(write, by_hand, read_pa
     assert [value['message'] for kind, _, value in pairs if kind == 'error'] and str(path) in str(pairs)
 
 
-@pytest.mark.parametrize(('uri', 'number'), [
-    ('/data/a b.csv', 0), ('file:///data/a%20b.csv', 0), ('hdfs://host:9000/data/c.csv', 1), ('hdfs:///data/c.csv', 1)])
+@pytest.mark.parametrize(
+    ('uri', 'number'),
+    [
+        ('/data/a b.csv', 0),
+        ('file:///data/a%20b.csv', 0),
+        ('hdfs://host:9000/data/c.csv', 1),
+        ('hdfs:///data/c.csv', 1),
+    ],
+)
 def test_a_file_is_known_by_any_of_its_names(uri, number):
     assert find_file([{'uri': '/data/a b.csv'}, {'uri': 'hdfs:///data/c.csv'}], uri) == number
 
@@ -149,12 +171,26 @@ def test_buckets_tell_files_apart():
 
 
 def test_reducers_merge_the_values_of_each_key_alone(write, by_hand, read_pairs):
-    lines = b''.join(f'{key}\t{{"rows": {n}}}\n'.encode() for key, n in [
-        ('other 1', 5), ('other 1', 6), ('total a', 1), ('total a', 2), ('total b', 10), ('total c', 7),
-        ('total c', 9)])
+    lines = b''.join(
+        f'{key}\t{{"rows": {n}}}\n'.encode()
+        for key, n in [
+            ('other 1', 5),
+            ('other 1', 6),
+            ('total a', 1),
+            ('total a', 2),
+            ('total b', 10),
+            ('total c', 7),
+            ('total c', 9),
+        ]
+    )
     pairs = read_pairs(by_hand(MRBlocks, plan_of(write('a.csv', ROWS)), lines, task='reducer'))
     assert [(kind, place, value['rows']) for kind, place, value in pairs] == [
-        ('other', ['1'], 5), ('other', ['1'], 6), ('total', ['a'], 3), ('total', ['b'], 10), ('total', ['c'], 16)]
+        ('other', ['1'], 5),
+        ('other', ['1'], 6),
+        ('total', ['a'], 3),
+        ('total', ['b'], 10),
+        ('total', ['c'], 16),
+    ]
 
 
 class Everything:
@@ -166,8 +202,14 @@ class Everything:
 
 @pytest.mark.parametrize('n', [1, 2, 7])
 def test_a_job_reads_every_row_once_whatever_the_splits(write, n):
-    paths = [write(f'f/{name}', content) for name, content in (
-        ('a.csv', ROWS), ('b.csv.gz', gzip.compress(ROWS) + gzip.compress(ROWS)), ('c.csv', ROWS.rstrip()))]
+    paths = [
+        write(f'f/{name}', content)
+        for name, content in (
+            ('a.csv', ROWS),
+            ('b.csv.gz', gzip.compress(ROWS) + gzip.compress(ROWS)),
+            ('c.csv', ROWS.rstrip()),
+        )
+    ]
     plan = plan_inputs([str(path) for path in paths], RowOptions())
     with make_engine('inline', ('-D', f'mapreduce.job.maps={n}')).run_job(MRBlocks, plan, [], 'blocks') as finished:
         pairs = list(finished.pairs(Everything()))
@@ -181,8 +223,9 @@ def test_a_job_reads_every_row_once_whatever_the_splits(write, n):
     assert [value['rows'] for key, value in pairs if key == 'total'] == [200]
 
 
-@pytest.mark.parametrize('word', [
-    '', '%', '%41', "it's", '"', 'a b', '$(touch x); `x`', '\\', '\t*?[1]{2}', 'é', '/a.npz'])
+@pytest.mark.parametrize(
+    'word', ['', '%', '%41', "it's", '"', 'a b', '$(touch x); `x`', '\\', '\t*?[1]{2}', 'é', '/a.npz']
+)
 def test_an_argument_has_no_marks_on_its_way_and_is_the_same_at_its_end(word):
     [proof] = MRRows.shell_proof([word])
     assert not set(proof) & set(' \t\'"\\$`;&|<>*?[]{}()#!~')

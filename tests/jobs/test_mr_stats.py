@@ -1,4 +1,5 @@
 """One pass finds what numpy finds in the whole table, whatever the splits."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -23,7 +24,7 @@ def check_columns(columns, X, rtol=1e-12, weights=None):
     assert np.isclose(columns.n, len(X) if weights is None else weights.sum(), rtol=1e-14)
     assert np.array_equal(columns.minimum, X.min(axis=0)) and np.array_equal(columns.maximum, X.max(axis=0))
     assert np.allclose(columns.mean, mean, rtol=rtol, atol=1e-14)
-    deviation = np.sqrt(np.average((X - mean)**2, axis=0, weights=weights))
+    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
     assert np.allclose(columns.deviation, deviation, rtol=1e-10, atol=1e-14)
 
 
@@ -39,7 +40,8 @@ def test_columns_and_labels_are_those_of_the_table(write, csv_of, table, n_maps)
     summary = summary_of(write('a.csv', csv_of(labels, X)), n_maps)
     check_columns(summary.columns, X)
     assert {name: entry[0] for name, entry in summary.labels.entries.items()} == {
-        name: int((labels == name).sum()) for name in ('a', 'b', 'c d')}
+        name: int((labels == name).sum()) for name in ('a', 'b', 'c d')
+    }
     assert summary.n_rows == 700 and summary.target is None and summary.landmarks is None
 
 
@@ -61,8 +63,9 @@ def test_wide_rows_travel_in_pieces(write, libsvm_of, rng, monkeypatch):
 @pytest.mark.parametrize('n_maps', [1, 5])
 def test_targets_and_weights_have_statistics_of_their_own(write, csv_of, rng, n_maps):
     y, w, X = rng.normal(size=200), rng.uniform(0.5, 9, 200), rng.normal(size=(200, 2))
-    summary = summary_of(write('a.csv', csv_of(y.tolist(), np.c_[w, X])), n_maps,
-                         {'numeric_labels': True, 'weight_column': 1})
+    summary = summary_of(
+        write('a.csv', csv_of(y.tolist(), np.c_[w, X])), n_maps, {'numeric_labels': True, 'weight_column': 1}
+    )
     check_columns(summary.columns, X, weights=w)
     check_columns(summary.target, y[:, None], weights=w)
     check_columns(summary.weights, w[:, None])

@@ -1,4 +1,5 @@
 """Numbers that come as numbers stay numbers: no pass over Parquet, Arrow or packed rows writes or reads one as text."""
+
 import builtins
 import sys
 
@@ -25,8 +26,10 @@ class Watched(type):
 def written(monkeypatch):
     """Watch repr, str and float in all modules that rows walk through: a list of what they were called with."""
     seen = []
-    stands_for = {kind: Watched(kind.__name__, (kind,), {'real': kind, 'seen': seen, 'dtype': np.dtype(kind)})
-                  for kind in (float, str)}
+    stands_for = {
+        kind: Watched(kind.__name__, (kind,), {'real': kind, 'seen': seen, 'dtype': np.dtype(kind)})
+        for kind in (float, str)
+    }
 
     def watched_repr(value):
         seen.append(value)
@@ -42,8 +45,11 @@ def written(monkeypatch):
 
 def numbers_among(seen):
     """Return the numbers that were written, or read from text."""
-    return {value if isinstance(value, float) else number for value in seen
-            if isinstance(value, (float, str)) and (number := as_number(value)) is not None}
+    return {
+        value if isinstance(value, float) else number
+        for value in seen
+        if isinstance(value, (float, str)) and (number := as_number(value)) is not None
+    }
 
 
 def as_number(text):
@@ -70,8 +76,22 @@ def path(request, elm, table, tmp_path):
         return path
     pq.write_table(table, tmp_path / 'rows.parquet')
     if request.param == 'packed':
-        assert elm('pack', tmp_path / 'rows.parquet', '-o', path, '--task', 'regression', '--targets', 'y,z',
-                   '--weight-column', 'w', '-q').status == 0
+        assert (
+            elm(
+                'pack',
+                tmp_path / 'rows.parquet',
+                '-o',
+                path,
+                '--task',
+                'regression',
+                '--targets',
+                'y,z',
+                '--weight-column',
+                'w',
+                '-q',
+            ).status
+            == 0
+        )
     return path
 
 
@@ -79,8 +99,11 @@ def path(request, elm, table, tmp_path):
 def test_no_pass_writes_or_reads_a_number_of_the_rows_as_text(method, path, written, elm, table, tmp_path):
     words = [] if path.name == 'packed' else ['--weight-column', 'w']
     model = tmp_path / 'model.npz'
-    commands = [('train', method, path, '--task', 'regression', '--targets', 'y,z', *words, '--model', model),
-                ('evaluate', model, path), ('predict', model, path, '-o', tmp_path / 'said.txt')]
+    commands = [
+        ('train', method, path, '--task', 'regression', '--targets', 'y,z', *words, '--model', model),
+        ('evaluate', model, path),
+        ('predict', model, path, '-o', tmp_path / 'said.txt'),
+    ]
     for command in commands:
         assert elm(*command, '-r', 'inline', '-q').status == 0
     values = {number for column in table.columns for number in column.to_pylist()}
@@ -89,6 +112,20 @@ def test_no_pass_writes_or_reads_a_number_of_the_rows_as_text(method, path, writ
 
 def test_packing_writes_no_number_as_text(written, elm, table, tmp_path):
     pq.write_table(table, tmp_path / 'rows.parquet')
-    assert elm('pack', tmp_path / 'rows.parquet', '-o', tmp_path / 'packed', '--task', 'regression', '--label-column',
-               'y', '-r', 'inline', '-q').status == 0
+    assert (
+        elm(
+            'pack',
+            tmp_path / 'rows.parquet',
+            '-o',
+            tmp_path / 'packed',
+            '--task',
+            'regression',
+            '--label-column',
+            'y',
+            '-r',
+            'inline',
+            '-q',
+        ).status
+        == 0
+    )
     assert written and not set(table['y'].to_pylist()) & numbers_among(written)

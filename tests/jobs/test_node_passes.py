@@ -1,4 +1,5 @@
 """Solving by passes gives the model of the Gram, whatever the nodes, the weights and the sample."""
+
 import json
 
 import numpy as np
@@ -23,10 +24,12 @@ def table(rng):
 @pytest.fixture
 def pack(elm, write, csv_of, tmp_path):
     """Pack rows into blocks of 30; words are options of the rows."""
+
     def pack(labels, X, *words, name='packed'):
         path = write(f'{name}.csv', csv_of(labels, X))
         assert elm('pack', path, '-o', tmp_path / name, '--block-rows', 30, '-q', *words).status == 0
         return tmp_path / name
+
     return pack
 
 
@@ -38,6 +41,7 @@ def packed(pack, table):
 @pytest.fixture
 def train(elm, tmp_path, model_of):
     """Train: (header, arrays, decision values on some rows)."""
+
     def train(rows, *words, method='pesvm', score=None):
         train.count += 1
         path, said = tmp_path / f'{train.count}.npz', tmp_path / 'said'
@@ -46,6 +50,7 @@ def train(elm, tmp_path, model_of):
         elm('predict', path, score or rows, '-o', said, '--scores', '--overwrite', '-q')
         values = [[float(value) for value in line.split('\t')[-3:]] for line in said.read_text().splitlines()]
         return *model_of(path), np.array(values)
+
     train.count = 0
     return train
 
@@ -59,8 +64,11 @@ def agree(train, rows, *words, within=1e-7, solving=(), **named):
     return header
 
 
-@pytest.mark.parametrize('words', [('--map', kind) for kind in MAPS] + [
-    ('--map', 'nystrom', '--kernel', kernel) for kernel in ('laplacian', 'product-laplacian')])
+@pytest.mark.parametrize(
+    'words',
+    [('--map', kind) for kind in MAPS]
+    + [('--map', 'nystrom', '--kernel', kernel) for kernel in ('laplacian', 'product-laplacian')],
+)
 def test_any_nodes(train, packed, words):
     words += () if 'identity' in words else ('--hidden', 25)
     parameters = agree(train, packed, *words, '--nu', 3)['parameters']
@@ -146,8 +154,9 @@ def test_too_few_passes_are_a_warning(elm, packed, tmp_path, model_of):
     assert model_of(tmp_path / 'm.npz')[0]['parameters']['residual'] > 1e-11
 
 
-@pytest.mark.parametrize('words', [('--tolerance', '1e-3'), ('--precondition-rows', '9'),
-                                   ('--solver', 'passes', '--tolerance', '2')])
+@pytest.mark.parametrize(
+    'words', [('--tolerance', '1e-3'), ('--precondition-rows', '9'), ('--solver', 'passes', '--tolerance', '2')]
+)
 def test_options_that_do_not_fit_are_refused(elm, packed, tmp_path, words):
     done = elm('train', 'pesvm', packed, '--model', tmp_path / 'm.npz', *words)
     assert done.status == 2 and words[-2] in done.err

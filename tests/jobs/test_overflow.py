@@ -1,4 +1,5 @@
 """A column whose sums overflow is refused by its name, or left to a scaling that needs none of these sums."""
+
 import json
 from dataclasses import replace
 
@@ -49,10 +50,19 @@ def test_a_training_refuses_the_column_or_gives_a_model_that_works(elm, path, tm
     assert json.loads(elm('evaluate', tmp_path / 'm.npz', path, '--json', '-q').out)['accuracy'] > 0.8
 
 
-@pytest.mark.parametrize('words', [('train', 'auto'), ('train', 'pesvm', '--map', 'nystrom'),
-                                   ('train', 'pesvm', '--solver', 'passes'), ('train', 'pesvm', '--metric', 'diagonal'),
-                                   ('tune', 'pesvm'), ('tune', 'sparse-elm'), ('tune', 'mr-kelm')],
-                         ids=' '.join)
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('train', 'auto'),
+        ('train', 'pesvm', '--map', 'nystrom'),
+        ('train', 'pesvm', '--solver', 'passes'),
+        ('train', 'pesvm', '--metric', 'diagonal'),
+        ('tune', 'pesvm'),
+        ('tune', 'sparse-elm'),
+        ('tune', 'mr-kelm'),
+    ],
+    ids=' '.join,
+)
 def test_every_way_to_train_refuses_it(elm, path, tmp_path, words):
     demand_sentence(elm(*words[:2], path, *words[2:], '--model', tmp_path / 'm.npz', '-q'), tmp_path)
 
@@ -60,8 +70,9 @@ def test_every_way_to_train_refuses_it(elm, path, tmp_path, words):
 def test_rows_without_names_are_counted_as_in_the_file(elm, tmp_path):
     table = make_table()
     table.to_csv(tmp_path / 'bare.csv', index=False, header=False)
-    (tmp_path / 'rows.libsvm').write_text(''.join(
-        f'{int(row[1] == "yes")} 1:{row[2]} 2:{row[3]} 3:{row[4]}\n' for row in table.itertuples()))
+    (tmp_path / 'rows.libsvm').write_text(
+        ''.join(f'{int(row[1] == "yes")} 1:{row[2]} 2:{row[3]} 3:{row[4]}\n' for row in table.itertuples())
+    )
     for name, column in (('bare.csv', 4), ('rows.libsvm', 3)):
         done = elm('train', 'sparse-elm', tmp_path / name, '--model', tmp_path / 'm.npz', '-q')
         demand_sentence(done, tmp_path, column)
@@ -93,8 +104,17 @@ def test_rows_that_come_later_are_refused_too(elm, tmp_path, command):
 def test_targets_that_overflow_are_refused_by_their_name(elm, tmp_path, words):
     table = make_table(1).assign(label=np.where(np.arange(N) % 5, 1.0, 1e200))
     table.to_csv(tmp_path / 'rows.csv', index=False)
-    done = elm('train', words[0], tmp_path / 'rows.csv', *words[1:], '--task', 'regression', '--model',
-               tmp_path / 'm.npz', '-q')
+    done = elm(
+        'train',
+        words[0],
+        tmp_path / 'rows.csv',
+        *words[1:],
+        '--task',
+        'regression',
+        '--model',
+        tmp_path / 'm.npz',
+        '-q',
+    )
     assert done.status == 1 and "rows.csv: column 'label': expected targets whose squares" in done.err
 
 
@@ -108,8 +128,21 @@ def test_weights_that_overflow_are_refused(elm, tmp_path):
 @pytest.mark.parametrize('method', ['sparse-elm', 'mr-kelm'])
 def test_a_kernel_that_would_overflow_names_the_column(elm, tmp_path, method, kernel, largest):
     make_table(largest).to_csv(tmp_path / 'rows.csv', index=False)
-    demand_sentence(elm('train', method, tmp_path / 'rows.csv', '--kernel', kernel, '--scale', 'none', '--model',
-                        tmp_path / 'm.npz', '-q'), tmp_path)
+    demand_sentence(
+        elm(
+            'train',
+            method,
+            tmp_path / 'rows.csv',
+            '--kernel',
+            kernel,
+            '--scale',
+            'none',
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+        ),
+        tmp_path,
+    )
     table = make_table(largest)
     with pytest.raises(ValueError, match="column 'c': .* too large to scale"):
         SparseELMClassifier(kernel, scale='none').fit(table[list('abc')], table['label'])
@@ -157,6 +190,7 @@ def test_a_command_that_would_write_a_model_that_nothing_can_read_fails(elm, tmp
     done = elm(*words)
     assert done.status == 1 and sorted(path.name for path in tmp_path.iterdir()) == ['rows.csv']
     assert f'm.npz: expected a model that can be read back, it is not written (expected finite numbers in {damage}' in (
-        done.err)
+        done.err
+    )
     monkeypatch.undo()
     assert elm(*words).status == 0 and read_model(tmp_path / 'm.npz').n_features == 3

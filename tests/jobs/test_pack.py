@@ -1,4 +1,5 @@
 """Packed rows are the rows; a pack that is damaged, unfinished or incomplete is refused."""
+
 import gzip
 import json
 import os
@@ -23,10 +24,12 @@ def table(rng):
 @pytest.fixture
 def packed(elm, tmp_path):
     """Pack rows: the folder."""
+
     def pack(*arguments, name='pack'):
         done = elm('pack', *arguments, '-o', tmp_path / name, '-q')
         assert done == (0, '', '')
         return tmp_path / name
+
     return pack
 
 
@@ -70,14 +73,14 @@ def test_sparse_rows_stay_sparse(write, libsvm_of, packed, rng, maps):
 def test_targets_and_weights_come_back(write, csv_of, packed, rng):
     y, w, X = rng.normal(size=80), rng.uniform(1, 2, 80), rng.normal(size=(80, 2))
     folder = packed(write('a.csv', csv_of(y.tolist(), np.c_[w, X])), '--task', 'regression', '--weight-column', 1)
-    block, = read_back(folder, numeric_labels=True)
+    (block,) = read_back(folder, numeric_labels=True)
     assert np.array_equal(block.targets, y) and np.array_equal(block.weights, w) and np.array_equal(block.X, X)
 
 
 def test_rows_without_labels_can_be_packed(write, csv_of, packed, table):
     X, _ = table
     text = csv_of(X[:, 0].tolist(), X[:, 1:])
-    block, = read_back(packed(write('a.csv', text), '--no-label'))
+    (block,) = read_back(packed(write('a.csv', text), '--no-label'))
     assert np.array_equal(block.X, X) and block.codes is None
 
 
@@ -91,7 +94,8 @@ def test_the_manifest_knows_the_statistics_of_the_packed_rows(write, csv_of, pac
     assert np.allclose(summary.columns.deviation, kept.std(axis=0), rtol=1e-12)
     assert np.array_equal(summary.columns.maximum, kept.max(axis=0))
     assert {name: entry[0] for name, entry in summary.labels.entries.items()} == {
-        name: list(labels).count(name) for name in ('x', 'y', 'ü z')}
+        name: list(labels).count(name) for name in ('x', 'y', 'ü z')
+    }
 
 
 def test_lines_stay_below_what_a_task_can_carry(write, packed, csv_of, rng):
@@ -119,8 +123,9 @@ def test_a_bad_row_is_named_and_no_folder_is_left(write, csv_of, elm, table, tmp
     path = write('a.csv', '\n'.join(lines))
     done = elm('pack', path, '-o', tmp_path / 'pack', '-q', *maps(n_maps))
     assert (done.status, done.out) == (1, '')
-    assert done.err == (f"mr-elm: {path}, line 432: not a number: column 4 holds 'three' "
-                        "(if it is the label: --label-column 3)\n")
+    assert done.err == (
+        f"mr-elm: {path}, line 432: not a number: column 4 holds 'three' (if it is the label: --label-column 3)\n"
+    )
     assert not (tmp_path / 'pack').exists()
 
 
@@ -178,7 +183,7 @@ def test_a_flipped_byte_is_found(elm, pack_of_four, tmp_path, maps, where, n_map
     path = part(pack_of_four, 2)
     group = pq.read_metadata(path).row_group(1).column(0)
     data, i = path.read_bytes(), group.data_page_offset + 40 + int(where * (group.total_compressed_size - 41))
-    path.write_bytes(data[:i] + bytes([data[i] ^ 1]) + data[i + 1:])
+    path.write_bytes(data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :])
     message = refusal(elm, pack_of_four, tmp_path, maps, n_maps)
     assert f'{path}, row group 2: the file is cut short or damaged' in message
 
@@ -193,8 +198,9 @@ def test_a_file_that_is_cut_is_found(elm, pack_of_four, tmp_path, maps, number, 
 
 @pytest.mark.parametrize('damage', ['no part', 'empty part', 'another part', 'a part twice'])
 @pytest.mark.parametrize('command', ['train', 'predict', 'evaluate'])
-def test_a_pack_with_other_rows_than_its_manifest_says_is_refused(elm, pack_of_four, trained, tmp_path, maps, command,
-                                                                 damage):
+def test_a_pack_with_other_rows_than_its_manifest_says_is_refused(
+    elm, pack_of_four, trained, tmp_path, maps, command, damage
+):
     trained(pack_of_four)
     path = part(pack_of_four, 1)
     data = path.read_bytes()
@@ -220,8 +226,10 @@ def test_a_pack_without_manifest_is_unfinished(elm, pack_of_four, tmp_path, maps
     assert 'packing did not finish' in refusal(elm, pack_of_four, tmp_path, maps, 1)
 
 
-@pytest.mark.parametrize('text', ['', '{}', '[1]', '{"format": "mr_elm-pack", "version": 2}',
-                                  '{"format": "mr_elm-pack", "version": 1}', '\x00'])
+@pytest.mark.parametrize(
+    'text',
+    ['', '{}', '[1]', '{"format": "mr_elm-pack", "version": 2}', '{"format": "mr_elm-pack", "version": 1}', '\x00'],
+)
 def test_a_damaged_manifest_is_named(elm, pack_of_four, tmp_path, maps, text):
     (pack_of_four / MANIFEST).write_text(text)
     assert MANIFEST in refusal(elm, pack_of_four, tmp_path, maps, 1)
@@ -273,7 +281,7 @@ def test_rows_left_out_are_listed_beside_the_pack_and_counted_by_its_models(elm,
 def test_a_number_that_is_another_in_the_manifest_is_found(elm, pack_of_four, tmp_path, maps):
     text = (pack_of_four / MANIFEST).read_text()
     at = text.index('"columns": "') + 20
-    (pack_of_four / MANIFEST).write_text(text[:at] + ('B' if text[at] == 'A' else 'A') + text[at + 1:])
+    (pack_of_four / MANIFEST).write_text(text[:at] + ('B' if text[at] == 'A' else 'A') + text[at + 1 :])
     message = refusal(elm, pack_of_four, tmp_path, maps, 1)
     assert MANIFEST in message and 'its checksum does not match' in message
 

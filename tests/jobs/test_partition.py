@@ -1,4 +1,5 @@
 """How many reduce tasks share keys, and how evenly."""
+
 import numpy as np
 import pytest
 
@@ -23,8 +24,10 @@ from mr_elm.sums.gram import GramSum, GridSteps, measure_tiles
 #                s   31 * -3777470 + 115 = -117101455
 # Its HashPartitioner deals a key out to the reduce task (hash & (2^31 - 1)) % n; -117101455 & (2^31 - 1) is
 # 2^31 - 117101455 = 2030382193 = 7 * 290054599 = 10 * 203038219 + 3.
-@pytest.mark.parametrize('key, positive, task_of_7, task_of_10', [
-    ('', 1, 1, 1), ('a', 128, 2, 8), ('ab', 4066, 6, 6), ('sum yes', 2030382193, 0, 3)])
+@pytest.mark.parametrize(
+    'key, positive, task_of_7, task_of_10',
+    [('', 1, 1, 1), ('a', 128, 2, 8), ('ab', 4066, 6, 6), ('sum yes', 2030382193, 0, 3)],
+)
 def test_a_key_has_the_hash_of_its_bytes_in_java(key, positive, task_of_7, task_of_10):
     assert hash_key(key) == positive
     assert (hash_key(key) % 7, hash_key(key) % 10) == (task_of_7, task_of_10)
@@ -51,7 +54,7 @@ def test_no_fewer_tasks_would_do(sizes):
     shares = np.array(list(measure_largest_shares(sizes, 2 * len(sizes))))
     for share in (2.0, 1.0, 0.6, 0.3, 0.2):
         n, found = find_fewest_tasks(sizes, share)
-        assert found == shares[n - 1] <= share + 1e-12 and (shares[:n - 1] > share).all()
+        assert found == shares[n - 1] <= share + 1e-12 and (shares[: n - 1] > share).all()
     n, found = find_fewest_tasks(sizes, 1e-9)
     assert found == shares[n - 1] == shares.min()
 

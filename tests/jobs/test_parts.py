@@ -1,4 +1,5 @@
 """The sums of each file of a training: scores, drift and models of some files, as if trained on their rows alone."""
+
 import json
 
 import numpy as np
@@ -16,6 +17,7 @@ KINDS = {'two': (), 'three': (), 'numbers': ('--task', 'regression'), 'elm': ()}
 @pytest.fixture
 def files(write, rng, csv_of):
     """Give a function that draws rows of a kind in three files: [(path, X, T)], T the targets of each column."""
+
     def draw(kind):
         found = []
         for k in range(PARTS):
@@ -25,20 +27,23 @@ def files(write, rng, csv_of):
             if kind != 'three':
                 T = T[:, 1:]
             if kind == 'numbers':
-                labels = 50 + 7 * X[:, 0]**2
+                labels = 50 + 7 * X[:, 0] ** 2
                 T = labels[:, None]
             found.append((write(f'{k}.csv', csv_of(labels.tolist(), X)), X, T))
         return found
+
     return draw
 
 
 @pytest.fixture
 def succeed(elm, tmp_path):
     """Run a command quietly that must succeed: the path of its model."""
+
     def run(*words, model='m.npz'):
         done = elm(*words, '--model', tmp_path / model, '-q')
         assert done.status == 0, done.err
         return tmp_path / model
+
     return run
 
 
@@ -48,15 +53,14 @@ def test_scores_and_drift_are_those_of_models_trained_without_a_file(elm, succee
     paths = [path for path, _, _ in parts]
     model = succeed('train', method, *paths, '--hidden', 12, '--part-by', 'file', *KINDS[kind], *LOCAL)
     found = json.loads(elm('parts', model, '--nu', '0.5,4', '--json').out)
-    assert [(part['name'], part['rows']) for part in found['parts']] == [
-        (path.name, len(X)) for path, X, _ in parts]
+    assert [(part['name'], part['rows']) for part in found['parts']] == [(path.name, len(X)) for path, X, _ in parts]
     everything = np.vstack([X for _, X, _ in parts])
     for k, (path, X, T) in enumerate(parts):
         others = [other for other in paths if other != path]
         for score in found['scores']:
             nu = '--C' if method == 'elm' else '--nu', score['nu']
             rest = succeed('train', method, *others, '--like', model, *nu, model=f'{k}-{score["nu"]}.npz')
-            error = ((read_model(rest).decision_function(X) - T)**2).sum() / len(X)
+            error = ((read_model(rest).decision_function(X) - T) ** 2).sum() / len(X)
             assert score['errors'][k] == pytest.approx(error, rel=1e-6)
         rest = read_model(succeed('train', method, *others, '--like', model, model=f'rest-{k}.npz'))
         own = read_model(succeed('train', method, path, '--like', model, model=f'own-{k}.npz'))
@@ -86,18 +90,35 @@ def test_all_files_and_some_of_them_are_the_models_of_their_rows(elm, succeed, f
 
 def test_folders_name_parts_and_are_no_features(elm, succeed, tmp_path, rng, write):
     X, site, month = rng.normal(size=(200, D)), np.arange(200) % 2, np.arange(200) % 3
-    table = pa.table({'y': (X[:, 0] > 0) * 1, **{f'x{j}': column for j, column in enumerate(X.T)},
-                      'site': np.array(['Oslo', 'New York'])[site], 'month': month})
+    table = pa.table(
+        {
+            'y': (X[:, 0] > 0) * 1,
+            **{f'x{j}': column for j, column in enumerate(X.T)},
+            'site': np.array(['Oslo', 'New York'])[site],
+            'month': month,
+        }
+    )
     pq.write_to_dataset(table, tmp_path / 'rows', partition_cols=['site', 'month'])
     model = succeed('train', 'pesvm', tmp_path / 'rows', '--label-column', 'y', '--hidden', 9, '--part-by', 'site')
     found = json.loads(elm('parts', model, '--json').out)
     assert {(part['name'], part['rows']) for part in found['parts']} == {('Oslo', 100), ('New York', 100)}
     assert read_model(model).header.parameters['input']['names'] == [*(f'x{j}' for j in range(D)), 'month']
-    fine = succeed('train', 'pesvm', tmp_path / 'rows', '--label-column', 'y', '--hidden', 9, '--part-by', 'site,month',
-                   model='fine.npz')
+    fine = succeed(
+        'train',
+        'pesvm',
+        tmp_path / 'rows',
+        '--label-column',
+        'y',
+        '--hidden',
+        9,
+        '--part-by',
+        'site,month',
+        model='fine.npz',
+    )
     assert len(json.loads(elm('parts', fine, '--json').out)['parts']) == 6
-    left = succeed('parts', fine, '--without', 'Oslo,0', '--without', 'Oslo,2', '--without', 'New York,1',
-                   model='left.npz')
+    left = succeed(
+        'parts', fine, '--without', 'Oslo,0', '--without', 'Oslo,2', '--without', 'New York,1', model='left.npz'
+    )
     kept = (site == 0) & (month == 1) | (site == 1) & (month != 1)
     pq.write_table(table.filter(kept), tmp_path / 'kept.parquet')
     again = succeed('train', 'pesvm', tmp_path / 'kept.parquet', '--like', fine, model='again.npz')

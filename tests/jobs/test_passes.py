@@ -3,6 +3,7 @@
 Just before a job starts, the file loses a row, gains one, gets other labels, or is only written again. The command must
 end with one sentence, and leave no model.
 """
+
 import io
 import shutil
 from functools import partial
@@ -23,20 +24,38 @@ from mr_elm.streaming.mr_stats import MRStats
 FEW = ['--hidden', '4']
 ONE = ['--sigma', '1', '--C', '1']
 COMMANDS = {
-    'train pesvm': FEW, 'train elm': FEW, 'train pesvm nystrom': [*FEW, '--map', 'nystrom'],
-    'train auto': ['--budget', '60'], 'train sparse-elm': [],
-    'train sparse-elm parts': ['--partitions', '2'], 'train sparse-elm nodes': ['--kernel', 'sigmoid', *FEW],
-    'train oelm': [], 'train sphere-svm': [], 'train mr-kelm rows': ['--emit', 'rows'],
-    'train mr-kelm tiles': ['--emit', 'tiles'], 'train mr-kelm entries': ['--solver', 'svd', '--emit', 'entries'],
+    'train pesvm': FEW,
+    'train elm': FEW,
+    'train pesvm nystrom': [*FEW, '--map', 'nystrom'],
+    'train auto': ['--budget', '60'],
+    'train sparse-elm': [],
+    'train sparse-elm parts': ['--partitions', '2'],
+    'train sparse-elm nodes': ['--kernel', 'sigmoid', *FEW],
+    'train oelm': [],
+    'train sphere-svm': [],
+    'train mr-kelm rows': ['--emit', 'rows'],
+    'train mr-kelm tiles': ['--emit', 'tiles'],
+    'train mr-kelm entries': ['--solver', 'svd', '--emit', 'entries'],
     'train mr-kelm cg': ['--solver', 'cg', '--rank', '30'],
     'train mr-kelm rank': ['--solver', 'svd', '--rank', '5', '--C', '1e-3'],
     'tune pesvm': [*FEW, '--map', 'sigmoid', '--nu', '1', '--weight-scale', '1'],
     'tune pesvm sample': [*FEW, '--map', 'sigmoid', '--nu', '1', '--weight-scale', '1', '--sample', '30'],
-    'tune sparse-elm': ONE, 'tune sparse-elm nested': [*ONE, '--nested', '2'], 'tune sphere-svm': ONE,
-    'tune mr-kelm': ONE, 'update': [], 'forget': [], 'pack': [], 'predict': [], 'evaluate': []}
+    'tune sparse-elm': ONE,
+    'tune sparse-elm nested': [*ONE, '--nested', '2'],
+    'tune sphere-svm': ONE,
+    'tune mr-kelm': ONE,
+    'update': [],
+    'forget': [],
+    'pack': [],
+    'predict': [],
+    'evaluate': [],
+}
 CHANGES = {
-    'cut': lambda text: text[:text.rindex('\n', 0, -1) + 1], 'longer': lambda text: text + '1,2.5,2.5\n',
-    'other labels': lambda text: text.translate({ord('0'): '1', ord('1'): '0'}), 'written again': lambda text: text}
+    'cut': lambda text: text[: text.rindex('\n', 0, -1) + 1],
+    'longer': lambda text: text + '1,2.5,2.5\n',
+    'other labels': lambda text: text.translate({ord('0'): '1', ord('1'): '0'}),
+    'written again': lambda text: text,
+}
 
 
 @pytest.fixture
@@ -55,6 +74,7 @@ def out(tmp_path):
 @pytest.fixture
 def command(elm, rows, out, tmp_path):
     """Give the words of a command over the rows."""
+
     def words(name):
         verb, *method = name.split()[:2]
         known = []
@@ -65,12 +85,14 @@ def command(elm, rows, out, tmp_path):
             assert elm('train', 'pesvm', twice, *FEW, '--model', tmp_path / 'known.npz', '-q').status == 0
         target = {'evaluate': [], 'pack': ['-o', out], 'predict': ['-o', out]}.get(verb, ['--model', out])
         return [verb, *method, *known, rows, *COMMANDS[name], *target, '-q']
+
     return words
 
 
 @pytest.fixture
 def jobs(monkeypatch, rows):
     """Count the jobs that read the rows, and do something just before one of them starts."""
+
     class Jobs:
         def before(self, number, action):
             self.n_started, self.number, self.action = 0, number, action
@@ -83,6 +105,7 @@ def jobs(monkeypatch, rows):
                 jobs.action()
             jobs.n_started += 1
         return run_job(engine, job_class, plan, *others)
+
     jobs.before(None, None)
     monkeypatch.setattr(Local, 'run_job', run)
     return jobs
@@ -106,12 +129,14 @@ def remove(path):
 @pytest.fixture
 def jobs_of(elm, command, jobs, out):
     """Run a command undisturbed: its words, and the numbers of its jobs that read the rows."""
+
     def count(name, *options):
         words = [*command(name), *options]
         jobs.before(None, None)
         assert elm(*words).status == 0
         remove(out)
         return words, range(jobs.n_started)
+
     return count
 
 
@@ -133,6 +158,7 @@ def lose_a_split(patch):
         patch.undo()
         tasks = plan_splits(*arguments)
         return [*tasks[:1], *tasks[2:]]
+
     patch.setattr(here, 'plan_splits', lossy)
 
 

@@ -1,4 +1,5 @@
 """PESVM trained through the jobs is the closed form on its own nodes, the same for any splits and runner."""
+
 import gzip
 import subprocess
 import sys
@@ -19,15 +20,23 @@ PRODUCT = '--map', 'nystrom', '--kernel', 'product-laplacian'
 
 
 def distances(Z, A):
-    return ((Z[:, None, :] - A[None, :, :])**2).sum(axis=2)
+    return ((Z[:, None, :] - A[None, :, :]) ** 2).sum(axis=2)
 
 
-PROJECTIONS = {'sigmoid': lambda U: 1 / (1 + np.exp(-U)), 'tanh': np.tanh, 'sine': np.sin, 'rff': np.cos,
-               'relu': lambda U: np.where(U > 0, U, 0), 'hardlimit': lambda U: np.where(U >= 0, 1.0, 0.0),
-               'identity': lambda U: U}
-KERNELS = {None: lambda Z, A, sigma: np.exp(-distances(Z, A) / (2 * sigma**2)),
-           'laplacian': lambda Z, A, sigma: np.exp(-np.sqrt(distances(Z, A)) / sigma),
-           'product-laplacian': lambda Z, A, sigma: np.exp(-np.abs(Z[:, None, :] - A) / sigma).prod(axis=2)}
+PROJECTIONS = {
+    'sigmoid': lambda U: 1 / (1 + np.exp(-U)),
+    'tanh': np.tanh,
+    'sine': np.sin,
+    'rff': np.cos,
+    'relu': lambda U: np.where(U > 0, U, 0),
+    'hardlimit': lambda U: np.where(U >= 0, 1.0, 0.0),
+    'identity': lambda U: U,
+}
+KERNELS = {
+    None: lambda Z, A, sigma: np.exp(-distances(Z, A) / (2 * sigma**2)),
+    'laplacian': lambda Z, A, sigma: np.exp(-np.sqrt(distances(Z, A)) / sigma),
+    'product-laplacian': lambda Z, A, sigma: np.exp(-np.abs(Z[:, None, :] - A) / sigma).prod(axis=2),
+}
 
 
 def landmarks_of(arrays, n_features):
@@ -49,7 +58,7 @@ def expansion(header, arrays, X):
     elif kind == 'rbf':
         Phi = np.exp(-distances(Z, arrays['hidden_weights']) / arrays['hidden_biases'])
     else:
-        Phi = np.sqrt(distances(Z, arrays['hidden_weights']) + arrays['hidden_biases']**2)
+        Phi = np.sqrt(distances(Z, arrays['hidden_weights']) + arrays['hidden_biases'] ** 2)
     return np.c_[Phi, -np.ones(len(X))]
 
 
@@ -131,8 +140,11 @@ def test_landmarks_have_the_width_of_the_weight_scale(elm, trained, dense, table
 def test_scaling_comes_from_all_rows(trained, dense, table, scale, maps):
     X = table[0]
     header, arrays = model = trained(dense, '--scale', scale, *maps(4))
-    offset, width = {'standard': (X.mean(axis=0), X.std(axis=0)), 'none': (np.zeros(D), np.ones(D)),
-                     'minmax': ((X.max(axis=0) + X.min(axis=0)) / 2, (X.max(axis=0) - X.min(axis=0)) / 2)}[scale]
+    offset, width = {
+        'standard': (X.mean(axis=0), X.std(axis=0)),
+        'none': (np.zeros(D), np.ones(D)),
+        'minmax': ((X.max(axis=0) + X.min(axis=0)) / 2, (X.max(axis=0) - X.min(axis=0)) / 2),
+    }[scale]
     assert np.allclose(arrays['feature_offset'], offset, rtol=1e-11, atol=1e-12)
     assert np.allclose(arrays['feature_scale'], 1 / width, rtol=1e-10)
     check_closed_form(model, *table)
@@ -202,8 +214,9 @@ def test_balanced_classes_weigh_the_same(trained, dense, table, maps):
 @pytest.mark.parametrize('column', ['-1', '5', 'what'])
 def test_the_label_may_stand_anywhere_and_have_a_name(trained, write, table, column, maps):
     X, labels = table
-    text = 'a,b,c,d,e,what\n' + ''.join(','.join([*map(repr, row), f'"class, {label}"']) + '\n'
-                                        for row, label in zip(X.tolist(), labels, strict=True))
+    text = 'a,b,c,d,e,what\n' + ''.join(
+        ','.join([*map(repr, row), f'"class, {label}"']) + '\n' for row, label in zip(X.tolist(), labels, strict=True)
+    )
     model = trained(write('rows.csv', text), '--label-column', column, *maps(3))
     check_closed_form(model, X, [f'class, {label}' for label in labels])
 
@@ -253,8 +266,11 @@ def assert_same_bits(one, other):
         assert array.dtype == other[1][name].dtype and array.tobytes() == other[1][name].tobytes(), name
 
 
-@pytest.mark.parametrize('options', [(), ('--map', 'relu', '--class-weight', 'balanced'), ('--map', 'nystrom'),
-                                     LAPLACIAN, PRODUCT], ids=['sigmoid', 'relu', 'nystrom', 'laplacian', 'product'])
+@pytest.mark.parametrize(
+    'options',
+    [(), ('--map', 'relu', '--class-weight', 'balanced'), ('--map', 'nystrom'), LAPLACIAN, PRODUCT],
+    ids=['sigmoid', 'relu', 'nystrom', 'laplacian', 'product'],
+)
 def test_packed_rows_give_the_same_bits_for_any_splits(trained, packed, options, maps):
     whole = trained(packed, *options)
     for n in (2, 7):
@@ -266,8 +282,9 @@ def test_packed_rows_give_the_same_bits_on_all_cores(trained, packed, kind):
     assert_same_bits(trained(packed, '--map', kind), trained(packed, '--map', kind, '-r', 'local', '--num-cores', '2'))
 
 
-def test_packed_targets_and_weights_give_the_same_bits_for_any_splits(elm, trained, write, csv_of, table, tmp_path,
-                                                                      maps):
+def test_packed_targets_and_weights_give_the_same_bits_for_any_splits(
+    elm, trained, write, csv_of, table, tmp_path, maps
+):
     path = write('y.csv', csv_of((table[0] @ np.ones(D)).tolist(), np.c_[np.arange(1, N + 1) / 7, table[0]]))
     elm('pack', path, '-o', tmp_path / 'y', '--weight-column', 1, '--task', 'regression', '--block-rows', 33, '-q')
     whole = trained(tmp_path / 'y', '--task', 'regression')
@@ -289,8 +306,9 @@ def test_text_gives_the_same_predictions_for_any_splits_and_runner(trained, dens
 
 @pytest.mark.parametrize('n', [2, 7])
 def test_landmarks_are_the_same_rows_for_any_splits(trained, dense, table, n, maps):
-    one, other = (trained(dense, '--map', 'nystrom', '--scale', 'none', '--nu', 1e4, *maps(k))[1]['landmarks']
-                  for k in (1, n))
+    one, other = (
+        trained(dense, '--map', 'nystrom', '--scale', 'none', '--nu', 1e4, *maps(k))[1]['landmarks'] for k in (1, n)
+    )
     assert np.array_equal(one, other)
     assert {tuple(row) for row in one.tolist()} < {tuple(row) for row in table[0].tolist()}
 
@@ -314,8 +332,12 @@ def test_one_file_or_many_compressed_ones_make_no_difference(trained, dense, tab
 @pytest.mark.parametrize('n', [1, 4])
 def test_skipped_rows_leave_the_model_of_the_others_and_a_list(trained, dense, write, model_of, n, maps):
     good = dense.read_text().splitlines()
-    bad = {3: ('1,2', 'wrong width'), 250: ('1,a,2,3,4,5', 'not a number'), 251: (',1,2,3,4,5', 'missing label'),
-           700: ('2,1,2,inf,4,5', 'nan or infinite')}
+    bad = {
+        3: ('1,2', 'wrong width'),
+        250: ('1,a,2,3,4,5', 'not a number'),
+        251: (',1,2,3,4,5', 'missing label'),
+        700: ('2,1,2,inf,4,5', 'nan or infinite'),
+    }
     lines = list(good)
     for i, (text, _) in sorted(bad.items()):
         lines.insert(min(i, len(lines)), text)
@@ -324,8 +346,10 @@ def test_skipped_rows_leave_the_model_of_the_others_and_a_list(trained, dense, w
     header, arrays = trained(path, '--bad-rows', 'skip', *maps(n))
     rejected = (trained.path.parent / f'{trained.path.name}.rejected').read_text().splitlines()
     clean = trained(dense)
-    assert [(row.split('\t')[0], int(row.split('\t')[1]), row.split('\t')[2].partition(':')[0], row.split('\t')[3])
-            for row in rejected] == [(str(path), line, places[line][1], places[line][0]) for line in sorted(places)]
+    assert [
+        (row.split('\t')[0], int(row.split('\t')[1]), row.split('\t')[2].partition(':')[0], row.split('\t')[3])
+        for row in rejected
+    ] == [(str(path), line, places[line][1], places[line][0]) for line in sorted(places)]
     assert (header['n_rows_used'], header['n_rows_rejected']) == (N, 4)
     assert header['history'][0]['rows_rejected'] == {reason: 1 for _, reason in bad.values()}
     assert np.allclose(arrays['output_weights'], clean[1]['output_weights'], rtol=1e-6, atol=1e-9)
@@ -334,11 +358,11 @@ def test_skipped_rows_leave_the_model_of_the_others_and_a_list(trained, dense, w
 # Memory
 
 
-MEASURE = '''
+MEASURE = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-'''
+"""
 
 
 def test_memory_does_not_grow_with_the_rows(elm, write, rng, tmp_path):
@@ -346,8 +370,17 @@ def test_memory_does_not_grow_with_the_rows(elm, write, rng, tmp_path):
     for times in (12, 48):  # both are longer than what one task reads at a time
         packed = tmp_path / f'p{times}'
         assert elm('pack', write(f'{times}.csv', text * times), '-o', packed, '-q').status == 0
-        command = [Path(sys.executable).with_name('mr-elm'), 'train', 'pesvm', packed,
-                   '--hidden', '50', '--model', tmp_path / f'{times}.npz', '-q']
+        command = [
+            Path(sys.executable).with_name('mr-elm'),
+            'train',
+            'pesvm',
+            packed,
+            '--hidden',
+            '50',
+            '--model',
+            tmp_path / f'{times}.npz',
+            '-q',
+        ]
         done = subprocess.run([sys.executable, '-c', MEASURE, *command], capture_output=True, text=True, check=True)
         peaks.append(1024 * int(done.stdout))
         sizes.append(sum(path.stat().st_size for path in packed.iterdir()))
@@ -366,8 +399,9 @@ def test_the_unified_elm_is_the_ridge_regression_without_a_bias(elm, dense, tabl
 
 
 @pytest.mark.parametrize('runner', [(), LOCAL], ids=['inline', 'local'])
-def test_rows_that_are_parsed_once_give_the_model_of_rows_that_are_parsed_in_each_pass(runner, trained, dense,
-                                                                                       monkeypatch):
+def test_rows_that_are_parsed_once_give_the_model_of_rows_that_are_parsed_in_each_pass(
+    runner, trained, dense, monkeypatch
+):
     once = trained(dense, *runner)[1]
     monkeypatch.setattr('mr_elm.engines.copies.ROOM', np.inf)
     twice = trained(dense, *runner)[1]

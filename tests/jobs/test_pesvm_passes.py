@@ -1,4 +1,5 @@
 """PESVM keeps account of rows that it leaves out, and of tiles that get lost."""
+
 import pytest
 
 from mr_elm.drivers import gram_job, pesvm
@@ -29,7 +30,10 @@ def test_a_foreign_list_of_skipped_rows_is_not_replaced(elm, write, tmp_path):
 def test_a_lost_tile_is_noticed(write, monkeypatch):
     plan = plan_inputs([str(write('rows.csv', '0,1,2\n1,2,1\n' * 20))], RowOptions())
     run_gram = gram_job.run_gram
-    monkeypatch.setattr(gram_job, 'run_gram', lambda *arguments: (
-        pair for pair in run_gram(*arguments) if not pair[0].startswith('gram')))
+    monkeypatch.setattr(
+        gram_job,
+        'run_gram',
+        lambda *arguments: (pair for pair in run_gram(*arguments) if not pair[0].startswith('gram')),
+    )
     with pytest.raises(AccountingError, match='every tile'):
         pesvm.train(plan, PESVMOptions(n_hidden=3), make_engine())

@@ -1,4 +1,5 @@
 """A pipe or a device as an output is written into and never replaced; links are followed."""
+
 import os
 import stat
 import subprocess
@@ -28,6 +29,7 @@ def model(trained, rows):
 @pytest.fixture
 def listen(tmp_path):
     """Make a named pipe with a reader, and give its path; `listen.hear()` returns what came and that it is a pipe."""
+
     def start(name='pipe'):
         path = tmp_path / name
         os.mkfifo(path)
@@ -39,8 +41,10 @@ def listen(tmp_path):
         def hear():
             assert stat.S_ISFIFO(os.lstat(path).st_mode)
             return process.communicate()[0]
+
         start.hear = hear
         return path
+
     return start
 
 
@@ -56,10 +60,16 @@ def test_a_pipe_gets_parquet(elm, model, rows, listen, tmp_path):
     assert pyarrow.parquet.read_table(pyarrow.BufferReader(listen.hear())).num_rows == 60
 
 
-@pytest.mark.parametrize('words', [
-    ('train', 'pesvm', 'ROWS', '--hidden', 10, '--model'), ('train', 'sparse-elm', 'ROWS', '--overwrite', '--model'),
-    ('tune', 'mr-kelm', 'ROWS', '--model'), ('update', 'MODEL', 'ROWS', '--model'),
-    ('merge', 'MODEL', 'MODEL', '--model')])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('train', 'pesvm', 'ROWS', '--hidden', 10, '--model'),
+        ('train', 'sparse-elm', 'ROWS', '--overwrite', '--model'),
+        ('tune', 'mr-kelm', 'ROWS', '--model'),
+        ('update', 'MODEL', 'ROWS', '--model'),
+        ('merge', 'MODEL', 'MODEL', '--model'),
+    ],
+)
 def test_a_pipe_gets_the_model(elm, model, rows, listen, tmp_path, words):
     words = [{'ROWS': rows, 'MODEL': model}.get(word, word) for word in words]
     assert elm(*words, listen(), '-q').status == 0
@@ -75,11 +85,15 @@ def test_a_pipe_gets_models_from_python(model, listen):
     assert listen.hear() == model.read_bytes()
 
 
-@pytest.mark.parametrize('words, start', [
-    (('evaluate', 'MODEL', 'ROWS', '--figure'), b'\x89PNG'),
-    (('tune', 'mr-kelm', 'ROWS', '--table'), b'sigma,C,'),
-    (('tune', 'mr-kelm', 'ROWS', '--figure'), b'\x89PNG'),
-    (('generate', 'blobs', '--rows', 5, '--features', 2, '-o'), b'')])
+@pytest.mark.parametrize(
+    'words, start',
+    [
+        (('evaluate', 'MODEL', 'ROWS', '--figure'), b'\x89PNG'),
+        (('tune', 'mr-kelm', 'ROWS', '--table'), b'sigma,C,'),
+        (('tune', 'mr-kelm', 'ROWS', '--figure'), b'\x89PNG'),
+        (('generate', 'blobs', '--rows', 5, '--features', 2, '-o'), b''),
+    ],
+)
 def test_a_pipe_gets_figures_tables_and_rows(elm, model, rows, listen, words, start):
     words = [{'ROWS': rows, 'MODEL': model}.get(word, word) for word in words]
     assert elm(*words, listen(), '-q').status == 0
@@ -100,9 +114,15 @@ def test_a_pipe_of_rows_that_were_left_out_is_not_removed(elm, rows, tmp_path):
     assert elm(*words).status == 0 and is_stream(tmp_path / 'm.npz.rejected')
 
 
-@pytest.mark.parametrize('shell', ['{model} {rows} -o /dev/stdout | cat > {out}',
-                                   '{model} {rows} -o /dev/stdout > {out}',
-                                   '{model} {rows} -o /dev/fd/5 5> {out}', '{model} {rows} -o {link} > {out}'])
+@pytest.mark.parametrize(
+    'shell',
+    [
+        '{model} {rows} -o /dev/stdout | cat > {out}',
+        '{model} {rows} -o /dev/stdout > {out}',
+        '{model} {rows} -o /dev/fd/5 5> {out}',
+        '{model} {rows} -o {link} > {out}',
+    ],
+)
 def test_the_standard_output_by_its_name_is_written_to(elm, model, rows, tmp_path, shell):
     assert elm('predict', model, rows, '-o', tmp_path / 'file', '-q').status == 0
     (tmp_path / 'link').symlink_to('/dev/stdout')
@@ -119,8 +139,10 @@ def test_what_others_have_written_to_the_standard_output_stays(model, rows, tmp_
     assert (lines[0], lines[-1], len(lines)) == ('first', 'last', 62)
 
 
-@pytest.mark.parametrize('words', [('predict', 'MODEL', 'ROWS', '-o'), ('train', 'elm', 'ROWS', '--model'),
-                                   ('generate', 'blobs', '--rows', 5, '-o')])
+@pytest.mark.parametrize(
+    'words',
+    [('predict', 'MODEL', 'ROWS', '-o'), ('train', 'elm', 'ROWS', '--model'), ('generate', 'blobs', '--rows', 5, '-o')],
+)
 def test_a_link_to_a_device_stays_one(elm, model, rows, tmp_path, words):
     words = [{'ROWS': rows, 'MODEL': model}.get(word, word) for word in words]
     (tmp_path / 'null').symlink_to('/dev/null')
@@ -169,7 +191,14 @@ def test_a_link_to_a_file_is_followed_and_what_is_not_whole_leaves_no_trace(elm,
 def test_descriptors_are_known_by_their_names(tmp_path):
     (tmp_path / '1').write_text('')
     (tmp_path / 'loop').symlink_to('loop')
-    names = ['/dev/stdout', '/dev/fd/2', '/proc/self/fd/0', f'/proc/{os.getpid()}/fd/7', tmp_path / '1',
-             tmp_path / 'loop', '/dev/null']
+    names = [
+        '/dev/stdout',
+        '/dev/fd/2',
+        '/proc/self/fd/0',
+        f'/proc/{os.getpid()}/fd/7',
+        tmp_path / '1',
+        tmp_path / 'loop',
+        '/dev/null',
+    ]
     assert [find_descriptor(name) for name in names] == [1, 2, 0, 7, None, None, None]
     assert np.array_equal([is_stream(name) for name in names], [True] * 4 + [False, False, True])

@@ -1,4 +1,5 @@
 """A pool of processes runs tasks of stages: what failed, where and why, and nothing is left."""
+
 import json
 import os
 import signal
@@ -24,10 +25,12 @@ from mr_elm.streaming.mr_stats import MRStats
 @pytest.fixture
 def run(rows):
     """Run a stage over the rows by tasks in two processes: its pairs."""
+
     def job(job_class, *words, n_maps=3, runner='local'):
         options = {'jobs': 2} if runner == 'local' else {}
         with make_engine(runner, ('-D', f'mapreduce.job.maps={n_maps}'), Reporter(quiet=True), **options) as engine:
             return list(DataSet(plan_inputs([str(rows)], RowOptions()), engine).run(job_class, list(words), 'stage'))
+
     return job
 
 
@@ -35,13 +38,22 @@ MAP = r"MRFails: Odd: \('two', 'words'\) \(map task 1, split file 0 from byte \d
 REDUCE = r"MRFails: Odd: \('two', 'words'\) \(reduce task \d\)"
 
 
-@pytest.mark.parametrize('runner, words, why', [
-    ('inline', ['--how', 'raise'], MAP), ('inline', ['--how', 'raise', '--reduce'], REDUCE),
-    ('local', ['--how', 'raise'], MAP), ('local', ['--how', 'raise', '--reduce'], REDUCE),
-    ('local', ['--how', 'exit'], 'MRFails: SystemExit: 3 .*map task 1'),
-    ('local', ['--how', 'kill'],
-     r'MRFails: its process was killed by SIGKILL, perhaps because memory ran out \(map task 1, .*'),
-    ('local', ['--how', 'end'], r'MRFails: its process ended with status 7 \(map task 1, .*')])
+@pytest.mark.parametrize(
+    'runner, words, why',
+    [
+        ('inline', ['--how', 'raise'], MAP),
+        ('inline', ['--how', 'raise', '--reduce'], REDUCE),
+        ('local', ['--how', 'raise'], MAP),
+        ('local', ['--how', 'raise', '--reduce'], REDUCE),
+        ('local', ['--how', 'exit'], 'MRFails: SystemExit: 3 .*map task 1'),
+        (
+            'local',
+            ['--how', 'kill'],
+            r'MRFails: its process was killed by SIGKILL, perhaps because memory ran out \(map task 1, .*',
+        ),
+        ('local', ['--how', 'end'], r'MRFails: its process ended with status 7 \(map task 1, .*'),
+    ],
+)
 def test_a_task_that_fails_is_named_with_its_split_and_the_cause(run, runner, words, why):
     with pytest.raises(TaskError, match=f'^{why}'):
         run(MRFails, *words, runner=runner, n_maps=2)
@@ -71,17 +83,21 @@ def test_processes_are_used_again_and_end_with_the_engine(rows):
 @pytest.mark.parametrize('number, status', [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_the_end_of_the_driver_is_the_end_of_its_tasks(rows, tmp_path, number, status):
     """Ctrl-C reaches the driver alone: tasks that would run for a minute end at once."""
-    lines = ('import sys; from mr_elm.signals import terminable; from reference.local_stages import *\n'
-             'from mr_elm.engines import make_engine; from mr_elm.passes.data_set import DataSet\n'
-             'from mr_elm.rows.inputs import plan_inputs; from mr_elm.rows.options import RowOptions\n'
-             'plan = plan_inputs([sys.argv[1]], RowOptions())\n'
-             'try:\n'
-             '    with terminable(), make_engine("local", ("-D", "mapreduce.job.maps=2"), jobs=2) as engine:\n'
-             '        list(DataSet(plan, engine).run(MRFails, ["--how", "sleep", "--mark", sys.argv[2]], "stage"))\n'
-             'except KeyboardInterrupt as error:\n'
-             '    sys.exit(130 if type(error) is KeyboardInterrupt else 143)\n')  # no guard for __main__
-    process = subprocess.Popen([sys.executable, '-c', lines, str(rows), str(tmp_path / 'begun')], env={
-        **os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    lines = (
+        'import sys; from mr_elm.signals import terminable; from reference.local_stages import *\n'
+        'from mr_elm.engines import make_engine; from mr_elm.passes.data_set import DataSet\n'
+        'from mr_elm.rows.inputs import plan_inputs; from mr_elm.rows.options import RowOptions\n'
+        'plan = plan_inputs([sys.argv[1]], RowOptions())\n'
+        'try:\n'
+        '    with terminable(), make_engine("local", ("-D", "mapreduce.job.maps=2"), jobs=2) as engine:\n'
+        '        list(DataSet(plan, engine).run(MRFails, ["--how", "sleep", "--mark", sys.argv[2]], "stage"))\n'
+        'except KeyboardInterrupt as error:\n'
+        '    sys.exit(130 if type(error) is KeyboardInterrupt else 143)\n'
+    )  # no guard for __main__
+    process = subprocess.Popen(
+        [sys.executable, '-c', lines, str(rows), str(tmp_path / 'begun')],
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+    )
     while not (tmp_path / 'begun').exists():
         assert process.poll() is None
         time.sleep(0.02)
@@ -98,8 +114,10 @@ def test_the_end_of_the_driver_is_the_end_of_its_tasks(rows, tmp_path, number, s
 @pytest.mark.parametrize('n_maps', [1, 4, 30])
 def test_the_pool_gives_the_pairs_of_one_process_in_their_order(run, n_maps):
     def comparable(pairs):
-        return [(key, json.dumps(value) if isinstance(value, dict) else [array.tobytes() for array in value])
-                for key, value in pairs]
+        return [
+            (key, json.dumps(value) if isinstance(value, dict) else [array.tobytes() for array in value])
+            for key, value in pairs
+        ]
 
     assert comparable(run(MRStats, n_maps=n_maps)) == comparable(run(MRStats, n_maps=n_maps, runner='inline'))
 
@@ -119,8 +137,14 @@ def test_no_key_is_shared_by_two_reduce_tasks_and_none_is_lost():
     index = [('a', 1), ('b', 100), ('c', 1), ('b', 100), ('d', 50), ('e', 50)]
     for n_tasks in range(1, 9):
         tasks = plan_reduces([('x', index), ('y', index[::-1])], n_tasks)
-        keys = [[dict(zip([0, 1, 101, 102, 202, 252], 'abcbde', strict=True))[start] for path, start, _ in runs
-                 if path == 'x'] for runs in tasks]
+        keys = [
+            [
+                dict(zip([0, 1, 101, 102, 202, 252], 'abcbde', strict=True))[start]
+                for path, start, _ in runs
+                if path == 'x'
+            ]
+            for runs in tasks
+        ]
         assert sorted(key for part in keys for key in part) == sorted('abcbde') and len(tasks) <= n_tasks
         assert sum(len(set(part)) for part in keys) == 5
 
@@ -150,8 +174,9 @@ def test_no_more_processes_run_than_the_memory_holds_sums_for(rows):
         task_bytes = 400_000_000
 
     plan, stage = plan_inputs([str(rows)], RowOptions()), MRHuge(args=[])
-    assert [make_engine('local', jobs=8, memory=memory).count_processes(plan, stage)
-            for memory in (None, 100, 1000, 1e5)] == [8, 1, 2, 8]
+    assert [
+        make_engine('local', jobs=8, memory=memory).count_processes(plan, stage) for memory in (None, 100, 1000, 1e5)
+    ] == [8, 1, 2, 8]
 
 
 @pytest.mark.parametrize('value', ['0', 'all', '-1'])

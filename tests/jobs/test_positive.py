@@ -1,4 +1,5 @@
 """--positive says which of two classes threshold, F1, precision, recall and curves are about, and changes no score."""
+
 import json
 from contextlib import contextmanager
 
@@ -15,8 +16,14 @@ from mr_elm.spark import make_options
 
 N, D = 300, 3
 CLASSES = ['churned', 'stayed']  # in class order; the rare one is the first
-METHODS = {'pesvm': ('--hidden', 15, '--nu', 5), 'elm': ('--hidden', 15), 'mr-kelm': ('--sigma', 2),
-           'sparse-elm': ('--sigma', 2), 'oelm': ('--kernel', 'sigmoid', '--hidden', 12), 'sphere-svm': ('--sigma', 2)}
+METHODS = {
+    'pesvm': ('--hidden', 15, '--nu', 5),
+    'elm': ('--hidden', 15),
+    'mr-kelm': ('--sigma', 2),
+    'sparse-elm': ('--sigma', 2),
+    'oelm': ('--kernel', 'sigmoid', '--hidden', 12),
+    'sphere-svm': ('--sigma', 2),
+}
 
 
 @pytest.fixture
@@ -29,6 +36,7 @@ def table(rng):
 @pytest.fixture
 def train(elm, dense, tmp_path, model_of):
     """Train quietly: the path of the model."""
+
     def run(method, *words, rows=dense):
         run.count += 1
         path = tmp_path / f'm{run.count}.npz'
@@ -36,6 +44,7 @@ def train(elm, dense, tmp_path, model_of):
         assert done.status == 0, done.err
         run.said = done.err
         return path
+
     run.count = 0
     return run
 
@@ -43,42 +52,53 @@ def train(elm, dense, tmp_path, model_of):
 @pytest.fixture
 def say(elm, dense, tmp_path):
     """Predict: (labels, what stands behind them)."""
+
     def run(model, *words, rows=dense):
         done = elm('predict', model, rows, *words, '-o', tmp_path / 'said', '-q', '--overwrite')
         assert done.status == 0, done.err
         lines = [line.split('\t') for line in (tmp_path / 'said').read_text().splitlines()]
         return np.array([line[0] for line in lines]), np.array([line[1:] for line in lines], float)
+
     return run
 
 
 @pytest.fixture
 def scored(elm, dense):
     """Evaluate quietly: the object printed."""
+
     def run(model, *words, rows=dense):
         done = elm('evaluate', model, rows, *words, '--json', '-q')
         assert (done.status, done.err) == (0, '')
         return json.loads(done.out)
+
     return run
 
 
 def expected(labels, said, values, positive, weights=None):
     """Return what scikit-learn says of the positive class. values : larger where a row is rather of this class."""
     true, found, w = labels == positive, said == positive, {'sample_weight': weights}
-    return {'f1': oracle.f1_score(true, found, **w), 'precision': oracle.precision_score(true, found, **w),
-            'recall': oracle.recall_score(true, found, **w), 'auc': oracle.roc_auc_score(true, values, **w),
-            'average_precision': oracle.average_precision_score(true, values, **w)}
+    return {
+        'f1': oracle.f1_score(true, found, **w),
+        'precision': oracle.precision_score(true, found, **w),
+        'recall': oracle.recall_score(true, found, **w),
+        'auc': oracle.roc_auc_score(true, values, **w),
+        'average_precision': oracle.average_precision_score(true, values, **w),
+    }
 
 
 @pytest.mark.parametrize('method', METHODS)
 def test_it_changes_the_threshold_and_nothing_else(train, say, model_of, method):
-    models = {label: train(method, '--probabilities', '--threshold', 4, *words) for label, words in (
-        ('churned', ['--positive', 'churned']), ('stayed', ['--positive', 'stayed']), ('', []))}
+    models = {
+        label: train(method, '--probabilities', '--threshold', 4, *words)
+        for label, words in (('churned', ['--positive', 'churned']), ('stayed', ['--positive', 'stayed']), ('', []))
+    }
     (first, arrays), (last, others), (default, _) = map(model_of, models.values())
     assert first['classes'] == last['classes'] == CLASSES and 'positive' not in first['requires']
     assert [head['positive'] for head in (first, last, default)] == ['churned', 'stayed', 'stayed']
     assert default['threshold'] == last['threshold']
     assert {name: array.tobytes() for name, array in arrays.items() if name != 'header'} == {
-        name: array.tobytes() for name, array in others.items() if name != 'header'}
+        name: array.tobytes() for name, array in others.items() if name != 'header'
+    }
     for k, label in enumerate(CLASSES):
         said, P = say(models[label], '--probabilities')
         threshold = model_of(models[label])[0]['threshold']
@@ -87,8 +107,11 @@ def test_it_changes_the_threshold_and_nothing_else(train, say, model_of, method)
 
 
 @pytest.mark.parametrize('positive', CLASSES)
-@pytest.mark.parametrize('words', [(), ('--probabilities',), ('--probabilities', '--threshold', 'f1')],
-                         ids=['scores', 'probabilities', 'threshold'])
+@pytest.mark.parametrize(
+    'words',
+    [(), ('--probabilities',), ('--probabilities', '--threshold', 'f1')],
+    ids=['scores', 'probabilities', 'threshold'],
+)
 def test_its_scores_are_those_of_scikit_learn(train, say, scored, table, write, csv_of, rng, maps, positive, words):
     X, labels = table
     w = rng.choice([0.5, 1, 3], N)
@@ -102,7 +125,8 @@ def test_its_scores_are_those_of_scikit_learn(train, say, scored, table, write, 
         assert {name: found[name] for name in wanted} == pytest.approx(wanted, abs=1e-9)
         assert found['positive'] == positive
     assert {name: scored(model)[name] for name in wanted} == pytest.approx(
-        expected(labels, said, values, positive), abs=1e-9)
+        expected(labels, said, values, positive), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize('method', ['mr-kelm', 'sphere-svm'])
@@ -116,8 +140,21 @@ def test_decision_values_rank_rows_where_there_are_no_probabilities(train, say, 
 @pytest.mark.parametrize('positive', CLASSES)
 def test_averaged_machines_have_one_too(elm, dense, say, scored, table, tmp_path, model_of, positive):
     model = tmp_path / 'auto.npz'
-    done = elm('train', 'auto', dense, '--budget', 100, '--probabilities', '--threshold', 'f1',
-               '--positive', positive, '--model', model, '-q')
+    done = elm(
+        'train',
+        'auto',
+        dense,
+        '--budget',
+        100,
+        '--probabilities',
+        '--threshold',
+        'f1',
+        '--positive',
+        positive,
+        '--model',
+        model,
+        '-q',
+    )
     assert done.status == 0 and model_of(model)[0]['members']
     said, P = say(model, '--probabilities')
     k = CLASSES.index(positive)
@@ -169,7 +206,8 @@ def test_people_read_which_class_it_is(train, elm, dense, model_of):
     assert any(line.startswith(f'threshold     {threshold} ') and "'churned'" in line for line in lines)
     assert json.loads(elm('inspect', model, '--json').out)['threshold'] == threshold
     assert {'positive', 'f1', 'precision', 'recall', 'average_precision'} <= {
-        line.split()[0] for line in elm('evaluate', model, dense, '-q').out.splitlines() if line}
+        line.split()[0] for line in elm('evaluate', model, dense, '-q').out.splitlines() if line
+    }
     train('mr-kelm', '--probabilities', '--threshold', 'balanced')
     assert "threshold: 'stayed' where" in train.said
 
@@ -188,7 +226,7 @@ def test_the_figure_is_about_it(train, elm, dense, table, say, tmp_path, monkeyp
     model = train('pesvm', '--probabilities')
     assert elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', *words, '-q').status == 0
     _, roc, precision = panels
-    named, = roc.get_legend().get_texts()
+    (named,) = roc.get_legend().get_texts()
     assert named.get_text().startswith(f'{positive}: ')
     P = say(model, '--probabilities')[1][:, CLASSES.index(positive)]
     wanted = oracle.precision_recall_curve(table[1] == positive, P)
@@ -221,11 +259,25 @@ def test_it_stays_until_there_is_a_third_class(train, elm, dense, write, tmp_pat
     assert done.status == 0 and model_of(changed)[0]['positive'] == 'churned'
 
 
-@pytest.mark.parametrize('words', [('pesvm', '--hidden', 10, '--nu', 1), ('mr-kelm', '--sigma', 2, '--C', 1),
-                                   ('sparse-elm', '--sigma', 2, '--C', 1)])
+@pytest.mark.parametrize(
+    'words',
+    [('pesvm', '--hidden', 10, '--nu', 1), ('mr-kelm', '--sigma', 2, '--C', 1), ('sparse-elm', '--sigma', 2, '--C', 1)],
+)
 def test_tune_writes_a_model_that_has_it(elm, dense, tmp_path, model_of, words):
-    done = elm('tune', *words[:1], dense, *words[1:], '--probabilities', '--threshold', 3, '--positive', 'churned',
-               '--model', tmp_path / 't.npz', '-q')
+    done = elm(
+        'tune',
+        *words[:1],
+        dense,
+        *words[1:],
+        '--probabilities',
+        '--threshold',
+        3,
+        '--positive',
+        'churned',
+        '--model',
+        tmp_path / 't.npz',
+        '-q',
+    )
     assert done.status == 0, done.err
     header = model_of(tmp_path / 't.npz')[0]
     assert header['positive'] == 'churned' and 0 < header['threshold'] < 0.5

@@ -1,4 +1,5 @@
 """predict writes one line a row, in input order, whatever the splits; the label is never looked at."""
+
 import bz2
 import gzip
 
@@ -31,18 +32,21 @@ def expected(model_of, model):
         Phi = 1 / (1 + np.exp(-(Z @ arrays['hidden_weights'].T + arrays['hidden_biases'])))
         scores = np.c_[Phi, -np.ones(len(X))] @ arrays['output_weights']
         return scores, [header['classes'][k] for k in scores.argmax(axis=1)]
+
     return compute
 
 
 @pytest.fixture
 def predicted(elm, tmp_path):
     """Predict quietly: the lines written."""
+
     def predict(*arguments):
         out = tmp_path / 'predicted'
         assert elm('predict', *arguments, '-o', out, '-q', '--overwrite') == (0, '', '')
         text = out.read_text()
         assert text.endswith('\n')
         return text.split('\n')[:-1]
+
     return predict
 
 
@@ -132,9 +136,12 @@ def test_the_label_is_where_it_was_in_the_training_or_where_the_user_says(traine
     X, labels = table
 
     def text(position):
-        rows = [[*map(repr, row[:position]), label, *map(repr, row[position:])]
-                for row, label in zip(X.tolist(), labels, strict=True)]
+        rows = [
+            [*map(repr, row[:position]), label, *map(repr, row[position:])]
+            for row, label in zip(X.tolist(), labels, strict=True)
+        ]
         return ''.join(','.join(row) + '\n' for row in rows)
+
     middle, last = write('middle.csv', text(1)), write('last.csv', text(D))
     trained(middle, '--label-column', 1)
     assert predicted(trained.path, middle) == predicted(trained.path, last, '--label-column', -1)
@@ -175,9 +182,17 @@ def test_a_wider_sparse_row_is_an_error_with_a_way_out(elm, sparse_model, write,
     assert predicted(path, wide, '--ignore-extra-features') == predicted(path, tmp_path / 'n.libsvm')
 
 
-@pytest.mark.parametrize(('row', 'command', 'hint'), [
-    ('1,2,3', 'predict', '--no-label'), ('1,2,3,4', 'predict --no-label', 'leave --no-label out'),
-    ('1,2', 'predict', ''), ('1,2,3,4,5,6', 'predict', ''), ('1,2', 'evaluate', ''), ('1,2,3,4,5,6', 'evaluate', '')])
+@pytest.mark.parametrize(
+    ('row', 'command', 'hint'),
+    [
+        ('1,2,3', 'predict', '--no-label'),
+        ('1,2,3,4', 'predict --no-label', 'leave --no-label out'),
+        ('1,2', 'predict', ''),
+        ('1,2,3,4,5,6', 'predict', ''),
+        ('1,2', 'evaluate', ''),
+        ('1,2,3,4,5,6', 'evaluate', ''),
+    ],
+)
 def test_rows_of_another_width_are_an_error(elm, model, write, tmp_path, row, command, hint):
     path = write('rows.csv', f'{row}\n' * 9)
     out = ['-o', tmp_path / 'out'] if 'predict' in command else []
@@ -226,7 +241,7 @@ def test_an_output_that_exists_is_refused_before_the_model_is_read(elm, write):
 @pytest.mark.parametrize('junk', ['nan', '', 'inf', '"a word"'])
 def test_any_label_is_passed_over(model, write, csv_of, table, expected, predicted, junk):
     lines = csv_of(table[1], table[0]).splitlines()
-    lines[1] = junk + lines[1][lines[1].index(','):]
+    lines[1] = junk + lines[1][lines[1].index(',') :]
     assert predicted(model, write('rows.csv', '\n'.join(lines))) == expected(table[0])[1]
 
 

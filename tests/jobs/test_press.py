@@ -1,4 +1,5 @@
 """Leave-one-out from leverages is leave-one-out by brute force."""
+
 import json
 
 import numpy as np
@@ -45,13 +46,27 @@ def test_classes(elm, write, csv_of, table, tmp_path, model_of, method, k, maps)
 @pytest.mark.parametrize('method, nu', [('pesvm', '--nu'), ('elm', '--C')])
 def test_weighted_targets(elm, write, csv_of, table, rng, tmp_path, model_of, method, nu):
     X, weights = table[0], rng.uniform(0.5, 4, N)
-    y = X[:, 0]**2 + X[:, 1]
+    y = X[:, 0] ** 2 + X[:, 1]
     path, model = write('rows.csv', csv_of(y.tolist(), np.c_[weights, X])), tmp_path / 'm.npz'
-    elm('train', method, path, '--hidden', 12, nu, 5, '--task', 'regression', '--weight-column', 1, '--model', model,
-        '-q')
+    elm(
+        'train',
+        method,
+        path,
+        '--hidden',
+        12,
+        nu,
+        5,
+        '--task',
+        'regression',
+        '--weight-column',
+        1,
+        '--model',
+        model,
+        '-q',
+    )
     left = brute_force(model_of(model)[1], X, y[:, None], 5, weights, method == 'pesvm', center=True)[:, 0]
     scores = json.loads(elm('evaluate', model, path, '--leave-one-out', '--json').out)
-    assert np.isclose(scores['rmse'], np.sqrt(np.average((left - y)**2, weights=weights)), rtol=1e-8)
+    assert np.isclose(scores['rmse'], np.sqrt(np.average((left - y) ** 2, weights=weights)), rtol=1e-8)
 
 
 def test_other_rows_are_refused(elm, write, csv_of, table, tmp_path):

@@ -1,4 +1,5 @@
 """--probabilities: fitted to rows that the machines have not seen, on every runner, for every method."""
+
 import json
 
 import numpy as np
@@ -10,10 +11,17 @@ from mr_elm.model.file import read_model
 from mr_elm.scores.selection import fold_numbers
 
 N, D = 120, 3
-METHODS = [('pesvm', '--hidden', 15, '--nu', 5), ('elm', '--hidden', 15, '--C', 5), ('mr-kelm', '--sigma', 2),
-           ('sparse-elm', '--sigma', 2), ('sparse-elm', '--sigma', 2, '--multiclass', 'one-vs-all'),
-           ('oelm', '--kernel', 'sigmoid', '--hidden', 12), ('sphere-svm', '--sigma', 2),
-           ('pesvm', '--hidden', 15, '--nu', 5, '--solver', 'passes'), ('mr-kelm', '--sigma', 2, '--solver', 'cg')]
+METHODS = [
+    ('pesvm', '--hidden', 15, '--nu', 5),
+    ('elm', '--hidden', 15, '--C', 5),
+    ('mr-kelm', '--sigma', 2),
+    ('sparse-elm', '--sigma', 2),
+    ('sparse-elm', '--sigma', 2, '--multiclass', 'one-vs-all'),
+    ('oelm', '--kernel', 'sigmoid', '--hidden', 12),
+    ('sphere-svm', '--sigma', 2),
+    ('pesvm', '--hidden', 15, '--nu', 5, '--solver', 'passes'),
+    ('mr-kelm', '--sigma', 2, '--solver', 'cg'),
+]
 NAMES = ['-'.join(map(str, words[::3])) for words in METHODS]
 
 
@@ -27,21 +35,25 @@ def table(rng):
 @pytest.fixture
 def train(elm, dense, tmp_path):
     """Train quietly with probabilities: the path of the model."""
+
     def run(method, *words, rows=dense, name='m.npz'):
         done = elm('train', method, rows, *words, '--probabilities', '--model', tmp_path / name, '-q', '--overwrite')
         assert done == (0, '', '')
         return tmp_path / name
+
     return run
 
 
 @pytest.fixture
 def say(elm, dense, tmp_path):
     """Predict with probabilities: (labels, probabilities)."""
+
     def run(model, *words, rows=dense):
         done = elm('predict', model, rows, '--probabilities', '-o', tmp_path / 'said', '-q', '--overwrite', *words)
         assert done.status == 0, done.err
         lines = [line.split('\t') for line in (tmp_path / 'said').read_text().splitlines()]
         return [line[0] for line in lines], np.array([line[1:] for line in lines], float)
+
     return run
 
 
@@ -85,13 +97,24 @@ def expand(arrays, X, bias):
 
 @pytest.mark.parametrize('balanced', [False, True])
 @pytest.mark.parametrize('method, nu', [('pesvm', '--nu'), ('elm', '--C')])
-def test_the_scores_are_those_of_brute_force_with_all_weights(method, nu, balanced, train, write, csv_of, table, rng,
-                                                              scored, model_of, maps):
+def test_the_scores_are_those_of_brute_force_with_all_weights(
+    method, nu, balanced, train, write, csv_of, table, rng, scored, model_of, maps
+):
     X, labels = table
     weights = rng.uniform(0.5, 3, N)
     path = write('weighted.csv', csv_of(labels, np.c_[weights, X]))
-    model = train(method, '--hidden', 12, nu, 5, '--weight-column', 1, *maps(3),
-                  *(['--class-weight', 'balanced'] if balanced else []), rows=path)
+    model = train(
+        method,
+        '--hidden',
+        12,
+        nu,
+        5,
+        '--weight-column',
+        1,
+        *maps(3),
+        *(['--class-weight', 'balanced'] if balanced else []),
+        rows=path,
+    )
     if balanced:
         weights = weights * weights.sum() / (3 * np.bincount(labels, weights)[labels])
     E, T = expand(model_of(model)[1], X, method == 'pesvm'), np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
@@ -100,7 +123,7 @@ def test_the_scores_are_those_of_brute_force_with_all_weights(method, nu, balanc
         rest = np.arange(N) != i
         A = (E[rest].T * weights[rest]) @ E[rest] + np.eye(E.shape[1]) / 5
         left[i] = E[i] @ np.linalg.solve(A, (E[rest].T * weights[rest]) @ T[rest])
-    rows, = scored
+    (rows,) = scored
     assert np.array_equal(rows.numbers, labels) and np.allclose(rows.weights, weights)
     assert np.allclose(rows.decisions, left, atol=1e-7)
 
@@ -110,26 +133,32 @@ def test_a_machine_of_the_dual_scores_no_row_that_it_has_seen(train, dense, tabl
     make = dual_folds.train_folds
     monkeypatch.setattr(dual_folds, 'train_folds', lambda *given: kept.append(make(*given)) or kept[0])
     train('sparse-elm', '--sigma', 1, '--C', 100, '--scale', 'none')
-    machines, = kept
+    (machines,) = kept
     folds = fold_numbers(table[0], 5, machines.seed + 8)
     for fold, model in enumerate(machines.models):
         support = {tuple(row) for row in model.support_vectors.tolist()}
         assert len(support) > 20 and not support & {tuple(row) for row in table[0][folds == fold].tolist()}
 
 
-def test_probabilities_are_kept_by_an_update_unless_rows_are_given(elm, train, dense, write, csv_of, table, tmp_path,
-                                                                  model_of):
+def test_probabilities_are_kept_by_an_update_unless_rows_are_given(
+    elm, train, dense, write, csv_of, table, tmp_path, model_of
+):
     X, labels = table
-    first, rest = (write(f'{k}.csv', csv_of(labels[part], X[part])) for k, part in enumerate(
-        (slice(0, 70), slice(70, N))))
+    first, rest = (
+        write(f'{k}.csv', csv_of(labels[part], X[part])) for k, part in enumerate((slice(0, 70), slice(70, N)))
+    )
     model = train(*METHODS[0], rows=first)
     done = elm('update', model, rest, '--model', tmp_path / 'kept.npz')
     assert done.status == 0 and 'probabilities: kept, they were fitted when the model had 70 rows' in done.err
     header, arrays = model_of(tmp_path / 'kept.npz')
     assert np.array_equal(arrays['calibration'], model_of(model)[1]['calibration'])
     assert header['calibration']['rows_of_training'] == 70 and header['n_rows_used'] == N
-    assert elm('update', model, rest, '--calibrate', first, '--calibrate', rest, '--model', tmp_path / 'new.npz',
-               '-q').status == 0
+    assert (
+        elm(
+            'update', model, rest, '--calibrate', first, '--calibrate', rest, '--model', tmp_path / 'new.npz', '-q'
+        ).status
+        == 0
+    )
     anew = model_of(train('pesvm', '--like', model, name='like.npz'))
     assert np.allclose(model_of(tmp_path / 'new.npz')[1]['calibration'], anew[1]['calibration'], atol=1e-6)
     back = elm('forget', tmp_path / 'new.npz', rest, '--calibrate', first, '--model', tmp_path / 'back.npz', '-q')
@@ -153,9 +182,13 @@ def test_both_scores_and_probabilities_may_be_asked_for(elm, train, dense, table
     assert np.allclose(rows[:, 1:4], scores) and np.array_equal(rows[:, 4:].argmax(axis=1), logits.argmax(axis=1))
 
 
-@pytest.mark.parametrize('words, what', [
-    (('pesvm', '--task', 'regression'), '--probabilities: cannot be used with --task regression'),
-    (('elm', '--C', 'inf'), '--probabilities: expected a finite --C')])
+@pytest.mark.parametrize(
+    'words, what',
+    [
+        (('pesvm', '--task', 'regression'), '--probabilities: cannot be used with --task regression'),
+        (('elm', '--C', 'inf'), '--probabilities: expected a finite --C'),
+    ],
+)
 def test_a_training_without_held_out_scores_refuses_probabilities(elm, dense, tmp_path, words, what):
     done = elm('train', words[0], dense, *words[1:], '--probabilities', '--model', tmp_path / 'm.npz')
     assert done.status == 2 and what in done.err
@@ -182,8 +215,13 @@ def test_a_calibration_of_another_size_is_refused(elm, train, dense, tmp_path):
         done = elm('predict', model, dense, '-o', tmp_path / 'said', '-q')
         assert done.status == 1 and 'calibration' in done.err
     header = json.loads(str(arrays['header']))
-    np.savez(model, **{**arrays, 'header': np.array(json.dumps({**header, 'threshold': 0.5, 'requires': [
-        'calibration', 'threshold']}))})
+    np.savez(
+        model,
+        **{
+            **arrays,
+            'header': np.array(json.dumps({**header, 'threshold': 0.5, 'requires': ['calibration', 'threshold']})),
+        },
+    )
     assert 'two classes' in elm('predict', model, dense, '-o', tmp_path / 'said', '-q').err
 
 
@@ -204,21 +242,30 @@ def test_a_threshold_is_chosen_kept_and_overridden(words, elm, train, say, write
         assert model_of(tmp_path / 'u.npz')[0]['threshold'] == header['threshold']
 
 
-@pytest.mark.parametrize('words, status, what', [
-    (['--threshold', 'f1'], 2, '--threshold: expected --probabilities beside it'),
-    (['--threshold', 'best', '--probabilities'], 2, 'expected balanced, f1 or a number above 0'),
-    (['--threshold', 'f1', '--probabilities'], 1, '--threshold: expected two classes, found 3')])
+@pytest.mark.parametrize(
+    'words, status, what',
+    [
+        (['--threshold', 'f1'], 2, '--threshold: expected --probabilities beside it'),
+        (['--threshold', 'best', '--probabilities'], 2, 'expected balanced, f1 or a number above 0'),
+        (['--threshold', 'f1', '--probabilities'], 1, '--threshold: expected two classes, found 3'),
+    ],
+)
 def test_a_threshold_that_cannot_be_is_refused(elm, dense, tmp_path, words, status, what):
     done = elm('train', 'pesvm', dense, '--hidden', 9, *words, '--model', tmp_path / 'm.npz', '-q')
     assert done.status == status and what in done.err
 
 
-@pytest.mark.parametrize('method, grid', [
-    ('pesvm', ('--hidden', '10,20', '--nu', '0.1,10', '--map', 'sigmoid')),
-    ('mr-kelm', ('--sigma', '1,3', '--C', '1,10')),
-    ('sparse-elm', ('--sigma', '1,3', '--C', '1,10', '--seed', 1))])
-def test_the_model_that_tune_writes_has_the_probabilities_that_were_asked_for(method, grid, elm, packed_classes,
-                                                                              tmp_path, model_of):
+@pytest.mark.parametrize(
+    'method, grid',
+    [
+        ('pesvm', ('--hidden', '10,20', '--nu', '0.1,10', '--map', 'sigmoid')),
+        ('mr-kelm', ('--sigma', '1,3', '--C', '1,10')),
+        ('sparse-elm', ('--sigma', '1,3', '--C', '1,10', '--seed', 1)),
+    ],
+)
+def test_the_model_that_tune_writes_has_the_probabilities_that_were_asked_for(
+    method, grid, elm, packed_classes, tmp_path, model_of
+):
     model = tmp_path / 'best.npz'
     assert elm('tune', method, packed_classes, *grid, '--probabilities', '--model', model, '-q').status == 0
     header, arrays = model_of(model)

@@ -1,4 +1,5 @@
 """Progress goes to standard error, a line a stage; quiet means silent."""
+
 import io
 import logging
 import re
@@ -20,11 +21,13 @@ LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+
 @pytest.fixture
 def tasks(tmp_path):
     """Let a map task write to its standard error."""
+
     def write(number, text):
         path = tmp_path / 'step-000' / 'mapper' / f'{number:05d}' / 'stderr'
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, 'a') as stream:
             stream.write(text)
+
     return write
 
 
@@ -77,8 +80,9 @@ def test_a_log_tells_the_rows_the_share_and_the_time_left(talkative):
 
 
 @pytest.mark.parametrize(('n_rows', 'share'), [(20, '25% done'), (None, '50% done')])
-def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(talkative, tasks, tmp_path, n_rows,
-                                                                               share):
+def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(
+    talkative, tasks, tmp_path, n_rows, share
+):
     tasks(0, counter('rows', 5) + counter('bytes', 10))
     with talkative.stage('Gram', 20, str(tmp_path), n_rows):
         wait_until(lambda: talkative.stream.getvalue())
@@ -96,10 +100,16 @@ def test_a_log_tells_how_far_all_reducers_are_and_what_one_does(talkative, tmp_p
     assert re.match(r'dual, reduce: machine 2 of 2, 25% done, about \d+ s left\n', talkative.stream.getvalue())
 
 
-@pytest.mark.parametrize(('share', 'seconds', 'text'), [
-    (0.0, 40.0, '0% done, 40 s so far'), (0.05, 20.0, '5% done, 20 s so far'),
-    (0.05, 40.0, '5% done, about 13 min left'), (0.25, 20.0, '25% done, about 60 s left'),
-    (1.0, 20.0, '100% done, 20 s so far')])
+@pytest.mark.parametrize(
+    ('share', 'seconds', 'text'),
+    [
+        (0.0, 40.0, '0% done, 40 s so far'),
+        (0.05, 20.0, '5% done, 20 s so far'),
+        (0.05, 40.0, '5% done, about 13 min left'),
+        (0.25, 20.0, '25% done, about 60 s left'),
+        (1.0, 20.0, '100% done, 20 s so far'),
+    ],
+)
 def test_the_time_left_is_said_when_enough_is_done_to_know_it(talkative, share, seconds, text):
     assert Meter(talkative, 'work', 200).describe_share(200 * share, seconds) == text
 
@@ -125,15 +135,24 @@ def test_work_is_announced_unless_it_is_short(talkative):
     assert [describe_time(seconds) for seconds in (3, 200, 9000)] == ['3 s', '3 min', '2.5 h']
 
 
-@pytest.mark.parametrize(('words', 'line'), [
-    (('train', 'sparse-elm', '--partitions', 2), 'round 1: machine 1 of 3, 0% done, 0 s so far'),
-    (('train', 'sparse-elm', '--partitions', 2), r'round 1: machine 2 of 3, iteration \d+, largest violation \S+ '
-                                                 r'\(stops at 0.001\), 33% done, about \d+ s left'),
-    (('train', 'sparse-elm', '--partitions', 2), r'round 1: .* gap \S+ of the objective \(stops at 0.001\), .*'),
-    (('train', 'mr-kelm'), r'filling the kernel matrix: 45,150 entries, 100% done, \d+ s so far'),
-    (('tune', 'pesvm', '--map', 'sigmoid,tanh', '--hidden', '8'),
-     r'scoring: 1 of \d layers of nodes, \d+% done, about \d+ s left'),
-    (('tune', 'mr-kelm', '--sigma', '1,2'), 'eigenvalues of 2 kernel matrices of 300 rows: about 0 s')])
+@pytest.mark.parametrize(
+    ('words', 'line'),
+    [
+        (('train', 'sparse-elm', '--partitions', 2), 'round 1: machine 1 of 3, 0% done, 0 s so far'),
+        (
+            ('train', 'sparse-elm', '--partitions', 2),
+            r'round 1: machine 2 of 3, iteration \d+, largest violation \S+ '
+            r'\(stops at 0.001\), 33% done, about \d+ s left',
+        ),
+        (('train', 'sparse-elm', '--partitions', 2), r'round 1: .* gap \S+ of the objective \(stops at 0.001\), .*'),
+        (('train', 'mr-kelm'), r'filling the kernel matrix: 45,150 entries, 100% done, \d+ s so far'),
+        (
+            ('tune', 'pesvm', '--map', 'sigmoid,tanh', '--hidden', '8'),
+            r'scoring: 1 of \d layers of nodes, \d+% done, about \d+ s left',
+        ),
+        (('tune', 'mr-kelm', '--sigma', '1,2'), 'eigenvalues of 2 kernel matrices of 300 rows: about 0 s'),
+    ],
+)
 def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatch, words, line):
     for name in ('FIRST', 'LONGEST', 'SHORT'):
         monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
@@ -142,11 +161,15 @@ def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatc
     assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err
 
 
-@pytest.mark.parametrize(('words', 'line'), [
-    (('train', 'sparse-elm'), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
-    (('train', 'sparse-elm', *LOCAL), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
-    (('tune', 'sparse-elm', '--sigma', '1,2', '--C', '1'), r'grid, reduce: candidate [12] of 2, \d+% done, .*'),
-    (('tune', 'mr-kelm', '--sigma', '1,2'), r'leave-one-out, reduce: kernel [12] of 2, \d+% done, .*')])
+@pytest.mark.parametrize(
+    ('words', 'line'),
+    [
+        (('train', 'sparse-elm'), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
+        (('train', 'sparse-elm', *LOCAL), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
+        (('tune', 'sparse-elm', '--sigma', '1,2', '--C', '1'), r'grid, reduce: candidate [12] of 2, \d+% done, .*'),
+        (('tune', 'mr-kelm', '--sigma', '1,2'), r'leave-one-out, reduce: kernel [12] of 2, \d+% done, .*'),
+    ],
+)
 def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, monkeypatch, words, line):
     for name in ('FIRST', 'LONGEST'):
         monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
@@ -157,12 +180,16 @@ def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, m
     assert 'reduce:' not in done.out
 
 
-@pytest.mark.parametrize(('words', 'work'), [
-    (('train', 'pesvm', '--hidden', 1000), 'solving for 1001 unknowns'),
-    (('tune', 'pesvm', '--hidden', 50, '--nu', '1,10'), r'solving \d+ systems of at most 51 unknowns'),
-    (('train', 'elm', '--C', 'inf', '--hidden', 1000), 'computing the svd of 1,000 x 1,000 node outputs'),
-    (('train', 'mr-kelm', '--solver', 'svd'), 'svd of the kernel matrix of 1,000 rows'),
-    (('train', 'mr-kelm', '--solver', 'cg'), 'cg: computing a preconditioner of rank at most 1,000')])
+@pytest.mark.parametrize(
+    ('words', 'work'),
+    [
+        (('train', 'pesvm', '--hidden', 1000), 'solving for 1001 unknowns'),
+        (('tune', 'pesvm', '--hidden', 50, '--nu', '1,10'), r'solving \d+ systems of at most 51 unknowns'),
+        (('train', 'elm', '--C', 'inf', '--hidden', 1000), 'computing the svd of 1,000 x 1,000 node outputs'),
+        (('train', 'mr-kelm', '--solver', 'svd'), 'svd of the kernel matrix of 1,000 rows'),
+        (('train', 'mr-kelm', '--solver', 'cg'), 'cg: computing a preconditioner of rank at most 1,000'),
+    ],
+)
 def test_the_time_of_a_large_solve_is_said_before_it(elm, write, tmp_path, monkeypatch, words, work):
     monkeypatch.setattr('mr_elm.engines.progress.SHORT', 0.0)
     path = write('rows.csv', ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(1000)))

@@ -1,4 +1,5 @@
 """A task tells Hadoop that it lives for as long as it computes, and no longer."""
+
 import os
 import subprocess
 import sys

@@ -1,4 +1,5 @@
 """The rule that was asked for is the one that solves, on kernels and on random nodes, in every command."""
+
 import csv
 import json
 

@@ -1,4 +1,5 @@
 """Where jobs run: what users' options of mrjob mean."""
+
 import os
 import signal
 import subprocess
@@ -23,9 +24,15 @@ def test_inline_plans_one_task_and_local_one_a_core(monkeypatch):
 
 
 @pytest.mark.parametrize('alias', ['inline', 'local'])
-@pytest.mark.parametrize('arguments', [
-    ('-D', 'mapreduce.job.maps=7'), ('--jobconf', 'mapreduce.job.maps=7'), ('--jobconf=mapreduce.job.maps=7',),
-    ('-D', 'mapreduce.job.maps=2', '--num-cores', '5', '-D', 'mapreduce.job.maps=7', '-D', 'mapreduce.job.mapsx=3')])
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ('-D', 'mapreduce.job.maps=7'),
+        ('--jobconf', 'mapreduce.job.maps=7'),
+        ('--jobconf=mapreduce.job.maps=7',),
+        ('-D', 'mapreduce.job.maps=2', '--num-cores', '5', '-D', 'mapreduce.job.maps=7', '-D', 'mapreduce.job.mapsx=3'),
+    ],
+)
 def test_the_last_number_of_maps_wins(alias, arguments):
     assert make_engine(alias, arguments).n_maps == 7
 
@@ -65,8 +72,13 @@ def test_a_run_whose_processes_are_killed_ends_and_leaves_nothing(write, tmp_pat
     path, scratch = write('many.csv', GOOD * 2000), tmp_path / 'scratch'
     scratch.mkdir()
     words = 'train', 'pesvm', path, '--hidden', '2000', '-r', 'local', '--model', tmp_path / 'm.npz', '-q'
-    process = subprocess.Popen([Path(sys.executable).with_name('mr-elm'), *words], stderr=subprocess.PIPE, text=True,
-                               start_new_session=True, env={**os.environ, 'TMPDIR': str(scratch)})
+    process = subprocess.Popen(
+        [Path(sys.executable).with_name('mr-elm'), *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, 'TMPDIR': str(scratch)},
+    )
     try:
         while not (children := list_children(process.pid)):
             assert process.poll() is None
@@ -84,8 +96,9 @@ def test_a_stage_run_by_hand_that_is_terminated_leaves_nothing(write, tmp_path):
     path, scratch = write('many.csv', GOOD * 20_000), tmp_path / 'scratch'
     scratch.mkdir()
     words = '-m', 'mr_elm.streaming.mr_stats', path, '-r', 'local', '--output-dir', tmp_path / 'out', '-q'
-    process = subprocess.Popen([sys.executable, *words], start_new_session=True,
-                               env={**os.environ, 'TMPDIR': str(scratch)})
+    process = subprocess.Popen(
+        [sys.executable, *words], start_new_session=True, env={**os.environ, 'TMPDIR': str(scratch)}
+    )
     try:
         while not list(scratch.glob('**/mapper/*/wd')):
             assert process.poll() is None

@@ -1,4 +1,5 @@
 """A sample of the rows depends on the rows and the seed alone."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,5 @@
 """Rows of few words out of hundreds of thousands make models of kilobytes, which say what their words alone say."""
+
 import os
 
 import numpy as np
@@ -6,9 +7,15 @@ import pytest
 
 N, D, WIDE = 60, 25, 200_000
 METHODS = {
-    'sparse-elm': ('--sigma', 3), 'oelm': ('--kernel', 'linear'), 'sphere-svm': ('--sigma', 3),
-    'mr-kelm': ('--sigma', 3), 'mr-kelm linear': ('--kernel', 'linear'), 'mr-kelm cg': ('--sigma', 3, '--solver', 'cg'),
-    'pesvm': ('--map', 'nystrom', '--hidden', N), 'elm': ('--map', 'nystrom', '--hidden', N)}
+    'sparse-elm': ('--sigma', 3),
+    'oelm': ('--kernel', 'linear'),
+    'sphere-svm': ('--sigma', 3),
+    'mr-kelm': ('--sigma', 3),
+    'mr-kelm linear': ('--kernel', 'linear'),
+    'mr-kelm cg': ('--sigma', 3, '--solver', 'cg'),
+    'pesvm': ('--map', 'nystrom', '--hidden', N),
+    'elm': ('--map', 'nystrom', '--hidden', N),
+}
 
 
 @pytest.fixture
@@ -21,27 +28,31 @@ def files(rng, write, libsvm_of):
         for name, step in (('narrow', 1), ('wide', WIDE // D)):
             pairs = [f'{j * step + 1}:{row[j]!r}' for j in range(D) if row[j]]
             lines[name].append(' '.join([str(label), *pairs, f'{D + 1 if step == 1 else WIDE}:2.5']))
-    lines['half'], lines['other half'] = lines['wide'][:N // 2], lines['wide'][N // 2:]
+    lines['half'], lines['other half'] = lines['wide'][: N // 2], lines['wide'][N // 2 :]
     return {name: write(f'{name}.libsvm', '\n'.join(text) + '\n') for name, text in lines.items()}
 
 
 @pytest.fixture
 def train(elm, tmp_path):
     """Train; the path of the model."""
+
     def run(method, name, *options):
         path = tmp_path / f'{name}.npz'
         done = elm('train', method.split()[0], *options, '--model', path, '-q')
         assert done.status == 0, done.err
         return path
+
     return run
 
 
 @pytest.fixture
 def scores(elm, tmp_path):
     """Predict: decision values of rows."""
+
     def run(model, rows):
         assert elm('predict', model, rows, '-o', tmp_path / 'scores', '--scores', '--overwrite', '-q').status == 0
         return np.loadtxt(tmp_path / 'scores')
+
     return run
 
 
@@ -57,8 +68,10 @@ def test_wide_rows_make_the_machine_of_their_words(files, train, scores, method,
 def test_a_model_of_wide_rows_stays_small_while_it_learns_and_forgets(elm, files, train, scores, tmp_path):
     options = '--map', 'nystrom', '--hidden', N, '--scale', 'none', '--landmarks', 'rows'
     half = train('pesvm', 'half', files['half'], '--n-features', WIDE, *options)
-    for command, before, after in (('update', half, tmp_path / 'whole.npz'),
-                                   ('forget', tmp_path / 'whole.npz', tmp_path / 'again.npz')):
+    for command, before, after in (
+        ('update', half, tmp_path / 'whole.npz'),
+        ('forget', tmp_path / 'whole.npz', tmp_path / 'again.npz'),
+    ):
         done = elm(command, before, files['other half'], '--model', after, '-q')
         assert done.status == 0, done.err
         assert os.path.getsize(after) < 80_000

@@ -1,4 +1,5 @@
 """SphereSVM trained in reducers: same model for any splits, parts close the gap over all rows, parameters are tuned."""
+
 import json
 
 import numpy as np
@@ -21,12 +22,14 @@ def table(rng):
 @pytest.fixture
 def fit(elm, tmp_path, model_of):
     """Train quietly: (header, arrays), and the path as `fit.path`."""
+
     def train(path, *options):
         fit_number = len(list(tmp_path.iterdir()))
         train.path = tmp_path / f'sphere-{fit_number}.npz'
         done = elm('train', 'sphere-svm', path, '--model', train.path, '-q', *options)
         assert (done.status, done.out, done.err) == (0, '', '')
         return model_of(train.path)
+
     return train
 
 
@@ -37,9 +40,9 @@ def shortfalls(arrays, X, labels):
     for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
         rows = np.flatnonzero(np.isin(labels, (i, j)))
         y = np.where(labels[rows] == j, 1.0, -1.0)
-        K = np.exp(-((Z[rows, None] - Z[None, rows])**2).sum(axis=2) / (2 * SIGMA**2))
+        K = np.exp(-((Z[rows, None] - Z[None, rows]) ** 2).sum(axis=2) / (2 * SIGMA**2))
         held = arrays['dual_coef'][:, p] != 0
-        near = ((Z[rows, None] - S[None, held])**2).sum(axis=2).argmin(axis=0)
+        near = ((Z[rows, None] - S[None, held]) ** 2).sum(axis=2).argmin(axis=0)
         b = np.zeros(len(rows))
         b[near] = np.abs(arrays['dual_coef'][held, p])
         assert np.allclose(arrays['intercept'][p], (b * y).sum())
@@ -76,8 +79,9 @@ def test_parts_close_the_gap_over_all_rows(fit, packed, table, maps):
     assert [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()] == []
 
 
-def test_predictions_are_those_of_the_model_and_sparse_rows_are_the_dense_ones(fit, elm, write, libsvm_of, dense, table,
-                                                                               tmp_path):
+def test_predictions_are_those_of_the_model_and_sparse_rows_are_the_dense_ones(
+    fit, elm, write, libsvm_of, dense, table, tmp_path
+):
     sparse = write('rows.libsvm', libsvm_of(table[1], table[0]))
     for options in (GAUSSIAN, ('--kernel', 'polynomial', '--normalise')):
         for name, path in (('dense', dense), ('sparse', sparse)):
@@ -100,8 +104,10 @@ def test_double_cross_validation_chooses_C_and_gamma(elm, dense, maps):
 
 
 def test_subsets_and_attempts_are_those_of_algorithm_1_and_recorded(fit, dense):
-    found = [fit(dense, *GAUSSIAN, '--rule', 'paper', *words)[0]['parameters']
-             for words in ((), ('--subset', 240, '--attempts', 1), ('--subset', 3, '--attempts', 50))]
+    found = [
+        fit(dense, *GAUSSIAN, '--rule', 'paper', *words)[0]['parameters']
+        for words in ((), ('--subset', 240, '--attempts', 1), ('--subset', 3, '--attempts', 50))
+    ]
     assert [(given['subset'], given['attempts']) for given in found] == [(59, 20), (240, 1), (3, 50)]
     assert len({tuple(given['certificates']['n_iter']) for given in found}) == 3
     assert 'subset' not in fit(dense, *GAUSSIAN)[0]['parameters']
@@ -115,11 +121,19 @@ def test_the_best_by_algorithm_1_is_trained_by_it(elm, dense, tmp_path, model_of
     assert [model_of(path)[0]['parameters'][name] for name in ('solver', 'subset', 'attempts')] == ['paper', 9, 20]
 
 
-@pytest.mark.parametrize('options, said', [
-    (('--kernel', 'linear'), 'add --normalise'), (('--kernel', 'sigmoid'), '--kernel'), (('--C', 0), '--C'),
-    (('--rule', 'paper', '--partitions', 2), '--rule exact'), (('--subset', 9), '--rule paper'),
-    (('--attempts', 9, '--rule', 'exact'), '--rule paper'), (('--subset', 0, '--rule', 'paper'), '--subset'),
-    (('--rule', 'block'), '--rule')])
+@pytest.mark.parametrize(
+    'options, said',
+    [
+        (('--kernel', 'linear'), 'add --normalise'),
+        (('--kernel', 'sigmoid'), '--kernel'),
+        (('--C', 0), '--C'),
+        (('--rule', 'paper', '--partitions', 2), '--rule exact'),
+        (('--subset', 9), '--rule paper'),
+        (('--attempts', 9, '--rule', 'exact'), '--rule paper'),
+        (('--subset', 0, '--rule', 'paper'), '--subset'),
+        (('--rule', 'block'), '--rule'),
+    ],
+)
 def test_wrong_parameters_are_wrong_usage(elm, dense, tmp_path, options, said):
     done = elm('train', 'sphere-svm', dense, '--model', tmp_path / 'm.npz', *options)
     assert done.status == 2 and said in done.err

@@ -1,4 +1,5 @@
 """A stage alone: what it takes, what it says of itself, and what it writes."""
+
 import gc
 import inspect
 import json
@@ -29,9 +30,30 @@ from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.mr_stats import MRStats
 from mr_elm.streaming.stage import MRRows
 
-STAGES = ('check', 'columns', 'dual', 'dual_folds', 'evaluate', 'folds', 'gram', 'grid', 'hits', 'kernel',
-          'kernel_rows', 'leave_one_out', 'ledger', 'matvec', 'pack', 'pass', 'place', 'predict', 'product', 'scores',
-          'stats', 'sum')
+STAGES = (
+    'check',
+    'columns',
+    'dual',
+    'dual_folds',
+    'evaluate',
+    'folds',
+    'gram',
+    'grid',
+    'hits',
+    'kernel',
+    'kernel_rows',
+    'leave_one_out',
+    'ledger',
+    'matvec',
+    'pack',
+    'pass',
+    'place',
+    'predict',
+    'product',
+    'scores',
+    'stats',
+    'sum',
+)
 NEED_NOTHING = 'pack', 'stats', 'sum'
 
 # commands that together make every stage write every kind of record that it can write
@@ -41,30 +63,60 @@ COMMANDS = [
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
     ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--metric-rows', 'all', '--model', 'a.npz'],
     ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
-    ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--solver', 'passes', '--model',
-     'rp.npz'],
+    [
+        'train',
+        'pesvm',
+        'weighted.csv',
+        '--task',
+        'regression',
+        '--weight-column',
+        '3',
+        '--solver',
+        'passes',
+        '--model',
+        'rp.npz',
+    ],
     ['train', 'pesvm', 'packed', '--hidden', '5', '--solver', 'passes', '--model', 'cp.npz'],
     ['train', 'sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2', '--model', 'parts.npz'],
     ['train', 'oelm', 'packed', '--kernel', 'sigmoid', '--hidden', '5', '--probabilities', '--model', 'nodes.npz'],
-    *(['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']
-      for emit in ('rows', 'tiles', 'entries')),
+    *(
+        ['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']
+        for emit in ('rows', 'tiles', 'entries')
+    ),
     ['train', 'mr-kelm', 'packed', '--solver', 'cg', '--rank', '20', '--model', 'cg.npz'],
-    ['train', 'mr-kelm', 'packed', '--emit', 'tiles', '--memory', '0.03', '--model', 'columns.npz', '--output-dir',
-     'out'],
+    [
+        'train',
+        'mr-kelm',
+        'packed',
+        '--emit',
+        'tiles',
+        '--memory',
+        '0.03',
+        '--model',
+        'columns.npz',
+        '--output-dir',
+        'out',
+    ],
     ['tune', 'pesvm', 'rows.csv', '--map', 'tanh', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
     ['tune', 'pesvm', 'packed', '--hidden', '5', '--weight-scale', '1', '--nu', '1,10', '--solver', 'passes'],
     ['train', 'pesvm', 'sets.csv', '--labels-separator', ';', '--hidden', '5', '--model', 'sets.npz'],
     ['evaluate', 'sets.npz', 'sets.csv'],
     ['tune', 'sparse-elm', 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
     ['tune', 'mr-kelm', 'rows.csv', '--sigma', '1,2', '--C', '1'],
-    ['evaluate', 'm.npz', 'rows.csv'], ['evaluate', 'r.npz', 'weighted.csv'], ['evaluate', 'nodes.npz', 'packed'],
-    ['predict', 'm.npz', 'rows.csv', '-o', 'labels']]
+    ['evaluate', 'm.npz', 'rows.csv'],
+    ['evaluate', 'r.npz', 'weighted.csv'],
+    ['evaluate', 'nodes.npz', 'packed'],
+    ['predict', 'm.npz', 'rows.csv', '-o', 'labels'],
+]
 
 
 def class_of(noun):
     """Return the class of a stage."""
-    return next(kind for kind in vars(import_module(f'mr_elm.streaming.mr_{noun}')).values()
-                if isinstance(kind, type) and kind.__module__.endswith(f'.mr_{noun}') and issubclass(kind, MRRows))
+    return next(
+        kind
+        for kind in vars(import_module(f'mr_elm.streaming.mr_{noun}')).values()
+        if isinstance(kind, type) and kind.__module__.endswith(f'.mr_{noun}') and issubclass(kind, MRRows)
+    )
 
 
 def documented_kinds(noun):
@@ -118,8 +170,12 @@ def test_the_help_of_a_stage_states_its_input_and_its_output(noun, capsys, monke
 
 def test_every_option_of_a_stage_says_what_it_is():
     jobs = [class_of(noun)(args=[]) for noun in STAGES]
-    assert [action.option_strings for job in jobs for action in job.arg_parser._actions
-            if action.dest in job._passthru_arg_dests | job._file_arg_dests and not action.help] == []
+    assert [
+        action.option_strings
+        for job in jobs
+        for action in job.arg_parser._actions
+        if action.dest in job._passthru_arg_dests | job._file_arg_dests and not action.help
+    ] == []
 
 
 def test_a_second_job_of_a_class_has_its_own_options_and_goes_with_its_last_reference():
@@ -144,10 +200,15 @@ def compare_with_mrjob(monkeypatch):
     def run_both(engine, job_class, plan, arguments, stage):
         if job_class not in compared and job_class is not MRPack:  # it names its files at random
             compared.add(job_class)
-            words = [word for option, word in zip(['', *arguments], arguments, strict=False)
-                     if '--output-dir' not in (option, word)]
-            with (run_job(make_engine('inline', (), engine.reporter), job_class, plan, words, stage) as ours,
-                  MRJobRunner(reporter=engine.reporter).run_job(job_class, plan, words, stage) as theirs):
+            words = [
+                word
+                for option, word in zip(['', *arguments], arguments, strict=False)
+                if '--output-dir' not in (option, word)
+            ]
+            with (
+                run_job(make_engine('inline', (), engine.reporter), job_class, plan, words, stage) as ours,
+                MRJobRunner(reporter=engine.reporter).run_job(job_class, plan, words, stage) as theirs,
+            ):
                 write, read = job_class.OUTPUT_PROTOCOL().write, theirs.lines(Accounts(plan))
                 made = ours.lines(Accounts(plan)) if ours.parts() else (write(*pair) for pair in ours.all_pairs())
                 assert without_times(made) == without_times(read)
@@ -173,7 +234,8 @@ def test_every_stage_writes_what_mrjob_makes_it_write_and_what_its_help_names(el
         assert elm(*words, '-q', *(['-r', 'inline'] if words[0] != 'layer' else [])).status == 0, words
     written['columns'] = kinds_of(Path('out/MRColumns').glob('part-*'))
     assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {
-        noun: documented_kinds(noun) - {'stored'} for noun in STAGES}  # a row that is a landmark ends a command
+        noun: documented_kinds(noun) - {'stored'} for noun in STAGES
+    }  # a row that is a landmark ends a command
     assert {noun_of(kind) for kind in compared} == {*STAGES} - {'pack'}
 
 
@@ -187,9 +249,15 @@ def test_a_stage_with_an_unknown_option_is_wrong_usage(rows):
     assert done.returncode == 2 and 'Traceback' not in done.stderr
 
 
-@pytest.mark.parametrize('content, what', [
-    ('0,1\n1,x\n', 'rows.csv, line 2: not a number'), ('0,1\n1,2,3\n', 'rows.csv, line 2: wrong width'),
-    ('', 'rows.csv: expected rows, the file is empty'), (b'\x1f\x8b\x08 not gzip', 'rows.csv')])
+@pytest.mark.parametrize(
+    'content, what',
+    [
+        ('0,1\n1,x\n', 'rows.csv, line 2: not a number'),
+        ('0,1\n1,2,3\n', 'rows.csv, line 2: wrong width'),
+        ('', 'rows.csv: expected rows, the file is empty'),
+        (b'\x1f\x8b\x08 not gzip', 'rows.csv'),
+    ],
+)
 def test_rows_that_cannot_be_used_end_a_stage_with_a_sentence(write, content, what):
     done = run_stage('stats', write('rows.csv', content), '-q')
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and what in done.stderr
@@ -235,19 +303,28 @@ def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alon
     """`hadoop jar hadoop-streaming.jar` runs the mapper and the reducer of a stage without any driver of ours."""
     text = rows.read_bytes()
     cut = text.index(b'\n', len(text) // 2) + 1
-    mapped = [line for start, part in ((0, text[:cut]), (cut, text[cut:])) for line in
-              by_hand_alone(MRStats, part, file=str(rows), start=start)]
+    mapped = [
+        line
+        for start, part in ((0, text[:cut]), (cut, text[cut:]))
+        for line in by_hand_alone(MRStats, part, file=str(rows), start=start)
+    ]
     reduced = by_hand_alone(MRStats, b'\n'.join(sorted(mapped)) + b'\n', task='reducer')
     labels = {kind: value for kind, _, value in read_pairs(reduced)}['labels']
     lines = text.decode().splitlines()
     assert {name: entry[0] for name, entry in labels.items()} == {
-        name: sum(line.split(',')[0] == name for line in lines) for name in labels}
+        name: sum(line.split(',')[0] == name for line in lines) for name in labels
+    }
 
 
-@pytest.mark.parametrize('text, status, said', [
-    (None, 0, ''), ('0,1\n1,x\n', 1, 'mr_stats: standard input: line 2: not a number'),
-    ('0,1\n1,2,3\n', 1, 'mr_stats: standard input: line 2: wrong width'),
-    (b'PK\x03\x04', 1, 'mr_stats: standard input: expected rows of text')])
+@pytest.mark.parametrize(
+    'text, status, said',
+    [
+        (None, 0, ''),
+        ('0,1\n1,x\n', 1, 'mr_stats: standard input: line 2: not a number'),
+        ('0,1\n1,2,3\n', 1, 'mr_stats: standard input: line 2: wrong width'),
+        (b'PK\x03\x04', 1, 'mr_stats: standard input: expected rows of text'),
+    ],
+)
 def test_rows_may_be_piped_through_a_mapper(rows, read_pairs, text, status, said):
     program = [sys.executable, '-m', 'mr_elm.streaming.mr_stats']
     given = rows.read_bytes() if text is None else text if isinstance(text, bytes) else text.encode()
@@ -264,18 +341,28 @@ def test_rows_may_be_piped_through_a_mapper(rows, read_pairs, text, status, said
         assert counts['length'] == len(given) and counts['used'] == len(given.splitlines())
 
 
-@pytest.mark.parametrize('words, status, said', [
-    (['--mapper'], 2, 'mr_gram: --layer: expected a file, found none'), (['--mapper', '--bad'], 2, 'mr_gram: '),
-    (['--mapper', '--layer', 'none.npz', '--grid', 'none'], 1, 'mr_gram: standard input: none.npz'),
-    (['--reducer'], 1, 'mr_gram: standard input: a damaged line on the wire')])
+@pytest.mark.parametrize(
+    'words, status, said',
+    [
+        (['--mapper'], 2, 'mr_gram: --layer: expected a file, found none'),
+        (['--mapper', '--bad'], 2, 'mr_gram: '),
+        (['--mapper', '--layer', 'none.npz', '--grid', 'none'], 1, 'mr_gram: standard input: none.npz'),
+        (['--reducer'], 1, 'mr_gram: standard input: a damaged line on the wire'),
+    ],
+)
 def test_a_task_in_a_pipe_that_fails_says_so_in_a_sentence(words, status, said):
-    done = subprocess.run([sys.executable, '-m', 'mr_elm.streaming.mr_gram', *words], input=b'0,1,2\n1,2,3\n',
-                          capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, '-m', 'mr_elm.streaming.mr_gram', *words],
+        input=b'0,1,2\n1,2,3\n',
+        capture_output=True,
+        timeout=60,
+    )
     assert done.returncode == status and done.stderr.decode().startswith(said) and done.stderr.count(b'\n') == 1
 
 
 def test_the_plan_that_a_step_leaves_tells_tasks_which_of_several_files_they_read(
-        elm, folder, by_hand_alone, read_pairs):
+    elm, folder, by_hand_alone, read_pairs
+):
     text = (folder / 'rows.csv').read_bytes()
     (folder / 'second.csv').write_bytes(text)
     assert elm('layer', 'pesvm', 'rows.csv', 'second.csv', '--model', 'm.npz', '-q').status == 0

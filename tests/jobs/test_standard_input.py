@@ -1,4 +1,5 @@
 """Where the input is `-`, predict answers standard input line by line; evaluate and pack read it like a file."""
+
 import io
 import json
 import subprocess
@@ -43,8 +44,10 @@ def model(trained, path):
 @pytest.fixture
 def feed(monkeypatch):
     """Put text on standard input."""
+
     def put(text):
         monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(text.encode())))
+
     return put
 
 
@@ -61,10 +64,15 @@ def talk(model):
     started = []
 
     def start(*arguments):
-        program = subprocess.Popen([PROGRAM, 'predict', model, '-', *arguments],
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        program = subprocess.Popen(
+            [PROGRAM, 'predict', model, '-', *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         started.append(program)
         return program
+
     yield start
     for program in started:
         program.kill()
@@ -141,11 +149,30 @@ def test_a_skipped_row_is_answered_by_an_empty_line(elm, model, text, feed, expe
 
 
 def test_a_category_and_a_gap_may_stand_in_a_row(elm, write, tmp_path, feed):
-    rows = ''.join(f'{city},{number},{label}\n' for city, number, label in
-                   [('Oslo', 1, 'a'), ('Rome', 2, 'b'), ('Oslo', '', 'a'), ('Rome', 4, 'b')] * 5)
+    rows = ''.join(
+        f'{city},{number},{label}\n'
+        for city, number, label in [('Oslo', 1, 'a'), ('Rome', 2, 'b'), ('Oslo', '', 'a'), ('Rome', 4, 'b')] * 5
+    )
     path = write('cities.csv', 'city,number,label\n' + rows)
-    assert elm('train', 'pesvm', path, '--encode', 'auto', '--label-column', 'label', '--hidden', 10, '--nu', 1000,
-               '--model', tmp_path / 'm.npz', '-q').status == 0
+    assert (
+        elm(
+            'train',
+            'pesvm',
+            path,
+            '--encode',
+            'auto',
+            '--label-column',
+            'label',
+            '--hidden',
+            10,
+            '--nu',
+            1000,
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+        ).status
+        == 0
+    )
     feed('number,city\n,Oslo\n4,Rome\n4,Paris\n')
     assert elm('predict', tmp_path / 'm.npz', '-').out.splitlines()[:2] == ['a', 'b']
     feed('Oslo,,a\nRome,4,b\nRome,x,b\n')
@@ -199,7 +226,8 @@ def test_predictions_go_to_a_file_whole_or_not_at_all(elm, model, text, expected
     feed(text)
     assert elm('predict', model, '-', '--scores', '-o', tmp_path / 'out').out == ''
     assert [line.split('\t')[0] for line in (tmp_path / 'out').read_text().splitlines()] == [
-        line.split('\t')[0] for line in expected]
+        line.split('\t')[0] for line in expected
+    ]
     feed(text + 'x\n')
     assert elm('predict', model, '-', '-o', tmp_path / 'other').status == 1
     assert not (tmp_path / 'other').exists()
@@ -209,12 +237,18 @@ def test_predictions_of_a_file_go_to_standard_output(elm, model, path, expected)
     assert elm('predict', model, path, '--scores', '-o', '-', '-q') == (0, '\n'.join(expected) + '\n', '')
 
 
-@pytest.mark.parametrize(('arguments', 'word'), [
-    (['predict', 'm.npz', '-', '-r', 'local'], '-r local'), (['evaluate', 'm.npz', '-', '-r', 'hadoop'], '-r hadoop'),
-    (['pack', '-', '-o', 'p', '-r', 'local'], '-r local'), (['predict', 'm.npz', '-', 'rows.csv'], 'alone'),
-    (['train', 'pesvm', '-', '--model', 'm.npz'], 'predict, evaluate and pack'),
-    (['predict', 'm.npz', 'rows.csv'], '-o/--output'), (['predict', 'm.npz', '-', '--num-cores', '2'], '--num-cores'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'word'),
+    [
+        (['predict', 'm.npz', '-', '-r', 'local'], '-r local'),
+        (['evaluate', 'm.npz', '-', '-r', 'hadoop'], '-r hadoop'),
+        (['pack', '-', '-o', 'p', '-r', 'local'], '-r local'),
+        (['predict', 'm.npz', '-', 'rows.csv'], 'alone'),
+        (['train', 'pesvm', '-', '--model', 'm.npz'], 'predict, evaluate and pack'),
+        (['predict', 'm.npz', 'rows.csv'], '-o/--output'),
+        (['predict', 'm.npz', '-', '--num-cores', '2'], '--num-cores'),
+    ],
+)
 def test_what_standard_input_is_not_for_is_wrong_usage(elm, arguments, word):
     done = elm(*arguments)
     assert done.status == 2 and word in done.err

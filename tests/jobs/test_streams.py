@@ -1,4 +1,5 @@
 """Whatever has `__arrow_c_stream__` is packed, and added to a living estimator, batch by batch."""
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -27,8 +28,9 @@ class Stream:
 def table(rng):
     age, city = rng.uniform(20, 70, N), rng.choice(['Oslo', 'Rome', 'Lima'], N)
     label = np.where((age > 45) != (city == 'Rome'), 'yes', 'no')
-    return pa.table({'age': pa.array(age, mask=rng.random(N) < 0.1), 'city': city, 'times': rng.integers(1, 4, N),
-                     'label': label})
+    return pa.table(
+        {'age': pa.array(age, mask=rng.random(N) < 0.1), 'city': city, 'times': rng.integers(1, 4, N), 'label': label}
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 """The one place that makes runners of mrjob: configuration files, folders of stages, nothing left behind."""
+
 import os
 
 import pytest
@@ -12,8 +13,10 @@ def test_a_named_configuration_file_is_read(write, tmp_path, monkeypatch, how):
     """The file asks mrjob, which runs a stage by hand, to leave its folders where it says; only then are there any."""
     monkeypatch.delenv('MRJOB_CONF', raising=False)
     monkeypatch.setenv('HOME', str(tmp_path))
-    conf = write('.mrjob.conf' if how == 'none' else 'my.conf',
-                 f'runners:\n  inline:\n    cleanup: NONE\n    local_tmp_dir: {tmp_path}/left\n')
+    conf = write(
+        '.mrjob.conf' if how == 'none' else 'my.conf',
+        f'runners:\n  inline:\n    cleanup: NONE\n    local_tmp_dir: {tmp_path}/left\n',
+    )
     (tmp_path / 'left').mkdir()
     options = ['-c', conf] if how == 'option' else []
     if how == 'environment':
@@ -55,9 +58,19 @@ def test_where_there_is_no_hadoop_nothing_is_recorded(elm, write, tmp_path, monk
 def test_a_hadoop_that_does_not_answer_is_the_first_thing_that_is_said(program, write, tmp_path):
     write('home/bin/hadoop', '')
     properties = {'fs.defaultFS': 'hdfs://127.0.0.1:1', 'dfs.namenode.http-address': '127.0.0.1:1'}
-    write('home/etc/hadoop/core-site.xml', '\n'.join([
-        '<configuration>', *(f'<property><name>{name}</name><value>{value}</value></property>'
-                             for name, value in properties.items()), '</configuration>']))
+    write(
+        'home/etc/hadoop/core-site.xml',
+        '\n'.join(
+            [
+                '<configuration>',
+                *(
+                    f'<property><name>{name}</name><value>{value}</value></property>'
+                    for name, value in properties.items()
+                ),
+                '</configuration>',
+            ]
+        ),
+    )
     rows = write('rows.csv', '0,1,2\n1,2,1\n' * 9)
     environ = {**os.environ, 'HADOOP_HOME': str(tmp_path / 'home'), 'HADOOP_CONF_DIR': ''}
     done = program('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop', '-q', env=environ)

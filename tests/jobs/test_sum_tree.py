@@ -1,4 +1,5 @@
 """A tree of sums changes no bit of a model and no account of the rows, and is taken only where it is faster."""
+
 import json
 import math
 import os
@@ -58,8 +59,9 @@ def absolute(words):
     return [word if word.startswith('--') else os.path.abspath(word) for word in words]
 
 
-@pytest.mark.parametrize('runner, n_maps, fan_in', [('inline', 1, 2), ('inline', 8, 3), ('inline', 8, 100),
-                                                    ('local', 5, 2)])
+@pytest.mark.parametrize(
+    'runner, n_maps, fan_in', [('inline', 1, 2), ('inline', 8, 3), ('inline', 8, 100), ('local', 5, 2)]
+)
 def test_the_model_has_the_same_bits_with_any_tree(elm, folder, model_of, maps, monkeypatch, runner, n_maps, fan_in):
     assert elm('train', *TRAINING, '--model', 'whole.npz', '-q').status == 0
     monkeypatch.setattr(gram_job, 'find_fan_in', lambda *_: fan_in)
@@ -68,15 +70,17 @@ def test_the_model_has_the_same_bits_with_any_tree(elm, folder, model_of, maps, 
     (header, arrays), (expected, whole) = model_of('tree.npz'), model_of('whole.npz')
     assert header == expected
     assert {name: array.tobytes() for name, array in arrays.items()} == {
-        name: array.tobytes() for name, array in whole.items()}
+        name: array.tobytes() for name, array in whole.items()
+    }
 
 
 @pytest.fixture
 def written(folder, by_hand):
     """Run a map task for each row group of packed rows: the lines that each wrote."""
     plan = plan_inputs(['packed'], RowOptions())
-    return [by_hand(MRGram, plan, json.dumps(task).encode(), *FILES, '--planned-splits')
-            for task in plan_splits(plan, 1000)]
+    return [
+        by_hand(MRGram, plan, json.dumps(task).encode(), *FILES, '--planned-splits') for task in plan_splits(plan, 1000)
+    ]
 
 
 def join(lines):
@@ -102,8 +106,9 @@ def test_rows_that_are_left_out_are_named_as_without_a_tree(elm, write, tmp_path
     rows = write('rows.csv', GOOD + '1,bad,2\n')
     for name, fan_in in (('a', 1), ('b', 2)):
         monkeypatch.setattr(gram_job, 'find_fan_in', lambda *_, n=fan_in: n)
-        done = elm('train', 'pesvm', rows, '--hidden', 5, '--model', tmp_path / f'{name}.npz', '--bad-rows', 'skip',
-                   *maps(4))
+        done = elm(
+            'train', 'pesvm', rows, '--hidden', 5, '--model', tmp_path / f'{name}.npz', '--bad-rows', 'skip', *maps(4)
+        )
         assert done.status == 0, done.err
     assert (tmp_path / 'a.npz.rejected').read_bytes() == (tmp_path / 'b.npz.rejected').read_bytes() != b''
 
@@ -213,4 +218,5 @@ def test_each_file_of_sums_is_read_whole_by_one_of_the_tasks(tmp_path):
     plan = plan_sums(Finished(MRSum, str(tmp_path)).entries(), 3)
     tasks = plan_splits(plan, plan.n_tasks)
     assert len(tasks) == 2 and sorted(split for task in tasks for split in task) == [
-        [number, 0, file.size] for number, file in enumerate(plan.files)]
+        [number, 0, file.size] for number, file in enumerate(plan.files)
+    ]

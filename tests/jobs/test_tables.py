@@ -1,4 +1,5 @@
 """Rows as people have them: columns with names, in any order, with text and missing values."""
+
 import csv
 import io
 import json
@@ -26,10 +27,16 @@ def make_table(n, seed):
     rows = []
     for i in range(n):
         age, city = generator.uniform(20, 70), str(generator.choice(CITIES))
-        rows.append({'id': f'row {i}', 'age': '' if generator.uniform() < 0.1 else f'{age:.1f}', 'city': city,
-                     'income': f'{generator.normal(3, 1):.3f}' if generator.uniform() < 0.9 else 'NA',
-                     'label': 'yes' if (age > 45) != (city in ('Rome', 'Oslo')) else 'no',
-                     'times': str(generator.integers(1, 4))})
+        rows.append(
+            {
+                'id': f'row {i}',
+                'age': '' if generator.uniform() < 0.1 else f'{age:.1f}',
+                'city': city,
+                'income': f'{generator.normal(3, 1):.3f}' if generator.uniform() < 0.9 else 'NA',
+                'label': 'yes' if (age > 45) != (city in ('Rome', 'Oslo')) else 'no',
+                'times': str(generator.integers(1, 4)),
+            }
+        )
     return rows
 
 
@@ -43,30 +50,36 @@ def to_csv(rows, names=NAMES, header=True):
 @pytest.fixture
 def train(elm, tmp_path):
     """Train on files: the path of the model."""
+
     def run(*words, name='m.npz', method='pesvm'):
         done = elm('train', method, *words, '--model', tmp_path / name, '-q')
         assert done == (0, '', '')
         return tmp_path / name
+
     return run
 
 
 @pytest.fixture
 def predict(elm, tmp_path):
     """Predict files: the lines with the decision values."""
+
     def run(model, *words):
         done = elm('predict', model, *words, '-o', tmp_path / 'said', '--scores', '--overwrite', '-q')
         assert done == (0, '', '')
         return (tmp_path / 'said').read_text().splitlines()
+
     return run
 
 
 @pytest.fixture
 def refuse(elm, tmp_path):
     """Run a command that must fail with one sentence: its text."""
+
     def run(*words):
         done = elm(*words, *([] if words[0] == 'inspect' else ['-q']))
         assert done.status == 1 and done.out == '' and done.err.count('\n') == 1, done
         return done.err
+
     return run
 
 
@@ -77,8 +90,12 @@ def test_columns_are_found_in_any_order(write, train, predict):
     model = train(write('a.csv', to_csv(make_table(300, 0))), *OPTIONS)
     later = make_table(50, 1)
     expected = predict(model, write('b.csv', to_csv(later)))
-    for names in (['label', 'city', 'times', 'income', 'id', 'age'], ['income', 'age', 'city'],
-                  ['id', 'city', 'age', 'income'], ['city', 'label', 'income', 'age']):
+    for names in (
+        ['label', 'city', 'times', 'income', 'id', 'age'],
+        ['income', 'age', 'city'],
+        ['id', 'city', 'age', 'income'],
+        ['city', 'label', 'income', 'age'],
+    ):
         assert predict(model, write('c.csv', to_csv(later, names))) == expected
     assert predict(model, write('c.csv', to_csv(later)), '--no-label') == expected
 
@@ -91,15 +108,22 @@ def test_files_of_one_data_set_may_have_columns_in_another_order(write, train):
     assert same_arrays(one, train(folder, *OPTIONS, name='n.npz'), 1e-9)
 
 
-@pytest.mark.parametrize('names, words', [
-    (['age', 'income', 'label', 'times'], ["'city'", 'age, income']),
-    (['age', 'city', 'income', 'label', 'times', 'id', 'height'], ["'height'", '--drop height'])])
+@pytest.mark.parametrize(
+    'names, words',
+    [
+        (['age', 'income', 'label', 'times'], ["'city'", 'age, income']),
+        (['age', 'city', 'income', 'label', 'times', 'id', 'height'], ["'height'", '--drop height']),
+    ],
+)
 def test_a_missing_or_unknown_column_is_named(write, train, refuse, tmp_path, names, words):
     model = train(write('a.csv', to_csv(make_table(100, 0))), *OPTIONS)
     later = [{**row, 'height': '1'} for row in make_table(9, 1)]
     path = write('b.csv', to_csv(later, names))
-    for command in (['evaluate', model], ['predict', model, '-o', tmp_path / 'out'],
-                    ['update', model, '--model', tmp_path / 'n.npz']):
+    for command in (
+        ['evaluate', model],
+        ['predict', model, '-o', tmp_path / 'out'],
+        ['update', model, '--model', tmp_path / 'n.npz'],
+    ):
         text = refuse(command[0], command[1], path, *command[2:])
         assert str(path) in text and all(word in text for word in words)
 
@@ -116,11 +140,13 @@ def test_two_columns_of_one_name_are_refused(write, refuse, tmp_path):
     assert "'a'" in refuse('train', 'pesvm', path, '--label-column', 'y', '--model', tmp_path / 'm.npz')
 
 
-@pytest.mark.parametrize('words', [['--columns', 'income,age'], ['--columns', '3,1'],
-                                   ['--drop', 'id,city,times'], ['--drop', '0,2,-1']])
+@pytest.mark.parametrize(
+    'words', [['--columns', 'income,age'], ['--columns', '3,1'], ['--drop', 'id,city,times'], ['--drop', '0,2,-1']]
+)
 def test_features_are_chosen_by_name_or_index(write, train, words):
-    model = train(write('a.csv', to_csv(make_table(100, 0))), '--label-column', 'label', '--encode', 'auto',
-                  '--hidden', 9, *words)
+    model = train(
+        write('a.csv', to_csv(make_table(100, 0))), '--label-column', 'label', '--encode', 'auto', '--hidden', 9, *words
+    )
     given = load_arrays(model)[0]['parameters']['input']
     assert given['names'] == (['income', 'age'] if words[0] == '--columns' else ['age', 'income'])
     assert set(given['dropped']) == {'id', 'city', 'times'}
@@ -129,8 +155,19 @@ def test_features_are_chosen_by_name_or_index(write, train, words):
 def test_rows_without_names_go_by_position(write, train, predict):
     rows = make_table(100, 0)
     named = train(write('a.csv', to_csv(rows)), *OPTIONS)
-    plain = train(write('b.csv', to_csv(rows, header=False)), '--header', 'no', '--label-column', 4, '--drop', '0',
-                  '--weight-column', 5, *OPTIONS[6:], name='n.npz')
+    plain = train(
+        write('b.csv', to_csv(rows, header=False)),
+        '--header',
+        'no',
+        '--label-column',
+        4,
+        '--drop',
+        '0',
+        '--weight-column',
+        5,
+        *OPTIONS[6:],
+        name='n.npz',
+    )
     later = make_table(20, 1)
     path = write('d.csv', to_csv(later, header=False))
     assert predict(plain, path, '--header', 'no') == predict(named, write('c.csv', to_csv(later)))
@@ -141,7 +178,8 @@ def test_the_label_of_a_model_without_a_name_for_it_is_asked_for(write, predict,
     rows = make_table(60, 0)
     estimator = ESVMClassifier(n_hidden=9).fit(
         pd.DataFrame([{'a': float(row['times']), 'b': float(i)} for i, row in enumerate(rows)]),
-        [row['label'] for row in rows])
+        [row['label'] for row in rows],
+    )
     estimator.to_model().save(tmp_path / 'm.npz')
     path = write('a.csv', 'a,b,label\n1,2,yes\n3,1,no\n')
     expected = estimator.predict(pd.DataFrame({'a': [1.0, 3.0], 'b': [2.0, 1.0]})).tolist()
@@ -159,15 +197,23 @@ def same_arrays(one, other, tolerance=0.0):
     return a.shape == b.shape and abs(a - b).max() <= tolerance
 
 
-@pytest.mark.parametrize('method, options', [
-    ('pesvm', OPTIONS), ('elm', OPTIONS), ('sparse-elm', OPTIONS[:4] + OPTIONS[6:8]),
-    ('mr-kelm', OPTIONS[:4] + OPTIONS[6:8])])
+@pytest.mark.parametrize(
+    'method, options',
+    [
+        ('pesvm', OPTIONS),
+        ('elm', OPTIONS),
+        ('sparse-elm', OPTIONS[:4] + OPTIONS[6:8]),
+        ('mr-kelm', OPTIONS[:4] + OPTIONS[6:8]),
+    ],
+)
 def test_local_tasks_make_the_model_that_one_process_makes(write, train, predict, method, options):
     path = write('a b"c.csv', to_csv(make_table(200, 0)))
     later = write('later.csv', to_csv(make_table(40, 1)))
     drop = () if 'times' in options else ('--drop', 'id,times')
-    lines = [predict(train(path, *options, *drop, *words, name=f'{i}.npz', method=method), later)
-             for i, words in enumerate((['-r', 'inline'], ['-r', 'local', '-D', 'mapreduce.job.maps=3']))]
+    lines = [
+        predict(train(path, *options, *drop, *words, name=f'{i}.npz', method=method), later)
+        for i, words in enumerate((['-r', 'inline'], ['-r', 'local', '-D', 'mapreduce.job.maps=3']))
+    ]
     one, other = ([float(line.split('\t')[1]) for line in part] for part in lines)
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-8)
 
@@ -191,8 +237,15 @@ def test_a_training_by_hand_makes_the_same_model(write, train, elm, tmp_path):
     script = elm('train', 'pesvm', path, *OPTIONS, '--model', tmp_path / 'hand.npz', '--script').out
     assert 'mr-elm train' not in script.replace('# What `mr-elm train` does', '')
     search = f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}'
-    subprocess.run(['sh', '-e'], input=script, cwd=tmp_path, env={**os.environ, 'PATH': search}, text=True, check=True,
-                   capture_output=True)
+    subprocess.run(
+        ['sh', '-e'],
+        input=script,
+        cwd=tmp_path,
+        env={**os.environ, 'PATH': search},
+        text=True,
+        check=True,
+        capture_output=True,
+    )
     assert same_arrays(model, tmp_path / 'hand.npz') and (tmp_path / 'hand.values.1').exists()
 
 
@@ -200,12 +253,12 @@ def test_new_rows_join_a_model_of_categories(write, train, elm, predict, tmp_pat
     rows = make_table(300, 0)
     both = write('both.csv', to_csv(rows))
     model = train(both, *OPTIONS)
-    part = train(write('a.csv', to_csv(rows[:200])), '--label-column', 'label', '--like', model,
-                 name='part.npz')
+    part = train(write('a.csv', to_csv(rows[:200])), '--label-column', 'label', '--like', model, name='part.npz')
     assert elm('update', part, write('b.csv', to_csv(rows[200:])), '--model', tmp_path / 'all.npz', '-q').status == 0
     later = write('later.csv', to_csv(make_table(40, 1)))
-    one, other = ([float(line.split('\t')[1]) for line in predict(path, later)]
-                  for path in (model, tmp_path / 'all.npz'))
+    one, other = (
+        [float(line.split('\t')[1]) for line in predict(path, later)] for path in (model, tmp_path / 'all.npz')
+    )
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
 
 
@@ -225,10 +278,17 @@ def test_a_column_that_turns_from_numbers_to_text_is_told(write, elm, tmp_path):
     assert "column 'age' is a category: it holds numbers, but also text such as 'old' (rows with text: 1)" in done.err
 
 
-@pytest.mark.parametrize('bad, reason', [
-    ('row 9,inf,Oslo,1,yes,1\n', 'nan or infinite'), ('row 9,30,Oslo,1,yes\n', 'wrong width'),
-    ('row 9,30,Oslo,1,,1\n', 'missing label'), ('row 9,30,Oslo,1,yes,0\n', 'weight is not positive'),
-    ('row 9,30,"Oslo,1,yes,1\n', 'bad quotes'), (b'row 9,30,Osl\xf8,1,yes,1\n', 'not UTF-8')])
+@pytest.mark.parametrize(
+    'bad, reason',
+    [
+        ('row 9,inf,Oslo,1,yes,1\n', 'nan or infinite'),
+        ('row 9,30,Oslo,1,yes\n', 'wrong width'),
+        ('row 9,30,Oslo,1,,1\n', 'missing label'),
+        ('row 9,30,Oslo,1,yes,0\n', 'weight is not positive'),
+        ('row 9,30,"Oslo,1,yes,1\n', 'bad quotes'),
+        (b'row 9,30,Osl\xf8,1,yes,1\n', 'not UTF-8'),
+    ],
+)
 def test_a_bad_row_is_named_or_left_out_and_counted(write, elm, refuse, tmp_path, bad, reason):
     good = to_csv(make_table(250, 0)).encode()
     path = write('a.csv', good + (bad if isinstance(bad, bytes) else bad.encode()))
@@ -250,13 +310,18 @@ def test_text_in_a_column_of_numbers_is_a_bad_row_of_a_model(write, train, refus
     assert len(predict(model, path, '--bad-rows', 'skip')) == 8
 
 
-@pytest.mark.parametrize('column, words', [
-    ([f'{i} a' for i in range(10_100)], ["'x'", '10,000', '--drop x']),
-    (['2026-11-22'] * 50, ["'x'", 'dates', '--drop x'])])
+@pytest.mark.parametrize(
+    'column, words',
+    [
+        ([f'{i} a' for i in range(10_100)], ["'x'", '10,000', '--drop x']),
+        (['2026-11-22'] * 50, ["'x'", 'dates', '--drop x']),
+    ],
+)
 def test_columns_that_are_no_features_are_explained(write, refuse, tmp_path, column, words):
     text = 'y,x\n' + ''.join(f'{i % 2},{value}\n' for i, value in enumerate(column))
-    said = refuse('train', 'pesvm', write('a.csv', text), '--label-column', 'y', '--encode', 'auto', '--model',
-                  tmp_path / 'm.npz')
+    said = refuse(
+        'train', 'pesvm', write('a.csv', text), '--label-column', 'y', '--encode', 'auto', '--model', tmp_path / 'm.npz'
+    )
     assert all(word in said for word in words)
 
 
@@ -282,10 +347,16 @@ def test_a_reader_refuses_a_model_that_requires_what_it_does_not_know(write, tra
     assert 'telepathy' in refuse('inspect', path)
 
 
-@pytest.mark.parametrize('change', [
-    lambda columns: columns.pop(), lambda columns: columns[0].update(kind='colour'),
-    lambda columns: columns[0].update(mean='big'), lambda columns: columns[1].pop('name'),
-    lambda columns: columns[1].update(categories=[1, 2])])
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda columns: columns.pop(),
+        lambda columns: columns[0].update(kind='colour'),
+        lambda columns: columns[0].update(mean='big'),
+        lambda columns: columns[1].pop('name'),
+        lambda columns: columns[1].update(categories=[1, 2]),
+    ],
+)
 def test_a_damaged_encoding_is_refused(write, train, refuse, change):
     path = train(write('a.csv', to_csv(make_table(60, 0))), *OPTIONS)
     header, arrays = load_arrays(path)
@@ -300,13 +371,18 @@ def test_a_damaged_encoding_is_refused(write, train, refuse, change):
 @pytest.mark.parametrize('method', ['pesvm', 'pesvm --map nystrom', 'sparse-elm --kernel sigmoid --max-iter 5'])
 def test_a_category_of_many_values_never_becomes_dense(method, elm, write, rng, tmp_path):
     n, n_values = 4096, 4000
-    path = write('a.csv', 'y,x,city\n' + ''.join(f'{i // 2 % 2},{x:.3f},c{i % n_values}\n'
-                                                 for i, x in enumerate(rng.normal(size=n))))
+    path = write(
+        'a.csv',
+        'y,x,city\n' + ''.join(f'{i // 2 % 2},{x:.3f},c{i % n_values}\n' for i, x in enumerate(rng.normal(size=n))),
+    )
     name, *words = method.split()
     train = ['train', name, path, '--encode', 'auto', '--max-categories', n_values, '--hidden', 10, '-q', *words]
     assert elm(*train, '--model', tmp_path / 'warm.npz').status == 0  # imports and compiles what it needs
-    for command in ([*train, '--model', tmp_path / 'm.npz'], ['evaluate', tmp_path / 'm.npz', path, '-q'],
-                    ['pack', path, '-o', tmp_path / 'pack', '--encode', 'auto', '--max-categories', n_values, '-q']):
+    for command in (
+        [*train, '--model', tmp_path / 'm.npz'],
+        ['evaluate', tmp_path / 'm.npz', path, '-q'],
+        ['pack', path, '-o', tmp_path / 'pack', '--encode', 'auto', '--max-categories', n_values, '-q'],
+    ):
         tracemalloc.start()
         assert elm(*command).status == 0
         peak = tracemalloc.get_traced_memory()[1]

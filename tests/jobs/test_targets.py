@@ -1,4 +1,5 @@
 """--targets and --labels-separator: several numbers, or a set of labels, of a row in one solve."""
+
 import json
 import os
 import subprocess
@@ -23,7 +24,7 @@ def X(rng):
 
 @pytest.fixture
 def Y(X):
-    return np.column_stack([X[:, 0]**2 + X[:, 1], 100 * np.sin(X[:, 2])])
+    return np.column_stack([X[:, 0] ** 2 + X[:, 1], 100 * np.sin(X[:, 2])])
 
 
 @pytest.fixture
@@ -47,12 +48,14 @@ def labels(write, csv_of, X, tags):
 @pytest.fixture
 def train(elm, tmp_path):
     """Train quietly: the path of the model."""
+
     def run(*words):
         run.count += 1
         path = tmp_path / f'{run.count}.npz'
         hidden = [] if {'mr-kelm', '--like'} & {*map(str, words)} else ['--hidden', 30]
         assert elm('train', *words, *hidden, '--model', path, '-q') == (0, '', '')
         return path
+
     run.count = 0
     return run
 
@@ -60,20 +63,24 @@ def train(elm, tmp_path):
 @pytest.fixture
 def say(elm):
     """Predict quietly: the lines."""
+
     def run(*words):
         done = elm('predict', *words, '-o', '-', '-q')
         assert (done.status, done.err) == (0, '')
         return done.out.splitlines()
+
     return run
 
 
 @pytest.fixture
 def refuse(elm, tmp_path):
     """Train, which must fail: (exit status, what was said)."""
+
     def run(*words):
         done = elm('train', *words, '--model', tmp_path / 'none.npz', '-q')
         assert not (tmp_path / 'none.npz').exists()
         return done.status, done.err
+
     return run
 
 
@@ -95,8 +102,9 @@ def test_several_targets_in_one_solve_are_as_many_single_ones(method, train, say
 
 
 @pytest.mark.parametrize('method', METHODS, ids=lambda words: words[0] + str(len(words)))
-def test_several_labels_in_one_solve_are_as_many_regressions_of_zero_and_one(method, train, say, labels, write, csv_of,
-                                                                             X, tags):
+def test_several_labels_in_one_solve_are_as_many_regressions_of_zero_and_one(
+    method, train, say, labels, write, csv_of, X, tags
+):
     model = train(method[0], labels, *method[1:], '--labels-separator', ';')
     lines = say(model, labels, '--scores')
     scores = numbers(lines, 1)
@@ -108,8 +116,9 @@ def test_several_labels_in_one_solve_are_as_many_regressions_of_zero_and_one(met
     assert [line.split('\t')[0] for line in lines] == sets and '' in sets
 
 
-def test_any_form_of_the_rows_and_any_number_of_splits_gives_the_same_model(train, say, elm, targets, labels, tmp_path,
-                                                                            maps):
+def test_any_form_of_the_rows_and_any_number_of_splits_gives_the_same_model(
+    train, say, elm, targets, labels, tmp_path, maps
+):
     arrow = pytest.importorskip('pyarrow')
     csv, parquet = (pytest.importorskip(f'pyarrow.{name}') for name in ('csv', 'parquet'))
     convert = csv.ConvertOptions(strings_can_be_null=True)
@@ -124,9 +133,11 @@ def test_any_form_of_the_rows_and_any_number_of_splits_gives_the_same_model(trai
             for unseen in (path, rows, pack):
                 said = say(model, unseen, '--scores')
                 assert [line.split('\t')[0] for line in said] == [line.split('\t')[0] for line in first] or (
-                    '--task' in words)
-                np.testing.assert_allclose(numbers(said, '--task' not in words), numbers(first, '--task' not in words),
-                                           rtol=0, atol=1e-8)
+                    '--task' in words
+                )
+                np.testing.assert_allclose(
+                    numbers(said, '--task' not in words), numbers(first, '--task' not in words), rtol=0, atol=1e-8
+                )
     assert arrow
 
 
@@ -134,8 +145,10 @@ def test_columns_without_names_are_targets_by_their_position(train, say, targets
     plain = write('plain.csv', targets.read_text().partition('\n')[2])
     model = train('pesvm', plain, '--task', 'regression', '--targets', '0,-1')
     assert say(model, plain) == say(train(*of_targets('pesvm', targets)), targets)
-    features = write('features.csv', ''.join(line.partition(',')[2].rpartition(',')[0] + '\n'
-                                             for line in plain.read_text().splitlines()))
+    features = write(
+        'features.csv',
+        ''.join(line.partition(',')[2].rpartition(',')[0] + '\n' for line in plain.read_text().splitlines()),
+    )
     assert say(model, features, '--no-label') == say(model, plain)
 
 
@@ -151,8 +164,10 @@ def test_rows_to_predict_need_no_targets_where_columns_have_names(train, say, ta
 def test_rows_that_come_and_leave_again_leave_the_model_as_it_was(train, elm, say, targets, labels, write, tmp_path):
     for path, words in ((targets, of_targets()), (labels, ('--labels-separator', ';'))):
         head, *lines = path.read_text().splitlines()
-        old, new = (write(f'{path.stem}{k}.csv', '\n'.join([head, *part, ''])) for k, part in enumerate(
-            (lines[:150], [line.replace('red', 'new') for line in lines[150:]])))
+        old, new = (
+            write(f'{path.stem}{k}.csv', '\n'.join([head, *part, '']))
+            for k, part in enumerate((lines[:150], [line.replace('red', 'new') for line in lines[150:]]))
+        )
         first, grown, back, merged = train('pesvm', old, *words), *(tmp_path / f'{path.stem}{k}.npz' for k in range(3))
         assert elm('update', first, new, '--model', grown, '-q').status == 0
         assert elm('forget', grown, new, '--model', back, '-q').status == 0
@@ -177,8 +192,7 @@ def test_evaluate_gives_the_scores_of_sets_as_scikit_learn_has_them(train, say, 
     model = train('elm', labels, '--labels-separator', ';', '--C', 1)
     seen = write('seen.csv', labels.read_text().replace('cat', 'mouse', 20))
     said = [line.split(';') if line else [] for line in say(model, seen)]
-    true = [[label for label in line.split(',')[0].split(';') if label]
-            for line in seen.read_text().splitlines()[1:]]
+    true = [[label for label in line.split(',')[0].split(';') if label] for line in seen.read_text().splitlines()[1:]]
     true_sets, said_sets = (MultiLabelBinarizer(classes=[*NAMES, 'mouse']).fit_transform(sets) for sets in (true, said))
     found = json.loads(elm('evaluate', model, seen, '--json', '-q', *maps(3)).out)
     assert found['hamming_loss'] == pytest.approx(hamming_loss(true_sets, said_sets))
@@ -193,7 +207,7 @@ def test_leave_one_out_of_sets_is_a_training_without_the_row(train, say, elm, la
     few = write('few.csv', '\n'.join([head, *lines[:9], '']))
     model, right = train('elm', few, '--labels-separator', ';', '--scale', 'none'), 0
     for i, line in enumerate(lines[:9]):
-        rest = write('rest.csv', '\n'.join([head, *lines[:i], *lines[i + 1:9], '']))
+        rest = write('rest.csv', '\n'.join([head, *lines[:i], *lines[i + 1 : 9], '']))
         one = write('one.csv', f'{head}\n{line}\n')
         right += say(train('elm', rest, '--labels-separator', ';', '--scale', 'none'), one) == [line.split(',')[0]]
     found = json.loads(elm('evaluate', model, few, '--leave-one-out', '--json', '-q').out)
@@ -224,9 +238,15 @@ def test_one_target_is_the_label(train, say, targets):
     assert say(model, targets) == say(train('elm', targets, '--label-column', 'y1', *words), targets)
 
 
-@pytest.mark.parametrize('value, reason', [
-    ('', "missing target: target 'y2' is empty"), ('nan', "missing target: target 'y2' is 'nan'"),
-    ('inf', 'nan or infinite'), ('many', "target is not a number: target 'y2' is 'many'")])
+@pytest.mark.parametrize(
+    'value, reason',
+    [
+        ('', "missing target: target 'y2' is empty"),
+        ('nan', "missing target: target 'y2' is 'nan'"),
+        ('inf', 'nan or infinite'),
+        ('many', "target is not a number: target 'y2' is 'many'"),
+    ],
+)
 def test_a_row_without_a_number_for_each_target_is_a_bad_row(value, reason, refuse, elm, targets, write, tmp_path):
     lines = targets.read_text().splitlines()
     lines[7] = lines[7].rpartition(',')[0] + ',' + value
@@ -237,18 +257,21 @@ def test_a_row_without_a_number_for_each_target_is_a_bad_row(value, reason, refu
     assert done.status == 0 and f'{N - 1} rows' in done.err
 
 
-@pytest.mark.parametrize('words, status, said', [
-    (('--targets', 'y1,none', '--task', 'regression'), 1, "column named 'none', its 5 columns are y1, a, b, c, y2"),
-    (('--targets', 'y1,y1', '--task', 'regression'), 1, "names column 'y1' 2 times"),
-    (('--targets', 'y1,y2', '--drop', 'y2', '--task', 'regression'), 1, "column 'y2' is in both"),
-    (('--targets', 'y1,y2', '--columns', 'a,y2', '--task', 'regression'), 1, "column 'y2' is the label"),
-    (('--targets', 'y1,y2', '--weight-column', 'y2', '--task', 'regression'), 1, 'label and weight in two columns'),
-    (('--targets', 'y1,y2'), 2, '--targets: expected --task regression'),
-    (('--targets', 'y1,y2', '--label-column', 'y1', '--task', 'regression'), 2, 'found both'),
-    (('--labels-separator', ';', '--task', 'regression'), 2, 'see --targets'),
-    (of_targets('--intervals'), 1, 'leave --intervals out'),
-    (of_targets('--metric', 'diagonal'), 1, 'leave --metric out'),
-])
+@pytest.mark.parametrize(
+    'words, status, said',
+    [
+        (('--targets', 'y1,none', '--task', 'regression'), 1, "column named 'none', its 5 columns are y1, a, b, c, y2"),
+        (('--targets', 'y1,y1', '--task', 'regression'), 1, "names column 'y1' 2 times"),
+        (('--targets', 'y1,y2', '--drop', 'y2', '--task', 'regression'), 1, "column 'y2' is in both"),
+        (('--targets', 'y1,y2', '--columns', 'a,y2', '--task', 'regression'), 1, "column 'y2' is the label"),
+        (('--targets', 'y1,y2', '--weight-column', 'y2', '--task', 'regression'), 1, 'label and weight in two columns'),
+        (('--targets', 'y1,y2'), 2, '--targets: expected --task regression'),
+        (('--targets', 'y1,y2', '--label-column', 'y1', '--task', 'regression'), 2, 'found both'),
+        (('--labels-separator', ';', '--task', 'regression'), 2, 'see --targets'),
+        (of_targets('--intervals'), 1, 'leave --intervals out'),
+        (of_targets('--metric', 'diagonal'), 1, 'leave --metric out'),
+    ],
+)
 def test_what_contradicts_several_targets_is_refused(words, status, said, refuse, targets):
     found = refuse('pesvm', targets, *words)
     assert found[0] == status and said in found[1]
@@ -275,5 +298,9 @@ def test_a_script_of_stages_makes_the_same_model(train, elm, labels, tmp_path, m
     script = elm('train', 'pesvm', labels, *words, '--hidden', 30, '--model', 'm.npz', '--script', '-q').out
     done = subprocess.run(['sh'], input=script, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
-    np.testing.assert_allclose(numbers(say('m.npz', labels, '--scores'), 1), numbers(say(
-        train('pesvm', labels, *words), labels, '--scores'), 1), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        numbers(say('m.npz', labels, '--scores'), 1),
+        numbers(say(train('pesvm', labels, *words), labels, '--scores'), 1),
+        rtol=0,
+        atol=1e-8,
+    )

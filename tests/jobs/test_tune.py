@@ -1,4 +1,5 @@
 """Tuning scores every candidate on rows held out, the same for any splits."""
+
 import csv
 import json
 
@@ -21,12 +22,14 @@ def table(rng):
 @pytest.fixture
 def tune(elm, tmp_path):
     """Tune quietly: (what is printed, the table without seconds)."""
+
     def run(path, *options):
         out = tmp_path / 'table.csv'
         done = elm('tune', 'sparse-elm', path, *GRID, '--table', out, '--overwrite', '-q', *options)
         assert (done.status, done.err) == (0, '')
         with open(out) as stream:
             return json.loads(done.out), [[float(cell) for cell in line[:-1]] for line in list(csv.reader(stream))[1:]]
+
     return run
 
 
@@ -49,6 +52,7 @@ def test_outer_rows_do_not_choose(elm, tune, dense, table, write, csv_of):
     """The labels of the rows of an outer fold change how it is scored, not what is chosen for it."""
     from mr_elm.scores.selection import fold_numbers
     from mr_elm.streaming.mr_grid import OUTER
+
     X, labels = table
     first = fold_numbers(X, 2, OUTER) == 0
     changed = write('changed.csv', csv_of(np.where(first, 2 - labels, labels), X))
@@ -70,19 +74,39 @@ def test_rows_too_many_for_a_kernel_matrix_are_refused(elm, dense):
 def test_random_nodes_are_tuned_over_scale_number_and_C(elm, dense, table, tmp_path, model_of, maps, rule):
     path, out = tmp_path / 'm.npz', tmp_path / 'nodes.csv'
     grid = ('--kernel', 'sine', '--weight-scale', '0.5,2', '--hidden', '10,40', '--C', '1,10', '--folds', 3)
-    done = elm('tune', 'oelm' if rule == 'coordinate' else 'sparse-elm', dense, *grid, '--rule', rule, '--table', out,
-               '--figure', tmp_path / 'map.png', '--model', path, '-q', *maps(2))
+    done = elm(
+        'tune',
+        'oelm' if rule == 'coordinate' else 'sparse-elm',
+        dense,
+        *grid,
+        '--rule',
+        rule,
+        '--table',
+        out,
+        '--figure',
+        tmp_path / 'map.png',
+        '--model',
+        path,
+        '-q',
+        *maps(2),
+    )
     assert (done.status, done.err) == (0, '')
     best = json.loads(done.out)
     with open(out) as stream:
         lines = list(csv.DictReader(stream))
     assert [(float(line['weight_scale']), int(line['n_hidden']), float(line['C'])) for line in lines] == [
-        (s, L, C) for s in (0.5, 2.0) for L in (10, 40) for C in (1.0, 10.0)]
+        (s, L, C) for s in (0.5, 2.0) for L in (10, 40) for C in (1.0, 10.0)
+    ]
     assert best['accuracy'] == max(float(line['accuracy']) for line in lines) > 0.6
     header, arrays = model_of(path)
     given = header['parameters']
     assert [given[name] for name in ('map', 'weight_scale', 'n_hidden', 'C', 'solver')] == [
-        'sine', best['weight_scale'], best['n_hidden'], best['C'], rule]
+        'sine',
+        best['weight_scale'],
+        best['n_hidden'],
+        best['C'],
+        rule,
+    ]
     assert (tmp_path / 'map.png').read_bytes().startswith(b'\x89PNG')
 
 
@@ -90,23 +114,46 @@ def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, den
     """Scaling and the size of normal weights see all rows: here there is no scaling, and weights are uniform."""
     from mr_elm.scores.selection import fold_numbers
     from mr_elm.streaming.mr_grid import INNER
-    words = ('--kernel', 'sigmoid', '--weight-scale', 2, '--hidden', 15, '--C', 5, '--folds', 3, '--scale', 'none',
-             '--weights', 'uniform')
+
+    words = (
+        '--kernel',
+        'sigmoid',
+        '--weight-scale',
+        2,
+        '--hidden',
+        15,
+        '--C',
+        5,
+        '--folds',
+        3,
+        '--scale',
+        'none',
+        '--weights',
+        'uniform',
+    )
     done = elm('tune', 'sparse-elm', dense, *words, '--eps', 1e-6, '-q')
     X, labels = table
     folds, correct = fold_numbers(X, 3, INNER), 0
     for fold in range(3):
-        fitted = SparseELMClassifier(kernel='sigmoid', n_hidden=15, weight_scale=2, C=5, tol=1e-6, scale='none',
-                                     weights='uniform')
+        fitted = SparseELMClassifier(
+            kernel='sigmoid', n_hidden=15, weight_scale=2, C=5, tol=1e-6, scale='none', weights='uniform'
+        )
         fitted.fit(X[folds != fold], labels[folds != fold])
         correct += (fitted.predict(X[folds == fold]) == labels[folds == fold]).sum()
     assert json.loads(done.out)['accuracy'] == correct / len(X)
 
 
-@pytest.mark.parametrize('options, said', [
-    (('--weight-scale', '1'), '--weight-scale'), (('--kernel', 'sine', '--sigma', '1'), '--sigma'),
-    (('--folds', 1), '--folds'), (('--C', '1,x'), '--C'), (('--sigma', '0'), '--sigma'),
-    (('--degree', '2'), '--degree')])
+@pytest.mark.parametrize(
+    'options, said',
+    [
+        (('--weight-scale', '1'), '--weight-scale'),
+        (('--kernel', 'sine', '--sigma', '1'), '--sigma'),
+        (('--folds', 1), '--folds'),
+        (('--C', '1,x'), '--C'),
+        (('--sigma', '0'), '--sigma'),
+        (('--degree', '2'), '--degree'),
+    ],
+)
 def test_wrong_grids_are_wrong_usage(elm, dense, options, said):
     done = elm('tune', 'sparse-elm', dense, *options)
     assert done.status == 2 and said in done.err

@@ -1,4 +1,5 @@
 """Tuning MR-KELM scores every candidate by leave-one-out, the same for any splits."""
+
 import csv
 import json
 
@@ -22,12 +23,14 @@ def table(rng):
 @pytest.fixture
 def tune(elm, tmp_path):
     """Tune quietly: (what is printed, the table)."""
+
     def run(path, *options):
         out = tmp_path / 'table.csv'
         done = elm('tune', 'mr-kelm', path, *GRID, '--scale', 'none', '--table', out, '--overwrite', '-q', *options)
         assert (done.status, done.err) == (0, '')
         with open(out) as stream:
             return json.loads(done.out), [[float(cell) for cell in line] for line in list(csv.reader(stream))[1:]]
+
     return run
 
 
@@ -53,10 +56,10 @@ def test_scores_are_those_of_brute_force_and_the_best_is_trained(tune, dense, ta
 
 def test_numbers_are_scored_by_their_error(tune, write, csv_of, table):
     X = table[0]
-    y = np.sin(X[:, 0]) + X[:, 1]**2
+    y = np.sin(X[:, 0]) + X[:, 1] ** 2
     best, scores = tune(write('numbers.csv', csv_of(y.tolist(), X)), '--task', 'regression')
     for sigma, C, rmse in scores:
-        assert rmse == pytest.approx(np.sqrt(np.mean((held_out(X, y, sigma, C, center=True) - y)**2)))
+        assert rmse == pytest.approx(np.sqrt(np.mean((held_out(X, y, sigma, C, center=True) - y) ** 2)))
     assert best['rmse'] == min(line[2] for line in scores)
 
 
@@ -69,9 +72,15 @@ def test_rows_too_many_for_a_decomposition_are_refused(elm, dense):
     assert done.status == 1 and 'at most 45 rows' in done.err and '--sample 45' in done.err
 
 
-@pytest.mark.parametrize('options, said', [
-    (('--C', '1,x'), '--C'), (('--sigma', '0'), '--sigma'), (('--degree', '2'), '--degree'),
-    (('--task', 'regression', '--figure', 'x.png'), '--figure')])
+@pytest.mark.parametrize(
+    'options, said',
+    [
+        (('--C', '1,x'), '--C'),
+        (('--sigma', '0'), '--sigma'),
+        (('--degree', '2'), '--degree'),
+        (('--task', 'regression', '--figure', 'x.png'), '--figure'),
+    ],
+)
 def test_wrong_grids_are_wrong_usage(elm, dense, options, said):
     done = elm('tune', 'mr-kelm', dense, *options)
     assert done.status == 2 and said in done.err

@@ -7,8 +7,22 @@ from reference.files import LOCAL
 from mr_elm.machines.grid_task import FOLD
 from mr_elm.scores.selection import fold_numbers
 
-PATH = ('--map', 'sigmoid', '--weight-scale', '1', '--hidden', '20', '--nu', '10,0.1,1', '--folds', 3, '--solver',
-        'passes', '--tolerance', '1e-10')
+PATH = (
+    '--map',
+    'sigmoid',
+    '--weight-scale',
+    '1',
+    '--hidden',
+    '20',
+    '--nu',
+    '10,0.1,1',
+    '--folds',
+    3,
+    '--solver',
+    'passes',
+    '--tolerance',
+    '1e-10',
+)
 
 
 @pytest.fixture
@@ -32,7 +46,7 @@ def test_scores_are_those_of_rows_held_out(tune, packed_classes, three_classes, 
     assert [float(row['nu']) for row in table] == [0.1, 1, 10]
     for row in table:
         F, held = fit_without_a_fold(model_of(tune.model)[1], X, T, float(row['nu']))
-        assert np.isclose(float(row['error']), ((F - T[held])**2).mean(), rtol=1e-7)
+        assert np.isclose(float(row['error']), ((F - T[held]) ** 2).mean(), rtol=1e-7)
         assert float(row['accuracy']) == (F.argmax(axis=1) == labels[held]).mean()
     assert best['accuracy'] == max(float(row['accuracy']) for row in table)
 

@@ -1,4 +1,5 @@
 """Tuning PESVM: the grid is scored from one pass, the same for any splits; what it chooses is the model it writes."""
+
 import json
 
 import numpy as np
@@ -21,8 +22,22 @@ def test_the_best_cell_is_printed_and_its_model_is_that_of_training(elm, tune, p
     counted = [float(row['accuracy']) for row in table if row['accuracy']]
     assert len(counted) == 10 and best['accuracy'] == max(counted)
     assert (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
-    elm('train', 'pesvm', packed_classes, '--map', best['map'], '--weight-scale', best['weight_scale'],
-        '--nu', best['nu'], '--hidden', best['hidden'], '--model', tmp_path / 'plain.npz', '-q')
+    elm(
+        'train',
+        'pesvm',
+        packed_classes,
+        '--map',
+        best['map'],
+        '--weight-scale',
+        best['weight_scale'],
+        '--nu',
+        best['nu'],
+        '--hidden',
+        best['hidden'],
+        '--model',
+        tmp_path / 'plain.npz',
+        '-q',
+    )
     (tuned, one), (plain, other) = model_of(tune.model), model_of(tmp_path / 'plain.npz')
     assert np.abs(one['output_weights'] - other['output_weights']).max() < 1e-8
     assert tuned['parameters'].keys() == plain['parameters'].keys() and tuned['n_rows_used'] == N
@@ -49,6 +64,7 @@ def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed_classes, 
     """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
     from mr_elm.machines.grid_task import FOLD
     from mr_elm.scores.selection import fold_numbers
+
     best, cells = tune(packed_classes)
     X, labels = three_classes
     m = model_of(tune.model)[1]
@@ -59,9 +75,9 @@ def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed_classes, 
         rest = folds != fold
         A = E[rest].T @ E[rest] + np.eye(E.shape[1]) / best['nu']
         F[~rest] = E[~rest] @ np.linalg.solve(A, E[rest].T @ T[rest])
-    assert np.isclose(best['error'], ((F - T)**2).mean(), rtol=1e-8)
+    assert np.isclose(best['error'], ((F - T) ** 2).mean(), rtol=1e-8)
     assert best['accuracy'] == (F.argmax(axis=1) == labels).mean()
-    row, = [row for row in cells if all(float(row[name]) == best[name] for name in ('weight_scale', 'nu', 'hidden'))]
+    (row,) = [row for row in cells if all(float(row[name]) == best[name] for name in ('weight_scale', 'nu', 'hidden'))]
     assert float(row['error']) == best['error']
 
 
@@ -83,8 +99,9 @@ def test_a_nu_too_large_is_marked_and_not_chosen(tune, packed_classes):
     assert {row['trusted'] for row in cells if float(row['nu']) > 1} == {'False'} and best['nu'] == 1
 
 
-@pytest.mark.parametrize('options, said', [(('--map', 'cubic'), 'cubic'), (('--folds', 1), '--folds'),
-                                           (('--hidden', '5,0'), '--hidden')])
+@pytest.mark.parametrize(
+    'options, said', [(('--map', 'cubic'), 'cubic'), (('--folds', 1), '--folds'), (('--hidden', '5,0'), '--hidden')]
+)
 def test_wrong_grids_are_wrong_usage(elm, packed_classes, options, said):
     done = elm('tune', 'pesvm', packed_classes, *options)
     assert done.status == 2 and said in done.err
@@ -96,8 +113,17 @@ def test_sums_that_do_not_fit_are_refused(elm, packed_classes):
 
 
 def test_metrics_and_kernels_are_candidates_and_the_best_is_trained(tune, packed_classes, model_of):
-    best, table = tune(packed_classes, '--map', 'sigmoid,nystrom', '--kernel', 'gaussian,laplacian', '--metric',
-                       'none,diagonal,full', '--count', 72)
+    best, table = tune(
+        packed_classes,
+        '--map',
+        'sigmoid,nystrom',
+        '--kernel',
+        'gaussian,laplacian',
+        '--metric',
+        'none,diagonal,full',
+        '--count',
+        72,
+    )
     kinds = {(row['map'], row['kernel'], row['metric']) for row in table}
     assert len(kinds) == 9 and len(table) == 9 * 2 * 2 * 2
     assert best['accuracy'] == max(float(row['accuracy']) for row in table)
@@ -132,11 +158,13 @@ def test_errors_behind_a_metric_are_those_of_rows_that_it_has_not_seen(tune, pac
     from mr_elm.machines.metric import SampleRows
     from mr_elm.scores.selection import fold_numbers
     from mr_elm.sums.statistics import ColumnStatistics
+
     best, _ = tune(packed_classes, '--metric', 'diagonal', '--hidden', 20, '--weight-scale', 2, '--nu', 10)
     X, labels = three_classes
     m = model_of(tune.model)[1]
-    layer = HiddenLayer('sigmoid', *(m[name] for name in ('hidden_weights', 'hidden_biases', 'feature_offset',
-                                                          'feature_scale')))
+    layer = HiddenLayer(
+        'sigmoid', *(m[name] for name in ('hidden_weights', 'hidden_biases', 'feature_offset', 'feature_scale'))
+    )
     columns = FeatureColumns.of(ColumnStatistics.of(X), None)
     sample = SampleRows.of(X, labels, 3, None, columns)
     learned = learn_fold_metrics(layer, sample, 'diagonal', Folds(3, 3, 1.0, 0, None, None))
@@ -149,7 +177,7 @@ def test_errors_behind_a_metric_are_those_of_rows_that_it_has_not_seen(tune, pac
         B = np.linalg.solve(E[rest].T @ E[rest] + np.eye(E.shape[1]) / 10, E[rest].T @ T[rest])
         F[~rest] = E[~rest] @ B
     assert any(each.metric is not None for each in learned)
-    assert np.isclose(best['error'], ((F - T)**2).mean(), rtol=1e-6)
+    assert np.isclose(best['error'], ((F - T) ** 2).mean(), rtol=1e-6)
     assert best['accuracy'] == (F.argmax(axis=1) == labels).mean()
 
 
@@ -161,8 +189,26 @@ def test_a_metric_without_slopes_and_a_kernel_without_landmarks_are_wrong_usage(
 def test_a_metric_finds_the_features_of_a_regression(elm, write, csv_of, rng, tmp_path, model_of):
     X = rng.normal(size=(400, 12))
     path = write('y.csv', csv_of(np.sin(2 * X[:, 0]).tolist(), X))
-    done = elm('tune', 'pesvm', path, '--task', 'regression', '--metric', 'none,diagonal', '--hidden', 60, '--nu',
-               '1,100', '--folds', 3, '--weight-scale', 1, '--model', tmp_path / 'm.npz', '-q')
+    done = elm(
+        'tune',
+        'pesvm',
+        path,
+        '--task',
+        'regression',
+        '--metric',
+        'none,diagonal',
+        '--hidden',
+        60,
+        '--nu',
+        '1,100',
+        '--folds',
+        3,
+        '--weight-scale',
+        1,
+        '--model',
+        tmp_path / 'm.npz',
+        '-q',
+    )
     assert json.loads(done.out)['metric'] == 'diagonal'
     metric = model_of(tmp_path / 'm.npz')[1]['feature_metric']
-    assert (metric**2).argmax() == 0 and metric[0]**2 > 0.8 * (metric**2).sum()
+    assert (metric**2).argmax() == 0 and metric[0] ** 2 > 0.8 * (metric**2).sum()

@@ -1,4 +1,5 @@
 """The default width of kernels and nodes follows the rows: v, the sum of the variances of the scaled features."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,17 +10,25 @@ from mr_elm.model.file import read_model
 
 ENCODE = '--encode', 'auto', '--label-column', 'state'
 WIDTHS = {  # words of a training -> its sigma
-    'sparse-elm': lambda v: v**0.5, 'oelm': lambda v: v**0.5, 'sphere-svm': lambda v: v**0.5,
-    'mr-kelm': lambda v: v**0.5, 'pesvm --weight-scale 2': lambda v: v**0.5 / 2, 'elm': lambda v: v**0.5,
-    'sparse-elm --kernel laplacian': lambda v: v**0.5, 'pesvm --map rff --weight-scale 0.5': lambda v: v**0.5 / 0.5,
-    'pesvm --map nystrom --kernel laplacian --weight-scale 2': lambda v: v**0.5 / 2}
+    'sparse-elm': lambda v: v**0.5,
+    'oelm': lambda v: v**0.5,
+    'sphere-svm': lambda v: v**0.5,
+    'mr-kelm': lambda v: v**0.5,
+    'pesvm --weight-scale 2': lambda v: v**0.5 / 2,
+    'elm': lambda v: v**0.5,
+    'sparse-elm --kernel laplacian': lambda v: v**0.5,
+    'pesvm --map rff --weight-scale 0.5': lambda v: v**0.5 / 0.5,
+    'pesvm --map nystrom --kernel laplacian --weight-scale 2': lambda v: v**0.5 / 2,
+}
 
 
 def draw(n, n_columns, n_categories, seed):
     """Draw a table: a number that decides the class, but for one category, and columns of text that mean nothing."""
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({'x': rng.uniform(-1, 1, n).round(3)} | {
-        f'c{j}': pd.Series(rng.integers(0, n_categories, n)).map('v{}'.format) for j in range(n_columns)})
+    frame = pd.DataFrame(
+        {'x': rng.uniform(-1, 1, n).round(3)}
+        | {f'c{j}': pd.Series(rng.integers(0, n_categories, n)).map('v{}'.format) for j in range(n_columns)}
+    )
     turned = frame['c0'] == 'v0'
     return frame.assign(state=np.where((frame['x'] > -0.2) ^ turned, 'well', 'ill'))
 
@@ -27,13 +36,14 @@ def draw(n, n_columns, n_categories, seed):
 def encode_by_hand(frame):
     """Return the encoded, standardised rows by pandas and numpy alone."""
     numbers = frame.select_dtypes('number')
-    return np.hstack([(numbers - numbers.mean()) / numbers.std(ddof=0),
-                      pd.get_dummies(frame.drop(columns=[*numbers, 'state']))]).astype(float)
+    return np.hstack(
+        [(numbers - numbers.mean()) / numbers.std(ddof=0), pd.get_dummies(frame.drop(columns=[*numbers, 'state']))]
+    ).astype(float)
 
 
 def sum_variances(Z, weights=None):
     mean = np.average(Z, axis=0, weights=weights)
-    return float(np.average((Z - mean)**2, axis=0, weights=weights).sum())
+    return float(np.average((Z - mean) ** 2, axis=0, weights=weights).sum())
 
 
 @pytest.fixture(scope='module')
@@ -44,9 +54,11 @@ def table():
 @pytest.fixture
 def train(here, tmp_path):
     """Train quietly: the Model."""
+
     def run(*words):
         here('train', *words, '--model', tmp_path / 'm.npz', '--overwrite', '-q')
         return read_model(tmp_path / 'm.npz')
+
     return run
 
 
@@ -68,8 +80,19 @@ def test_sigma_is_the_root_of_the_sum_of_the_variances(words, train, table, writ
 
 def test_the_width_of_the_norm_1_adds_up_mean_differences(train, table, written):
     Z = encode_by_hand(table)
-    model = train('pesvm', written / 'rows.csv', *ENCODE, '--map', 'nystrom', '--kernel', 'product-laplacian',
-                  '--weight-scale', 2, '--hidden', 50)
+    model = train(
+        'pesvm',
+        written / 'rows.csv',
+        *ENCODE,
+        '--map',
+        'nystrom',
+        '--kernel',
+        'product-laplacian',
+        '--weight-scale',
+        2,
+        '--hidden',
+        50,
+    )
     differences = np.abs(Z[:, None, 1:] - Z[None, :, 1:]).sum(axis=2).mean()  # of indicators
     assert model.header.parameters['sigma'] == pytest.approx((1 + differences) / 2, rel=1e-11)
 
@@ -79,8 +102,12 @@ def test_all_formats_splits_and_estimators_have_the_same_sigma(method, train, he
     here('pack', written / 'rows.csv', *ENCODE, '-o', written / 'pack', '-q')
     kind = {'sparse-elm': SparseELMClassifier, 'pesvm': ESVMClassifier}[method]
     fitted = kind(encode='auto').fit(table.drop(columns='state'), table['state']).to_model()
-    models = [train(method, written / 'rows.parquet', *ENCODE), train(method, written / 'pack'),
-              train(method, written / 'rows.csv', *ENCODE, *maps(3)), fitted]
+    models = [
+        train(method, written / 'rows.parquet', *ENCODE),
+        train(method, written / 'pack'),
+        train(method, written / 'rows.csv', *ENCODE, *maps(3)),
+        fitted,
+    ]
     wanted = train(method, written / 'rows.csv', *ENCODE).header.parameters['sigma']
     assert [model.header.parameters['sigma'] for model in models] == [wanted] * len(models)
 
@@ -97,12 +124,15 @@ def test_sparse_rows_count_with_their_zeros_and_weights(scale, weighted, train, 
     else:
         rows = write('rows.libsvm', libsvm_of(y, X))
     w = weights if weighted else None
-    Z = {'standard': (X - np.average(X, axis=0, weights=w)) / np.maximum(np.sqrt(np.average(
-             (X - np.average(X, axis=0, weights=w))**2, axis=0, weights=w)), 1e-9),
-         'minmax': 2 * X / np.maximum(X.max(axis=0), 1e-9) - 1, 'none': X}[scale]
+    Z = {
+        'standard': (X - np.average(X, axis=0, weights=w))
+        / np.maximum(np.sqrt(np.average((X - np.average(X, axis=0, weights=w)) ** 2, axis=0, weights=w)), 1e-9),
+        'minmax': 2 * X / np.maximum(X.max(axis=0), 1e-9) - 1,
+        'none': X,
+    }[scale]
     words = (*(('--weight-column', 1) if weighted else ('--n-features', 6)), '--scale', scale)
     model = train('mr-kelm', rows, *words)
-    assert model.header.parameters['sigma']**2 == pytest.approx(sum_variances(Z, w), rel=1e-11)
+    assert model.header.parameters['sigma'] ** 2 == pytest.approx(sum_variances(Z, w), rel=1e-11)
     fitted = KernelELMClassifier(scale=scale).fit(X, y, w)
     assert fitted.to_model().header.parameters['sigma'] == model.header.parameters['sigma']
 
@@ -132,7 +162,7 @@ def test_other_rows_keep_the_sigma_of_the_first_ones(here, train, table, written
 def test_a_search_tries_widths_around_it(method, here, table, written):
     here('tune', method, written / 'rows.csv', *ENCODE, '--C', 1, '--table', written / 'grid.csv', '-q')
     widths = sorted(pd.read_csv(written / 'grid.csv')['sigma'].unique())
-    assert np.allclose(widths, np.array([0.25, 0.5, 1, 2, 4]) * sum_variances(encode_by_hand(table))**0.5)
+    assert np.allclose(widths, np.array([0.25, 0.5, 1, 2, 4]) * sum_variances(encode_by_hand(table)) ** 0.5)
 
 
 def compare_with_svc(words, whole, here, train, folder):
@@ -149,16 +179,28 @@ def compare_with_svc(words, whole, here, train, folder):
 
 
 @pytest.mark.parametrize('n_columns, n_categories', [(22, 19), (8, 60)])
-@pytest.mark.parametrize('words', ['sparse-elm', 'oelm', 'sphere-svm', 'mr-kelm', 'pesvm --map nystrom',
-                                   'pesvm --map rbf', 'mr-kelm --metric diagonal',
-                                   'pesvm --map nystrom --kernel product-laplacian'])
-def test_tables_with_many_categories_are_learned_as_well_as_by_svc(words, n_columns, n_categories, here, train,
-                                                                   tmp_path):
+@pytest.mark.parametrize(
+    'words',
+    [
+        'sparse-elm',
+        'oelm',
+        'sphere-svm',
+        'mr-kelm',
+        'pesvm --map nystrom',
+        'pesvm --map rbf',
+        'mr-kelm --metric diagonal',
+        'pesvm --map nystrom --kernel product-laplacian',
+    ],
+)
+def test_tables_with_many_categories_are_learned_as_well_as_by_svc(
+    words, n_columns, n_categories, here, train, tmp_path
+):
     compare_with_svc(words, draw(700, n_columns, n_categories, 5), here, train, tmp_path)
 
 
-@pytest.mark.parametrize('words', ['sparse-elm', 'mr-kelm', 'pesvm', 'elm', 'pesvm --map rff',
-                                   'sparse-elm --kernel sigmoid'])
+@pytest.mark.parametrize(
+    'words', ['sparse-elm', 'mr-kelm', 'pesvm', 'elm', 'pesvm --map rff', 'sparse-elm --kernel sigmoid']
+)
 def test_columns_that_nearly_always_have_the_same_value_are_learned_as_well_as_by_svc(words, here, train, tmp_path):
     rng = np.random.default_rng(1)
     texts = np.where(rng.random((700, 22)) < 0.01, 'rare', 'usual')

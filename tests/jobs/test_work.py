@@ -1,4 +1,5 @@
 """What decides whether a job has run before, and whom the record of an unfinished run belongs to."""
+
 import json
 import os
 import subprocess
@@ -32,11 +33,21 @@ def work(tmp_path):
 def test_a_job_is_known_by_all_that_decides_its_output(plan, write):
     def key(job_class=MRStats, plan=plan, arguments=('--seed', '1'), code='a'):
         return key_of(job_class, plan, arguments, code)
+
     file = plan.files[0]
-    others = [replace(file, size=file.size + 1), replace(file, modified='later'), replace(file, path='/elsewhere'),
-              replace(file, format=replace(file.format, n_features=9))]
-    keys = [key(), key(MRGram), key(arguments=('--seed', '2')), key(code='b'),
-            *(key(plan=replace(plan, files=[other])) for other in others)]
+    others = [
+        replace(file, size=file.size + 1),
+        replace(file, modified='later'),
+        replace(file, path='/elsewhere'),
+        replace(file, format=replace(file.format, n_features=9)),
+    ]
+    keys = [
+        key(),
+        key(MRGram),
+        key(arguments=('--seed', '2')),
+        key(code='b'),
+        *(key(plan=replace(plan, files=[other])) for other in others),
+    ]
     assert key() == key() and len(set(keys)) == len(keys)
 
 
@@ -52,9 +63,14 @@ def test_a_file_that_is_written_again_is_another_input(plan):
     assert plan_inputs([path], RowOptions()).files[0].modified != plan.files[0].modified
 
 
-@pytest.mark.parametrize('text', ['', '{}', '[]', 'null', json.dumps({'format': 'mr_elm-work', 'version': 2})] + [
-    json.dumps({'format': 'mr_elm-work', 'version': 1, 'driver': {}, 'jobs': {}, 'staging': staging})
-    for staging in ('hdfs:///', 'hdfs:///data', '/home/me', 'hdfs:///tmp/mr_elm-me-0123456789ab/..')])
+@pytest.mark.parametrize(
+    'text',
+    ['', '{}', '[]', 'null', json.dumps({'format': 'mr_elm-work', 'version': 2})]
+    + [
+        json.dumps({'format': 'mr_elm-work', 'version': 1, 'driver': {}, 'jobs': {}, 'staging': staging})
+        for staging in ('hdfs:///', 'hdfs:///data', '/home/me', 'hdfs:///tmp/mr_elm-me-0123456789ab/..')
+    ],
+)
 def test_what_is_no_record_is_refused_and_removes_nothing(work, write, text):
     path = write('m.npz.work', text)
     with pytest.raises(ValueError, match='expected the record of an unfinished run'):

@@ -1,4 +1,5 @@
 """Tools for testing the library."""
+
 import numpy as np
 import pytest
 

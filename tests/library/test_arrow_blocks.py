@@ -1,4 +1,5 @@
 """Blocks that become record batches of Arrow come back bit for bit, whatever their rows and labels are."""
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,15 +11,20 @@ from mr_elm.rows.encoded_rows import EncodedRows
 
 DENSE = np.array([[-0.0, np.inf, np.nan, 5e-324], [1e308, -np.inf, 0.1, -1.5], [1, 2, 3, 4]])
 ROWS = {
-    'dense': DENSE, 'transposed': DENSE.T[:3], 'one column': DENSE[:, :1], 'no rows': DENSE[:0],
+    'dense': DENSE,
+    'transposed': DENSE.T[:3],
+    'one column': DENSE[:, :1],
+    'no rows': DENSE[:0],
     'csr': sp.csr_matrix(([-0.0, 0.0, 1.5], [0, 99_999, 4], [0, 2, 2, 3]), shape=(3, 100_000)),
     'encoded': EncodedRows(DENSE, (0, 1, 2, 5), np.array([[3, -1], [4, 6], [-1, -1]], np.int32), 7),
     'only numbers': EncodedRows(DENSE, (0, 1, 2, 3), np.empty((3, 0), np.int32), 4),
     'only categories': EncodedRows(np.empty((3, 0)), (), np.array([[0], [2], [-1]], np.int32), 3),
 }
 LABELS = {
-    'none': {}, 'classes': {'names': ('città', '', 'a b'), 'codes': np.array([2, 0, 2], np.int32)},
-    'target': {'targets': DENSE[:, 0]}, 'targets': {'targets': DENSE[:, [1, 3]]},
+    'none': {},
+    'classes': {'names': ('città', '', 'a b'), 'codes': np.array([2, 0, 2], np.int32)},
+    'target': {'targets': DENSE[:, 0]},
+    'targets': {'targets': DENSE[:, [1, 3]]},
 }
 
 
@@ -44,8 +50,11 @@ def parts_of(block):
 @pytest.mark.parametrize('X', ROWS.values(), ids=ROWS)
 def test_every_bit_comes_back(X, labels, weights):
     n = X.shape[0]
-    block = Block(X, **{name: part[:n] if name != 'names' else part for name, part in labels.items()},
-                  weights=None if weights is None else weights[:n])
+    block = Block(
+        X,
+        **{name: part[:n] if name != 'names' else part for name, part in labels.items()},
+        weights=None if weights is None else weights[:n],
+    )
     assert parts_of(back(to_batch(block))) == parts_of(block)
 
 
@@ -66,9 +75,14 @@ def test_other_programs_read_lists_labels_and_weights():
     assert frame['label'].tolist() == ['a b', 'città', 'a b'] and frame['weight'].tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize('X', [
-    sp.csr_matrix(([1.0], [5], [0, 1]), shape=(1, 3)), sp.csr_matrix(([1.0], [-1], [0, 1]), shape=(1, 3)),
-    EncodedRows(np.ones((1, 1)), (0,), np.array([[3]], np.int32), 3)])
+@pytest.mark.parametrize(
+    'X',
+    [
+        sp.csr_matrix(([1.0], [5], [0, 1]), shape=(1, 3)),
+        sp.csr_matrix(([1.0], [-1], [0, 1]), shape=(1, 3)),
+        EncodedRows(np.ones((1, 1)), (0,), np.array([[3]], np.int32), 3),
+    ],
+)
 def test_positions_outside_a_row_are_refused(X):
     with pytest.raises(ValueError, match='positions below 3'):
         back(to_batch(Block(X)))

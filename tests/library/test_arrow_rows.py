@@ -1,4 +1,5 @@
 """Parquet and Arrow files: what a column may hold, which rows are refused, and where a file can be cut."""
+
 import datetime
 import json
 import subprocess
@@ -48,10 +49,12 @@ WRITERS = {'parquet': write_parquet, 'arrow': write_file, 'stream': write_stream
 @pytest.fixture(params=WRITERS)
 def write(request, tmp_path):
     """Write columns to a file of each format: its path."""
+
     def file(columns, name='rows'):
         path = tmp_path / name
         WRITERS[request.param](path, pa.table(columns))
         return str(path)
+
     return file
 
 
@@ -85,10 +88,19 @@ def values_of(blocks, column):
 # Numbers
 
 
-@pytest.mark.parametrize('type, values', [
-    *((type, [0, 1, 2, 127] * 5) for type in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64())),
-    *((type, [0.0, -1.5, 0.25, 1024.0] * 5) for type in (pa.float16(), pa.float32(), pa.float64())),
-    (pa.bool_(), [True, False] * 10), (pa.decimal128(9, 2), [Decimal('1.50'), Decimal('-2.25')] * 10)], ids=str)
+@pytest.mark.parametrize(
+    'type, values',
+    [
+        *(
+            (type, [0, 1, 2, 127] * 5)
+            for type in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64())
+        ),
+        *((type, [0.0, -1.5, 0.25, 1024.0] * 5) for type in (pa.float16(), pa.float32(), pa.float64())),
+        (pa.bool_(), [True, False] * 10),
+        (pa.decimal128(9, 2), [Decimal('1.50'), Decimal('-2.25')] * 10),
+    ],
+    ids=str,
+)
 def test_all_numbers_and_booleans_are_features(write, type, values):
     values = [np.float16(value) for value in values] if type == pa.float16() else values
     _, blocks = read(write({'y': list(range(20)), 'x': pa.array(values, type), 'z': [0.5] * 20}))
@@ -96,7 +108,7 @@ def test_all_numbers_and_booleans_are_features(write, type, values):
 
 
 def test_numbers_keep_every_bit(write):
-    X = np.random.default_rng(0).standard_normal((50, 3)) * 10.0**np.arange(-200, 250, 150)
+    X = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.arange(-200, 250, 150)
     _, blocks = read(write({'y': [0, 1] * 25, **{f'x{j}': X[:, j] for j in range(3)}}))
     assert np.array_equal(matrix(blocks), X) and max(map(len, blocks)) == 4
 
@@ -106,8 +118,10 @@ def test_lists_of_one_size_are_a_feature_an_item(write):
     path = write({'y': [0, 1] * 10, 'e': pa.FixedSizeListArray.from_arrays(X.ravel(), 3), 'x': [7] * 20})
     assert open_parts(path)[1].choose_format(RowOptions(), ()).names == ('e[0]', 'e[1]', 'e[2]', 'x')
     assert np.array_equal(matrix(read(path)[1]), np.column_stack([X, np.full(20, 7)]))
-    assert np.array_equal(matrix(read(path, names=('x', 'e[2]', 'e[0]'), dropped=('e[1]',))[1]),
-                          np.column_stack([np.full(20, 7), X[:, 2], X[:, 0]]))
+    assert np.array_equal(
+        matrix(read(path, names=('x', 'e[2]', 'e[0]'), dropped=('e[1]',))[1]),
+        np.column_stack([np.full(20, 7), X[:, 2], X[:, 0]]),
+    )
     assert np.array_equal(matrix(read(path, drop=('e',))[1]), np.full((20, 1), 7))
     assert np.array_equal(matrix(read(path, columns=('1',))[1]), X)
 
@@ -129,10 +143,18 @@ def test_the_label_is_a_name_or_a_position(write, label):
     assert labels_of(read(path, label_column=label)[1]) == ['3', '4'] * 4
 
 
-@pytest.mark.parametrize('values, texts', [
-    ([3, -1, 3], '3 -1 3'), ([0.1, 2.0, 1e300], '0.1 2.0 1e+300'), (['b', 'ä', 'b'], 'b ä b'),
-    ([True, False, True], 'True False True'), ([Decimal('1.50')] * 3, '1.50 1.50 1.50'),
-    (pa.array(['x', 'y', 'x']).dictionary_encode(), 'x y x')], ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(
+    'values, texts',
+    [
+        ([3, -1, 3], '3 -1 3'),
+        ([0.1, 2.0, 1e300], '0.1 2.0 1e+300'),
+        (['b', 'ä', 'b'], 'b ä b'),
+        ([True, False, True], 'True False True'),
+        ([Decimal('1.50')] * 3, '1.50 1.50 1.50'),
+        (pa.array(['x', 'y', 'x']).dictionary_encode(), 'x y x'),
+    ],
+    ids=lambda value: str(value)[:20],
+)
 def test_a_label_is_the_text_that_csv_would_hold(write, values, texts):
     assert labels_of(read(write({'y': values, 'x': [1.0] * 3}))[1]) == texts.split()
 
@@ -186,14 +208,18 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
         read(str(tmp_path / 'rows'))
 
 
-@pytest.mark.parametrize('options, message', [
-    ({'names': ('x', 'age')}, "expected a column named 'age', its 1 features are x"),
-    ({'names': ()}, "found also 'x': leave it out with --drop x"),
-    ({'label_column': 'nope'}, "expected a column named 'nope', its 3 columns are y, x, e"),
-    ({'label_column': 'e'}, "expected number or category in the label column 'e', found fixed_size_list"),
-    ({'weight_column': 'e'}, "in the weight column 'e'"),
-    ({'columns': ('y',)}, "column 'y' is the label"),
-    ({'n_features': 5}, 'expected rows of 5 features, found rows of 1')])
+@pytest.mark.parametrize(
+    'options, message',
+    [
+        ({'names': ('x', 'age')}, "expected a column named 'age', its 1 features are x"),
+        ({'names': ()}, "found also 'x': leave it out with --drop x"),
+        ({'label_column': 'nope'}, "expected a column named 'nope', its 3 columns are y, x, e"),
+        ({'label_column': 'e'}, "expected number or category in the label column 'e', found fixed_size_list"),
+        ({'weight_column': 'e'}, "in the weight column 'e'"),
+        ({'columns': ('y',)}, "column 'y' is the label"),
+        ({'n_features': 5}, 'expected rows of 5 features, found rows of 1'),
+    ],
+)
 def test_columns_that_do_not_fit_are_named(write, options, message):
     path = write({'y': [0, 1], 'x': [1, 2], 'e': pa.FixedSizeListArray.from_arrays([1.0, 2.0], 1)})
     with pytest.raises(DataFormatError, match=message):
@@ -203,10 +229,19 @@ def test_columns_that_do_not_fit_are_named(write, options, message):
 # Rows that cannot be used
 
 
-BAD = {'y': ['a', None, 'b', 'a', '', 'b', 'a', 'b'], 'x': [1.0, 2.0, None, np.inf, 3.0, np.nan, 4.0, 5.0],
-       'w': [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 2.0]}
-REASONS = {1: 'missing label', 2: 'missing value', 3: 'nan or infinite', 4: 'missing label', 5: 'missing value',
-           6: 'weight is not positive'}
+BAD = {
+    'y': ['a', None, 'b', 'a', '', 'b', 'a', 'b'],
+    'x': [1.0, 2.0, None, np.inf, 3.0, np.nan, 4.0, 5.0],
+    'w': [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 2.0],
+}
+REASONS = {
+    1: 'missing label',
+    2: 'missing value',
+    3: 'nan or infinite',
+    4: 'missing label',
+    5: 'missing value',
+    6: 'weight is not positive',
+}
 
 
 def test_rows_that_cannot_be_used_are_left_out_and_counted_by_reason(write):
@@ -233,8 +268,15 @@ def test_a_bad_row_is_shown_with_its_cure(write):
 
 def test_tables_keep_text_and_missing_values(write):
     city = ['Rome', None, 'Oslo', 'Rome'] * 5
-    path = write({'y': [0, 1] * 10, 'city': city, 'code': pa.array(city).dictionary_encode(),
-                  'age': [1.5, None, 2.0, np.nan] * 5, 'e': pa.FixedSizeListArray.from_arrays(np.arange(40.0), 2)})
+    path = write(
+        {
+            'y': [0, 1] * 10,
+            'city': city,
+            'code': pa.array(city).dictionary_encode(),
+            'age': [1.5, None, 2.0, np.nan] * 5,
+            'e': pa.FixedSizeListArray.from_arrays(np.arange(40.0), 2),
+        }
+    )
     _, blocks = read(path, encode='auto')
     assert all(isinstance(block.X, Table) for block in blocks)
     assert values_of(blocks, 0) == values_of(blocks, 1) == {'Rome': 10, 'Oslo': 5, '': 5}
@@ -247,7 +289,10 @@ def test_encoded_rows_that_cannot_be_used_are_found_one_by_one(write):
     path = write({'y': [0, 1, None, 1, 0], 'a': ['1', 'oops', '2', '', 'inf'], 'b': ['u', 'v', 'u', None, 'u']})
     reader, blocks = read(path, encoding=encoding)
     assert {row.ordinal: row.reason for row in reader.rejected} == {
-        1: 'not a number', 2: 'missing label', 4: 'nan or infinite'}
+        1: 'not a number',
+        2: 'missing label',
+        4: 'nan or infinite',
+    }
     assert matrix(blocks).tolist() == [[1, 1, 0], [3, 0, 1]]
 
 
@@ -255,8 +300,7 @@ def test_the_names_of_folders_are_columns(write):
     path = write({'y': [0, 1], 'x': [1.0, 2.0]})
     folders = ('year', '2026'), ('x', '9'), ('city', 'Oslo'), ('none', '__HIVE_DEFAULT_PARTITION__')
     _, [block] = read(path, encode='auto', folders=folders)
-    assert [dict(column.count()) for column in block.X.columns] == [
-        {'1': 1, '2': 1}, {'2026': 2}, {'Oslo': 2}, {'': 2}]
+    assert [dict(column.count()) for column in block.X.columns] == [{'1': 1, '2': 1}, {'2026': 2}, {'Oslo': 2}, {'': 2}]
     with pytest.raises(DataFormatError, match="column 'city', found text: --encode auto"):
         read(path, folders=folders)
 
@@ -269,8 +313,11 @@ def test_parts_are_read_once_whatever_the_splits(write):
     size = Path(path).stat().st_size
     for n_splits in (1, 2, 3, 7, 50):
         bounds = [size * i // n_splits for i in range(n_splits + 1)]
-        blocks = [block for start, end in zip(bounds, bounds[1:], strict=False)
-                  for block in read(path, split=(start, end - start))[1]]
+        blocks = [
+            block
+            for start, end in zip(bounds, bounds[1:], strict=False)
+            for block in read(path, split=(start, end - start))[1]
+        ]
         assert matrix(blocks)[:, 0].tolist() == list(range(60))
 
 
@@ -278,7 +325,7 @@ def test_files_that_are_elsewhere_are_read_by_ranges(write):
     X = np.random.default_rng(0).standard_normal((500, 2))
     path = write({'y': [0, 1] * 250, 'x': X[:, 0], 'z': X[:, 1]})
     data = Path(path).read_bytes()
-    source = Ranges(lambda start, length: data[start:start + length], len(data))
+    source = Ranges(lambda start, length: data[start : start + length], len(data))
     kind, form = open_parts(path)[0], open_parts(path)[1].choose_format(RowOptions(), ())
     batches = [batch for _, batch in read_parts(source, kind.open(source, path), form, (0, len(data)), 64)]
     assert np.array_equal(matrix([batch.block for batch in batches]), X)
@@ -289,16 +336,25 @@ def test_a_file_that_is_elsewhere_takes_few_requests(monkeypatch):
     system.pipe_file('/elsewhere', bytes(9 << 20))
     store = RemoteStore(system)
     monkeypatch.setattr('mr_elm.rows.storage.store_of', lambda path: store)
-    monkeypatch.setattr(store, 'read_range', lambda path, *place: asked.append(place) or RemoteStore.read_range(
-        store, path, *place))
+    monkeypatch.setattr(
+        store, 'read_range', lambda path, *place: asked.append(place) or RemoteStore.read_range(store, path, *place)
+    )
     with open_ranges('hdfs:///elsewhere') as source:
         assert all(source.read(1 << 16) for _ in range(9 << 4))
     assert asked == [(0, 9 << 20)]
 
 
 def test_tasks_do_without_pandas_which_takes_longer_to_load_than_they_may_last(write):
-    path = write({'y': ['a', None, 'b'], 'n': [1, None, 3], 't': [True, False, None], 'c': ['u', None, 'u'],
-                  'x': [1.5, None, 2.5], 'l': pa.array([[1.0, 2], None, [3.0, 4]], pa.list_(pa.float64(), 2))})
+    path = write(
+        {
+            'y': ['a', None, 'b'],
+            'n': [1, None, 3],
+            't': [True, False, None],
+            'c': ['u', None, 'u'],
+            'x': [1.5, None, 2.5],
+            'l': pa.array([[1.0, 2], None, [3.0, 4]], pa.list_(pa.float64(), 2)),
+        }
+    )
     script = """
 import json, sys
 from mr_elm.rows.splits import SplitReader
@@ -319,7 +375,7 @@ def test_a_store_that_does_not_answer_is_no_damage(write, n_answers):
     def read_range(start, length):
         if next(asked) >= n_answers:
             raise OSError('the store does not answer')
-        return data[start:start + length]
+        return data[start : start + length]
 
     source = Ranges(read_range, len(data))
     with pytest.raises(OSError, match='does not answer'):
@@ -333,7 +389,10 @@ def test_a_file_says_how_many_rows_it_has_unless_it_is_a_stream(tmp_path):
         write(tmp_path / name, table)
     found = {name: open_parts(str(tmp_path / name))[1] for name in WRITERS}
     assert {name: (parts.n_rows, len(parts.sizes)) for name, parts in found.items()} == {
-        'parquet': (20, 3), 'arrow': (20, 3), 'stream': (None, 1)}
+        'parquet': (20, 3),
+        'arrow': (20, 3),
+        'stream': (None, 1),
+    }
 
 
 def test_cuts_rise_and_begin_with_the_file():

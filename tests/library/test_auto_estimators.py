@@ -1,4 +1,5 @@
 """The estimators that choose their machines have scikit-learn's interface."""
+
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 

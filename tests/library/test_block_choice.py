@@ -1,4 +1,5 @@
 """The block of `block_rule` holds the free variables and the worst violators of both sides."""
+
 import numpy as np
 import pytest
 
@@ -19,7 +20,7 @@ def draw_search(seed, met_share=0.6, **settings):
     search = BlockSearch(BoxQP(rows, t, 1.0, weights), Settings(**settings))
     search.alpha = weights * random.choice([0.0, 0.5, 1.0], N)
     search.gradient = random.standard_normal(N)
-    met = np.flatnonzero(random.random(N) < met_share)[:search.cache.capacity]
+    met = np.flatnonzero(random.random(N) < met_share)[: search.cache.capacity]
     search.cache.ensure(met)
     return search, np.isin(np.arange(N), met)
 

@@ -1,4 +1,5 @@
 """Calibration: the sigmoid of scikit-learn for two classes, the optimality conditions of softmax for several."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -58,8 +59,9 @@ def test_predicted_and_wanted_means_agree_at_the_optimum(k):
 @pytest.mark.parametrize('k', [2, 4])
 def test_separable_classes_have_finite_probabilities(k):
     numbers = np.arange(40) % k
-    decisions = np.where(numbers == 1, 1.0, -1.0)[:, None] if k == 2 else np.where(
-        numbers[:, None] == np.arange(k), 1.0, -1.0)
+    decisions = (
+        np.where(numbers == 1, 1.0, -1.0)[:, None] if k == 2 else np.where(numbers[:, None] == np.arange(k), 1.0, -1.0)
+    )
     found = fitted(decisions, numbers)
     assert np.isfinite(found.calibration).all()
     n = 40 // k  # Platt's target is reached exactly
@@ -85,8 +87,9 @@ def test_a_row_of_weight_two_counts_as_two_rows():
 def test_pairs_are_calibrated_by_votes_and_bounded_sums():
     decisions = np.array([[3.0, -1, 2], [-1, -1, 1]])  # pairs 01, 02, 12; positive is the second class
     sums = np.array([[-2.0, 1, 1], [2, -2, 0]])
-    assert np.allclose(class_scores(decisions, 3, 'one-vs-one'),
-                       [[1, 1, 1], [2, 0, 1]] + sums / (3 * (np.abs(sums) + 1)))
+    assert np.allclose(
+        class_scores(decisions, 3, 'one-vs-one'), [[1, 1, 1], [2, 0, 1]] + sums / (3 * (np.abs(sums) + 1))
+    )
 
 
 def test_labels_are_the_most_probable_classes_and_a_threshold_overrides_that():

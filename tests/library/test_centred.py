@@ -1,4 +1,5 @@
 """A regression does not depend on where zero is, nor on the unit of its targets: labels a + b t give a + b f."""
+
 import math
 from fractions import Fraction
 from itertools import product
@@ -28,7 +29,7 @@ def rows():
 
 
 def kernel(A, B):
-    return np.exp(-GAMMA * ((A[:, None] - B[None])**2).sum(axis=-1))
+    return np.exp(-GAMMA * ((A[:, None] - B[None]) ** 2).sum(axis=-1))
 
 
 def features(estimator, X):
@@ -37,13 +38,21 @@ def features(estimator, X):
 
 
 ESTIMATORS = {
-    'pesvm': ESVMRegressor(n_hidden=60, nu=10), 'linear': ESVMRegressor('identity'), 'rbf': ESVMRegressor('rbf'),
-    'metric': ESVMRegressor(n_hidden=40, metric='full'), 'elm': ELMRegressor(n_hidden=60, C=10),
-    'elm kernel': ELMRegressor('gaussian', gamma=GAMMA, C=10), 'elm ready': ELMRegressor('precomputed'),
-    'initial': ELMRegressor(n_hidden=20, C=np.inf), 'kelm': KernelELMRegressor(gamma=GAMMA, C=100),
-    'kelm svd': KernelELMRegressor(solver='svd'), 'kelm rank': KernelELMRegressor(solver='svd', rank=80),
-    'kelm metric': KernelELMRegressor(metric='diagonal'), 'kelm ready': KernelELMRegressor('precomputed'),
-    'kelm cg': KernelELMRegressor(solver='cg', tol=1e-10)}
+    'pesvm': ESVMRegressor(n_hidden=60, nu=10),
+    'linear': ESVMRegressor('identity'),
+    'rbf': ESVMRegressor('rbf'),
+    'metric': ESVMRegressor(n_hidden=40, metric='full'),
+    'elm': ELMRegressor(n_hidden=60, C=10),
+    'elm kernel': ELMRegressor('gaussian', gamma=GAMMA, C=10),
+    'elm ready': ELMRegressor('precomputed'),
+    'initial': ELMRegressor(n_hidden=20, C=np.inf),
+    'kelm': KernelELMRegressor(gamma=GAMMA, C=100),
+    'kelm svd': KernelELMRegressor(solver='svd'),
+    'kelm rank': KernelELMRegressor(solver='svd', rank=80),
+    'kelm metric': KernelELMRegressor(metric='diagonal'),
+    'kelm ready': KernelELMRegressor('precomputed'),
+    'kelm cg': KernelELMRegressor(solver='cg', tol=1e-10),
+}
 
 
 @pytest.mark.parametrize('name', ESTIMATORS)
@@ -114,14 +123,17 @@ def test_the_mean_follows_the_rows_that_come_and_leave(rows, a, b, tmp_path):
     np.testing.assert_allclose(machine.predict(X), whole.predict(X), rtol=0, atol=1e-7 * b + 4 * np.spacing(abs(a)))
 
 
-@pytest.mark.parametrize('estimator', [ESVMRegressor(n_hidden=20, scale='none'), ELMRegressor(n_hidden=20),
-                                       KernelELMRegressor()], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    'estimator',
+    [ESVMRegressor(n_hidden=20, scale='none'), ELMRegressor(n_hidden=20), KernelELMRegressor()],
+    ids=lambda each: type(each).__name__,
+)
 def test_rows_of_weight_0_do_not_count(estimator):
     """Neither in the mean nor in the grid, not even where a whole block of 4096 rows has no weight."""
     n, m = (4500, 4200) if isinstance(estimator, ESVMRegressor) else (300, 200)
     rng = np.random.default_rng(3)
     X, weights = np.tile(rng.normal(size=(100, 2)), (n // 100, 1)), np.where(np.arange(n) < m, 0.0, 1.0)
-    t = np.where(weights > 0, 1e6 + X[:, 0]**2, 1e12)
+    t = np.where(weights > 0, 1e6 + X[:, 0] ** 2, 1e12)
     found, alone = clone(estimator).fit(X, t, weights), clone(estimator).fit(X[m:], t[m:])
     np.testing.assert_allclose(found.predict(X), alone.predict(X), rtol=0, atol=1e-7)
 
@@ -133,17 +145,18 @@ def test_machines_that_center_and_that_do_not_are_not_merged(rows):
         one.merge(other)
 
 
-@pytest.mark.parametrize('solver, kernel, weighted', list(product(
-    ['cholesky', 'svd'], ['gaussian', 'precomputed'], [False, True])))
+@pytest.mark.parametrize(
+    'solver, kernel, weighted', list(product(['cholesky', 'svd'], ['gaussian', 'precomputed'], [False, True]))
+)
 def test_leave_one_out_of_the_kernel_machine_leaves_the_label_out_of_the_mean(rows, solver, kernel, weighted):
     X, t, w = (part[:40] for part in rows)
     t, w = t + 3, w if weighted else None
     machine = KernelELMRegressor(kernel, gamma=GAMMA, C=5, solver=solver, scale='none', leave_one_out=True)
-    Z = np.exp(-GAMMA * ((X[:, None] - X[None])**2).sum(axis=-1)) if kernel == 'precomputed' else X
+    Z = np.exp(-GAMMA * ((X[:, None] - X[None]) ** 2).sum(axis=-1)) if kernel == 'precomputed' else X
     found = clone(machine).fit(Z, t, w).loo_residuals_[:, 0]
     for i in range(40):
         others = np.arange(40) != i
-        A, row = (Z[others][:, others], Z[i:i + 1, others]) if kernel == 'precomputed' else (Z[others], Z[i:i + 1])
+        A, row = (Z[others][:, others], Z[i : i + 1, others]) if kernel == 'precomputed' else (Z[others], Z[i : i + 1])
         left = clone(machine).fit(A, t[others], None if w is None else w[others])
         assert found[i] == pytest.approx(t[i] - left.predict(row)[0], abs=1e-10)
 
@@ -156,7 +169,7 @@ def test_intervals_are_of_errors_of_machines_that_have_not_seen_the_row(rows, we
     errors = []
     for i in range(40):
         others = np.arange(40) != i
-        errors.append(t[i] - clone(machine).fit(X[others], t[others], w[others]).predict(X[i:i + 1])[0])
+        errors.append(t[i] - clone(machine).fit(X[others], t[others], w[others]).predict(X[i : i + 1])[0])
     whole = clone(machine).fit(X, t, w)
     E = np.c_[1 / (1 + np.exp(-X @ whole.layer_.weights.T - whole.layer_.biases)), -np.ones(40)]
     h = w * np.einsum('ij,ij->i', E, np.linalg.solve(E.T @ (w[:, None] * E) + np.eye(16) / 10, E.T).T)
@@ -183,8 +196,11 @@ def test_several_targets_of_all_places_and_sizes_are_single_ones(name, rows):
     np.testing.assert_allclose(found[:, 2], 0.1, rtol=1e-15)
 
 
-@pytest.mark.parametrize('estimator', [ESVMRegressor('tanh', n_hidden=300, scale='none'), ELMRegressor('gaussian'),
-                                       KernelELMRegressor('laplacian')], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    'estimator',
+    [ESVMRegressor('tanh', n_hidden=300, scale='none'), ELMRegressor('gaussian'), KernelELMRegressor('laplacian')],
+    ids=lambda each: type(each).__name__,
+)
 def test_the_mean_is_added_in_one_rounding(estimator, rows):
     """Added among the terms of a product, numbers near 1e6 would round all partial sums."""
     X, t, _ = rows
@@ -205,8 +221,15 @@ def test_means_and_units_of_targets():
     rng = np.random.default_rng(0)
     t, w = rng.normal(size=(30, 2)) * [1e-3, 5] + [1e6, 0], rng.uniform(0.1, 2, 30)
     found = CentredTargets.of(t, w)
-    exact = [[float(sum(a * b for a, b in zip(map(Fraction, w), map(Fraction, t[:, k])))  # noqa: B905
-                    / sum(map(Fraction, w)))] for k in range(2)]
+    exact = [
+        [
+            float(
+                sum(a * b for a, b in zip(map(Fraction, w), map(Fraction, t[:, k])))  # noqa: B905
+                / sum(map(Fraction, w))
+            )
+        ]
+        for k in range(2)
+    ]
     np.testing.assert_allclose(found.mean[:, None], exact, rtol=2e-16)
     assert np.abs(w @ found.T).max() < 1e-12
     assert (np.log2(found.units) == np.round(np.log2(found.units))).all()

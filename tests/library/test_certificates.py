@@ -1,4 +1,5 @@
 """What float32 kernel rows prove of a solution, against kernel values computed in float64 by other means."""
+
 import numpy as np
 import pytest
 from reference import dual as twin

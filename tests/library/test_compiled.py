@@ -1,4 +1,5 @@
 """Loops are compiled once, and anew when one that they call has changed."""
+
 import os
 import shutil
 import subprocess
@@ -15,8 +16,12 @@ from mr_elm.compiled import ROOMS
 def test_a_loop_is_compiled_anew_when_something_that_it_takes_has_changed_and_only_then(tmp_path, archived):
     def run():
         code = shutil.make_archive(str(tmp_path / 'code'), 'zip', tmp_path, 'mr_elm') if archived else str(tmp_path)
-        done = subprocess.run([sys.executable, '-c', SHOW, code], capture_output=True, text=True,
-                              env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path / 'kept')})
+        done = subprocess.run(
+            [sys.executable, '-c', SHOW, code],
+            capture_output=True,
+            text=True,
+            env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path / 'kept')},
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
@@ -38,8 +43,11 @@ def test_a_loop_is_compiled_anew_when_something_that_it_takes_has_changed_and_on
 
 def test_all_loops_are_in_the_rooms_that_are_watched():
     folder = Path(mr_elm.__file__).parent
-    holders = {path.relative_to(folder).parts[0] for path in folder.rglob('*.py') if 'compiled import' in
-               path.read_text(encoding='utf-8')}
+    holders = {
+        path.relative_to(folder).parts[0]
+        for path in folder.rglob('*.py')
+        if 'compiled import' in path.read_text(encoding='utf-8')
+    }
     assert holders == set(ROOMS)
 
 

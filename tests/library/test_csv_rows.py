@@ -1,4 +1,5 @@
 """Delimited text: what a row may look like, and why one is refused."""
+
 import numpy as np
 import pytest
 from reference import rows as twin
@@ -24,8 +25,9 @@ def labels_of(blocks):
 def test_label_and_weight_may_stand_in_any_column(delimiter, label, weight):
     table = np.random.default_rng(0).uniform(0.5, 9, (20, 4))
     lines = [(delimiter or '  ').join(map(repr, row)) for row in table.tolist()]
-    _, [block] = read(lines, delimiter=delimiter, n_columns=4, label_column=label, weight_column=weight,
-                      numeric_labels=True)
+    _, [block] = read(
+        lines, delimiter=delimiter, n_columns=4, label_column=label, weight_column=weight, numeric_labels=True
+    )
     features = [j for j in range(4) if j not in (label, weight)]
     assert np.array_equal(block.X, table[:, features])
     assert (block.weights is None) if weight is None else np.array_equal(block.weights, table[:, weight])
@@ -37,7 +39,7 @@ def test_label_and_weight_may_stand_in_any_column(delimiter, label, weight):
 
 def test_numbers_keep_every_bit():
     rng = np.random.default_rng(1)
-    numbers = rng.standard_normal(3000) * 10.0**rng.integers(-300, 300, 3000)
+    numbers = rng.standard_normal(3000) * 10.0 ** rng.integers(-300, 300, 3000)
     _, [block] = read([f'a,{x!r}' for x in numbers.tolist()], n_columns=2)
     assert np.array_equal(block.X[:, 0], numbers)
 
@@ -97,8 +99,11 @@ def test_a_table_of_a_known_encoding_is_read_as_numbers_at_once_and_as_text_wher
     form = RowOptions('csv', ',', '.', n_columns=3, encode='auto')
     reader = LineReader(form, encoding=encoding, block_rows=3)
     blocks = reader.blocks([b'a,1.50,1.50\nb,,1.5\na,NA,\n', b'a,2,x\nb,True,x\na, NaN ,1.50\n', b'a,4,1.50\n'])
-    for rows, n_texts in [([[1.5, 0, 1, 0], [9, 1, 0, 1], [9, 1, 0, 1]], 1),
-                          ([[2, 0, 0, 1], [1, 0, 0, 1], [9, 1, 1, 0]], 2), ([[4, 0, 1, 0]], 2)]:
+    for rows, n_texts in [
+        ([[1.5, 0, 1, 0], [9, 1, 0, 1], [9, 1, 0, 1]], 1),
+        ([[2, 0, 0, 1], [1, 0, 0, 1], [9, 1, 1, 0]], 2),
+        ([[4, 0, 1, 0]], 2),
+    ]:
         read_as_text.clear()
         assert np.array_equal(next(blocks).X.spread(), rows)
         assert len(read_as_text) - 1 == n_texts  # one is the label
@@ -110,13 +115,30 @@ def test_quoted_fields_may_stand_between_runs_of_blanks():
 
 
 REASONS = [
-    ('a,1', 'wrong width'), ('a,1,2,3', 'wrong width'), ('a', 'wrong width'), ('a,1,x', 'not a number'),
-    ('a,1,', 'not a number'), ('a,,1', 'not a number'), ('a,1,nan', 'nan or infinite'), ('a,-inf,1', 'nan or infinite'),
-    ('a,1e999,1', 'nan or infinite'), (',1,2', 'missing label'), ('  ,1,2', 'missing label'),
-    ('"",1,2', 'missing label'), ('nan,1,2', 'missing label'), ('"NA",1,2', 'missing label'),
-    ('a,1,\0', 'binary data'), ('a,1_0,2', 'not a number'), ('"a,1,2', 'bad quotes'), ('"a"b,1,2', 'bad quotes'),
-    ('a,0x10,2', 'not a number'), ('a,1 2,3', 'not a number'), ('a,"1,2",3', 'not a number'),
-    ('a,1,2\x00\x01', 'binary data'), ('a,1,2d5', 'not a number'), ('a,1\r,2', 'carriage return'),
+    ('a,1', 'wrong width'),
+    ('a,1,2,3', 'wrong width'),
+    ('a', 'wrong width'),
+    ('a,1,x', 'not a number'),
+    ('a,1,', 'not a number'),
+    ('a,,1', 'not a number'),
+    ('a,1,nan', 'nan or infinite'),
+    ('a,-inf,1', 'nan or infinite'),
+    ('a,1e999,1', 'nan or infinite'),
+    (',1,2', 'missing label'),
+    ('  ,1,2', 'missing label'),
+    ('"",1,2', 'missing label'),
+    ('nan,1,2', 'missing label'),
+    ('"NA",1,2', 'missing label'),
+    ('a,1,\0', 'binary data'),
+    ('a,1_0,2', 'not a number'),
+    ('"a,1,2', 'bad quotes'),
+    ('"a"b,1,2', 'bad quotes'),
+    ('a,0x10,2', 'not a number'),
+    ('a,1 2,3', 'not a number'),
+    ('a,"1,2",3', 'not a number'),
+    ('a,1,2\x00\x01', 'binary data'),
+    ('a,1,2d5', 'not a number'),
+    ('a,1\r,2', 'carriage return'),
     ('\ra,1,2', 'carriage return'),
 ]
 
@@ -128,9 +150,17 @@ def test_a_bad_row_is_refused_with_its_reason_among_good_ones(line, reason):
     assert [(row.ordinal, row.reason, row.line) for row in reader.rejected] == [(1, reason, line)]
 
 
-@pytest.mark.parametrize('text, reason', [('0', 'weight is not positive'), ('-1', 'weight is not positive'),
-                                          ('x', 'not a number'), ('inf', 'nan or infinite'), ('', 'not a number'),
-                                          ('1_0', 'not a number')])
+@pytest.mark.parametrize(
+    'text, reason',
+    [
+        ('0', 'weight is not positive'),
+        ('-1', 'weight is not positive'),
+        ('x', 'not a number'),
+        ('inf', 'nan or infinite'),
+        ('', 'not a number'),
+        ('1_0', 'not a number'),
+    ],
+)
 def test_a_weight_is_a_positive_number(text, reason):
     reader, [block] = read([f'a,1,{text}', 'b,1,2'], n_columns=3, weight_column=2)
     assert [row.reason for row in reader.rejected] == [reason]
@@ -171,7 +201,7 @@ def corrupted(lines, alphabet, rng):
     text = [list(line) for line in lines]
     for _ in range(60):
         line = text[rng.integers(len(text))]
-        line[rng.integers(len(line)):][:1] = []
+        line[rng.integers(len(line)) :][:1] = []
         line[rng.integers(len(line))] = rng.choice(alphabet)
         line.insert(rng.integers(len(line)), rng.choice(alphabet))
     return [''.join(line) for line in text]

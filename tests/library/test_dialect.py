@@ -2,6 +2,7 @@
 
 Each file is made of a table whose separators, header and styles are known.
 """
+
 import csv
 import io
 import warnings
@@ -33,18 +34,36 @@ def whole(largest=100):
 
 TABLES = {
     'numbers': {'label': whole(2), 'length': fractions(), 'width': fractions(4), 'age': whole()},
-    'text': {'play': word(['yes', 'no']),
-             'outlook': word(['sunny', 'rain', 'cloudy']), 'wind': word(['weak', 'strong'])},
+    'text': {
+        'play': word(['yes', 'no']),
+        'outlook': word(['sunny', 'rain', 'cloudy']),
+        'wind': word(['weak', 'strong']),
+    },
     'letters': {'class': word('ep'), 'cap': word('bcxfks'), 'surface': word('fgys'), 'odor': word('alcyfmnps')},
     'text and numbers': {'label': word(['a', 'b']), 'city': word(['Oslo', 'Rome', 'Lima']), 'size': fractions()},
-    'dates': {'label': word(['a', 'b']), 'day': [f'{d:02d}/0{m}/2021' for d, m in RNG.integers(1, 9, (N, 2))],
-              'wind': word(['weak', 'strong'])},
-    'codes': {'label': word(['a', 'b']), 'code': [f'{a}{n:03d}' for a, n in zip(word('AB'), RNG.integers(0, 999, N),
-                                                                             strict=True)], 'size': whole()},
-    'categories with digits': {'state': word(['well', 'ill']), 'x': fractions(3),
-                               **{f'c{k}': word([f'v{i}' for i in range(12)]) for k in range(22)}},
-    'names': {'label': word(['a', 'b']), 'name': [f'{a} {b}{i}' for i, (a, b) in enumerate(zip(
-        word(['Ann', 'Bob', 'Eve']), word(['Smith', 'Jones']), strict=True))], 'size': whole()},
+    'dates': {
+        'label': word(['a', 'b']),
+        'day': [f'{d:02d}/0{m}/2021' for d, m in RNG.integers(1, 9, (N, 2))],
+        'wind': word(['weak', 'strong']),
+    },
+    'codes': {
+        'label': word(['a', 'b']),
+        'code': [f'{a}{n:03d}' for a, n in zip(word('AB'), RNG.integers(0, 999, N), strict=True)],
+        'size': whole(),
+    },
+    'categories with digits': {
+        'state': word(['well', 'ill']),
+        'x': fractions(3),
+        **{f'c{k}': word([f'v{i}' for i in range(12)]) for k in range(22)},
+    },
+    'names': {
+        'label': word(['a', 'b']),
+        'name': [
+            f'{a} {b}{i}'
+            for i, (a, b) in enumerate(zip(word(['Ann', 'Bob', 'Eve']), word(['Smith', 'Jones']), strict=True))
+        ],
+        'size': whole(),
+    },
     'wavelengths': {'label': word(['a', 'b']), **{str(w): fractions(3) for w in range(400, 470, 10)}},
     'numbered columns': {'label': whole(2), **{str(k): fractions(3) for k in range(5)}},
     'pixels': {'label': whole(10), **{str(k): whole(256) for k in range(30)}},
@@ -90,9 +109,22 @@ def test_delimiter_and_header_are_found_or_named_as_doubtful(name, delimiter, he
         assert form.names == tuple(TABLES[name])[1:]
 
 
-@pytest.mark.parametrize('name', ['numbers', 'text', 'letters', 'text and numbers', 'dates', 'wavelengths',
-                                  'pixels', 'categories with digits',
-                                  'numbered columns', 'only wavelengths', 'years'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'numbers',
+        'text',
+        'letters',
+        'text and numbers',
+        'dates',
+        'wavelengths',
+        'pixels',
+        'categories with digits',
+        'numbered columns',
+        'only wavelengths',
+        'years',
+    ],
+)
 @pytest.mark.parametrize('header', [True, False])
 def test_most_tables_leave_no_doubt(name, header):
     form, said = decide(write(TABLES[name], header=header))
@@ -122,9 +154,15 @@ def test_a_missing_value_changes_nothing(name, header, row):
     assert (form.header, form.delimiter) == (header, ',')
 
 
-@pytest.mark.parametrize('style, decimal, signs', [
-    ('${:,.2f}', '.', ('$', '', ',')), ('{:,.1f}', '.', ('', '', ',')), ('{:.1f}%', '.', ('', '%', '')),
-    ('{:.2f} €', '.', ('', '€', ''))])
+@pytest.mark.parametrize(
+    'style, decimal, signs',
+    [
+        ('${:,.2f}', '.', ('$', '', ',')),
+        ('{:,.1f}', '.', ('', '', ',')),
+        ('{:.1f}%', '.', ('', '%', '')),
+        ('{:.2f} €', '.', ('', '€', '')),
+    ],
+)
 def test_numbers_with_signs_are_numbers_where_all_agree(style, decimal, signs):
     numbers = np.round(RNG.uniform(900, 99_000, N), 1)
     data = write({'label': word(['a', 'b']), 'price': [style.format(x) for x in numbers], 'size': fractions()})

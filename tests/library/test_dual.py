@@ -1,4 +1,5 @@
 """Every solver of the box-constrained dual against independent answers, and against each other."""
+
 import subprocess
 import sys
 
@@ -120,8 +121,10 @@ def test_active_set_rules_count_and_time_their_steps(rule):
     found = solve_dual(gaussian_problem(X, t, 0.4, 10), rule)
     assert found.steps['newton'] == found.n_iter
     assert {kind for kind, count in found.steps.items() if count} == {
-        'newton': {'newton', 'gradient_path', 'two_variables'}, 'oelm': {'newton', 'gradient_path', 'one_variable'},
-        'bas': {'newton'}}[rule]
+        'newton': {'newton', 'gradient_path', 'two_variables'},
+        'oelm': {'newton', 'gradient_path', 'one_variable'},
+        'bas': {'newton'},
+    }[rule]
     assert 0 < sum(found.step_seconds.values()) <= found.seconds
 
 
@@ -137,8 +140,10 @@ def test_the_paper_rule_is_algorithm_1():
 @pytest.mark.filterwarnings('ignore::mr_elm.errors.ConvergenceWarning')
 def test_the_objective_of_the_paper_rule_falls_at_every_step():
     X, t = noisy_rows(80, seed=4)
-    path = [solve_dual(gaussian_problem(X, t, 0.5, 5), 'paper', Settings(eps=1e-9, max_iter=k)).objective
-            for k in range(1, 150)]
+    path = [
+        solve_dual(gaussian_problem(X, t, 0.5, 5), 'paper', Settings(eps=1e-9, max_iter=k)).objective
+        for k in range(1, 150)
+    ]
     assert (np.diff(path) < 1e-12 * np.abs(path[-1])).all()
 
 
@@ -146,8 +151,9 @@ def test_the_objective_of_the_paper_rule_falls_at_every_step():
 def test_order_of_rows_and_sign_of_labels_do_not_matter(rule):
     X, t = noisy_rows(300, seed=5)
     order = np.random.default_rng(0).permutation(len(t))
-    plain, mixed, flipped = (solve_dual(gaussian_problem(*rows, 0.4, 3), rule, TIGHT)
-                             for rows in ((X, t), (X[order], t[order]), (X, -t)))
+    plain, mixed, flipped = (
+        solve_dual(gaussian_problem(*rows, 0.4, 3), rule, TIGHT) for rows in ((X, t), (X[order], t[order]), (X, -t))
+    )
     assert mixed.objective == pytest.approx(plain.objective, rel=1e-9)
     assert flipped.objective == pytest.approx(plain.objective, rel=1e-9)
     assert np.allclose(mixed.decision, plain.decision[order], rtol=0, atol=1e-5)
@@ -224,8 +230,10 @@ def test_progress_is_reported_down_to_the_end(rule):
 
 def test_float32_rows_find_the_float64_optimum():
     X, t = noisy_rows(500, seed=14)
-    single, double = (solve_dual(gaussian_problem(X, t, 2.0, 300), 'block', Settings(eps=1e-5, dtype=dtype))
-                      for dtype in ('float32', 'float64'))
+    single, double = (
+        solve_dual(gaussian_problem(X, t, 2.0, 300), 'block', Settings(eps=1e-5, dtype=dtype))
+        for dtype in ('float32', 'float64')
+    )
     Q = twin.signed(twin.gaussian(X, X, 2.0), t)
     assert single.converged and twin.kkt_residual(Q, single.alpha, np.full(500, 300.0)) <= 1.01e-5
     assert single.objective == pytest.approx(double.objective, rel=1e-6)
@@ -242,8 +250,10 @@ def test_csr_rows_give_the_dense_answer():
 def test_more_free_variables_than_the_cache_has_room_for(rule):
     rng = np.random.default_rng(0)
     X, t = rng.standard_normal((200, 20)), rng.choice([-1.0, 1.0], 200)
-    full, small = (solve_dual(gaussian_problem(X, t, 0.02, 10), rule, Settings(eps=1e-6, cache_bytes=size))
-                   for size in (1 << 30, 1))
+    full, small = (
+        solve_dual(gaussian_problem(X, t, 0.02, 10), rule, Settings(eps=1e-6, cache_bytes=size))
+        for size in (1 << 30, 1)
+    )
     assert np.count_nonzero((full.alpha > 0) & (full.alpha < 10)) > 64
     assert small.objective == pytest.approx(full.objective, rel=1e-9)
 
@@ -256,9 +266,17 @@ def test_a_small_cache_changes_nothing_but_the_work():
     assert small.n_kernel_rows > full.n_kernel_rows
 
 
-@pytest.mark.parametrize('C, targets, reason', [
-    (0, [1, -1], 'C: expected a finite number above 0, found 0'), (-1, [1, -1], 'C: '), (np.nan, [1, -1], 'C: '),
-    (np.inf, [1, -1], 'C: '), (1, [1, 2], 'targets: expected 2 values of'), (1, [1], 'targets: expected 2 values of')])
+@pytest.mark.parametrize(
+    'C, targets, reason',
+    [
+        (0, [1, -1], 'C: expected a finite number above 0, found 0'),
+        (-1, [1, -1], 'C: '),
+        (np.nan, [1, -1], 'C: '),
+        (np.inf, [1, -1], 'C: '),
+        (1, [1, 2], 'targets: expected 2 values of'),
+        (1, [1], 'targets: expected 2 values of'),
+    ],
+)
 def test_bad_problems_are_refused(C, targets, reason):
     with pytest.raises(ValueError, match=reason):
         BoxQP(PrecomputedRows(np.eye(2)), targets, C)
@@ -295,8 +313,10 @@ def test_an_unknown_rule_is_refused():
 
 
 def test_nothing_is_compiled_before_a_rule_is_asked_for():
-    code = ('import sys, mr_elm.model.file, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.rules, '
-            'mr_elm.solvers.ridge, mr_elm.solvers.multiclass; sys.exit("numba" in sys.modules)')
+    code = (
+        'import sys, mr_elm.model.file, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.rules, '
+        'mr_elm.solvers.ridge, mr_elm.solvers.multiclass; sys.exit("numba" in sys.modules)'
+    )
     assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0
 
 

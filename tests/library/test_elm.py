@@ -1,4 +1,5 @@
 """The unified ELM in closed form."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,5 @@
 """Estimators with encode='auto' take data frames with names, text and gaps, as jobs with --encode auto take files."""
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,9 +15,12 @@ from mr_elm.model.file import read_model
 from mr_elm.rows.frames import read_frame
 
 EVERY = [kind for kinds in ESTIMATORS.values() for kind in kinds]
-KINDS = {'polars': pl.from_pandas, 'arrow table': pa.Table.from_pandas,
-         'arrow stream': lambda frame: pa.Table.from_pandas(frame).to_reader(),
-         'other order': lambda frame: frame[list(frame.columns[::-1])]}
+KINDS = {
+    'polars': pl.from_pandas,
+    'arrow table': pa.Table.from_pandas,
+    'arrow stream': lambda frame: pa.Table.from_pandas(frame).to_reader(),
+    'other order': lambda frame: frame[list(frame.columns[::-1])],
+}
 
 
 @pytest.fixture
@@ -38,10 +42,15 @@ def y(frame):
 
 def make_frame(rng, n):
     cities = pd.Series(rng.choice(['Rome', 'Oslo', 'São Paulo'], n))
-    return pd.DataFrame({
-        'age': np.where(rng.random(n) < 0.1, np.nan, rng.uniform(20, 70, n)), 'member': rng.random(n) < 0.5,
-        'city': cities.where(rng.random(n) > 0.1, None), 'income': rng.normal(3e4, 1e4, n).round(2),
-        'zone': pd.Categorical(rng.choice(['north', 'south'], n))})
+    return pd.DataFrame(
+        {
+            'age': np.where(rng.random(n) < 0.1, np.nan, rng.uniform(20, 70, n)),
+            'member': rng.random(n) < 0.5,
+            'city': cities.where(rng.random(n) > 0.1, None),
+            'income': rng.normal(3e4, 1e4, n).round(2),
+            'zone': pd.Categorical(rng.choice(['north', 'south'], n)),
+        }
+    )
 
 
 def encode_by_hand(frame):
@@ -75,7 +84,8 @@ def test_any_frame_with_the_same_columns_is_predicted_alike(make, frame, y):
     assert (fitted.decision_function(make(frame)) == fitted.decision_function(frame)).all()
     again = clone(fitted).fit(make(frame), y)
     assert {column.name: column for column in again.encoding_.columns} == {
-        column.name: column for column in fitted.encoding_.columns}
+        column.name: column for column in fitted.encoding_.columns
+    }
 
 
 @pytest.mark.parametrize(('method', 'words'), [('pesvm', ()), ('mr-kelm', ()), ('sparse-elm', ('--eps', '1e-6'))])
@@ -125,8 +135,9 @@ def test_rows_come_and_leave_with_the_columns_of_the_first_rows(frame, y, rng):
 
 def test_wide_categories_stay_sparse(rng):
     n = 2000
-    frame = pd.DataFrame({f'c{j}': rng.integers(0, 90, n).astype(str) + 'x' for j in range(5)} | {
-        'number': rng.normal(5, 3, n)})
+    frame = pd.DataFrame(
+        {f'c{j}': rng.integers(0, 90, n).astype(str) + 'x' for j in range(5)} | {'number': rng.normal(5, 3, n)}
+    )
     y = np.where(frame['c0'].str.len() + frame['number'] > 7, 'a', 'b')
     assert sp.issparse(ESVMClassifier(encode='auto')._validate(frame, True))
     for kind in (ESVMClassifier(encode='auto', n_hidden=200, map='tanh'), KernelELMClassifier(encode='auto', C=10)):
@@ -145,15 +156,18 @@ def test_scikit_learn_cross_validates_frames(frame, y):
     assert cross_val_score(ESVMClassifier(encode='auto', nu=100), frame, y, cv=3).mean() > 0.6
 
 
-@pytest.mark.parametrize(('change', 'words'), [
-    (lambda frame: frame.drop(columns='city'), ("expected a column named 'city'",)),
-    (lambda frame: frame.assign(more=1), ("found also 'more'",)),
-    (lambda frame: frame.assign(age='old'), ('not a number', "column 'age'", "'old'")),
-    (lambda frame: frame.assign(age=np.inf), ('infinite', "column 'age'")),
-    (lambda frame: frame.to_numpy(), ('data frame', 'ndarray')),
-    (lambda frame: frame[['age', 'age', 'city']], ("2 are named 'age'",)),
-    (lambda frame: frame[:0], ('found 0 sample',)),
-])
+@pytest.mark.parametrize(
+    ('change', 'words'),
+    [
+        (lambda frame: frame.drop(columns='city'), ("expected a column named 'city'",)),
+        (lambda frame: frame.assign(more=1), ("found also 'more'",)),
+        (lambda frame: frame.assign(age='old'), ('not a number', "column 'age'", "'old'")),
+        (lambda frame: frame.assign(age=np.inf), ('infinite', "column 'age'")),
+        (lambda frame: frame.to_numpy(), ('data frame', 'ndarray')),
+        (lambda frame: frame[['age', 'age', 'city']], ("2 are named 'age'",)),
+        (lambda frame: frame[:0], ('found 0 sample',)),
+    ],
+)
 def test_a_frame_that_does_not_fit_is_refused_with_the_name_of_the_column(change, words, frame, y):
     fitted = ESVMClassifier(encode='auto').fit(frame, y)
     with pytest.raises((ValueError, TypeError)) as error:
@@ -161,10 +175,16 @@ def test_a_frame_that_does_not_fit_is_refused_with_the_name_of_the_column(change
     assert [word for word in words if word not in str(error.value)] == []
 
 
-@pytest.mark.parametrize(('values', 'word'), [
-    (pd.date_range('2024-01-01', periods=20), 'dates'), ([[1, 2]] * 20, 'found list'), ([1.0, np.inf] * 10, 'infinite'),
-    ([b'a', b'b'] * 10, 'found bytes'), (pd.to_timedelta(range(20), unit='D'), 'found timedelta'),
-])
+@pytest.mark.parametrize(
+    ('values', 'word'),
+    [
+        (pd.date_range('2024-01-01', periods=20), 'dates'),
+        ([[1, 2]] * 20, 'found list'),
+        ([1.0, np.inf] * 10, 'infinite'),
+        ([b'a', b'b'] * 10, 'found bytes'),
+        (pd.to_timedelta(range(20), unit='D'), 'found timedelta'),
+    ],
+)
 def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, word):
     frame = pd.DataFrame({'age': np.arange(20.0), 'strange': values})
     with pytest.raises(ValueError, match=word) as error:
@@ -173,10 +193,18 @@ def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, 
 
 
 def test_gaps_and_numbers_are_read_whatever_type_holds_them():
-    frame = read_frame(pd.DataFrame({
-        'ints': pd.array([1, None, 3], dtype='Int64'), 'bools': [True, None, False], 'text': ['a', None, 'b'],
-        'numbers in objects': pd.Series([1, 2.5, None], dtype=object), 'gaps': [None, None, None],
-        'categories': pd.Categorical([1, 2, 1])}))
+    frame = read_frame(
+        pd.DataFrame(
+            {
+                'ints': pd.array([1, None, 3], dtype='Int64'),
+                'bools': [True, None, False],
+                'text': ['a', None, 'b'],
+                'numbers in objects': pd.Series([1, 2.5, None], dtype=object),
+                'gaps': [None, None, None],
+                'categories': pd.Categorical([1, 2, 1]),
+            }
+        )
+    )
     numbers = [frame.table.columns[j].numbers().tolist() for j in (0, 1, 3)]
     np.testing.assert_equal(numbers, [[1, np.nan, 3], [1, np.nan, 0], [1, 2.5, np.nan]])
     encoding = learn_encoding(frame, read_weights(None, frame))

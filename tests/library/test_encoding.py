@@ -1,4 +1,5 @@
 """Columns of text and missing values as features: how they are counted and encoded."""
+
 import json
 from collections import Counter
 
@@ -57,23 +58,28 @@ def test_numbers_are_categories_by_the_way_people_write_them():
     assert column.codes({'3': 0, '': 1}, 2).tolist() == [0, 1, 2, 0, 2]
 
 
-@pytest.mark.parametrize('make', [TextColumn, code, lambda texts: NumberColumn(np.array([*map(as_number, texts)]))],
-                         ids=['text', 'coded', 'numbers'])
+@pytest.mark.parametrize(
+    'make',
+    [TextColumn, code, lambda texts: NumberColumn(np.array([*map(as_number, texts)]))],
+    ids=['text', 'coded', 'numbers'],
+)
 def test_tables_can_be_cut(make):
     table = Table((make(AGES),), len(AGES))
     parts = [table[:3], table[np.arange(3, 5)], table[[5, 6, 7]]]
     assert [part.n_rows for part in parts] == [3, 2, 3]
     assert sum((part.columns[0].count() for part in parts), Counter()) == table.columns[0].count()
-    np.testing.assert_array_equal(np.concatenate([part.columns[0].numbers() for part in parts]),
-                                  table.columns[0].numbers())
+    np.testing.assert_array_equal(
+        np.concatenate([part.columns[0].numbers() for part in parts]), table.columns[0].numbers()
+    )
 
 
 @pytest.mark.parametrize('cuts', [[], [1], [3, 4], [2, 5, 7]])
 def test_counts_do_not_depend_on_how_rows_are_cut(cuts):
     weights = np.arange(1.0, 9.0)
     for texts in (CITIES, AGES):
-        parts = [ColumnValues.of(TextColumn(texts[a:b]), weights[a:b])
-                 for a, b in zip([0, *cuts], [*cuts, 8], strict=True)]
+        parts = [
+            ColumnValues.of(TextColumn(texts[a:b]), weights[a:b]) for a, b in zip([0, *cuts], [*cuts, 8], strict=True)
+        ]
         total = ColumnValues()
         for part in parts:
             total = total.merge(ColumnValues.from_json(json.loads(json.dumps(part.to_json()))))
@@ -95,9 +101,20 @@ def test_a_column_with_any_text_is_a_category_and_all_others_are_numbers():
     columns = [TextColumn(AGES), TextColumn(CITIES), TextColumn(['1', '2', '3', '4', '5', 'six', '7', ''])]
     encoding = choose_encoding(['age', 'city', 'mixed'], [ColumnValues.of(column) for column in columns])
     assert [column.kind for column in encoding.columns] == ['number', 'category', 'category']
-    assert encoding.names == ['age', 'age is missing', 'city is missing', 'city=Bern', 'city=Oslo', 'city=Rome',
-                              'city=(other)', 'mixed is missing', *(f'mixed={text}' for text in '12345'), 'mixed=7',
-                              'mixed=six', 'mixed=(other)']
+    assert encoding.names == [
+        'age',
+        'age is missing',
+        'city is missing',
+        'city=Bern',
+        'city=Oslo',
+        'city=Rome',
+        'city=(other)',
+        'mixed is missing',
+        *(f'mixed={text}' for text in '12345'),
+        'mixed=7',
+        'mixed=six',
+        'mixed=(other)',
+    ]
     assert encoding.indicators.tolist() == [False] + [True] * (encoding.width - 1)
     assert Encoding.from_json(json.loads(json.dumps(encoding.to_json()))) == encoding
 
@@ -107,12 +124,28 @@ def test_the_most_frequent_categories_are_kept_and_ties_go_by_bytes():
     assert choose_column('x', values, 4).categories == ('a', 'b', 'z', 'é')
 
 
-@pytest.mark.parametrize('texts, words', [
-    ([f'v{i}' for i in range(MAX_VALUES + 1)], ["'x'", 'at most 10,000', '--drop x']),
-    ([f'2026-01-{i:02}' for i in range(1, 29)] + [''], ["'x'", 'dates', '2026-01-01', '--drop x']),
-    *(([text.format(i) for i in range(1, 29)], ["'x'", 'dates', '--drop x']) for text in (
-        '{}/01/2021', '01/{:02}/21', '{:02}.01.2021', '2021/1/{}', '{} Jan 2021', 'Jan {}, 2021', '{:02}:30:00',
-        '{:02}/01/2021 10:00', '2021-01-{:02}T10:00:00Z', '{:02}-Jan-21'))])
+@pytest.mark.parametrize(
+    'texts, words',
+    [
+        ([f'v{i}' for i in range(MAX_VALUES + 1)], ["'x'", 'at most 10,000', '--drop x']),
+        ([f'2026-01-{i:02}' for i in range(1, 29)] + [''], ["'x'", 'dates', '2026-01-01', '--drop x']),
+        *(
+            ([text.format(i) for i in range(1, 29)], ["'x'", 'dates', '--drop x'])
+            for text in (
+                '{}/01/2021',
+                '01/{:02}/21',
+                '{:02}.01.2021',
+                '2021/1/{}',
+                '{} Jan 2021',
+                'Jan {}, 2021',
+                '{:02}:30:00',
+                '{:02}/01/2021 10:00',
+                '2021-01-{:02}T10:00:00Z',
+                '{:02}-Jan-21',
+            )
+        ),
+    ],
+)
 def test_columns_that_are_no_features_are_refused(texts, words):
     with pytest.raises(DataFormatError) as caught:
         choose_column('x', ColumnValues.of(TextColumn(texts)))
@@ -131,10 +164,14 @@ def test_a_column_of_many_numbers_becomes_text_by_one_late_word():
 def test_rows_are_encoded_as_a_naive_loop_does(n_categories):
     generator = np.random.default_rng(0)
     known = [f'c{i:03}' for i in range(n_categories)]
-    columns = [generator.choice([*AGES, '0'], 50).tolist(), generator.choice([*known, '', 'new'], 50).tolist(),
-               generator.normal(size=50).round(3).astype(str).tolist()]
-    encoding = Encoding((Column('a', mean=2.5, missing=True), Column('b', 'category', categories=('', *known)),
-                         Column('c')))
+    columns = [
+        generator.choice([*AGES, '0'], 50).tolist(),
+        generator.choice([*known, '', 'new'], 50).tolist(),
+        generator.normal(size=50).round(3).astype(str).tolist(),
+    ]
+    encoding = Encoding(
+        (Column('a', mean=2.5, missing=True), Column('b', 'category', categories=('', *known)), Column('c'))
+    )
     X = encoding.encode(Table(tuple(map(TextColumn, columns)), 50)).spread()
     assert sp.issparse(X) == encoding.sparse == (n_categories == 400)
     dense = X.toarray() if sp.issparse(X) else X
@@ -150,9 +187,13 @@ def test_text_and_infinite_numbers_are_no_numbers():
             encoding.encode(Table((TextColumn(['1', text]),), 2))
 
 
-@pytest.mark.parametrize('texts, words', [
-    ([f'{i},{i:03}.5' for i in range(1, 60)] + ['12 $'], ['60 different values in 60 rows', 'if they are numbers']),
-    ([f'customer {i}' for i in range(60)], ['60 different values in 60 rows', '--drop x'])])
+@pytest.mark.parametrize(
+    'texts, words',
+    [
+        ([f'{i},{i:03}.5' for i in range(1, 60)] + ['12 $'], ['60 different values in 60 rows', 'if they are numbers']),
+        ([f'customer {i}' for i in range(60)], ['60 different values in 60 rows', '--drop x']),
+    ],
+)
 def test_categories_that_may_be_meant_otherwise_are_named(texts, words):
     with pytest.warns(UnsuitableWarning) as caught:
         choose_column('x', ColumnValues.of(TextColumn(texts)))

@@ -1,4 +1,5 @@
 """Estimators: scikit-learn's own checks, several classes, every kernel."""
+
 from itertools import combinations
 
 import numpy as np
@@ -62,8 +63,10 @@ def test_the_largest_decision_value_is_the_class_predicted(scheme, blobs):
 def test_nodes_are_drawn_as_asked_for_and_the_model_says_how(estimator, weights, blobs):
     fitted = estimator(kernel='sine', n_hidden=7, seed=3, weight_scale=0.25, weights=weights).fit(*blobs)
     drawn = draw_nodes('sine', 7, 4, 3, 0.25, weights)
-    assert all(np.array_equal(one, other) for one, other in
-               zip(drawn, (fitted.model_.layer.weights, fitted.model_.layer.biases), strict=True))
+    assert all(
+        np.array_equal(one, other)
+        for one, other in zip(drawn, (fitted.model_.layer.weights, fitted.model_.layer.biases), strict=True)
+    )
     again = to_estimator(fitted.to_model())
     assert (again.weight_scale, again.weights) == (0.25, weights)
 
@@ -93,8 +96,10 @@ def test_every_kernel_learns_from_dense_and_sparse_rows_and_is_saved(kernel, est
 def test_a_ready_kernel_is_the_kernel(blobs):
     X, y = blobs
     K = twin.gaussian(X, X, 0.5)
-    ready, own = (SparseELMClassifier(kernel=kernel, gamma=0.5, tol=1e-8, scale='none').fit(A, y)
-                  for kernel, A in (('precomputed', K), ('gaussian', X)))
+    ready, own = (
+        SparseELMClassifier(kernel=kernel, gamma=0.5, tol=1e-8, scale='none').fit(A, y)
+        for kernel, A in (('precomputed', K), ('gaussian', X))
+    )
     assert np.allclose(ready.decision_function(K), own.decision_function(X), rtol=0, atol=1e-5)
 
 
@@ -107,10 +112,15 @@ def test_class_weights_are_row_weights(blobs):
 
 def test_both_methods_and_all_rules_find_one_machine(blobs):
     X, y = blobs
-    kinds = [(SparseELMClassifier, 'block'), (SparseELMClassifier, 'paper'), (OELMClassifier, 'oelm'),
-             (OELMClassifier, 'bas')]
-    values = [estimator(gamma=0.5, tol=1e-6, rule=rule).fit(X, y).model_.decision_function(X)
-              for estimator, rule in kinds]
+    kinds = [
+        (SparseELMClassifier, 'block'),
+        (SparseELMClassifier, 'paper'),
+        (OELMClassifier, 'oelm'),
+        (OELMClassifier, 'bas'),
+    ]
+    values = [
+        estimator(gamma=0.5, tol=1e-6, rule=rule).fit(X, y).model_.decision_function(X) for estimator, rule in kinds
+    ]
     assert all(np.allclose(value, values[0], rtol=0, atol=1e-5) for value in values)
 
 
@@ -122,9 +132,22 @@ def test_the_kernel_elm_is_kernel_ridge():
     assert np.allclose(ours, y.mean(axis=0) + ridge.predict(X), atol=1e-8)
 
 
-@pytest.mark.parametrize('arguments', [
-    {'C': 0}, {'C': -1}, {'sigma': 0}, {'sigma': -2}, {'gamma': 1, 'sigma': 1}, {'kernel': 'gauss'}, {'rule': 'fast'},
-    {'rule': 'bas'}, {'multiclass': 'all'}, {'tol': 0}, {'kernel': 'sigmoid', 'n_hidden': 0}])
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        {'C': 0},
+        {'C': -1},
+        {'sigma': 0},
+        {'sigma': -2},
+        {'gamma': 1, 'sigma': 1},
+        {'kernel': 'gauss'},
+        {'rule': 'fast'},
+        {'rule': 'bas'},
+        {'multiclass': 'all'},
+        {'tol': 0},
+        {'kernel': 'sigmoid', 'n_hidden': 0},
+    ],
+)
 def test_bad_parameters_are_refused(arguments, blobs):
     with pytest.raises(ValueError, match='expected'):
         SparseELMClassifier(**arguments).fit(*blobs)
@@ -136,10 +159,19 @@ def test_one_class_is_refused(estimator, blobs):
         estimator().fit(blobs[0], np.ones(len(blobs[0])))
 
 
-@pytest.mark.parametrize('labels', [
-    np.array([-100, 100, 3], np.int8), np.array([2, 1, 2], np.uint64), np.array([3.0, -1.0, 3.0]),
-    np.array([2**63 + 5, 2**63, 2**63], np.uint64), np.array([1e15, 2.0, 2.0]), np.array([True, False, True]),
-    np.array(['b', 'a', 'b'])], ids=str)
+@pytest.mark.parametrize(
+    'labels',
+    [
+        np.array([-100, 100, 3], np.int8),
+        np.array([2, 1, 2], np.uint64),
+        np.array([3.0, -1.0, 3.0]),
+        np.array([2**63 + 5, 2**63, 2**63], np.uint64),
+        np.array([1e15, 2.0, 2.0]),
+        np.array([True, False, True]),
+        np.array(['b', 'a', 'b']),
+    ],
+    ids=str,
+)
 def test_classes_are_numbered_in_increasing_order(labels):
     labels = np.repeat(labels, 3)
     classes, codes = numbered_classes(labels)

@@ -1,4 +1,5 @@
 """All estimators among scikit-learn's tools: weights, sparse rows, frames, pipelines, searches, pickles, memory."""
+
 import pickle
 import tracemalloc
 
@@ -15,7 +16,7 @@ from mr_elm.estimators import ELMClassifier, ELMRegressor, ESVMClassifier, ESVMR
 
 RNG = np.random.default_rng(1)
 X = RNG.standard_normal((80, 3))
-LABELS = np.where(X[:, 0] + X[:, 1]**2 > 1, 'in', 'out')
+LABELS = np.where(X[:, 0] + X[:, 1] ** 2 > 1, 'in', 'out')
 TIMES = RNG.integers(0, 3, len(X))
 ALL = [getattr(estimators, name)() for name in estimators.__all__ if name[0].isupper()]
 CLASSIFIERS = [estimator for estimator in ALL if hasattr(estimator, 'decision_function')]
@@ -69,13 +70,17 @@ def test_lasting_class_weights_hold_for_rows_that_come_and_leave():
 @pytest.mark.parametrize('estimator', ALL, ids=repr)
 def test_frames_pipelines_searches_and_pickles(estimator):
     import pandas
+
     frame, y = pandas.DataFrame(X, columns=['a', 'b', 'c']), labels_for(estimator)
     fitted = clone(estimator).fit(frame, y)
     assert fitted.feature_names_in_.tolist() == ['a', 'b', 'c'] and fitted.n_features_in_ == 3
     assert np.allclose(values(pickle.loads(pickle.dumps(fitted)), frame), values(clone(estimator).fit(X, y)))
     strength = next(name for name in ('nu', 'C', 'budget') if name in estimator.get_params())
-    search = GridSearchCV(make_pipeline(StandardScaler(), clone(estimator)),
-                          {f'{type(estimator).__name__.lower()}__{strength}': np.array([1, 10])}, cv=2)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), clone(estimator)),
+        {f'{type(estimator).__name__.lower()}__{strength}': np.array([1, 10])},
+        cv=2,
+    )
     search.fit(frame, y)
     assert search.best_score_ > (0.6 if estimator in CLASSIFIERS else 0)
 
@@ -88,9 +93,16 @@ def test_sparse_rows_are_rows(estimator):
     assert np.allclose(values(sparse, thin), values(dense), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize('estimator, share', [
-    (ESVMClassifier(n_hidden=50), 0.7), (ESVMRegressor(n_hidden=50), 0.7), (ELMClassifier(n_hidden=50), 0.7),
-    (SparseELMClassifier(cache_size=1, max_iter=5), 2.1)], ids=repr)
+@pytest.mark.parametrize(
+    'estimator, share',
+    [
+        (ESVMClassifier(n_hidden=50), 0.7),
+        (ESVMRegressor(n_hidden=50), 0.7),
+        (ELMClassifier(n_hidden=50), 0.7),
+        (SparseELMClassifier(cache_size=1, max_iter=5), 2.1),
+    ],
+    ids=repr,
+)
 @pytest.mark.filterwarnings('ignore')
 def test_fitting_copies_rows_by_blocks_and_the_dual_keeps_them_centred_in_two_precisions(estimator, share):
     wide = RNG.standard_normal((6000, 500))

@@ -1,4 +1,5 @@
 """ESVM: the closed form is ridge regression on [Phi, -e], however the sums were made."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -34,7 +35,7 @@ def make_classes(k):
 
 
 def signs(codes, k):
-    return np.where(codes[:, None] == np.arange(k), 1.0, -1.0)[:, 1 if k == 2 else 0:]
+    return np.where(codes[:, None] == np.arange(k), 1.0, -1.0)[:, 1 if k == 2 else 0 :]
 
 
 def ridge(layer, X, T, nu, weights=None):
@@ -154,8 +155,11 @@ def test_the_leading_sums_are_those_of_fewer_nodes(task, n_hidden):
 
 def test_spellings_of_one_class_are_added_up():
     classes = Classes.of(LabelTable({'1': [2, [0, 0, 0]], '+1': [1, [0, 0, 5]], '-1': [4, [0, 0, 9]]}))
-    named = {'1': np.array([[1.0, 2, 2], [0, 0, 0]]), '+1': np.array([[10.0, 20, 1], [0, 0, 0]]),
-             '-1': np.array([[-5.0, 7, 4], [0, 0, 0]])}
+    named = {
+        '1': np.array([[1.0, 2, 2], [0, 0, 0]]),
+        '+1': np.array([[10.0, 20, 1], [0, 0, 0]]),
+        '-1': np.array([[-5.0, 7, 4], [0, 0, 0]]),
+    }
     sums = collect_sums(np.eye(2), np.zeros((2, 2)), named, classes)
     assert sums.class_sums.tolist() == [[-5, 7], [11, 22]] and sums.counts.tolist() == [4, 3]
 
@@ -176,5 +180,5 @@ def test_classes_called_like_the_sums_of_a_regression_are_classes():
 def test_expanded_rows_end_in_minus_one_and_use_the_buffer_given():
     layer, buffer = make_layer(), np.full(N * (L + 1), np.nan)
     E = expand(layer, X[:7], buffer=buffer)
-    assert np.shares_memory(E, buffer) and (E[:, -1] == -1).all() and np.isnan(buffer[7 * (L + 1):]).all()
+    assert np.shares_memory(E, buffer) and (E[:, -1] == -1).all() and np.isnan(buffer[7 * (L + 1) :]).all()
     assert np.array_equal(E, expand(layer, X[:7]))

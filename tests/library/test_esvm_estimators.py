@@ -1,4 +1,5 @@
 """The extreme SVM as an estimator: scikit-learn's own checks; rows come, leave and merge exactly."""
+
 import itertools
 import warnings
 
@@ -18,10 +19,13 @@ N = 300
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((N, 4))
 LABELS = np.array(list('abc'))[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)]
-TARGETS = 40 * X[:, 0] + X[:, 2]**2
+TARGETS = 40 * X[:, 0] + X[:, 2] ** 2
 PARTS = [slice(0, 100), slice(100, 101), slice(101, N)]
-BOTH = pytest.mark.parametrize('estimator, y', [(ESVMClassifier(n_hidden=30), LABELS),
-                                                (ESVMRegressor(n_hidden=30), TARGETS)], ids=['classes', 'targets'])
+BOTH = pytest.mark.parametrize(
+    'estimator, y',
+    [(ESVMClassifier(n_hidden=30), LABELS), (ESVMRegressor(n_hidden=30), TARGETS)],
+    ids=['classes', 'targets'],
+)
 
 
 def values(model):
@@ -84,8 +88,10 @@ def test_nodes_of_another_estimator_need_the_same_parameters(estimator, y):
 
 @BOTH
 def test_uniform_weights_on_unscaled_rows_do_not_depend_on_the_rows(estimator, y):
-    one, other = (clone(estimator).set_params(scale='none', weights='uniform').fit(X[part], y[part])
-                  for part in (slice(120), slice(120, N)))
+    one, other = (
+        clone(estimator).set_params(scale='none', weights='uniform').fit(X[part], y[part])
+        for part in (slice(120), slice(120, N))
+    )
     assert one.merge(other).n_rows_ == N
 
 
@@ -106,13 +112,13 @@ def test_rows_that_were_never_there_cannot_leave(estimator, y):
     old = values(model)
     for rows in (X[100:], 50 * X[:30]):
         with pytest.raises(AccountingError):
-            model.forget(rows, y[:len(rows)])
+            model.forget(rows, y[: len(rows)])
     assert values(model).tobytes() == old.tobytes()
 
 
 def test_rows_cannot_leave_under_a_label_that_they_did_not_come_with():
     model = ESVMClassifier(n_hidden=30, scale='none').fit(X, LABELS)
-    others = np.flatnonzero(LABELS != 'c')[:(LABELS == 'c').sum() + 1]
+    others = np.flatnonzero(LABELS != 'c')[: (LABELS == 'c').sum() + 1]
     with pytest.raises(AccountingError, match='there are more of them than the model was trained on'):
         model.forget(X[others], np.full(len(others), 'c'))
 
@@ -191,8 +197,10 @@ def doubts(change, *arguments):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
         change(*arguments)
-    return any(issubclass(warning.category, NumericalWarning) and 'rounding errors may show' in str(warning.message)
-               for warning in caught)
+    return any(
+        issubclass(warning.category, NumericalWarning) and 'rounding errors may show' in str(warning.message)
+        for warning in caught
+    )
 
 
 @BOTH

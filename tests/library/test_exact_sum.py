@@ -1,4 +1,5 @@
 """Exact sums: the order of additions never shows, and what leaves was never there."""
+
 import numpy as np
 import pytest
 from reference.sums import exact_sum, to_grid
@@ -28,7 +29,7 @@ def bits(pair):
 
 def numbers(rng, shape, bound=1.0):
     """Draw numbers of all magnitudes below a bound."""
-    return rng.uniform(-bound, bound, shape) * 2.0**-rng.integers(0, 60, shape)
+    return rng.uniform(-bound, bound, shape) * 2.0 ** -rng.integers(0, 60, shape)
 
 
 @pytest.mark.parametrize('bound', [1e-300, 1e-30, 0.7, 1.0, 1.5, 1e9, 1e30, 1e200])
@@ -65,8 +66,8 @@ def test_high_and_low_hold_the_sum_of_the_rounded_values_exactly(bound):
 @pytest.mark.parametrize('seed', range(20))
 def test_an_addition_is_exact_and_normalised_also_where_numbers_cancel(seed):
     rng, step = np.random.default_rng(seed), choose_step(1.0)
-    high, low = summed(numbers(rng, (5, 4000)) * 2.0**rng.integers(0, 15, 4000), step)
-    near = high * rng.choice([-2, -1.5, -1, -0.5, 1, 2.0**-50, -2.0**-53, 2.0**20], 4000)
+    high, low = summed(numbers(rng, (5, 4000)) * 2.0 ** rng.integers(0, 15, 4000), step)
+    near = high * rng.choice([-2, -1.5, -1, -0.5, 1, 2.0**-50, -(2.0**-53), 2.0**20], 4000)
     near += np.spacing(high) * rng.integers(-3, 4, 4000) * rng.choice([0, 0.5, 1], 4000)
     expected = [exact_sum([x, y, to_grid(z, step)]) for x, y, z in zip(high, low, near, strict=True)]
     add_values(high, low, near, step)

@@ -1,4 +1,5 @@
 """A graph of ONNX answers in onnxruntime as the model does: the same labels, scores to 1e-9 of the largest."""
+
 from itertools import product
 
 import numpy as np
@@ -29,8 +30,9 @@ make_onnx = pytest.importorskip('mr_elm.export.onnx').make_onnx
 
 def answer(model, feed, single=False):
     """Run a model's graph: name of output -> values."""
-    session = onnxruntime.InferenceSession(make_onnx(model, single).SerializeToString(),
-                                           providers=['CPUExecutionProvider'])
+    session = onnxruntime.InferenceSession(
+        make_onnx(model, single).SerializeToString(), providers=['CPUExecutionProvider']
+    )
     assert {each.name for each in session.get_inputs()} == set(feed)
     return dict(zip([each.name for each in session.get_outputs()], session.run(None, feed), strict=True))
 
@@ -61,8 +63,16 @@ def X(rng):
 
 
 @pytest.mark.parametrize('single', [False, True])
-@pytest.mark.parametrize('kind, metric', [*product(sorted(NODES), ['none', 'diagonal']), ('rff', 'full'),
-                                          ('laplacian', 'full'), ('nystrom', 'full'), ('identity', 'full')])
+@pytest.mark.parametrize(
+    'kind, metric',
+    [
+        *product(sorted(NODES), ['none', 'diagonal']),
+        ('rff', 'full'),
+        ('laplacian', 'full'),
+        ('nystrom', 'full'),
+        ('identity', 'full'),
+    ],
+)
 def test_nodes_of_every_kind(kind, metric, single, rng, X):
     X = X.astype(np.float32).astype(float)
     check(node_model(rng, kind, 3, 'abc', metric), X, single)
@@ -124,8 +134,10 @@ def test_probabilities_and_threshold_of_two_classes(positive, threshold, rng, X)
 
 
 def test_the_mean_of_several_machines(rng, X):
-    machines = [node_model(rng, kind, 3, 'abc', forest=draw_forest(rng, grid=X[1]) if k else None)
-                for k, kind in enumerate(['nystrom', 'rff', 'sigmoid'])]
+    machines = [
+        node_model(rng, kind, 3, 'abc', forest=draw_forest(rng, grid=X[1]) if k else None)
+        for k, kind in enumerate(['nystrom', 'rff', 'sigmoid'])
+    ]
     check(join_members(machines), X)
     check(calibrated(join_members(machines), [0.1, 0.2, 0.3]), X)
 

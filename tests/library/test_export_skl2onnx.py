@@ -1,4 +1,5 @@
 """A pipeline that ends in an estimator becomes one graph, and estimators go into the stores of other projects."""
+
 import numpy as np
 import pytest
 from sklearn.base import is_regressor
@@ -29,6 +30,7 @@ def convert(pipeline, X):
     """Return the answers of the graph of a pipeline to rows."""
     skl2onnx, onnxruntime = pytest.importorskip('skl2onnx'), pytest.importorskip('onnxruntime')
     from mr_elm.export.skl2onnx import register
+
     register()
     graph = skl2onnx.to_onnx(pipeline, X[:1]).SerializeToString()
     return onnxruntime.InferenceSession(graph, providers=['CPUExecutionProvider']).run(None, {'X': X})

@@ -1,4 +1,5 @@
 """A query of SQL answers in DuckDB as the model does: the same labels, scores to 1e-9 of the largest."""
+
 from itertools import product
 
 import numpy as np
@@ -53,8 +54,9 @@ def check(database, model, X):
     return found
 
 
-@pytest.mark.parametrize('kind, metric', [*product(sorted(NODES), ['diagonal']), ('rff', 'full'), ('laplacian', 'none')
-                                          ])
+@pytest.mark.parametrize(
+    'kind, metric', [*product(sorted(NODES), ['diagonal']), ('rff', 'full'), ('laplacian', 'none')]
+)
 def test_nodes_of_every_kind(database, kind, metric, rng, X):
     check(database, node_model(rng, kind, 3, 'abc', metric), X)
     check(database, node_model(rng, kind, 1, 'ab', metric, draw_forest(rng, grid=np.unique(X))), X)
@@ -127,10 +129,12 @@ def test_an_infinite_number_of_a_table_with_gaps_has_no_answer(database, rng):
 @pytest.mark.parametrize('value', [None, float('nan'), float('inf')])
 @pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all', 'labels', 'two', 'calibrated', 'leaves'])
 def test_a_row_that_predict_would_refuse_has_no_answer(database, value, scheme, rng, X):
-    models = {'labels': lambda: node_model(rng, 'hardlimit', 2, 'ab', targets={'separator': ';'}),
-              'calibrated': lambda: calibrated(node_model(rng, 'rbf'), [0.1, 1]),
-              'two': lambda: node_model(rng, 'relu'),
-              'leaves': lambda: node_model(rng, 'identity', forest=draw_forest(rng, grid=X[0]))}
+    models = {
+        'labels': lambda: node_model(rng, 'hardlimit', 2, 'ab', targets={'separator': ';'}),
+        'calibrated': lambda: calibrated(node_model(rng, 'rbf'), [0.1, 1]),
+        'two': lambda: node_model(rng, 'relu'),
+        'leaves': lambda: node_model(rng, 'identity', forest=draw_forest(rng, grid=X[0])),
+    }
     model = models.get(scheme, lambda: kernel_model(rng, 'linear', scheme))()
     frame = pd.DataFrame(X, columns=[f'x{j + 1}' for j in range(D)]).astype(object)
     frame.loc[3, 'x2'] = value
@@ -150,13 +154,19 @@ def test_models_as_they_are_trained(database, rng):
 def test_dialects_have_their_own_types_and_quotes(dialect, rng):
     frame = pd.DataFrame(rng.standard_normal((50, 2)), columns=['left', 'the right'])
     text = sql.make_sql(ELMRegressor(n_hidden=3).fit(frame, frame['left']).to_model(), 'my.rows', dialect)
-    kind, quote = {'duckdb': ('DOUBLE', '"'), 'postgres': ('DOUBLE PRECISION', '"'), 'spark': ('DOUBLE', '`'),
-                   'bigquery': ('FLOAT64', '`')}[dialect]
+    kind, quote = {
+        'duckdb': ('DOUBLE', '"'),
+        'postgres': ('DOUBLE PRECISION', '"'),
+        'spark': ('DOUBLE', '`'),
+        'bigquery': ('FLOAT64', '`'),
+    }[dialect]
     assert f'CAST({quote}the right{quote} AS {kind})' in text and f'{quote}rows{quote}' in text
 
 
-@pytest.mark.parametrize('shape, found', [((201, 5), '200 features .*found 201:'),
-                                          ((3, 2001), '2,000 nodes or support vectors .*found 2,001:')])
+@pytest.mark.parametrize(
+    'shape, found',
+    [((201, 5), '200 features .*found 201:'), ((3, 2001), '2,000 nodes or support vectors .*found 2,001:')],
+)
 def test_a_model_that_is_too_large_is_refused(shape, found, rng):
     X = rng.standard_normal((20, shape[0]))
     model = ELMRegressor(n_hidden=shape[1]).fit(X, X[:, 0]).to_model()

@@ -1,4 +1,5 @@
 """What folds' sums say of a grid is what brute-force cross-validation says."""
+
 import numpy as np
 import pytest
 
@@ -33,8 +34,10 @@ def problem(task):
 
 def sums_of_folds(task, weights):
     y, _, classes = problem(task)
-    return [fit_esvm(layer(), TrainingRows(X[rows], y[rows], classes, None if weights is None else weights[rows]))[0]
-            for rows in (fold_of == f for f in range(FOLDS))]
+    return [
+        fit_esvm(layer(), TrainingRows(X[rows], y[rows], classes, None if weights is None else weights[rows]))[0]
+        for rows in (fold_of == f for f in range(FOLDS))
+    ]
 
 
 def brute_force(task, weights, nu, n_hidden, fold):
@@ -45,7 +48,7 @@ def brute_force(task, weights, nu, n_hidden, fold):
     root = np.sqrt(W[rest])[:, None]
     stacked = np.vstack([root * E[rest], np.eye(E.shape[1]) / np.sqrt(nu)])
     B = np.linalg.lstsq(stacked, np.vstack([root * T[rest], np.zeros((E.shape[1], T.shape[1]))]), rcond=None)[0]
-    return B, (W[held, None] * (E[held] @ B - T[held])**2).sum()
+    return B, (W[held, None] * (E[held] @ B - T[held]) ** 2).sum()
 
 
 @pytest.mark.parametrize('task', [2, 3, 'regression'])
@@ -57,7 +60,7 @@ def test_errors_are_those_of_brute_force(task, weights):
     for cell in cells:
         B, error = brute_force(task, weights, cell.nu, cell.n_hidden, cell.fold)
         assert np.isclose(cell.error, error, rtol=1e-8)
-        found, = grid.weights(cell.fold, [(cell.nu, cell.n_hidden)])
+        (found,) = grid.weights(cell.fold, [(cell.nu, cell.n_hidden)])
         held = expand(layer(cell.n_hidden), X[fold_of == cell.fold])
         assert np.allclose(held @ found, held @ B, rtol=0, atol=1e-8 * np.abs(B).max())
 
@@ -85,6 +88,6 @@ def test_a_cell_is_trusted_while_the_ridge_is_above_the_rounding_errors_of_its_s
     """The ridge is 1/nu, the errors about 1000 u |E'E|, u = 2^-53, where |E'E| is at most the trace of E'E."""
     grid, E = FoldGrid(sums_of_folds(3, None), False), expand(layer(n_hidden), X)
     for fold in range(FOLDS):
-        limit = 1 / (1000 * 2.0**-53 * (E[fold_of != fold]**2).sum())
+        limit = 1 / (1000 * 2.0**-53 * (E[fold_of != fold] ** 2).sum())
         cells = grid.score((0.99 * limit, 1.01 * limit), (n_hidden,), [fold])
         assert [cell.trusted for cell in cells] == [True, False]

@@ -1,4 +1,5 @@
 """The metric that tests a fold of a search is learned from rows of the other folds only."""
+
 import numpy as np
 import pytest
 
@@ -46,14 +47,16 @@ def test_rows_of_other_folds_shape_it(layer, rows):
 
 def test_the_nu_of_several_is_that_of_the_least_error_of_rows_left_out(layer, rows):
     from mr_elm.sums.gram import expand
+
     E, nus = expand(layer, rows.X), (1e-3, 1.0, 1e3)
 
     def leave_out(nu):
         errors = []
         for i in range(len(rows)):
             rest = np.arange(len(rows)) != i
-            errors.append((E[i] @ fit_nodes(layer, rows.take(rest), nu) - rows.T[i])**2)
+            errors.append((E[i] @ fit_nodes(layer, rows.take(rest), nu) - rows.T[i]) ** 2)
         return np.mean(errors)
+
     best = min(nus, key=leave_out)
     assert np.allclose(fit_nodes(layer, rows, nus), fit_nodes(layer, rows, best), rtol=1e-6, atol=1e-9)
 

@@ -1,4 +1,5 @@
 """An estimator that has forgotten a row holds it nowhere, or refuses to; its landmarks are those of the commands."""
+
 import warnings
 
 import numpy as np
@@ -112,14 +113,39 @@ def test_landmarks_are_those_of_the_commands(rows, tmp_path, landmarks, kernel):
         X.assign(y=y)[['y', *X.columns]].to_csv(path, index=False)
     elif sp.issparse(X):
         path = tmp_path / 'rows.libsvm'
-        path.write_text(''.join(f'{label} ' + ' '.join(f'{j}:{x!r}' for j, x in enumerate(row, 1) if x) + '\n'
-                                for label, row in zip(y, features.tolist(), strict=True)))
+        path.write_text(
+            ''.join(
+                f'{label} ' + ' '.join(f'{j}:{x!r}' for j, x in enumerate(row, 1) if x) + '\n'
+                for label, row in zip(y, features.tolist(), strict=True)
+            )
+        )
     else:
         path = tmp_path / 'rows.csv'
-        path.write_text(''.join(f'{label},' + ','.join(map(repr, row)) + '\n'
-                                for label, row in zip(y, X.tolist(), strict=True)))
-    succeed(elm('train', 'pesvm', path, '--encode', encode, '--map', 'nystrom', '--kernel', kernel, '--landmarks',
-                landmarks, '--hidden', '20', '--seed', '3', '--model', tmp_path / 'm.npz', '-q'))
+        path.write_text(
+            ''.join(f'{label},' + ','.join(map(repr, row)) + '\n' for label, row in zip(y, X.tolist(), strict=True))
+        )
+    succeed(
+        elm(
+            'train',
+            'pesvm',
+            path,
+            '--encode',
+            encode,
+            '--map',
+            'nystrom',
+            '--kernel',
+            kernel,
+            '--landmarks',
+            landmarks,
+            '--hidden',
+            '20',
+            '--seed',
+            '3',
+            '--model',
+            tmp_path / 'm.npz',
+            '-q',
+        )
+    )
     there = to_estimator(read_model(tmp_path / 'm.npz', sums=True))
     here = ESVMClassifier(map='nystrom', kernel=kernel, landmarks=landmarks, n_hidden=20, seed=3, encode=encode)
     here.fit(X, y)
@@ -139,8 +165,10 @@ def test_rows_of_weight_0_are_no_landmarks(rng):
     X, y = rng.standard_normal((N, D)), np.arange(N) % 2
     weights = (np.arange(N) >= 30) * 1.5
     for landmarks in ('rows', 'synthetic'):
-        some, few = (ESVMClassifier(map='nystrom', landmarks=landmarks, n_hidden=70)
-                     .fit(X[part], y[part], weights[part]) for part in (slice(0, N), slice(30, N)))
+        some, few = (
+            ESVMClassifier(map='nystrom', landmarks=landmarks, n_hidden=70).fit(X[part], y[part], weights[part])
+            for part in (slice(0, N), slice(30, N))
+        )
         assert np.allclose(some.model_.arrays['landmarks'], few.model_.arrays['landmarks'], rtol=0, atol=1e-12)
 
 
@@ -168,11 +196,16 @@ def test_bounds_of_scaling_that_leave_are_named(rng):
         ESVMClassifier(n_hidden=9, scale='minmax').fit(X, y).forget(X[largest], y[largest])
 
 
-@pytest.mark.parametrize('parameters, what', [({'landmarks': 'some'}, 'landmarks: expected one of rows, synthetic'),
-                                              ({'kernel': 'linear'}, 'kernel: expected one of gaussian'),
-                                              ({'landmarks': 'synthetic', 'map': 'sine'}, "expects map='nystrom'"),
-                                              ({'kernel': 'laplacian', 'map': 'rbf'}, "expects map='nystrom'")],
-                         ids=str)
+@pytest.mark.parametrize(
+    'parameters, what',
+    [
+        ({'landmarks': 'some'}, 'landmarks: expected one of rows, synthetic'),
+        ({'kernel': 'linear'}, 'kernel: expected one of gaussian'),
+        ({'landmarks': 'synthetic', 'map': 'sine'}, "expects map='nystrom'"),
+        ({'kernel': 'laplacian', 'map': 'rbf'}, "expects map='nystrom'"),
+    ],
+    ids=str,
+)
 def test_landmarks_that_cannot_be_are_refused(rng, parameters, what):
     with pytest.raises(ValueError, match=what):
         ESVMClassifier(**{'map': 'nystrom', **parameters}).fit(rng.standard_normal((N, D)), np.arange(N) % 2)
@@ -181,8 +214,10 @@ def test_landmarks_that_cannot_be_are_refused(rng, parameters, what):
 def test_an_arrow_stream_decides_by_its_first_batch(rng):
     pa = pytest.importorskip('pyarrow')
     X, y = rng.standard_normal((N, D)), np.arange(N) % 2
-    batches = [pa.RecordBatch.from_pydict({**{name: X[part, j] for j, name in enumerate('abcd')}, 'y': y[part]})
-               for part in (slice(0, 40), slice(40, N))]
+    batches = [
+        pa.RecordBatch.from_pydict({**{name: X[part, j] for j, name in enumerate('abcd')}, 'y': y[part]})
+        for part in (slice(0, 40), slice(40, N))
+    ]
     model = ESVMClassifier(map='nystrom', n_hidden=20)
     model.partial_fit(pa.Table.from_batches(batches), 'y')
     assert are_landmarks(X, model.model_.arrays)[:40].sum() == 20 and model.n_rows_ == N

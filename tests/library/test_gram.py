@@ -1,4 +1,5 @@
 """The Gram: one, many or merged, in any order, the same bits; and the right numbers."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -49,8 +50,15 @@ def steps_for(layer, X, target=1.0, weights=None):
 
 def make_blocks(X, labels, weights, size):
     cuts = [slice(i, i + size) for i in range(0, N, size)]
-    return [Block(X[cut], *labels_of(labels[cut]), None if weights is None else weights[cut],
-                  labels[cut] if labels.dtype.kind == 'f' else None) for cut in cuts]
+    return [
+        Block(
+            X[cut],
+            *labels_of(labels[cut]),
+            None if weights is None else weights[cut],
+            labels[cut] if labels.dtype.kind == 'f' else None,
+        )
+        for cut in cuts
+    ]
 
 
 def labels_of(labels):
@@ -175,7 +183,7 @@ def test_the_last_short_block_counts():
     rng = np.random.default_rng(6)
     X = rng.standard_normal((29, D))
     layer = make_layer('sigmoid', X)
-    blocks = [Block(X[i:i + 4], ('a',), np.zeros(len(X[i:i + 4]), int)) for i in range(0, 29, 4)]
+    blocks = [Block(X[i : i + 4], ('a',), np.zeros(len(X[i : i + 4]), int)) for i in range(0, 29, 4)]
     gram = summed(blocks, layer, GridSteps.of(1.0))
     assert len(blocks[-1]) == 1 and gram.n_rows == 29 == gram.high[-1, -1] == gram.sums['a'][0][-1]
     assert np.allclose(np.triu(gram.high), np.triu(expand(layer, X).T @ expand(layer, X)))
@@ -216,8 +224,10 @@ def test_a_class_that_appears_late_needs_no_earlier_row():
 
 # A sum of up to 2^104 steps is exact in two floats. Rows with |E| <= e, |T| <= t and weights <= w add at most w e^2 to
 # E'E, w e t to E'T and w t^2 to T'T, so that the largest of these says how many rows are too many.
-@pytest.mark.parametrize('e, t, w, largest', [(1, 1, 1, 1), (512, 1, 1, 2**18), (512, 8, 4, 2**20), (1, 512, 1, 2**18),
-                                              (1, 1, 512, 512), (2**19, 1, 1, 2**38)])
+@pytest.mark.parametrize(
+    'e, t, w, largest',
+    [(1, 1, 1, 1), (512, 1, 1, 2**18), (512, 8, 4, 2**20), (1, 512, 1, 2**18), (1, 1, 512, 512), (2**19, 1, 1, 2**38)],
+)
 def test_grids_hold_as_many_rows_as_stay_exact(e, t, w, largest):
     own = GridSteps.of(1.0, 1.0, 1.0)
     most = int(2**104 * own.gram) // largest

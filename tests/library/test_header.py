@@ -1,4 +1,5 @@
 """The header of a model: the JSON object of its file, key by key."""
+
 import json
 from dataclasses import FrozenInstanceError, replace
 

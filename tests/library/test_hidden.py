@@ -1,4 +1,5 @@
 """Hidden nodes: what each computes, how they are drawn, and how large they can get."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -35,7 +36,7 @@ def make_layer(kind, X, scale, seed=0, n_hidden=L):
 def rounding(layer, Z):
     """Bound what rounding can do to the nodes of rows Z: their products, or their squared distances."""
     largest = np.maximum(1, np.abs(Z).max())
-    return 4e-15 * largest**(2 if NODES[layer.kind].family == 'distance' else 1)
+    return 4e-15 * largest ** (2 if NODES[layer.kind].family == 'distance' else 1)
 
 
 def evaluate(layer, X):
@@ -82,7 +83,9 @@ def test_a_row_is_mapped_alike_in_any_block_and_into_part_of_a_larger_array(kind
     whole, room = evaluate(layer, X), np.full((N, layer.n_hidden + 1), -7.0)
     layer.evaluate(X, room[:, :-1])
     assert np.array_equal(room[:, :-1], whole) and (room[:, -1] == -7).all()
-    assert np.allclose(np.vstack([evaluate(layer, X[i:i + 7]) for i in range(0, N, 7)]), whole, rtol=1e-13, atol=1e-14)
+    assert np.allclose(
+        np.vstack([evaluate(layer, X[i : i + 7]) for i in range(0, N, 7)]), whole, rtol=1e-13, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize('kind', sorted(set(MAPS) - {'nystrom', 'identity'}))
@@ -168,8 +171,9 @@ def test_no_node_exceeds_its_bound_within_the_range_of_the_rows(kind, scale):
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
 def test_no_squared_distance_is_negative_however_it_is_rounded(wrap):
     X = np.random.default_rng(9).standard_normal((N, D)) + 1e6
-    rbf, multiquadric = (HiddenLayer(kind, X, np.full(N, 1e-6), np.zeros(D), np.ones(D))
-                         for kind in ('rbf', 'multiquadric'))
+    rbf, multiquadric = (
+        HiddenLayer(kind, X, np.full(N, 1e-6), np.zeros(D), np.ones(D)) for kind in ('rbf', 'multiquadric')
+    )
     assert evaluate(rbf, wrap(X)).max() <= 1
     assert evaluate(multiquadric, wrap(X)).min() >= 1e-6
 

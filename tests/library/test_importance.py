@@ -1,4 +1,5 @@
 """The importance of columns: tr(M_cc S_cc), of gradients only along directions in which rows move."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -32,11 +33,17 @@ WIDTHS = {'number': 1, 'gap': 2, 'colour': 4, 'town': 4, 'flag': 3, 'same': 2, '
 
 def make_table(n=N):
     rng = np.random.default_rng(3)
-    return pd.DataFrame({
-        'number': rng.normal(2, 5, n), 'gap': np.where(rng.random(n) < 0.2, np.nan, rng.uniform(0, 9, n)),
-        'colour': rng.choice(['red', 'green', 'blue'], n, p=[0.7, 0.2, 0.1]),
-        'town': rng.choice(['Bari', 'Como', 'Pisa', 'Roma', 'Asti'], n, p=[0.4, 0.3, 0.2, 0.05, 0.05]),
-        'flag': rng.choice(['no', 'yes'], n, p=[0.9, 0.1]), 'same': 'x', 'still': 1.0})
+    return pd.DataFrame(
+        {
+            'number': rng.normal(2, 5, n),
+            'gap': np.where(rng.random(n) < 0.2, np.nan, rng.uniform(0, 9, n)),
+            'colour': rng.choice(['red', 'green', 'blue'], n, p=[0.7, 0.2, 0.1]),
+            'town': rng.choice(['Bari', 'Como', 'Pisa', 'Roma', 'Asti'], n, p=[0.4, 0.3, 0.2, 0.05, 0.05]),
+            'flag': rng.choice(['no', 'yes'], n, p=[0.9, 0.1]),
+            'same': 'x',
+            'still': 1.0,
+        }
+    )
 
 
 def encode(table, weights=None):
@@ -46,8 +53,12 @@ def encode(table, weights=None):
     encoding = learn_encoding(frame, weights, 3)
     rows = np.asarray(encoding.encode(frame.table).spread())
     statistics = ColumnStatistics.of(rows, weights)
-    return (encoding, rows, FeatureColumns.of(statistics, encoding),
-            *choose_scaling('standard', statistics, encoding.indicators))
+    return (
+        encoding,
+        rows,
+        FeatureColumns.of(statistics, encoding),
+        *choose_scaling('standard', statistics, encoding.indicators),
+    )
 
 
 def make_layer(kind, rows, offset, scale, metric=None):
@@ -57,6 +68,7 @@ def make_layer(kind, rows, offset, scale, metric=None):
 
 def gradients_by_differences(layer, rows, B, step=1e-5):
     """Return the gradient of each output at each row by the scaled features, (n, K, d), from values on both sides."""
+
     def f(X):
         return layer.evaluate(X, np.empty((len(X), layer.n_hidden))) @ B[:-1]
 
@@ -140,15 +152,32 @@ def draw_table(seed, n):
     rng = np.random.default_rng(seed)
 
     def draw(k, skewed=False):
-        shares = 2.0**-np.arange(k) if skewed else np.ones(k)
+        shares = 2.0 ** -np.arange(k) if skewed else np.ones(k)
         return rng.choice(k, n, p=shares / shares.sum())
 
-    numbers = {'income': rng.normal(3e4, 1e4, n), 'age': rng.uniform(20, 60, n), 'noise': rng.uniform(0, 5, n),
-               'late': rng.exponential(size=n)}
-    codes = {'plan': draw(3), 'city': draw(10), 'member': (rng.random(n) < 0.2) * 1, 'channel': draw(4),
-             'device': draw(10, skewed=True), 'flag': (rng.random(n) < 0.1) * 1, 'region': draw(6, skewed=True)}
-    score = (2e-4 * (numbers['income'] - 3e4) + 0.1 * (numbers['age'] - 40) + 1.2 * (codes['plan'] - 1)
-             + np.linspace(-0.6, 0.6, 10)[codes['city']] + 1.75 * codes['member'] + 0.3 * rng.normal(size=n))
+    numbers = {
+        'income': rng.normal(3e4, 1e4, n),
+        'age': rng.uniform(20, 60, n),
+        'noise': rng.uniform(0, 5, n),
+        'late': rng.exponential(size=n),
+    }
+    codes = {
+        'plan': draw(3),
+        'city': draw(10),
+        'member': (rng.random(n) < 0.2) * 1,
+        'channel': draw(4),
+        'device': draw(10, skewed=True),
+        'flag': (rng.random(n) < 0.1) * 1,
+        'region': draw(6, skewed=True),
+    }
+    score = (
+        2e-4 * (numbers['income'] - 3e4)
+        + 0.1 * (numbers['age'] - 40)
+        + 1.2 * (codes['plan'] - 1)
+        + np.linspace(-0.6, 0.6, 10)[codes['city']]
+        + 1.75 * codes['member']
+        + 0.3 * rng.normal(size=n)
+    )
     texts = {name: np.array([f'{name}{code}' for code in values]) for name, values in codes.items()}
     return pd.DataFrame({**numbers, **texts}), score, ['income', 'age', 'plan', 'city', 'member']
 
@@ -162,10 +191,17 @@ def permute_columns(model, table, y, names):
     return worse
 
 
-@pytest.mark.parametrize('estimator', [
-    ESVMClassifier(n_hidden=150, nu=10, metric='diagonal'), ESVMClassifier(n_hidden=150, nu=10, metric='full'),
-    ESVMRegressor(n_hidden=150, nu=10, metric='diagonal'),
-    KernelELMClassifier(C=10, metric='diagonal'), SparseELMClassifier(C=10, metric='full')], ids=str)
+@pytest.mark.parametrize(
+    'estimator',
+    [
+        ESVMClassifier(n_hidden=150, nu=10, metric='diagonal'),
+        ESVMClassifier(n_hidden=150, nu=10, metric='full'),
+        ESVMRegressor(n_hidden=150, nu=10, metric='diagonal'),
+        KernelELMClassifier(C=10, metric='diagonal'),
+        SparseELMClassifier(C=10, metric='full'),
+    ],
+    ids=str,
+)
 def test_columns_that_matter_rank_before_all_others_and_as_permutations_say(estimator):
     agreements = []
     for seed in range(10):
@@ -206,8 +242,16 @@ def test_a_model_keeps_the_shares_of_its_training(fitted, tmp_path):
     assert len(fitted.feature_importances_) == fitted.n_features_in_
 
 
-@pytest.mark.parametrize('change', [{'columns': [1.0]}, {'features': None}, {'columns': [1.0, *[float('nan')] * 10]},
-                                    {'columns': [2.0, -1.0, *[0.0] * 9]}, {'columns': ['1', *['0'] * 10]}])
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'columns': [1.0]},
+        {'features': None},
+        {'columns': [1.0, *[float('nan')] * 10]},
+        {'columns': [2.0, -1.0, *[0.0] * 9]},
+        {'columns': ['1', *['0'] * 10]},
+    ],
+)
 def test_shares_that_do_not_fit_are_refused(fitted, tmp_path, change):
     model = fitted.to_model()
     shares = {**model.header.parameters['importance'], **change}

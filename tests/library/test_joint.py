@@ -1,4 +1,5 @@
 """A sample chooses a joint machine: leaves and landmarks in one ridge, judged by rows held out."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -29,8 +30,9 @@ def prepare(X, numbers, n_classes=0, weights=None):
     """Return the problem of rows in memory, and these in the order of the search."""
     rows = SampleRows.of(X, numbers, n_classes, weights)
     rows = rows.take(order_rows(rows, 0))
-    problem = NodeProblem(PESVMOptions(method='auto', map='nystrom'), Summary(ColumnStatistics.of(X), n_rows=len(X)),
-                          None)
+    problem = NodeProblem(
+        PESVMOptions(method='auto', map='nystrom'), Summary(ColumnStatistics.of(X), n_rows=len(X)), None
+    )
     return prepare_problem(problem, rows), rows
 
 
@@ -66,16 +68,17 @@ def test_sums_of_a_sample_are_those_of_dense_rows(rng, weighted):
     mu, lam = 2.0, 0.1
     w = np.ones(300) if weights is None else grown.weights
     E = np.empty((300, forest.n_leaves + 31))
-    write_indicators(forest.find_leaves(grown.X), E[:, :forest.n_leaves])
-    E[:, forest.n_leaves:] = expand(nodes, grown.X)
+    write_indicators(forest.find_leaves(grown.X), E[:, : forest.n_leaves])
+    E[:, forest.n_leaves :] = expand(nodes, grown.X)
     P = np.diag(np.r_[np.full(forest.n_leaves, mu), np.zeros(30), 1e-6])
     K = nodes.evaluate(problem.summary.landmarks[:30], np.empty((30, 30)))
-    P[forest.n_leaves:-1, forest.n_leaves:-1] = lam * (K + JITTER * np.eye(30))
+    P[forest.n_leaves : -1, forest.n_leaves : -1] = lam * (K + JITTER * np.eye(30))
     mean = np.average(grown.T, axis=0, weights=w)
     B = np.linalg.solve(P + E.T @ (w[:, None] * E), E.T @ (w[:, None] * (grown.T - mean)))
     assert np.allclose(sums.solve(mu, lam), B, atol=1e-6)
-    assert sums.score(mu, lam)[0] == pytest.approx(np.average(((sums.predict(B) - held.T)**2)[:, 0],
-                                                              weights=held.weights))
+    assert sums.score(mu, lam)[0] == pytest.approx(
+        np.average(((sums.predict(B) - held.T) ** 2)[:, 0], weights=held.weights)
+    )
     half = sums.take(forest.take(2), nodes.take(10))
     assert np.allclose(half.gram, JointSums.of(forest.take(2), nodes.take(10), grown, held).gram)
 
@@ -105,7 +108,7 @@ def test_trees_help_where_steps_are_and_landmarks_where_surfaces_are_smooth(rng)
     leaves_alone = JointSums.of(forest, nothing, grown, held).score(choice.design.leaf_ridge, 1.0)[0]
     joint = min(choice.errors)
     assert joint < 0.8 * landmarks_alone and joint < 0.8 * leaves_alone
-    assert np.mean((choice.values - held.T)**2) < 0.05
+    assert np.mean((choice.values - held.T) ** 2) < 0.05
 
 
 def test_a_machine_of_few_rows_is_not_flattered_by_trees_that_have_seen_its_labels(rng):
@@ -126,12 +129,12 @@ def test_folds_of_few_rows_choose_ridges_for_new_rows(rng):
     problem, rows = prepare(X[:300], t[:300])
     best = max(choose_candidates(problem, rows)[:3], key=lambda each: each.value)
     found = cross_fit(problem, rows, best)
-    expected, before = (np.mean((each.values - rows.T)**2) for each in (found, best))
+    expected, before = (np.mean((each.values - rows.T) ** 2) for each in (found, best))
     design = found.options
     sums = JointSums.of(found.layer.forest, found.layer.nodes, rows, SampleRows.of(X[300:], t[300:], 0))
     B = sums.solve(design.leaf_ridge / design.nu, 1 / design.nu)
     values = rows.mean + rows.deviation * sums.predict(B)
-    error = np.mean((values[:, 0] - t[300:])**2) / rows.deviation[0]**2
+    error = np.mean((values[:, 0] - t[300:]) ** 2) / rows.deviation[0] ** 2
     assert 0.6 * expected < error < 1.4 * expected < 1.4 * before
 
 

@@ -1,4 +1,5 @@
 """The kernel ELM: three solvers, one solution; leave-one-out in closed form; the errata of the paper."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -96,8 +97,10 @@ def test_leave_one_out_is_what_brute_force_finds(rows, weighted):
         left_out[i] = T[i] - machine.predict(Z[[i]])[0]
     omega = compute_lower_triangle(Z, GAUSSIAN)
     s, right = kelm.weigh(omega, T, weights)
-    for solution in (kelm.decompose(omega.copy()).solve(right, C, leave_one_out=True),
-                     kelm.solve_cholesky(omega, right, C, leave_one_out=True)):
+    for solution in (
+        kelm.decompose(omega.copy()).solve(right, C, leave_one_out=True),
+        kelm.solve_cholesky(omega, right, C, leave_one_out=True),
+    ):
         assert np.allclose(kelm.unweigh(solution, s).residuals, left_out, atol=1e-9)
 
 
@@ -177,8 +180,9 @@ def test_rough_products_are_taken_once_their_errors_are_small_and_cost_no_pass(r
     solution, rough_passes, residual = solve_cg(multiply, T, C, M, rough=RoughProduct(multiply_roughly, 1e-5))
     assert residual <= 1e-8 and passes <= rough_passes <= passes + 1
     assert 0 < len(taken) < passes - 1
-    assert solution.dual_coef == pytest.approx(kelm.solve_cholesky(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)), T,
-                                                                   C).dual_coef, abs=1e-5)
+    assert solution.dual_coef == pytest.approx(
+        kelm.solve_cholesky(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)), T, C).dual_coef, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize('C', [0.1, 1e4])

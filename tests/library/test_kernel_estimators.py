@@ -1,4 +1,5 @@
 """The kernel ELM as estimators: scikit-learn's own checks, every solver, leave-one-out."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -40,8 +41,9 @@ def test_every_solver_is_kernel_ridge(solver, blobs):
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_every_kernel_learns_from_dense_and_sparse_rows_and_is_saved(kernel, solver, blobs, tmp_path):
     X, y = blobs[0] / 3, blobs[1]
-    dense, sparse = (KernelELMClassifier(kernel, degree=2, C=10, solver=solver).fit(rows, y)
-                     for rows in (X, sp.csr_matrix(X)))
+    dense, sparse = (
+        KernelELMClassifier(kernel, degree=2, C=10, solver=solver).fit(rows, y) for rows in (X, sp.csr_matrix(X))
+    )
     assert np.mean(dense.predict(X) == y) > 0.6
     assert np.allclose(sparse.decision_function(sp.csr_matrix(X)), dense.decision_function(X), atol=1e-6)
     save_model(tmp_path / 'm.npz', dense.model_.header, dense.model_.arrays)
@@ -59,7 +61,7 @@ def test_leave_one_out_is_that_of_scikit_learn(blobs):
     target, plain = X[:, 0] * X[:, 1], KernelELMRegressor(gamma=0.3, scale='none', C=5)
     told = KernelELMRegressor(gamma=0.3, scale='none', C=5, leave_one_out=True).fit(X, target)
     held_out = cross_val_predict(plain, X, target, cv=LeaveOneOut())
-    assert told.loo_score_ == pytest.approx(np.sqrt(np.mean((held_out - target)**2)), rel=1e-9)
+    assert told.loo_score_ == pytest.approx(np.sqrt(np.mean((held_out - target) ** 2)), rel=1e-9)
 
 
 def test_a_ready_kernel_is_the_kernel(blobs):
@@ -78,9 +80,18 @@ def test_class_weights_are_row_weights(blobs):
     assert np.allclose(by_class.decision_function(X), by_row.decision_function(X))
 
 
-@pytest.mark.parametrize('arguments', [
-    {'C': 0}, {'sigma': 0}, {'gamma': 1, 'sigma': 1}, {'kernel': 'sigmoid'}, {'solver': 'lu'},
-    {'solver': 'cg', 'leave_one_out': True}, {'solver': 'cg', 'kernel': 'precomputed'}])
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        {'C': 0},
+        {'sigma': 0},
+        {'gamma': 1, 'sigma': 1},
+        {'kernel': 'sigmoid'},
+        {'solver': 'lu'},
+        {'solver': 'cg', 'leave_one_out': True},
+        {'solver': 'cg', 'kernel': 'precomputed'},
+    ],
+)
 def test_bad_parameters_are_refused(arguments, blobs):
     with pytest.raises(ValueError, match='expected'):
         KernelELMClassifier(**arguments).fit(*blobs)

@@ -1,4 +1,5 @@
 """Kernels and rows of their matrices against the formulas, written out."""
+
 import warnings
 
 import numpy as np
@@ -42,13 +43,17 @@ def test_a_tile_is_the_formula(name, wrap_a, wrap_b, X):
 @pytest.mark.parametrize('dtype, tolerance', [(np.float64, 1e-12), (np.float32, 2e-6)])
 def test_rows_are_the_formula(name, source, dtype, tolerance, X):
     K, kernel = formula(name, X, X), make_kernel(name, **GIVEN[name])
-    rows = {'dense': lambda: kernel_rows(X, kernel), 'csr': lambda: kernel_rows(sp.csr_matrix(X), kernel),
-            'csr kept sparse': lambda: SparseRows(sp.csr_matrix(X), kernel)}[source]()
+    rows = {
+        'dense': lambda: kernel_rows(X, kernel),
+        'csr': lambda: kernel_rows(sp.csr_matrix(X), kernel),
+        'csr kept sparse': lambda: SparseRows(sp.csr_matrix(X), kernel),
+    }[source]()
     wanted, scale = np.array([3, 0, 299, 17]), np.abs(K).max()
     assert np.allclose(rows.rows(wanted, dtype), K[wanted], rtol=0, atol=tolerance * scale)
     assert np.allclose(rows.diagonal(), K.diagonal(), rtol=0, atol=1e-12 * scale)
-    assert np.allclose(rows.take(wanted).rows(np.array([1, 2])), K[np.ix_([0, 299], wanted)], rtol=0,
-                       atol=1e-12 * scale)
+    assert np.allclose(
+        rows.take(wanted).rows(np.array([1, 2])), K[np.ix_([0, 299], wanted)], rtol=0, atol=1e-12 * scale
+    )
 
 
 @pytest.mark.parametrize('name', KERNELS)
@@ -159,7 +164,7 @@ def test_ready_matrices_and_node_outputs_are_rows_too():
         assert np.allclose(rows.weighted_sum(some, weights), (H @ H.T)[:, some] @ weights, atol=1e-12)
         part = rows.take(some[::-1])
         assert np.allclose(part.rows(np.array([0, 2])), (H @ H.T)[np.ix_([30, 4], [30, 9, 4])], atol=1e-12)
-        assert np.allclose(part.diagonal(), (H[[30, 9, 4]]**2).sum(axis=1), atol=1e-12)
+        assert np.allclose(part.diagonal(), (H[[30, 9, 4]] ** 2).sum(axis=1), atol=1e-12)
 
 
 def test_a_matrix_that_is_no_kernel_is_refused():
@@ -188,26 +193,30 @@ def test_a_kernel_may_be_as_negative_as_rounding_makes_it(smallest, doubtful):
 def test_gamma_and_sigma_are_one_width():
     D = cdist(np.zeros((1, 2)), np.ones((3, 2)))
     for kernel in (make_kernel('gaussian', gamma=0.125), make_kernel('gaussian', sigma=2), make_kernel('gaussian', 4)):
-        assert np.allclose(kernel.tile(np.zeros((1, 2)), np.ones((3, 2))), np.exp(-D**2 / 8), rtol=1e-14)
+        assert np.allclose(kernel.tile(np.zeros((1, 2)), np.ones((3, 2))), np.exp(-(D**2) / 8), rtol=1e-14)
 
 
 def test_the_default_degree_is_3():
     A = np.array([[0.5, 2.0]])
-    assert make_kernel('polynomial').tile(A, A) == pytest.approx((1 + 4.25)**3)
+    assert make_kernel('polynomial').tile(A, A) == pytest.approx((1 + 4.25) ** 3)
 
 
-@pytest.mark.parametrize('name, given, reason', [
-    ('gaussian', {'sigma': 0}, 'sigma: expected a finite number above 0, found 0'),
-    ('gaussian', {'sigma': -1}, 'sigma: .* found -1'),
-    ('gaussian', {'gamma': np.inf}, 'gamma: .* found inf'),
-    ('gaussian', {'gamma': np.nan}, 'gamma: .* found nan'),
-    ('gaussian', {'sigma': 1, 'gamma': 1}, 'found both'),
-    ('laplacian', {'gamma': 1}, 'expected sigma with the laplacian kernel, found gamma'),
-    ('polynomial', {'degree': 0}, 'degree: '),
-    ('polynomial', {'degree': 1.5}, 'degree: expected a whole number, found 1.5'),
-    ('linear', {'sigma': 1}, 'expected no parameter with the linear kernel, found sigma'),
-    ('gauss', {}, "expected one of gaussian, .*, found 'gauss'"),
-    ('gaussian', {}, 'sigma: .* found None')])
+@pytest.mark.parametrize(
+    'name, given, reason',
+    [
+        ('gaussian', {'sigma': 0}, 'sigma: expected a finite number above 0, found 0'),
+        ('gaussian', {'sigma': -1}, 'sigma: .* found -1'),
+        ('gaussian', {'gamma': np.inf}, 'gamma: .* found inf'),
+        ('gaussian', {'gamma': np.nan}, 'gamma: .* found nan'),
+        ('gaussian', {'sigma': 1, 'gamma': 1}, 'found both'),
+        ('laplacian', {'gamma': 1}, 'expected sigma with the laplacian kernel, found gamma'),
+        ('polynomial', {'degree': 0}, 'degree: '),
+        ('polynomial', {'degree': 1.5}, 'degree: expected a whole number, found 1.5'),
+        ('linear', {'sigma': 1}, 'expected no parameter with the linear kernel, found sigma'),
+        ('gauss', {}, "expected one of gaussian, .*, found 'gauss'"),
+        ('gaussian', {}, 'sigma: .* found None'),
+    ],
+)
 def test_bad_parameters_are_refused(name, given, reason):
     with pytest.raises(ValueError, match=reason):
         make_kernel(name, **given)
@@ -215,6 +224,7 @@ def test_bad_parameters_are_refused(name, given, reason):
 
 def test_the_last_tile_of_a_product_is_contiguous_as_the_others_are():
     from mr_elm.features import fused
+
     X, kernel = np.random.default_rng(0).standard_normal((1500, 5)), make_kernel('gaussian', gamma=0.2)
     kernel_rows(X[:1024], kernel).rows(np.arange(5))
     compiled, some = len(fused.fill_kernel_tile.signatures), np.arange(0, 1500, 7)

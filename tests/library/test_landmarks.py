@@ -1,4 +1,5 @@
 """Landmarks: the same rows for any split and any order of merging."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -108,8 +109,10 @@ def test_pieces_hold_all_rows_in_order_and_stay_small(limit, wrap):
     pieces = list(landmarks.to_pieces(limit))
     rows = [rows_from_arrays([np.asarray(part, float) for part in piece]) for piece in pieces]  # as the wire gives them
     assert np.array_equal(np.vstack([dense(part) for part in rows]), dense(landmarks.rows))
-    assert all(part.shape[0] == 1 or sum(a.size for a in piece) * 8 < 3 * limit
-               for part, piece in zip(rows, pieces, strict=True))
+    assert all(
+        part.shape[0] == 1 or sum(a.size for a in piece) * 8 < 3 * limit
+        for part, piece in zip(rows, pieces, strict=True)
+    )
 
 
 def test_no_rows_make_no_pieces():
@@ -174,7 +177,8 @@ def test_rows_kept_in_four_bytes_are_found_in_all_digits(rng):
 
 def test_a_constant_feature_does_not_tell_rows_apart(rng):
     X = rng.standard_normal((40, D))
-    layer = HiddenLayer('nystrom', (X[:9] - 1) * np.array([0, 1, 1, 1, 1, 1.0]), np.ones(9), np.ones(D),
-                        np.array([0, 1, 1, 1, 1, 1.0]))
+    layer = HiddenLayer(
+        'nystrom', (X[:9] - 1) * np.array([0, 1, 1, 1, 1, 1.0]), np.ones(9), np.ones(D), np.array([0, 1, 1, 1, 1, 1.0])
+    )
     X[:, 0] = 77
     assert np.array_equal(LandmarkFinder(layer).find(X), np.arange(40) < 9)

@@ -1,4 +1,5 @@
 """Sums of leaves beside other nodes: those of E'E formed densely, exact, and the same for any cut of the rows."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -72,8 +73,10 @@ def test_sums_of_a_regression_are_those_of_dense_rows(layer, rng):
 def test_no_bit_depends_on_how_rows_are_shared_among_tasks(layer, rng, weighted):
     X, codes = rng.normal(size=(N, D)), rng.integers(0, 2, N)
     weights = rng.uniform(0, 3, N) if weighted else None
-    one, other = (sum_up(layer, X, lambda part: Block(X[part], ('a', 'b'), codes[part]), False, weights, cuts)
-                  for cuts in ((), (100, 300)))
+    one, other = (
+        sum_up(layer, X, lambda part: Block(X[part], ('a', 'b'), codes[part]), False, weights, cuts)
+        for cuts in ((), (100, 300))
+    )
     for a, b in ((one.high, other.high), (one.low, other.low), *((one.sums[k], other.sums[k]) for k in 'ab')):
         assert (a == b).all()
 
@@ -81,8 +84,10 @@ def test_no_bit_depends_on_how_rows_are_shared_among_tasks(layer, rng, weighted)
 def test_sparse_rows_have_the_same_leaves(layer, rng):
     X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.5)
     codes = np.zeros(N, int)
-    dense, sparse = (sum_up(layer, rows, lambda part, rows=rows: Block(rows[part], ('a',), codes[part]), False)
-                     for rows in (X, sp.csr_matrix(X)))
+    dense, sparse = (
+        sum_up(layer, rows, lambda part, rows=rows: Block(rows[part], ('a',), codes[part]), False)
+        for rows in (X, sp.csr_matrix(X))
+    )
     assert np.allclose(np.triu(dense.high), np.triu(sparse.high), rtol=1e-9, atol=1e-9)
 
 
@@ -90,11 +95,13 @@ def test_output_weights_have_no_gradient_of_the_penalised_error(layer, rng):
     """The objective, written down again: its gradient by finite differences is 0."""
     X, T = rng.normal(size=(N, D)), rng.normal(size=(N, 1))
     E, m, mu, lam = expand(layer, X), layer.n_leaves, 7.0, 0.5
-    distances = ((layer.weights[:, None] - layer.weights)**2).sum(axis=2)
+    distances = ((layer.weights[:, None] - layer.weights) ** 2).sum(axis=2)
     K = np.exp(-distances / 3.0) + JITTER * np.eye(L)
 
     def objective(b):
-        return ((E @ b - T[:, 0])**2).sum() + mu * (b[:m]**2).sum() + lam * b[m:-1] @ K @ b[m:-1] + FREE * b[-1]**2
+        return (
+            ((E @ b - T[:, 0]) ** 2).sum() + mu * (b[:m] ** 2).sum() + lam * b[m:-1] @ K @ b[m:-1] + FREE * b[-1] ** 2
+        )
 
     b = solve_regularized(np.triu(E.T @ E), E.T @ T, 1.0, make_penalty(layer, mu, lam)).output_weights[:, 0]
     least = objective(b)

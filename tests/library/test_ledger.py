@@ -1,4 +1,5 @@
 """Ledgers are multisets of hashes in files: they add, subtract and compare as Counters do, piece by piece."""
+
 import hashlib
 from collections import Counter
 
@@ -28,7 +29,7 @@ def folder(tmp_path_factory):
 
 def name_of(row):
     """Return a hash, of which some end in zeros."""
-    return hashlib.sha256(bytes([row])).digest()[:16 - row % 3] + bytes(row % 3)
+    return hashlib.sha256(bytes([row])).digest()[: 16 - row % 3] + bytes(row % 3)
 
 
 def write(path, rows):

@@ -1,4 +1,5 @@
 """LIBSVM text: sparse rows, what they may look like, and why one is refused."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -25,32 +26,34 @@ def pairs_of(block):
 
 def test_rows_and_labels_are_those_of_scikit_learn_bit_for_bit(tmp_path):
     X = sp.random(300, 50, 0.1, 'csr', random_state=0)
-    X.data *= 10.0**np.random.default_rng(0).integers(-200, 200, X.nnz)
+    X.data *= 10.0 ** np.random.default_rng(0).integers(-200, 200, X.nnz)
     y = np.arange(300) % 4 - 1.0
     dump_svmlight_file(X, y, str(tmp_path / 'rows'), zero_based=False)
     expected, labels = load_svmlight_file(str(tmp_path / 'rows'), n_features=50, zero_based=False)
-    _, [block] = read((tmp_path / 'rows').read_text().splitlines(), n_features=50,
-                      numeric_labels=True)
+    _, [block] = read((tmp_path / 'rows').read_text().splitlines(), n_features=50, numeric_labels=True)
     assert sp.issparse(block.X) and block.X.shape == (300, 50)
     assert np.array_equal(block.X.toarray(), expected.toarray())
     assert np.array_equal(block.targets, labels)
 
 
-@pytest.mark.parametrize('line, label, pairs', [
-    ('1 1:2 3:4', '1', {1: 2, 3: 4}),
-    ('+1 1:2', '+1', {1: 2}),
-    ('-1', '-1', {}),
-    ('  2   1:2\t3:4  ', '2', {1: 2, 3: 4}),
-    ('1 qid:3 1:2', '1', {1: 2}),
-    ('1 1:2 # a comment 9:9', '1', {1: 2}),
-    ('1 1:2#9:9', '1', {1: 2}),
-    ('1 # nothing but a label', '1', {}),
-    ('1 1:1e-5 2:-1E+2 3:.5 4:5.', '1', {1: 1e-5, 2: -100, 3: .5, 4: 5}),
-    ('1 1:0 2:0.0 3:1', '1', {1: 0, 2: 0, 3: 1}),
-    ('cat 10000000:1', 'cat', {10_000_000: 1}),
-    ('città 1:2', 'città', {1: 2}),
-    ('Å\t1:2', 'Å', {1: 2}),
-])
+@pytest.mark.parametrize(
+    'line, label, pairs',
+    [
+        ('1 1:2 3:4', '1', {1: 2, 3: 4}),
+        ('+1 1:2', '+1', {1: 2}),
+        ('-1', '-1', {}),
+        ('  2   1:2\t3:4  ', '2', {1: 2, 3: 4}),
+        ('1 qid:3 1:2', '1', {1: 2}),
+        ('1 1:2 # a comment 9:9', '1', {1: 2}),
+        ('1 1:2#9:9', '1', {1: 2}),
+        ('1 # nothing but a label', '1', {}),
+        ('1 1:1e-5 2:-1E+2 3:.5 4:5.', '1', {1: 1e-5, 2: -100, 3: 0.5, 4: 5}),
+        ('1 1:0 2:0.0 3:1', '1', {1: 0, 2: 0, 3: 1}),
+        ('cat 10000000:1', 'cat', {10_000_000: 1}),
+        ('città 1:2', 'città', {1: 2}),
+        ('Å\t1:2', 'Å', {1: 2}),
+    ],
+)
 def test_odd_but_good_rows_are_read(line, label, pairs):
     _, [block] = read([line])
     assert labels_of([block]) == [label] and pairs_of(block) == [pairs]
@@ -84,16 +87,37 @@ def test_blocks_of_other_widths_join_when_a_bad_row_stood_between():
 
 
 REASONS = [
-    ('1 0:1', 'index below 1'), ('1 -1:1', 'index below 1'), ('1 2:1 1:1', 'indices not rising'),
-    ('1 2:1 2:1', 'indices not rising'), ('1 10000001:1', 'index too large'), (f'1 {"9" * 20}:1', 'index too large'),
-    (f'1 {"9" * 5000}:1', 'index too large'), ('1 1:2:3', 'not a number'), ('1 a:1', 'bad index'),
-    ('1 1:b', 'not a number'), ('1 1:nan', 'nan or infinite'), ('1 1:inf', 'nan or infinite'),
-    ('1 1:1e999', 'nan or infinite'), ('1:2 3:4', 'missing label'), ('nan 1:2', 'missing label'),
-    ('1 1', 'not index:value'), ('1 1:2 3', 'not index:value'), ('1 1:', 'not a number'), ('1 :1', 'bad index'),
-    ('1 1: 2', 'not a number'), ('1 1 :2', 'not index:value'), ('1 1-2:', 'bad index'), ('1 1-2:3', 'bad index'),
-    ('1 1.5:2', 'bad index'), ('1 1:2\0', 'binary data'), ('1 1:1_0', 'not a number'), ('1 1:0x1', 'not a number'),
-    ('1 1:2-3', 'not a number'), ('qid:3 1:2', 'missing label'),
-    ('a.qid:3 1:2', 'missing label'), ('1 1:2.qid:3', 'not a number'),
+    ('1 0:1', 'index below 1'),
+    ('1 -1:1', 'index below 1'),
+    ('1 2:1 1:1', 'indices not rising'),
+    ('1 2:1 2:1', 'indices not rising'),
+    ('1 10000001:1', 'index too large'),
+    (f'1 {"9" * 20}:1', 'index too large'),
+    (f'1 {"9" * 5000}:1', 'index too large'),
+    ('1 1:2:3', 'not a number'),
+    ('1 a:1', 'bad index'),
+    ('1 1:b', 'not a number'),
+    ('1 1:nan', 'nan or infinite'),
+    ('1 1:inf', 'nan or infinite'),
+    ('1 1:1e999', 'nan or infinite'),
+    ('1:2 3:4', 'missing label'),
+    ('nan 1:2', 'missing label'),
+    ('1 1', 'not index:value'),
+    ('1 1:2 3', 'not index:value'),
+    ('1 1:', 'not a number'),
+    ('1 :1', 'bad index'),
+    ('1 1: 2', 'not a number'),
+    ('1 1 :2', 'not index:value'),
+    ('1 1-2:', 'bad index'),
+    ('1 1-2:3', 'bad index'),
+    ('1 1.5:2', 'bad index'),
+    ('1 1:2\0', 'binary data'),
+    ('1 1:1_0', 'not a number'),
+    ('1 1:0x1', 'not a number'),
+    ('1 1:2-3', 'not a number'),
+    ('qid:3 1:2', 'missing label'),
+    ('a.qid:3 1:2', 'missing label'),
+    ('1 1:2.qid:3', 'not a number'),
 ]
 
 

@@ -1,4 +1,5 @@
 """Dense linear algebra comes when it is needed, and uses as many threads as the rest."""
+
 import json
 import os
 import subprocess
@@ -49,8 +50,9 @@ def run(code):
     return done.stdout
 
 
-@pytest.mark.parametrize('before', ['pass', 'import scipy.spatial.distance', 'import scipy.special',
-                                    'import mr_elm.solvers.pairs'])
+@pytest.mark.parametrize(
+    'before', ['pass', 'import scipy.spatial.distance', 'import scipy.special', 'import mr_elm.solvers.pairs']
+)
 @pytest.mark.parametrize('wanted', [1, 2])
 def test_a_library_that_comes_within_one_thread_has_one_until_all_have_ended(wanted, before):
     inside, between, after = json.loads(run(ONE_THREAD.format(wanted, before)))
@@ -65,8 +67,12 @@ def test_parts_of_numpy_that_come_late_still_come():
 def test_the_names_are_those_of_scipy_and_no_others():
     import scipy.linalg
     import scipy.spatial.distance
-    for names, module in ((linalg.NAMES, scipy.linalg), (linalg.LAPACK, scipy.linalg.lapack),
-                          (linalg.DISTANCES, scipy.spatial.distance)):
+
+    for names, module in (
+        (linalg.NAMES, scipy.linalg),
+        (linalg.LAPACK, scipy.linalg.lapack),
+        (linalg.DISTANCES, scipy.spatial.distance),
+    ):
         for name in names:
             assert getattr(linalg, name) is getattr(module, name)
     with pytest.raises(AttributeError, match="module 'mr_elm.linalg' has no attribute 'inv'"):

@@ -1,4 +1,5 @@
 """Lines become blocks: every line is accounted for, and good rows survive among bad ones."""
+
 import numpy as np
 import pytest
 
@@ -11,7 +12,7 @@ FORM = RowOptions('csv', ',', '.', n_columns=3)
 def read(data, form=FORM, start=0, chunk=1 << 20, **options):
     reader = LineReader(form, 'f.csv', start, **options)
     lines = data.splitlines(keepends=True)
-    chunks = [b''.join(lines[i:i + chunk]) for i in range(0, len(lines), chunk)]
+    chunks = [b''.join(lines[i : i + chunk]) for i in range(0, len(lines), chunk)]
     return reader, list(reader.blocks(chunks))
 
 
@@ -33,8 +34,17 @@ def test_blocks_hold_all_rows_in_order_and_the_last_may_be_short(chunk, block_ro
     assert rows_of(blocks) == [(str(i % 3), i, -i) for i in range(29)]
 
 
-@pytest.mark.parametrize('data', [b'a,1,2\r\nb,3,4\r\n', b'a,1,2\nb,3,4', b'\xef\xbb\xbfa,1,2\nb,3,4\n',
-                                  b'\n\na,1,2\n  \n\t\nb,3,4\n\n', b'a,1,2\r\n\r\nb,3,4', b' a , 1,2 \n"b","3", 4\n'])
+@pytest.mark.parametrize(
+    'data',
+    [
+        b'a,1,2\r\nb,3,4\r\n',
+        b'a,1,2\nb,3,4',
+        b'\xef\xbb\xbfa,1,2\nb,3,4\n',
+        b'\n\na,1,2\n  \n\t\nb,3,4\n\n',
+        b'a,1,2\r\n\r\nb,3,4',
+        b' a , 1,2 \n"b","3", 4\n',
+    ],
+)
 def test_line_ends_byte_order_marks_and_blank_lines_leave_the_rows_as_they_are(data):
     reader, blocks = read(data)
     assert rows_of(blocks) == [('a', 1, 2), ('b', 3, 4)]
@@ -113,8 +123,17 @@ def test_labels_that_first_appear_behind_a_bad_row_keep_their_rows():
     assert rows_of(blocks) == [('a', 1, 2), ('c', 3, 4), ('a', 5, 6), ('d', 7, 8)]
 
 
-@pytest.mark.parametrize('data, lines', [(b'a\nb\n', ['a', 'b']), (b'a\n\nb', ['a', '', 'b']), (b'\n', ['']),
-                                         (b'a\r\nb\r\n', ['a', 'b']), (b'', []), (b'\xe9\n', ['\xe9'])])
+@pytest.mark.parametrize(
+    'data, lines',
+    [
+        (b'a\nb\n', ['a', 'b']),
+        (b'a\n\nb', ['a', '', 'b']),
+        (b'\n', ['']),
+        (b'a\r\nb\r\n', ['a', 'b']),
+        (b'', []),
+        (b'\xe9\n', ['\xe9']),
+    ],
+)
 def test_a_chunk_splits_at_its_line_ends(data, lines):
     assert split_chunk(data) == lines
 

@@ -1,4 +1,5 @@
 """The machine of sums: one set of rules for rows that come, rows that leave, and machines that merge."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -50,9 +51,16 @@ def batch_of(rows, names, known, **more):
 def machine_of(rows, names, n_rejected=0, blas='one'):
     """Make the machine of some rows."""
     batch = batch_of(rows, names, names)
-    header = ModelHeader('pesvm', 'classification', list(names), D, {
-        'map': 'sigmoid', 'sigma': 1.0, 'nu': 2.0, 'grid': list(STEPS.steps), 'blas': [blas]},
-        batch.n_rows, n_rejected, [{'action': 'train'}])
+    header = ModelHeader(
+        'pesvm',
+        'classification',
+        list(names),
+        D,
+        {'map': 'sigmoid', 'sigma': 1.0, 'nu': 2.0, 'grid': list(STEPS.steps), 'blas': [blas]},
+        batch.n_rows,
+        n_rejected,
+        [{'action': 'train'}],
+    )
     return LivingMachine(header, LAYER, batch.sums)
 
 
@@ -83,13 +91,16 @@ def test_a_class_that_waits_for_its_first_row_stays():
     assert machine.forget(batch_of(slice(0, 4), 'abz', 'abz')).header.classes == ['a', 'b', 'z']
 
 
-@pytest.mark.parametrize('rows, names, found', [
-    (slice(28, 40), 'abc', r"expected rows of the model's classes, found \['c'\]"),
-    (slice(0, 28), 'ab', 'cannot forget 28 rows: the model was trained on only 28'),
-    (slice(0, 28, 2), 'ab', 'expected rows of at least two classes to be left, found 1'),
-    (slice(29, 39, 2), 'abc', r"found \['c'\]"),
-    ([0, 28, 30], 'ab', 'never part of the model'),
-])
+@pytest.mark.parametrize(
+    'rows, names, found',
+    [
+        (slice(28, 40), 'abc', r"expected rows of the model's classes, found \['c'\]"),
+        (slice(0, 28), 'ab', 'cannot forget 28 rows: the model was trained on only 28'),
+        (slice(0, 28, 2), 'ab', 'expected rows of at least two classes to be left, found 1'),
+        (slice(29, 39, 2), 'abc', r"found \['c'\]"),
+        ([0, 28, 30], 'ab', 'never part of the model'),
+    ],
+)
 def test_rows_that_cannot_have_been_there_cannot_leave(rows, names, found):
     machine = machine_of(slice(0, 28), 'ab')
     batch = batch_of(rows, names, 'ab')

@@ -1,4 +1,5 @@
 """Exact sums as whole numbers on a ring: they come back, masks cancel, and a masked sum alone tells nothing."""
+
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from mr_elm.sums.masks import add, from_ring, make_mask, negate, to_ring
 
 RING = 1 << 128
 STEPS = st.sampled_from([2.0**-66, 1.0, 2.0**20])
-COUNTS = st.lists(st.integers(-2**103, 2**103) | st.integers(-9, 9), min_size=1, max_size=8)
+COUNTS = st.lists(st.integers(-(2**103), 2**103) | st.integers(-9, 9), min_size=1, max_size=8)
 
 
 def pair_of(counts, step):
@@ -45,7 +46,7 @@ def test_the_ring_adds_and_negates(numbers, other):
     assert read_ring(negate(words(numbers))) == [-k % RING for k in numbers]
 
 
-@pytest.mark.parametrize('high, low', [(2.0**105, 0), (-2.0**105, 0), (np.inf, 0), (np.nan, 0), (0.5, 0), (0, 0.25)])
+@pytest.mark.parametrize('high, low', [(2.0**105, 0), (-(2.0**105), 0), (np.inf, 0), (np.nan, 0), (0.5, 0), (0, 0.25)])
 def test_what_is_no_exact_sum_is_refused(high, low):
     with pytest.raises(OverflowError):
         to_ring(np.array([float(high)]), np.array([float(low)]), 1.0)
@@ -59,8 +60,10 @@ def test_a_ring_of_random_numbers_is_no_sum(rng):
 def test_masks_of_all_sites_cancel_and_each_alone_is_uniform():
     keys = [X25519PrivateKey.generate() for _ in range(4)]
     public, n = [key.public_key().public_bytes_raw() for key in keys], 4000
-    masks = [make_mask(key, [other for other in public if other != own], ['layer', '1'], n)
-             for key, own in zip(keys, public, strict=True)]
+    masks = [
+        make_mask(key, [other for other in public if other != own], ['layer', '1'], n)
+        for key, own in zip(keys, public, strict=True)
+    ]
     total = masks[0]
     for mask in masks[1:]:
         total = add(total, mask)
@@ -78,7 +81,7 @@ def measure_bytes(ring):
     table = ring.view(np.uint8).reshape(len(ring), 16)
     counts = np.array([np.bincount(column, minlength=256) for column in table.T])
     expected = len(ring) / 256
-    return float(((counts - expected)**2 / expected).sum())
+    return float(((counts - expected) ** 2 / expected).sum())
 
 
 @pytest.fixture

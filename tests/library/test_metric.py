@@ -1,4 +1,5 @@
 """The metric of the features: average gradient outer products, what they find, and layers behind a metric."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +21,11 @@ from mr_elm.sums.gram import expand
 
 D, L, N, K = 4, 12, 60, 3
 SMOOTH = sorted(set(NODES) - {'hardlimit', 'relu'})
-METRICS = {'none': None, 'diagonal': np.array([1.5, 0.5, 0.0, 2.0]),
-           'full': np.array([[1.0, 0.3, 0.0, -0.5], [0.2, 0.0, 1.1, 0.4]])}
+METRICS = {
+    'none': None,
+    'diagonal': np.array([1.5, 0.5, 0.0, 2.0]),
+    'full': np.array([[1.0, 0.3, 0.0, -0.5], [0.2, 0.0, 1.1, 0.4]]),
+}
 
 
 def make_rows(n=N, d=D):
@@ -61,8 +65,9 @@ def test_the_average_gradient_outer_product_is_that_of_finite_differences(kind, 
         scale = np.abs(expected).max()
         for rows in (X, sp.csr_matrix(X)):
             assert np.allclose(average_gradients(layer, rows, B, True, w), expected, rtol=1e-6, atol=1e-7 * scale)
-            assert np.allclose(average_gradients(layer, rows, B, False, w), expected.diagonal(), rtol=1e-6,
-                               atol=1e-7 * scale)
+            assert np.allclose(
+                average_gradients(layer, rows, B, False, w), expected.diagonal(), rtol=1e-6, atol=1e-7 * scale
+            )
 
 
 @pytest.mark.parametrize('kind', ['tanh', 'rbf'])
@@ -75,7 +80,7 @@ def test_it_is_the_sum_over_nodes_and_rows_one_by_one(kind):
             gradient = np.zeros(D)
             for w, b, beta in zip(layer.weights, layer.biases, B[:, k], strict=True):
                 if kind == 'tanh':
-                    gradient += beta / np.cosh(w @ A @ z + b)**2 * A.T @ w
+                    gradient += beta / np.cosh(w @ A @ z + b) ** 2 * A.T @ w
                 else:
                     y = A @ z - w
                     gradient += beta * np.exp(-y @ y / b) * -2 / b * A.T @ y
@@ -229,7 +234,6 @@ def test_so_many_steps_are_learned_as_asked_for():
     assert learned.n_steps == 6 == len(steps) - 1 and np.array_equal(learned.metric, steps[-1].metric)
 
 
-
 @pytest.mark.parametrize('weighted', [False, True])
 def test_threads_learn_the_same_bits(monkeypatch, weighted):
     monkeypatch.setattr('mr_elm.machines.metric.BLOCK', 32)
@@ -243,7 +247,7 @@ def test_threads_learn_the_same_bits(monkeypatch, weighted):
 def test_several_targets_share_a_metric():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((800, 6))
-    T = np.column_stack([np.sin(2 * X[:, 0]), X[:, 3]**2])
+    T = np.column_stack([np.sin(2 * X[:, 0]), X[:, 3] ** 2])
     learned = learn_metric(plain_layer('tanh', 6), SampleRows.of(X, T, 0), 100.0, 'diagonal')
     assert np.take(learned.importance.features, [0, 3]).sum() > 0.8
 
@@ -252,8 +256,9 @@ def test_rows_of_weight_2_count_as_two_rows():
     rows = make_sample(200)
     twice = SampleRows(np.repeat(rows.X, 2, axis=0), np.repeat(rows.T, 2, axis=0), 2)
     weighed = SampleRows(rows.X, rows.T, 2, np.full(200, 2.0))
-    for one, other in zip(*(learn_steps(plain_layer('tanh', 12), sample, 1.0, 'diagonal', 2)
-                            for sample in (twice, weighed)), strict=True):
+    for one, other in zip(
+        *(learn_steps(plain_layer('tanh', 12), sample, 1.0, 'diagonal', 2) for sample in (twice, weighed)), strict=True
+    ):
         assert np.allclose(one.output_weights, other.output_weights, rtol=1e-7)
 
 
@@ -264,8 +269,7 @@ def test_sparse_rows_learn_the_diagonal_metric_of_dense_ones(kind):
     codes = (X[:, 0] + X[:, 1] > 0).astype(int)
     layer = plain_layer(kind, 12, 60, rows=X)
     for wanted in ('diagonal', 'full'):
-        sparse = [step.metric for step in learn_steps(
-            layer, SampleRows.of(sp.csr_matrix(X), codes, 2), 1.0, wanted, 2)]
+        sparse = [step.metric for step in learn_steps(layer, SampleRows.of(sp.csr_matrix(X), codes, 2), 1.0, wanted, 2)]
         dense = [step.metric for step in learn_steps(layer, SampleRows.of(X, codes, 2), 1.0, 'diagonal', 2)]
         assert all(np.allclose(a, b, rtol=1e-7) for a, b in zip(sparse[1:], dense[1:], strict=True))
 
@@ -306,10 +310,18 @@ def test_a_kernel_behind_a_metric_compares_rows_that_passed_it(metric):
 
 
 @pytest.mark.parametrize('make', [model_of_nodes, model_of_kernel])
-@pytest.mark.parametrize('change', [{'feature_metric': None}, {'feature_metric': np.ones(D + 1)},
-                                    {'feature_metric': np.ones((0, D))}, {'feature_metric': np.ones((2, D - 1))},
-                                    {'feature_metric': np.ones((3, D))}, {'feature_metric': np.full(D, np.nan)},
-                                    {'feature_metric': np.array(1.0)}])
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'feature_metric': None},
+        {'feature_metric': np.ones(D + 1)},
+        {'feature_metric': np.ones((0, D))},
+        {'feature_metric': np.ones((2, D - 1))},
+        {'feature_metric': np.ones((3, D))},
+        {'feature_metric': np.full(D, np.nan)},
+        {'feature_metric': np.array(1.0)},
+    ],
+)
 def test_a_metric_that_does_not_fit_is_refused(make, change, tmp_path):
     model = make(METRICS['full'])
     arrays = {name: array for name, array in {**model.arrays, **change}.items() if array is not None}

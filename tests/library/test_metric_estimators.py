@@ -1,4 +1,5 @@
 """Estimators learn a metric in `fit`: what it finds, what it changes, and that models keep it."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -22,17 +23,24 @@ from mr_elm.model.file import read_model
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 8))
 LABELS = np.where(X[:, 2] * X[:, 5] > 0, 'yes', 'no')
-TARGETS = np.sin(2 * X[:, 2]) + X[:, 5]**2
-CLASSIFIERS = [ESVMClassifier(nu=100), ELMClassifier(C=100), ELMClassifier('gaussian', C=100),
-               KernelELMClassifier(C=100), SparseELMClassifier(C=10), SparseELMClassifier('tanh', C=10),
-               OELMClassifier('laplacian', C=10), SphereSVMClassifier(C=10)]
+TARGETS = np.sin(2 * X[:, 2]) + X[:, 5] ** 2
+CLASSIFIERS = [
+    ESVMClassifier(nu=100),
+    ELMClassifier(C=100),
+    ELMClassifier('gaussian', C=100),
+    KernelELMClassifier(C=100),
+    SparseELMClassifier(C=10),
+    SparseELMClassifier('tanh', C=10),
+    OELMClassifier('laplacian', C=10),
+    SphereSVMClassifier(C=10),
+]
 REGRESSORS = [ESVMRegressor(nu=100), ELMRegressor(C=100), KernelELMRegressor(C=100)]
 ALL = pytest.mark.parametrize('estimator', CLASSIFIERS + REGRESSORS, ids=str)
 
 
 def fit(estimator, rows=X, **parameters):
     y = TARGETS if estimator.__class__.__name__.endswith('Regressor') else LABELS
-    return clone(estimator).set_params(**parameters).fit(rows, y[:rows.shape[0]])
+    return clone(estimator).set_params(**parameters).fit(rows, y[: rows.shape[0]])
 
 
 @ALL

@@ -1,4 +1,5 @@
 """Metrics: scikit-learn's numbers, from counts that merge in any order."""
+
 from collections import Counter
 from functools import reduce
 
@@ -34,8 +35,11 @@ def test_scores_of_classes_are_those_of_scikit_learn(seed):
     assert [scores['per_class'][name]['precision'] for name in CLASSES] == pytest.approx(precision)
     assert [scores['per_class'][name]['recall'] for name in CLASSES] == pytest.approx(recall)
     assert [scores['per_class'][name]['rows'] for name in CLASSES] == rows.tolist()
-    assert scores['confusion'] == {'true': CLASSES, 'predicted': CLASSES,
-                                   'rows': oracle.confusion_matrix(true, said, labels=CLASSES).tolist()}
+    assert scores['confusion'] == {
+        'true': CLASSES,
+        'predicted': CLASSES,
+        'rows': oracle.confusion_matrix(true, said, labels=CLASSES).tolist(),
+    }
 
 
 @pytest.mark.parametrize('seed', range(5))
@@ -76,4 +80,8 @@ def test_scores_of_a_regression_are_those_of_scikit_learn_in_any_pieces(offset, 
 
 def test_targets_without_spread_have_no_r2():
     assert Residuals.of(np.ones(3), np.array([1.0, 2, 1])).scores() == {
-        'rmse': pytest.approx(np.sqrt(1 / 3)), 'mae': pytest.approx(1 / 3), 'r2': None, 'rows': 3}
+        'rmse': pytest.approx(np.sqrt(1 / 3)),
+        'mae': pytest.approx(1 / 3),
+        'r2': None,
+        'rows': 3,
+    }

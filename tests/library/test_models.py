@@ -1,4 +1,5 @@
 """Models: what they decide, and what rows they take."""
+
 import os
 import subprocess
 import sys
@@ -97,8 +98,10 @@ def test_rows_of_another_width_are_refused_with_both_widths(X):
         make_model().predict(X)
 
 
-@pytest.mark.parametrize('label, name', [('1', '1.0'), ('+1', '1.0'), ('1.0', '1.0'), ('-1e0', '-1'), ('2', '2'),
-                                         ('x', 'x'), ('', ''), ('nan', 'nan')])
+@pytest.mark.parametrize(
+    'label, name',
+    [('1', '1.0'), ('+1', '1.0'), ('1.0', '1.0'), ('-1e0', '-1'), ('2', '2'), ('x', 'x'), ('', ''), ('nan', 'nan')],
+)
 def test_a_label_names_the_class_of_its_value(label, name):
     assert make_model(classes=('-1', '1.0')).class_of(label) == name
 
@@ -126,21 +129,35 @@ def test_a_saved_model_predicts_the_same_bits(kind, tmp_path):
     assert np.array_equal(layer.weights, model.layer.weights) and np.array_equal(layer.biases, model.layer.biases)
 
 
-def make_kernel_model(kernel='gaussian', n_outputs=3, classes='abc', multiclass='one-vs-one', sparse=False, offset=0.3,
-                      n_vectors=40, **parameters):
+def make_kernel_model(
+    kernel='gaussian',
+    n_outputs=3,
+    classes='abc',
+    multiclass='one-vs-one',
+    sparse=False,
+    offset=0.3,
+    n_vectors=40,
+    **parameters,
+):
     rng = np.random.default_rng(2)
     vectors = sp.random(n_vectors, D, density=0.5, random_state=2, format='csr')
     parameters = {'kernel': kernel, 'multiclass': multiclass, **parameters}
     header = ModelHeader('sparse-elm', 'classification', list(classes), D, parameters)
     parts = {f'support_vectors_{part}': getattr(vectors, part) for part in ('data', 'indices', 'indptr')}
-    arrays = {'feature_offset': np.full(D, offset), 'feature_scale': rng.uniform(0.5, 2, D),
-              'dual_coef': rng.standard_normal((n_vectors, n_outputs)), 'intercept': rng.standard_normal(n_outputs),
-              **(parts if sparse else {'support_vectors': vectors.toarray()})}
+    arrays = {
+        'feature_offset': np.full(D, offset),
+        'feature_scale': rng.uniform(0.5, 2, D),
+        'dual_coef': rng.standard_normal((n_vectors, n_outputs)),
+        'intercept': rng.standard_normal(n_outputs),
+        **(parts if sparse else {'support_vectors': vectors.toarray()}),
+    }
     return KernelModel(header, arrays), vectors.toarray()
 
 
-@pytest.mark.parametrize('kernel, given', [('gaussian', {'sigma': 1.3}), ('laplacian', {'sigma': 1.3}),
-                                           ('polynomial', {'degree': 2}), ('linear', {})])
+@pytest.mark.parametrize(
+    'kernel, given',
+    [('gaussian', {'sigma': 1.3}), ('laplacian', {'sigma': 1.3}), ('polynomial', {'degree': 2}), ('linear', {})],
+)
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize('sparse', [False, True])
 @pytest.mark.parametrize('offset', [0.0, 0.3])
@@ -162,15 +179,19 @@ def model_of_rows(vectors, kernel='gaussian', **parameters):
     """Make a model whose support vectors are these very rows, unscaled."""
     model, _ = make_kernel_model(kernel, n_vectors=len(vectors), **parameters)
     d = vectors.shape[1]
-    return KernelModel(replace(model.header, n_features=d), {**model.arrays, 'support_vectors': vectors,
-                                                             'feature_offset': np.zeros(d),
-                                                             'feature_scale': np.ones(d)})
+    return KernelModel(
+        replace(model.header, n_features=d),
+        {**model.arrays, 'support_vectors': vectors, 'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)},
+    )
 
 
-@pytest.mark.parametrize('kernel, given', [('gaussian', {'sigma': 1.3}), ('laplacian', {'sigma': 1.3}),
-                                           ('polynomial', {'degree': 2}), ('linear', {})])
-@pytest.mark.parametrize('part', [slice(100, 700), slice(0, 800), slice(100, 500), slice(650, None), slice(0, None, 2)],
-                         ids=str)
+@pytest.mark.parametrize(
+    'kernel, given',
+    [('gaussian', {'sigma': 1.3}), ('laplacian', {'sigma': 1.3}), ('polynomial', {'degree': 2}), ('linear', {})],
+)
+@pytest.mark.parametrize(
+    'part', [slice(100, 700), slice(0, 800), slice(100, 500), slice(650, None), slice(0, None, 2)], ids=str
+)
 def test_rows_that_a_model_holds_are_predicted_as_copies_of_them(kernel, given, part, monkeypatch):
     table = np.random.default_rng(1).standard_normal((800, 7))
     model, multiplied, parts = model_of_rows(table[100:700], kernel, **given), [], KernelTiles.parts
@@ -180,7 +201,7 @@ def test_rows_that_a_model_holds_are_predicted_as_copies_of_them(kernel, given, 
     assert values.tobytes() == model.decision_function(table[part].copy()).tobytes()
 
 
-BITS = '''
+BITS = """
 import numpy as np
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
@@ -190,7 +211,7 @@ for n, d in ((300, 7), (500, 64)):
                         {'support_vectors': X, 'dual_coef': X[:, :1], 'intercept': np.zeros(1),
                          'feature_offset': np.zeros(d), 'feature_scale': np.ones(d)})
     assert model.decision_function(X).tobytes() == model.decision_function(X.copy()).tobytes()
-'''
+"""
 
 
 def processor_flags():
@@ -198,8 +219,10 @@ def processor_flags():
     return set(path.read_text().split()) if path.exists() else set()
 
 
-@pytest.mark.parametrize('core, flags', [('Prescott', {'pni'}), ('Nehalem', {'sse4_2'}),
-                                         ('SkylakeX', {'avx512f', 'avx512dq', 'avx512bw', 'avx512vl'})])
+@pytest.mark.parametrize(
+    'core, flags',
+    [('Prescott', {'pni'}), ('Nehalem', {'sse4_2'}), ('SkylakeX', {'avx512f', 'avx512dq', 'avx512bw', 'avx512vl'})],
+)
 def test_kernels_of_any_processor_predict_rows_of_a_model_as_copies_of_them(core, flags):
     if not flags <= processor_flags():
         pytest.skip(f'this processor does not run kernels for {core}')
@@ -241,8 +264,15 @@ def test_sparse_support_vectors_stay_sparse_where_this_is_smaller(density):
     assert np.array_equal(again.toarray() if density < 0.5 else again, vectors.toarray())
 
 
-@pytest.mark.parametrize('change', [{'dual_coef': np.zeros((3, 3))}, {'intercept': np.zeros(2)},
-                                    {'support_vectors': np.zeros((40, D + 1))}, {'feature_scale': np.ones(D + 1)}])
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'dual_coef': np.zeros((3, 3))},
+        {'intercept': np.zeros(2)},
+        {'support_vectors': np.zeros((40, D + 1))},
+        {'feature_scale': np.ones(D + 1)},
+    ],
+)
 def test_a_kernel_model_whose_parts_do_not_fit_is_refused(change, tmp_path):
     model, _ = make_kernel_model(sigma=1.0)
     save_model(tmp_path / 'm.npz', model.header, {**model.arrays, **change})
@@ -250,8 +280,9 @@ def test_a_kernel_model_whose_parts_do_not_fit_is_refused(change, tmp_path):
         read_model(tmp_path / 'm.npz')
 
 
-@pytest.mark.parametrize('parameters', [{'kernel': 'cubic'}, {'kernel': 'gaussian'},
-                                        {'kernel': 'gaussian', 'sigma': -1}])
+@pytest.mark.parametrize(
+    'parameters', [{'kernel': 'cubic'}, {'kernel': 'gaussian'}, {'kernel': 'gaussian', 'sigma': -1}]
+)
 def test_a_kernel_that_is_not_known_or_has_no_width_is_refused(parameters, tmp_path):
     model, _ = make_kernel_model(sigma=1.0)
     save_model(tmp_path / 'm.npz', replace(model.header, parameters=parameters), model.arrays)
@@ -277,14 +308,24 @@ def test_what_is_no_model_of_ours_is_refused(tmp_path):
 def test_dense_rows_wider_than_a_tile_are_scored():
     X, d = np.random.default_rng(0).normal(size=(5, 9000)), 9000
     header = ModelHeader('mr-kelm', 'regression', [], d, {'kernel': 'linear'})
-    arrays = {'feature_offset': np.zeros(d), 'feature_scale': np.ones(d), 'support_vectors': X[:3],
-              'dual_coef': np.ones((3, 1)), 'intercept': np.zeros(1)}
+    arrays = {
+        'feature_offset': np.zeros(d),
+        'feature_scale': np.ones(d),
+        'support_vectors': X[:3],
+        'dual_coef': np.ones((3, 1)),
+        'intercept': np.zeros(1),
+    }
     np.testing.assert_allclose(KernelModel(header, arrays).predict(X), (X @ X[:3].T).sum(axis=1), rtol=1e-10)
 
 
-@pytest.mark.parametrize('make, name', [(make_model, 'output_weights'),
-                                        (lambda: make_kernel_model(sigma=1)[0], 'dual_coef'),
-                                        (lambda: AveragedModel.of([make_model(), make_model()]), '1/output_weights')])
+@pytest.mark.parametrize(
+    'make, name',
+    [
+        (make_model, 'output_weights'),
+        (lambda: make_kernel_model(sigma=1)[0], 'dual_coef'),
+        (lambda: AveragedModel.of([make_model(), make_model()]), '1/output_weights'),
+    ],
+)
 def test_a_model_that_could_not_be_read_back_does_not_take_its_name(make, name, tmp_path):
     model, path = make(), tmp_path / 'm.npz'
     model.save(path)

@@ -1,4 +1,5 @@
 """Machines of several classes from two-class ones."""
+
 import numpy as np
 import pytest
 from reference import dual as twin

@@ -1,4 +1,5 @@
 """However many threads share the work, not a bit of a model or of a prediction changes."""
+
 import threading
 
 import numpy as np
@@ -25,14 +26,19 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((9000, 6))
 Y = (X[:, 0] * X[:, 1] > 0) + 2 * (X[:, 2] > 0.4)
 CASES = {
-    'gram': (ESVMClassifier(n_hidden=30), 9000), 'gram of targets': (ESVMRegressor(n_hidden=30), 9000),
+    'gram': (ESVMClassifier(n_hidden=30), 9000),
+    'gram of targets': (ESVMRegressor(n_hidden=30), 9000),
     'nodes': (ELMClassifier(n_hidden=30), 9000),
-    'cholesky': (KernelELMClassifier(), 700), 'passes': (KernelELMClassifier(solver='cg', rank=50), 700),
+    'cholesky': (KernelELMClassifier(), 700),
+    'passes': (KernelELMClassifier(solver='cg', rank=50), 700),
     'truncated': (KernelELMRegressor(solver='svd', rank=20), 700),
-    'small pairs': (SparseELMClassifier(), 300), 'pairs': (SparseELMClassifier(rule='paper', tol=0.1), 300),
+    'small pairs': (SparseELMClassifier(), 300),
+    'pairs': (SparseELMClassifier(rule='paper', tol=0.1), 300),
     'classes against all': (SparseELMClassifier(multiclass='one-vs-all', C=10), 300),
     'pairs on nodes': (SparseELMClassifier(kernel='sigmoid', n_hidden=20), 300),
-    'newton': (OELMClassifier(), 300), 'balls': (SphereSVMClassifier(), 300)}
+    'newton': (OELMClassifier(), 300),
+    'balls': (SphereSVMClassifier(), 300),
+}
 
 
 @pytest.mark.filterwarnings('ignore')
@@ -79,8 +85,9 @@ def test_n_jobs_means_what_it_means_in_joblib(monkeypatch):
 def test_results_stand_in_the_order_of_the_items_and_each_thread_has_one_of_blas():
     def observe(number):
         together.wait()
-        return number, {library['num_threads'] for library in parallel.find_blas().info() if
-                        library['user_api'] == 'blas'}
+        return number, {
+            library['num_threads'] for library in parallel.find_blas().info() if library['user_api'] == 'blas'
+        }
 
     together = threading.Barrier(3, timeout=30)
     assert map_in_threads(observe, range(3), 3) == [(number, {1}) for number in range(3)]

@@ -1,4 +1,5 @@
 """A sample chooses machines: widths that fit, metrics that help, and no member that is clearly worse."""
+
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,8 +63,9 @@ def test_smaller_squares_want_narrower_kernels(rng):
     assert scales[1] > 1.5 * scales[0]
 
 
-@pytest.mark.parametrize('kernel, norm, ones', [('gaussian', 2, np.sqrt(5)), ('laplacian', 2, np.sqrt(5)),
-                                                ('product-laplacian', 1, 5)])
+@pytest.mark.parametrize(
+    'kernel, norm, ones', [('gaussian', 2, np.sqrt(5)), ('laplacian', 2, np.sqrt(5)), ('product-laplacian', 1, 5)]
+)
 def test_the_first_width_is_the_median_distance_whatever_the_scale_of_the_rows(rng, kernel, norm, ones):
     X = rng.normal(size=(200, 5))
     problem, _ = prepare(X, np.arange(200) % 2)
@@ -78,7 +80,10 @@ def test_products_of_laplacians_are_for_rows_of_some_features(rng):
     X, numbers = draw_squares(100, rng)
     problem, rows = prepare(X, numbers)
     assert [each.options.kernel for each in choose_candidates(problem, rows) if each.options.map == 'nystrom'] == [
-        'gaussian', 'laplacian', 'product-laplacian']
+        'gaussian',
+        'laplacian',
+        'product-laplacian',
+    ]
     wide = rng.normal(size=(100, 501))
     for few, n_rows in ((wide, 100), (wide[:, :101], 5001)):
         assert list_kernels(SampleRows.of(few, numbers, 2), n_rows) == ['gaussian', 'laplacian']
@@ -135,5 +140,5 @@ def test_numbers_are_judged_by_their_error_alone(rng):
     X = rng.normal(size=(200, 3))
     problem, rows = prepare(X, np.sin(2 * X[:, 0]), 0)
     for each in choose_candidates(problem, rows):
-        assert each.value == pytest.approx(-np.sqrt(((each.values - rows.T)**2).mean()))
+        assert each.value == pytest.approx(-np.sqrt(((each.values - rows.T) ** 2).mean()))
         assert each.value > -0.5  # deviations of the numbers

@@ -1,4 +1,5 @@
 """The dual over explicit nodes: coordinate descent that keeps the output weights."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

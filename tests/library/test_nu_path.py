@@ -1,4 +1,5 @@
 """One decomposition solves a ridge regression for every nu, and says what each row gets from all other rows."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,5 @@
 """Files as people have them: other encodings, line ends, archives, other formats; read rightly, or refused by name."""
+
 import gzip
 import io
 import zipfile
@@ -32,11 +33,16 @@ def zstd(data):
 
 
 FILES = {
-    'plain.csv': TEXT.encode(), 'mark.csv': TEXT.encode('utf-8-sig'),
+    'plain.csv': TEXT.encode(),
+    'mark.csv': TEXT.encode('utf-8-sig'),
     'windows.csv': TEXT.replace('\n', '\r\n').encode(),
-    'old mac.csv': TEXT.replace('\n', '\r').encode(), 'utf16.csv': TEXT.encode('utf-16'),
-    'big.csv': '\ufeff'.encode('utf-16-be') + TEXT.encode('utf-16-be'), 'ROWS.CSV.GZ': gzip.compress(TEXT.encode()),
-    'rows.csv.zst': zstd(TEXT.encode()), 'rows.zip': zipped('rows.csv'), 'mac.zip': zipped('a.csv', '__MACOSX/a.csv'),
+    'old mac.csv': TEXT.replace('\n', '\r').encode(),
+    'utf16.csv': TEXT.encode('utf-16'),
+    'big.csv': '\ufeff'.encode('utf-16-be') + TEXT.encode('utf-16-be'),
+    'ROWS.CSV.GZ': gzip.compress(TEXT.encode()),
+    'rows.csv.zst': zstd(TEXT.encode()),
+    'rows.zip': zipped('rows.csv'),
+    'mac.zip': zipped('a.csv', '__MACOSX/a.csv'),
     'utf16.csv.gz': gzip.compress(TEXT.replace('\n', '\r\n').encode('utf-16')),
 }
 
@@ -89,12 +95,13 @@ def test_bytes_that_are_no_text_of_the_named_encoding_are_refused(tmp_path):
         read(path, charset='ascii')
 
 
-@pytest.mark.parametrize('ending, data', [('.zst', zstd(TEXT.encode())), ('.zip', zipped('a.csv')),
-                                          ('.GZ', gzip.compress(TEXT.encode()))])
+@pytest.mark.parametrize(
+    'ending, data', [('.zst', zstd(TEXT.encode())), ('.zip', zipped('a.csv')), ('.GZ', gzip.compress(TEXT.encode()))]
+)
 @pytest.mark.parametrize('part', [0.5, 0.95])
 def test_an_archive_that_is_cut_is_refused(ending, data, part):
     with pytest.raises(DataFormatError, match='cut short or damaged'):
-        list(read_stream(io.BytesIO(data[:int(part * len(data))]), f'rows{ending}'))
+        list(read_stream(io.BytesIO(data[: int(part * len(data))]), f'rows{ending}'))
 
 
 def test_an_archive_of_several_files_is_refused_by_their_names(tmp_path):
@@ -104,13 +111,24 @@ def test_an_archive_of_several_files_is_refused_by_their_names(tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize('data, said', [
-    (b'% by me\n@RELATION x\n@attribute a numeric\n@data\n1,2\n', 'ARFF'), (b'{"a": 1}\n', 'JSON'),
-    (b'[{"a": 1},\n{"a": 2}]\n', 'JSON'), (b'<!DOCTYPE html>\n<html>\n', 'web page'),
-    (b'<?xml version="1.0"?>\n', 'XML'),
-    (b'PK\x03\x04\x14\0\x06\0xl/workbook.xml', 'Excel'), (b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0', 'Excel'),
-    (b'\x1f\x8b\x08\0\0\0', 'ends in .gz'), (b'\x28\xb5\x2f\xfd\0\0', 'ends in .zst'), (b'\x93NUMPY\x01\0', 'numpy'),
-    (b'\x89HDF\r\n\x1a\n\0', 'HDF5'), (b'SQLite format 3\0', 'SQLite'), (b'\x80\x04\x95\0\0', 'pickle')])
+@pytest.mark.parametrize(
+    'data, said',
+    [
+        (b'% by me\n@RELATION x\n@attribute a numeric\n@data\n1,2\n', 'ARFF'),
+        (b'{"a": 1}\n', 'JSON'),
+        (b'[{"a": 1},\n{"a": 2}]\n', 'JSON'),
+        (b'<!DOCTYPE html>\n<html>\n', 'web page'),
+        (b'<?xml version="1.0"?>\n', 'XML'),
+        (b'PK\x03\x04\x14\0\x06\0xl/workbook.xml', 'Excel'),
+        (b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0', 'Excel'),
+        (b'\x1f\x8b\x08\0\0\0', 'ends in .gz'),
+        (b'\x28\xb5\x2f\xfd\0\0', 'ends in .zst'),
+        (b'\x93NUMPY\x01\0', 'numpy'),
+        (b'\x89HDF\r\n\x1a\n\0', 'HDF5'),
+        (b'SQLite format 3\0', 'SQLite'),
+        (b'\x80\x04\x95\0\0', 'pickle'),
+    ],
+)
 def test_files_of_other_formats_are_named_with_what_to_do(data, said, tmp_path):
     path = tmp_path / 'rows'
     path.write_bytes(data)

@@ -1,4 +1,5 @@
 """Packs: blocks of every kind come back bit for bit, other tools read them, and damage is found."""
+
 import tracemalloc
 
 import numpy as np
@@ -21,8 +22,12 @@ NAMES, CODES, WEIGHTS = ('x', 'ü z', '"\t\\'), np.array([1, 0, 2, 1, 1]), np.ar
 DENSE = np.array([[-0.0, np.pi, 5e-324, 1e308], [1, 2, 3, 4], [0.1, 1e22, -1.5, 7], [0, 0, 0, 0], [9, 8, 7, 6]])
 SPARSE = sp.csr_matrix(DENSE)
 ENCODED = EncodedRows(DENSE, (0, 1, 2, 5), np.array([[3, -1], [4, 6], [-1, -1], [3, 6], [4, -1]], np.int32), 7)
-LABELS = {'none': {}, 'classes': {'names': NAMES, 'codes': CODES}, 'target': {'targets': DENSE[:, 1]},
-          'targets': {'targets': DENSE[:, :2]}}
+LABELS = {
+    'none': {},
+    'classes': {'names': NAMES, 'codes': CODES},
+    'target': {'targets': DENSE[:, 1]},
+    'targets': {'targets': DENSE[:, :2]},
+}
 
 
 def write(path, blocks, dtype='float64', **facts):
@@ -52,8 +57,14 @@ def shown(block):
 @pytest.mark.parametrize('labels', LABELS.values(), ids=LABELS)
 @pytest.mark.parametrize('X', [DENSE, SPARSE, ENCODED], ids=['dense', 'csr', 'encoded'])
 def test_blocks_come_back_bit_for_bit(X, labels, weights, tmp_path):
-    blocks = [Block(X, weights=weights, **labels), Block(X[:2], weights=None if weights is None else weights[:2], **{
-        name: part if name == 'names' else part[:2] for name, part in labels.items()})]
+    blocks = [
+        Block(X, weights=weights, **labels),
+        Block(
+            X[:2],
+            weights=None if weights is None else weights[:2],
+            **{name: part if name == 'names' else part[:2] for name, part in labels.items()},
+        ),
+    ]
     write(tmp_path / 'p', blocks)
     numeric = 'targets' in labels
     assert list(map(shown, read(tmp_path / 'p', numeric_labels=numeric))) == list(map(shown, blocks))

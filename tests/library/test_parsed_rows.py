@@ -1,4 +1,5 @@
 """Rows that a pass has parsed come back to the next pass as they were, with the accounts of their text."""
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -34,8 +35,12 @@ def text_is_not_read():
 
 def values(block):
     X = block.X.toarray() if sp.issparse(block.X) else block.X
-    return [X.tobytes(), X.shape, block.names, *(None if part is None else part.tolist()
-                                                 for part in (block.codes, block.weights))]
+    return [
+        X.tobytes(),
+        X.shape,
+        block.names,
+        *(None if part is None else part.tolist() for part in (block.codes, block.weights)),
+    ]
 
 
 @pytest.mark.parametrize('form, text', TEXTS.values(), ids=TEXTS)
@@ -75,7 +80,7 @@ def test_a_file_that_was_cut_is_an_error(tmp_path):
     read(form, tmp_path / 'rows', [text])
     kept = (tmp_path / 'rows').read_bytes()
     *_, (_, table) = read_records(pa.BufferReader(kept), 'rows')
-    (tmp_path / 'rows').write_bytes(kept[:-write_record(table.schema).size])
+    (tmp_path / 'rows').write_bytes(kept[: -write_record(table.schema).size])
     with pytest.raises(DataFormatError, match='expected the end of the parsed rows'):
         read(form, tmp_path / 'rows', [text])
 

@@ -1,4 +1,5 @@
 """A path of C over one kernel matrix, with folds held out, against solves from nothing."""
+
 import numpy as np
 import pytest
 
@@ -17,7 +18,8 @@ def problem():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 4))
     return kernel_rows(X, make_kernel('gaussian', gamma=0.4)), np.where(
-        X[:, 0] * X[:, 1] + 0.7 * rng.standard_normal(300) > 0, 1.0, -1.0)
+        X[:, 0] * X[:, 1] + 0.7 * rng.standard_normal(300) > 0, 1.0, -1.0
+    )
 
 
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])

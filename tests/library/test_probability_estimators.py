@@ -1,4 +1,5 @@
 """Probabilities of the estimators: scikit-learn's own checks, models of files, rows that come and leave."""
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,11 +20,16 @@ from mr_elm.estimators import (
 )
 from mr_elm.model.file import read_model
 
-CLASSIFIERS = [ESVMClassifier(n_hidden=60, probabilities=True), ELMClassifier(n_hidden=60, probabilities=True),
-               ELMClassifier('gaussian', probabilities=True), KernelELMClassifier(probabilities=True),
-               SparseELMClassifier(probabilities=True), OELMClassifier('sigmoid', n_hidden=40, probabilities=True),
-               SparseELMClassifier(multiclass='one-vs-all', probabilities=True),
-               SphereSVMClassifier(probabilities=True)]
+CLASSIFIERS = [
+    ESVMClassifier(n_hidden=60, probabilities=True),
+    ELMClassifier(n_hidden=60, probabilities=True),
+    ELMClassifier('gaussian', probabilities=True),
+    KernelELMClassifier(probabilities=True),
+    SparseELMClassifier(probabilities=True),
+    OELMClassifier('sigmoid', n_hidden=40, probabilities=True),
+    SparseELMClassifier(multiclass='one-vs-all', probabilities=True),
+    SphereSVMClassifier(probabilities=True),
+]
 ALL = pytest.mark.parametrize('estimator', CLASSIFIERS, ids=str)
 
 
@@ -37,8 +43,9 @@ def table():
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('estimator', [each for each in CLASSIFIERS if not isinstance(each, OELMClassifier)], ids=str)
 def test_scikit_learn_is_content(estimator):
-    assert [row['check_name'] for row in check_estimator(clone(estimator), on_fail=None)
-            if row['status'] == 'failed'] == []
+    assert [
+        row['check_name'] for row in check_estimator(clone(estimator), on_fail=None) if row['status'] == 'failed'
+    ] == []
 
 
 @ALL
@@ -71,11 +78,17 @@ def test_a_model_keeps_the_probabilities(estimator, table, tmp_path):
     assert np.array_equal(np.array(model.classes)[model.predict(X)], fitted.predict(X))
 
 
-@pytest.mark.parametrize('estimator', [ESVMClassifier(n_hidden=30, probabilities=True),
-                                       ELMClassifier(n_hidden=30, probabilities=True),
-                                       ELMClassifier('gaussian', gamma=1, probabilities=True),
-                                       KernelELMClassifier(gamma=1, probabilities=True),
-                                       SparseELMClassifier(gamma=1, tol=1e-8, probabilities=True)], ids=str)
+@pytest.mark.parametrize(
+    'estimator',
+    [
+        ESVMClassifier(n_hidden=30, probabilities=True),
+        ELMClassifier(n_hidden=30, probabilities=True),
+        ELMClassifier('gaussian', gamma=1, probabilities=True),
+        KernelELMClassifier(gamma=1, probabilities=True),
+        SparseELMClassifier(gamma=1, tol=1e-8, probabilities=True),
+    ],
+    ids=str,
+)
 def test_a_row_of_weight_two_counts_as_two_rows(estimator, table):
     X, y = table[0][:90], table[1][:90]
     weights = 1.0 + (np.arange(90) % 3 == 0)
@@ -84,9 +97,15 @@ def test_a_row_of_weight_two_counts_as_two_rows(estimator, table):
     assert np.allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-5)
 
 
-@pytest.mark.parametrize('estimator', [ELMClassifier('precomputed', probabilities=True),
-                                       KernelELMClassifier('precomputed', probabilities=True),
-                                       SparseELMClassifier('precomputed', probabilities=True)], ids=str)
+@pytest.mark.parametrize(
+    'estimator',
+    [
+        ELMClassifier('precomputed', probabilities=True),
+        KernelELMClassifier('precomputed', probabilities=True),
+        SparseELMClassifier('precomputed', probabilities=True),
+    ],
+    ids=str,
+)
 def test_a_ready_kernel_has_probabilities_too(estimator, table):
     X, y = table
     K = rbf_kernel(X, gamma=1)
@@ -140,8 +159,11 @@ def test_intervals_of_an_estimator_are_those_of_its_model(tmp_path, table):
 
 @pytest.mark.filterwarnings('ignore')
 def test_scikit_learn_is_content_with_intervals():
-    assert [row['check_name'] for row in check_estimator(ESVMRegressor(intervals=True), on_fail=None)
-            if row['status'] == 'failed'] == []
+    assert [
+        row['check_name']
+        for row in check_estimator(ESVMRegressor(intervals=True), on_fail=None)
+        if row['status'] == 'failed'
+    ] == []
 
 
 def test_a_solver_without_leave_one_out_refuses_probabilities(table):

@@ -1,4 +1,5 @@
 """Scores of probabilities: scikit-learn's numbers, from counts that merge in any order and any pieces."""
+
 from functools import reduce
 
 import numpy as np
@@ -57,8 +58,10 @@ def test_the_calibration_error_is_the_mean_gap_of_fifteen_bins():
 def test_the_area_is_that_of_scikit_learn_with_ties_and_weights(k):
     P, numbers, weights = draw(k + 10, k)
     for w in (np.ones(len(numbers)), weights):
-        rankings = [merged(Ranking.of, np.random.default_rng(j), P[:, j], numbers == j, w)
-                    for j in (range(1, 2) if k == 2 else range(k))]
+        rankings = [
+            merged(Ranking.of, np.random.default_rng(j), P[:, j], numbers == j, w)
+            for j in (range(1, 2) if k == 2 else range(k))
+        ]
         areas = [oracle.roc_auc_score(numbers == j, P[:, j], sample_weight=w) for j in range(k)]
         wanted = areas[1] if k == 2 else np.mean(areas)
         assert area_scores(rankings) == {'auc': pytest.approx(wanted, abs=1e-9)}
@@ -79,8 +82,10 @@ def test_many_probabilities_are_counted_together_within_the_bound_whatever_the_p
     logits = np.append(rng.normal(size=20_000) * 3, [-700, -40, 40, 700])
     P, positive = 1 / (1 + np.exp(-logits)), rng.random(20_004) < 1 / (1 + np.exp(-logits / 2))
     exact = oracle.roc_auc_score(positive, P)
-    one, *others = (merged(lambda *rows: Ranking.of(*rows, 1000), np.random.default_rng(seed), P, positive,
-                           np.ones(len(P))) for seed in range(4))
+    one, *others = (
+        merged(lambda *rows: Ranking.of(*rows, 1000), np.random.default_rng(seed), P, positive, np.ones(len(P)))
+        for seed in range(4)
+    )
     assert len(one.keys) <= 1000 and one.dropped > 0
     assert abs(one.area - exact) <= one.error <= 2e-3
     for other in others:

@@ -1,4 +1,5 @@
 """The finisher: the right solution where there is one, and a warning where the numbers give out."""
+
 import numpy as np
 import pytest
 

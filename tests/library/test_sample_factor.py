@@ -1,4 +1,5 @@
 """The factor of a sample inverts its matrix; the solution on the sample follows from it."""
+
 import numpy as np
 import pytest
 
@@ -19,7 +20,7 @@ def make_layer(rng):
 @pytest.mark.parametrize(('dtype', 'within'), [(np.float64, 1e-9), (np.float32, 1e-2)])
 def test_it_inverts_the_matrix_of_the_sample_for_one_nu_after_another(rng, bias, dtype, within):
     layer, X, T, weights = make_layer(rng), rng.normal(size=(N, D)), rng.normal(size=(N, 2)), rng.uniform(0.1, 5, N)
-    E = expand(layer, X)[:, :L + bias]
+    E = expand(layer, X)[:, : L + bias]
     gram, right = (E.T * weights) @ E / 0.25, (E.T * weights) @ T / 0.25
     found = SampleGram.sum_up(layer, Sample(X, T, weights, 0.25), bias, dtype, 2)
     assert np.allclose(found.ET, right)
@@ -37,7 +38,7 @@ def test_equal_rows_are_a_sample_too(rng):
 def test_a_matrix_that_rounding_makes_negative_gets_a_diagonal_and_a_warning(rng):
     layer = make_layer(rng)
     found = SampleGram.sum_up(layer, Sample(rng.normal(size=(N, D)), np.ones((N, 1)), np.ones(N), 1.0))
-    block, = found.diagonal
+    (block,) = found.diagonal
     block -= 1e-11 * np.trace(block) * np.eye(L + 1)
     with pytest.warns(NumericalWarning, match='costs passes'):
         assert np.isfinite(found.factor(1e20).apply(found.ET)).all()

@@ -1,4 +1,5 @@
 """Scaling: z = (x - offset) * scale, harmless whatever a column holds."""
+
 import warnings
 
 import numpy as np
@@ -43,8 +44,9 @@ def test_a_constant_feature_becomes_zero(kind, value, n):
 
 
 @pytest.mark.parametrize('kind', ORACLES)
-@pytest.mark.parametrize('column', [[0, 5e-324], [0, 1e-310], [0, 1e-160], [-1e150, 1e150],
-                                    [1e9, np.nextafter(1e9, 2e9)]])
+@pytest.mark.parametrize(
+    'column', [[0, 5e-324], [0, 1e-310], [0, 1e-160], [-1e150, 1e150], [1e9, np.nextafter(1e9, 2e9)]]
+)
 def test_an_extreme_feature_stays_finite(kind, column):
     column = np.array(column)[:, None]
     offset, scale = choose_scaling(kind, ColumnStatistics.of(column))
@@ -102,8 +104,9 @@ def measure(kind, statistics, indicators=None):
 
 @pytest.mark.parametrize('kind', [*ORACLES, 'none'])
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize('weights', [None, np.random.default_rng(1).integers(1, 4, 200).astype(float)],
-                         ids=['plain', 'weighted'])
+@pytest.mark.parametrize(
+    'weights', [None, np.random.default_rng(1).integers(1, 4, 200).astype(float)], ids=['plain', 'weighted']
+)
 def test_v_is_the_sum_of_the_variances_of_scaled_rows(kind, wrap, weights):
     rows = np.column_stack([X / [1, 1e-6, 1e6, 1], np.full(200, 7.0)])
     statistics = ColumnStatistics.of(wrap(rows), weights)
@@ -112,7 +115,7 @@ def test_v_is_the_sum_of_the_variances_of_scaled_rows(kind, wrap, weights):
     assert np.allclose(moments.means, repeated.mean(axis=0), rtol=1e-8, atol=1e-8)
     assert np.allclose(moments.variances, repeated.var(axis=0), rtol=1e-9)
     assert moments.total_variance == pytest.approx(repeated.var(axis=0).sum(), rel=1e-11)
-    assert moments.measure(2)**2 == pytest.approx(moments.total_variance)
+    assert moments.measure(2) ** 2 == pytest.approx(moments.total_variance)
     if kind == 'standard':
         assert moments.total_variance == moments.measure(1) == 4.0  # without rounding
 

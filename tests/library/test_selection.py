@@ -1,4 +1,5 @@
 """Cross-validation over one kernel matrix is what training and testing apart would be."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -49,8 +50,16 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
     folds = np.arange(150) % 4
     source = ready_rows(kernel_rows(X, make_kernel('gaussian', sigma=1.5)), np.float64)
     machine = BoxMachine(1.0, 'block', Settings(eps=1e-7))
-    cells = list(cross_validate(LabelledKernel(source, codes, weights), ClassScheme(n_classes, scheme), machine, BOUNDS,
-                                folds, [*range(4), 9]))  # there is no fold 9
+    cells = list(
+        cross_validate(
+            LabelledKernel(source, codes, weights),
+            ClassScheme(n_classes, scheme),
+            machine,
+            BOUNDS,
+            folds,
+            [*range(4), 9],
+        )
+    )  # there is no fold 9
     assert [(cell.fold, cell.C) for cell in cells] == [(fold, C) for fold in range(4) for C in BOUNDS]
     for cell in cells:
         held = folds == cell.fold
@@ -94,8 +103,10 @@ def test_the_accuracy_is_the_share_of_all_rows_however_unequal_folds_are():
 
 def node_score(error, map='sigmoid', scale=1.0, trusted=(True, True), correct=None):
     """Make a NodeScore of two folds of 10 and 30 targets whose mean squared error is `error`."""
-    cells = tuple(GridCell(1.0, 5, fold, error * weight, weight, sound)
-                  for fold, weight, sound in zip((0, 1), (10.0, 30.0), trusted, strict=True))
+    cells = tuple(
+        GridCell(1.0, 5, fold, error * weight, weight, sound)
+        for fold, weight, sound in zip((0, 1), (10.0, 30.0), trusted, strict=True)
+    )
     return NodeScore(NodeCandidate(map, scale), 1.0, 5, cells, correct, None if correct is None else 40)
 
 
@@ -115,15 +126,26 @@ def test_nodes_are_trusted_where_they_are_in_every_fold():
 
 def test_the_best_nodes_label_most_rows_right_and_of_these_have_the_least_error():
     uncounted, best = node_score(0.1), node_score(0.3, correct=35)
-    scores = [uncounted, node_score(0.4, correct=35), best, node_score(0.2, correct=34), node_score(0.35, correct=35),
-              node_score(0.01, trusted=(True, False), correct=40)]
+    scores = [
+        uncounted,
+        node_score(0.4, correct=35),
+        best,
+        node_score(0.2, correct=34),
+        node_score(0.35, correct=35),
+        node_score(0.01, trusted=(True, False), correct=40),
+    ]
     assert best_nodes(scores) is best and best_nodes(scores[::-1]) is best
     assert best_nodes([node_score(0.2), uncounted, node_score(0.15)]) is uncounted
 
 
 def test_finalists_are_the_best_of_each_kind_and_scale_and_then_the_next_of_any():
-    a, b, c, d, e = (node_score(0.1, 'sigmoid', 1.0), node_score(0.2, 'sigmoid', 1.0), node_score(0.3, 'sigmoid', 2.0),
-                     node_score(0.4, 'rbf', 1.0), node_score(0.5, 'rbf', 1.0))
+    a, b, c, d, e = (
+        node_score(0.1, 'sigmoid', 1.0),
+        node_score(0.2, 'sigmoid', 1.0),
+        node_score(0.3, 'sigmoid', 2.0),
+        node_score(0.4, 'rbf', 1.0),
+        node_score(0.5, 'rbf', 1.0),
+    )
     doubtful = node_score(0.0, 'relu', trusted=(False, True))
     assert finalists([e, d, c, doubtful, b, a], 4) == [a, c, d, b]
     assert finalists([e, d, c, doubtful, b, a], 9) == [a, c, d, b, e] and finalists([b, a, e], 1) == [a]
@@ -137,7 +159,8 @@ def test_decision_values_are_scored_by_the_weight_of_rows(weights):
     assert score_values(two, codes, weights, 2) == {'accuracy': pytest.approx(W[[0, 1, 3]].sum() / W.sum())}
     assert score_values(three, codes, weights, 3) == {'accuracy': pytest.approx(W[[0, 1, 3]].sum() / W.sum())}
     assert score_values(two, targets, weights, 0) == {
-        'rmse': pytest.approx(np.sqrt((0.25 * W[0] + 4 * W[2]) / W.sum()))}
+        'rmse': pytest.approx(np.sqrt((0.25 * W[0] + 4 * W[2]) / W.sum()))
+    }
 
 
 @pytest.mark.parametrize('n_classes, center', [(0, False), (0, True), (3, False)])
@@ -148,9 +171,18 @@ def test_leave_one_out_scores_weighted_rows_by_machines_of_the_others(rows, n_cl
     weights, kernel, values = np.arange(1.0, 31), make_kernel('gaussian', sigma=1.5), np.empty(T.shape)
     K = kernel.tile(X, X)
     scale, _ = weigh(omega := K.copy(), T, weights)
-    task = LeaveOneOutTask(index=None, n_classes=n_classes, class_weights=None, seed=0,
-                           n_features=X.shape[1], arrays={}, kernel='gaussian', kernels=[{'sigma': 1.5}],
-                           C_values=BOUNDS, center=center)
+    task = LeaveOneOutTask(
+        index=None,
+        n_classes=n_classes,
+        class_weights=None,
+        seed=0,
+        n_features=X.shape[1],
+        arrays={},
+        kernel='gaussian',
+        kernels=[{'sigma': 1.5}],
+        C_values=BOUNDS,
+        center=center,
+    )
     found = dict(task.leave_one_out(decompose(omega), scale, numbers, weights))
     for C in BOUNDS:
         for i in range(30):
@@ -159,8 +191,11 @@ def test_leave_one_out_scores_weighted_rows_by_machines_of_the_others(rows, n_cl
             mean = np.average(T[rest], axis=0, weights=weights[rest]) if center else 0.0
             values[i] = mean + K[i, rest] @ np.linalg.solve(system, T[rest] - mean)
         right, errors = values.argmax(axis=1) == codes, (values - T)[:, 0]
-        assert found[C] == ({'accuracy': pytest.approx(weights @ right / weights.sum())} if n_classes else
-                            {'rmse': pytest.approx(np.sqrt(weights @ errors**2 / weights.sum()))})
+        assert found[C] == (
+            {'accuracy': pytest.approx(weights @ right / weights.sum())}
+            if n_classes
+            else {'rmse': pytest.approx(np.sqrt(weights @ errors**2 / weights.sum()))}
+        )
 
 
 def test_the_grid_of_the_paper_has_fourteen_widths_and_bounds():

@@ -1,4 +1,5 @@
 """Estimators of several targets, (n, K), and of several labels, an indicator matrix."""
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -28,7 +29,7 @@ def X():
 
 @pytest.fixture
 def Y(X):
-    return np.column_stack([X[:, 0]**2 + X[:, 1], 100 * np.sin(X[:, 2])])
+    return np.column_stack([X[:, 0] ** 2 + X[:, 1], 100 * np.sin(X[:, 2])])
 
 
 @pytest.fixture
@@ -37,8 +38,9 @@ def sets(X):
 
 
 @pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('estimator', [REGRESSORS[0], CLASSIFIERS[0], CLASSIFIERS[2]],
-                         ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    'estimator', [REGRESSORS[0], CLASSIFIERS[0], CLASSIFIERS[2]], ids=lambda each: type(each).__name__
+)
 def test_scikit_learn_is_content(estimator):
     tags = estimator.__sklearn_tags__()
     assert tags.target_tags.multi_output or tags.classifier_tags.multi_label
@@ -49,26 +51,32 @@ def test_scikit_learn_is_content(estimator):
 def test_several_targets_in_one_fit_are_as_many_single_ones(estimator, X, Y):
     both = clone(estimator).fit(X, Y)
     singles = [clone(estimator).fit(X, y) for y in Y.T]
-    np.testing.assert_allclose(both.predict(X), np.column_stack([each.predict(X) for each in singles]), rtol=0,
-                               atol=1e-8)
+    np.testing.assert_allclose(
+        both.predict(X), np.column_stack([each.predict(X) for each in singles]), rtol=0, atol=1e-8
+    )
     assert clone(estimator).fit(X, Y[:, :1]).predict(X).shape == (120, 1)
     assert singles[0].predict(X).shape == (120,)
 
 
-@pytest.mark.parametrize('estimator, single', list(zip(CLASSIFIERS, REGRESSORS, strict=True)),
-                         ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    'estimator, single', list(zip(CLASSIFIERS, REGRESSORS, strict=True)), ids=lambda each: type(each).__name__
+)
 def test_several_labels_in_one_fit_are_as_many_regressions_of_zero_and_one(estimator, single, X, sets):
     model = clone(estimator).fit(X, sets)
     shared = {name: value for name, value in estimator.get_params().items() if name in single.get_params()}
-    values = np.column_stack([clone(single).set_params(**shared, center=False).fit(X, y.astype(float)).predict(X)
-                              for y in sets.T])
+    values = np.column_stack(
+        [clone(single).set_params(**shared, center=False).fit(X, y.astype(float)).predict(X) for y in sets.T]
+    )
     np.testing.assert_allclose(model.decision_function(X), values - 0.5, rtol=0, atol=1e-8)
     np.testing.assert_array_equal(model.predict(X), values > 0.5)
     assert model.score(X, sets) == (model.predict(X) == sets).all(axis=1).mean() > 0.7
 
 
-@pytest.mark.parametrize('estimator, kind', [(each, 'Y') for each in REGRESSORS] + [
-    (each, 'sets') for each in CLASSIFIERS], ids=lambda each: each if isinstance(each, str) else type(each).__name__)
+@pytest.mark.parametrize(
+    'estimator, kind',
+    [(each, 'Y') for each in REGRESSORS] + [(each, 'sets') for each in CLASSIFIERS],
+    ids=lambda each: each if isinstance(each, str) else type(each).__name__,
+)
 def test_a_model_file_holds_several_targets_and_labels(estimator, kind, X, request, tmp_path):
     y = request.getfixturevalue(kind)
     fitted = clone(estimator).fit(X, y)
@@ -98,8 +106,11 @@ def test_a_label_that_loses_its_last_row_stays_as_a_column(X, sets):
     assert model.predict(X).shape == (120, 3) and not model.predict(X)[:, 2].any()
 
 
-@pytest.mark.parametrize('estimator, kind', [(REGRESSORS[0], 'Y'), (CLASSIFIERS[0], 'sets'), (CLASSIFIERS[2], 'sets')],
-                         ids=['targets', 'labels', 'kernel labels'])
+@pytest.mark.parametrize(
+    'estimator, kind',
+    [(REGRESSORS[0], 'Y'), (CLASSIFIERS[0], 'sets'), (CLASSIFIERS[2], 'sets')],
+    ids=['targets', 'labels', 'kernel labels'],
+)
 def test_a_grid_search_takes_several(estimator, kind, X, request):
     y = request.getfixturevalue(kind)
     name = 'nu' if 'nu' in estimator.get_params() else 'C'
@@ -107,12 +118,15 @@ def test_a_grid_search_takes_several(estimator, kind, X, request):
     assert search.best_params_ == {name: 100} and np.isfinite(cross_val_score(estimator, X, y, cv=3)).all()
 
 
-@pytest.mark.parametrize('estimator, message', [
-    (ESVMClassifier(probabilities=True), 'probabilities: expected False'),
-    (ELMClassifier(class_weight='balanced'), 'class_weight: expected None'),
-    (KernelELMClassifier(leave_one_out=True), 'leave_one_out: expected False'),
-    (OELMClassifier(), 'y should be a 1d array|1d array'),
-])
+@pytest.mark.parametrize(
+    'estimator, message',
+    [
+        (ESVMClassifier(probabilities=True), 'probabilities: expected False'),
+        (ELMClassifier(class_weight='balanced'), 'class_weight: expected None'),
+        (KernelELMClassifier(leave_one_out=True), 'leave_one_out: expected False'),
+        (OELMClassifier(), 'y should be a 1d array|1d array'),
+    ],
+)
 def test_what_needs_one_label_refuses_an_indicator_matrix(estimator, message, X, sets):
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, sets)

@@ -1,4 +1,5 @@
 """Layers of many nodes predict in float32: labels stay those of float64, and its errors stay within their bound."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +17,11 @@ from mr_elm.model.models import HiddenNodeModel
 from mr_elm.sums.gram import expand
 
 L, D = 300, 5
-SMOOTH = [kind for kind, node in NODES.items()
-          if node.slope is not None and not node.takes_root and node.norm == 2 and kind != 'identity']
+SMOOTH = [
+    kind
+    for kind, node in NODES.items()
+    if node.slope is not None and not node.takes_root and node.norm == 2 and kind != 'identity'
+]
 
 
 def make_layer(kind, rng):
@@ -51,8 +55,9 @@ def test_labels_are_those_of_float64_even_at_a_tie(layer, n_classes, rng):
     n_scores = 1 if n_classes == 2 else n_classes
     X = rng.normal(size=(300, D))
     B = rng.normal(size=(L + 1, n_scores)) * 1e3
-    model = HiddenNodeModel(ModelHeader('pesvm', 'classification', list(map(str, range(n_classes))), D, {}),
-                            {'output_weights': B})
+    model = HiddenNodeModel(
+        ModelHeader('pesvm', 'classification', list(map(str, range(n_classes))), D, {}), {'output_weights': B}
+    )
     model.__dict__['layer'] = layer
     if n_scores == 1:  # half of the rows lie within the rounding of float32 of the boundary
         B[-1] = np.median(model.decision_function(X))
@@ -90,8 +95,8 @@ def test_where_all_values_are_close_to_one_the_sums_make_the_error(monkeypatch, 
     off = make_single_product(layer)(V) - make_kernel_product(Z, kernel)(V)
     error = np.linalg.norm(off, axis=0) / np.linalg.norm(V, axis=0)
     assert (error < product_error(layer)).all()
-    one_by_one = np.cumsum(V.astype(np.float32), axis=0, dtype=np.float32)[:single.WIDTH]  # the worst of all orders
-    rounded = np.abs(one_by_one[-1] - V[:single.WIDTH].sum(axis=0)) * np.sqrt(n * (n / len(one_by_one)))
+    one_by_one = np.cumsum(V.astype(np.float32), axis=0, dtype=np.float32)[: single.WIDTH]  # the worst of all orders
+    rounded = np.abs(one_by_one[-1] - V[: single.WIDTH].sum(axis=0)) * np.sqrt(n * (n / len(one_by_one)))
     assert np.median(rounded / np.linalg.norm(V, axis=0)) < product_error(layer)
 
 
@@ -104,6 +109,9 @@ def test_products_of_a_kernel_have_about_the_error_that_is_said(rng, monkeypatch
     error = np.linalg.norm(found - make_kernel_product(Z, kernel)(V), axis=0) / np.linalg.norm(V, axis=0)
     assert (0.003 * product_error(layer) < error).all() and (error < product_error(layer)).all()
     assert np.array_equal(found, threaded)
-    for other in (make_landmarks(csr_matrix(Z), kernel), make_landmarks(Z[1:], kernel),
-                  make_landmarks(Z, make_kernel('laplacian', sigma=1.5))):
+    for other in (
+        make_landmarks(csr_matrix(Z), kernel),
+        make_landmarks(Z[1:], kernel),
+        make_landmarks(Z, make_kernel('laplacian', sigma=1.5)),
+    ):
         assert other is None

@@ -1,4 +1,5 @@
 """The small machines of all pairs of classes, solved in one loop, against independent answers for each alone."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -26,14 +27,16 @@ def rows():
 def machines_alone(source, codes, machine, weights=None):
     def solve(members, targets):
         return machine.solve(source.take(members), targets, None if weights is None else weights[members])
+
     return fit_machines(codes, ClassScheme(len(COUNTS)), solve), solve
 
 
 @pytest.mark.parametrize('C', [0.5, 10, 1000])
 def test_every_machine_has_the_certificate_that_float64_values_give(rows, C):
     X, codes = rows
-    found = solve_small_machines(kernel_rows(X, make_kernel('gaussian', gamma=0.2)), codes, np.full(len(X), float(C)),
-                                 Settings())
+    found = solve_small_machines(
+        kernel_rows(X, make_kernel('gaussian', gamma=0.2)), codes, np.full(len(X), float(C)), Settings()
+    )
     assert not len(found.unsolved)
     for number, (members, t) in enumerate(ClassScheme(len(COUNTS)).list_machines(codes)):
         Q, upper = twin.signed(twin.gaussian(X[members], X[members], 0.2), t), np.full(len(t), float(C))
@@ -46,16 +49,19 @@ def test_every_machine_has_the_certificate_that_float64_values_give(rows, C):
 
 
 @pytest.mark.parametrize('weighted', [False, True])
-@pytest.mark.parametrize('make', [lambda: BoxMachine(5.0, 'block', Settings(eps=1e-7)),
-                                  lambda: SphereMachine(5.0, 'exact', Settings(eps=1e-7))])
+@pytest.mark.parametrize(
+    'make',
+    [lambda: BoxMachine(5.0, 'block', Settings(eps=1e-7)), lambda: SphereMachine(5.0, 'exact', Settings(eps=1e-7))],
+)
 def test_machines_together_are_machines_alone(rows, make, weighted):
     X, codes = rows
     source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), make()
     weights = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
     alone, solve = machines_alone(source, codes, machine, weights)
     together = fit_pairs(machine.solve_pairs(source, codes, weights), solve)
-    scores = [source.tile(np.arange(len(X)), found.support) @ found.dual_coef + found.intercept
-              for found in (together, alone)]
+    scores = [
+        source.tile(np.arange(len(X)), found.support) @ found.dual_coef + found.intercept for found in (together, alone)
+    ]
     assert np.allclose(*scores, rtol=0, atol=1e-5)
     for one, other in zip(together.results, alone.results, strict=True):
         assert one.objective == pytest.approx(other.objective, rel=1e-6)
@@ -94,8 +100,9 @@ def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monke
     assert all(result.converged for result in joined.results)
 
 
-@pytest.mark.parametrize('make, kind, rule', [(SparseELMClassifier, BoxMachine, 'block'),
-                                              (SphereSVMClassifier, SphereMachine, 'exact')])
+@pytest.mark.parametrize(
+    'make, kind, rule', [(SparseELMClassifier, BoxMachine, 'block'), (SphereSVMClassifier, SphereMachine, 'exact')]
+)
 def test_a_machine_that_was_given_up_is_not_begun_again(rows, make, kind, rule, monkeypatch):
     X, codes = rows
     begun, solve = [], pairs.solve_machine

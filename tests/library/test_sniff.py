@@ -1,4 +1,5 @@
 """The first lines of a file decide how all of it is read."""
+
 import numpy as np
 import pytest
 
@@ -29,16 +30,26 @@ def test_quoted_fields_do_not_hide_the_delimiter(delimiter):
     assert (form.delimiter, form.header, form.n_columns) == (None if delimiter == ' ' else delimiter, True, 2)
 
 
-@pytest.mark.parametrize('data, header', [
-    ('a,b\n1,2\n', True), ('1,2\n3,4\n', False), ('cat,2\ndog,4\n', False), ('label,x\ncat,1\n', True),
-    ('\ufefflabel,x\n1,2\n', True), ('\n\nlabel,x\n1,2\n', True), ('"label","x"\n1,2\n', True), ('nan,1\n1,2\n', False),
-])
+@pytest.mark.parametrize(
+    'data, header',
+    [
+        ('a,b\n1,2\n', True),
+        ('1,2\n3,4\n', False),
+        ('cat,2\ndog,4\n', False),
+        ('label,x\ncat,1\n', True),
+        ('\ufefflabel,x\n1,2\n', True),
+        ('\n\nlabel,x\n1,2\n', True),
+        ('"label","x"\n1,2\n', True),
+        ('nan,1\n1,2\n', False),
+    ],
+)
 def test_a_header_is_a_first_line_without_numbers_above_numbers(data, header):
     assert sniffed(data).header is header
 
 
-@pytest.mark.parametrize('known, header', [
-    ({}, False), ({'names': ('city', 'size')}, True), ({'label_column': 'y'}, True)])
+@pytest.mark.parametrize(
+    'known, header', [({}, False), ({'names': ('city', 'size')}, True), ({'label_column': 'y'}, True)]
+)
 def test_a_first_line_with_the_known_names_is_a_header_above_text_too(known, header):
     assert sniffed('y,city,size\na,Oslo,big\nb,Rome,small\n', encode='auto', **known).header is header
 
@@ -55,8 +66,9 @@ def test_the_user_knows_better_whether_there_is_a_header(answer):
     assert sniffed('1,2\n3,4\n', header=answer).header is answer
 
 
-@pytest.mark.parametrize('column, place', [(0, 0), (2, 2), (-1, 2), (-3, 0), ('1', 1), ('-1', 2), ('x', 0),
-                                           ('Größe', 1), ('class', 2)])
+@pytest.mark.parametrize(
+    'column, place', [(0, 0), (2, 2), (-1, 2), (-3, 0), ('1', 1), ('-1', 2), ('x', 0), ('Größe', 1), ('class', 2)]
+)
 def test_the_label_column_is_a_position_from_either_end_or_a_name(column, place):
     assert sniffed('x,Größe,class\n1,2,a\n3,4,b\n', label_column=column).label_column == place
 
@@ -82,11 +94,19 @@ def test_label_and_weight_are_two_columns():
         sniffed('1,2,3\n1,2,4\n', weight_column=0)
 
 
-@pytest.mark.parametrize('data, path, kind', [
-    ('1 1:2 3:4\n', 'rows', 'libsvm'), ('1\n-1 3:4\n', 'rows', 'libsvm'), ('1,2\n3,4\n', 'rows', 'csv'),
-    ('1 2\n3 4\n', 'rows', 'csv'), ('1\n2\n', 'a.svm', 'libsvm'), ('1\n2\n', 'a.LIBSVM.gz', 'libsvm'),
-    ('1 1:2\n2 2:3\n', 'rows.csv', 'csv'), (write_block(np.ones((1, 2))).decode(), 'rows.csv', 'wire'),
-])
+@pytest.mark.parametrize(
+    'data, path, kind',
+    [
+        ('1 1:2 3:4\n', 'rows', 'libsvm'),
+        ('1\n-1 3:4\n', 'rows', 'libsvm'),
+        ('1,2\n3,4\n', 'rows', 'csv'),
+        ('1 2\n3 4\n', 'rows', 'csv'),
+        ('1\n2\n', 'a.svm', 'libsvm'),
+        ('1\n2\n', 'a.LIBSVM.gz', 'libsvm'),
+        ('1 1:2\n2 2:3\n', 'rows.csv', 'csv'),
+        (write_block(np.ones((1, 2))).decode(), 'rows.csv', 'wire'),
+    ],
+)
 def test_kinds_are_told_apart_by_content_and_name(data, path, kind):
     assert sniffed(data, path).kind == kind
 
@@ -96,10 +116,16 @@ def test_the_user_may_say_the_kind():
     assert sniffed('1,2\n2,3\n', 'x.csv', kind='libsvm', n_features=7, max_features=9).n_features == 7
 
 
-@pytest.mark.parametrize('data, message', [
-    (b'\x7fELF\0\0', 'binary'), ('a,b\n', 'only a header'), ('1\n2\n', 'at least one feature'),
-    ('"a,1\n"b,2\n', 'bad quotes'), ('1,2,3\n4,5,6\n', 'expected rows of 5 features, found rows of 2'),
-])
+@pytest.mark.parametrize(
+    'data, message',
+    [
+        (b'\x7fELF\0\0', 'binary'),
+        ('a,b\n', 'only a header'),
+        ('1\n2\n', 'at least one feature'),
+        ('"a,1\n"b,2\n', 'bad quotes'),
+        ('1,2,3\n4,5,6\n', 'expected rows of 5 features, found rows of 2'),
+    ],
+)
 def test_what_holds_no_rows_is_refused_by_name(data, message):
     with pytest.raises(DataFormatError, match=f'rows: .*{message}'):
         sniffed(data, n_features=5 if 'rows of 5' in message else None)

@@ -1,4 +1,5 @@
 """Rows of many columns that hold few numbers cost what their numbers cost: in products, in estimators, in models."""
+
 import os
 import tracemalloc
 
@@ -29,9 +30,10 @@ N, D, WIDE = 60, 30, 200_000
 KERNELS = ({'kernel': 'gaussian'}, {'kernel': 'laplacian'}, {'kernel': 'linear'}, {'kernel': 'polynomial', 'degree': 2})
 DUAL = SparseELMClassifier, OELMClassifier, SphereSVMClassifier, KernelELMClassifier, ELMClassifier
 NYSTROM = {'map': 'nystrom', 'n_hidden': 20}
-ESTIMATORS = [*((kind, given) for kind in DUAL for given in KERNELS),
-              *((ESVMClassifier, {**NYSTROM, 'kernel': kernel}) for kernel in (
-                  'gaussian', 'laplacian', 'product-laplacian'))]
+ESTIMATORS = [
+    *((kind, given) for kind in DUAL for given in KERNELS),
+    *((ESVMClassifier, {**NYSTROM, 'kernel': kernel}) for kernel in ('gaussian', 'laplacian', 'product-laplacian')),
+]
 
 
 def make_words(rng, n=N, d=D):
@@ -106,12 +108,15 @@ def test_kernels_of_wide_rows_are_those_of_their_columns_that_hold_numbers(rng, 
     wide, K, some = spread(X), kernel.tile(X, X), np.array([5, 40, 2])
     source = kernel_rows(wide, kernel)
     assert isinstance(source, SparseRows) == bool(share)
-    for found, wanted in ((source.rows(some), K[some]), (source.square(np.empty((N, N))), K),
-                          (source.tile(some, some[::-1]), K[np.ix_(some, some[::-1])]),
-                          (source.weighted_sum(some, np.ones(3)), K[:, some].sum(axis=1)),
-                          (compute_kernel(wide[:7], wide, kernel), K[:7]),
-                          (compute_kernel(wide, wide[:7], kernel), K[:, :7]),
-                          (np.tril(compute_lower_triangle(wide, kernel)), np.tril(K))):
+    for found, wanted in (
+        (source.rows(some), K[some]),
+        (source.square(np.empty((N, N))), K),
+        (source.tile(some, some[::-1]), K[np.ix_(some, some[::-1])]),
+        (source.weighted_sum(some, np.ones(3)), K[:, some].sum(axis=1)),
+        (compute_kernel(wide[:7], wide, kernel), K[:7]),
+        (compute_kernel(wide, wide[:7], kernel), K[:, :7]),
+        (np.tril(compute_lower_triangle(wide, kernel)), np.tril(K)),
+    ):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
@@ -141,8 +146,9 @@ def test_an_estimator_of_wide_rows_decides_as_that_of_their_columns(rng, kind, g
     given = {**given, 'n_hidden': N} if 'map' in given else given
     narrow, wide = (make(kind, given, scale).fit(rows, y) for rows in (X, spread(X)))
     for rows in (slice(None), slice(1)):
-        np.testing.assert_allclose(wide.decision_function(spread(X)[rows]), narrow.decision_function(X[rows]),
-                                   rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            wide.decision_function(spread(X)[rows]), narrow.decision_function(X[rows]), rtol=1e-5, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize('kind, given', ESTIMATORS)

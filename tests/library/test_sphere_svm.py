@@ -1,4 +1,5 @@
 """SphereSVM against non-negative least squares, and what its rules promise."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -101,24 +102,27 @@ def test_after_the_paper_rule_no_row_is_outside(C, eps):
 
 def test_the_paper_rule_draws_by_its_seed():
     X, y = noisy_rows(300, seed=4)
-    one, same, other = (solve_sphere(problem_of(X, y, 10), 'paper', Settings(eps=1e-4, seed=seed)).alpha
-                        for seed in (0, 0, 1))
+    one, same, other = (
+        solve_sphere(problem_of(X, y, 10), 'paper', Settings(eps=1e-4, seed=seed)).alpha for seed in (0, 0, 1)
+    )
     assert (one == same).all() and (one != other).any()
 
 
 def test_a_small_cache_changes_nothing():
     X, y = noisy_rows(300, seed=4)
     for rule in RULES:
-        full, small = (solve_sphere(problem_of(X, y, 10), rule, Settings(eps=1e-3, cache_bytes=size))
-                       for size in (10**9, 1))
+        full, small = (
+            solve_sphere(problem_of(X, y, 10), rule, Settings(eps=1e-3, cache_bytes=size)) for size in (10**9, 1)
+        )
         assert small.objective == pytest.approx(full.objective, rel=3e-3 if rule == 'exact' else 1e-9)
 
 
 def test_order_of_rows_and_sign_of_labels_do_not_matter():
     X, y = noisy_rows(250, seed=5)
     order = np.random.default_rng(0).permutation(len(y))
-    plain, mixed, flipped = (solve_sphere(problem_of(*rows, 3), 'exact', TIGHT)
-                             for rows in ((X, y), (X[order], y[order]), (X, -y)))
+    plain, mixed, flipped = (
+        solve_sphere(problem_of(*rows, 3), 'exact', TIGHT) for rows in ((X, y), (X[order], y[order]), (X, -y))
+    )
     assert mixed.objective == pytest.approx(plain.objective, rel=1e-6)
     assert np.allclose(mixed.decision, plain.decision[order], rtol=0, atol=1e-5)
     assert np.allclose(flipped.decision, -plain.decision, rtol=0, atol=1e-5)
@@ -173,7 +177,7 @@ def test_a_kernel_that_is_not_normalised_is_refused_or_normalised(kind):
         SphereProblem(kernel_rows(X, make_kernel(kind)), y, 1)
     with pytest.raises(ValueError, match='expected a normalised kernel'):
         SphereSVMClassifier(kernel=kind).fit(X, y)
-    K = twin.KERNELS[kind](X, X, *[3][:kind == 'polynomial'])
+    K = twin.KERNELS[kind](X, X, *[3][: kind == 'polynomial'])
     root = np.sqrt(np.outer(np.diag(K), np.diag(K)))
     for rows in (X, sp.csr_matrix(X)):
         source = kernel_rows(rows, make_kernel(kind, normalised=True))
@@ -191,9 +195,14 @@ def test_a_row_of_zeros_has_no_direction():
         SphereProblem(kernel_rows(X, make_kernel('linear', normalised=True)), [1, -1, 1], 1)
 
 
-@pytest.mark.parametrize('C, targets, reason', [
-    (0, [1, -1], 'C: expected a finite number above 0'), (np.inf, [1, -1], 'C: '),
-    (1, [1, 2], 'targets: expected 2 values')])
+@pytest.mark.parametrize(
+    'C, targets, reason',
+    [
+        (0, [1, -1], 'C: expected a finite number above 0'),
+        (np.inf, [1, -1], 'C: '),
+        (1, [1, 2], 'targets: expected 2 values'),
+    ],
+)
 def test_bad_problems_are_refused(C, targets, reason):
     with pytest.raises(ValueError, match=reason):
         SphereProblem(PrecomputedRows(np.eye(2)), targets, C)

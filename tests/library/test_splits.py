@@ -1,4 +1,5 @@
 """Splits: every line of a file belongs to exactly one, by Hadoop's rule; compressed files are read to their end."""
+
 import bz2
 import gzip
 import itertools
@@ -11,9 +12,16 @@ from mr_elm.rows import splits as splits
 from mr_elm.rows.splits import find_ending, read_stream
 
 FILES = {
-    'plain': b'1,2\n3,4\n5,6\n', 'no last line end': b'1,2\n3,4\n5', 'crlf': b'1,2\r\n3,4\r\n5\r\n',
-    'empty lines': b'\n\n1\n\n\n2\n\n', 'one line': b'123456789', 'one line, ended': b'123456789\n',
-    'a long line': b'1\n' + b'2' * 20 + b'\n3\n', 'nothing': b'', 'a line end': b'\n', 'crlf, none last': b'a\r\n\r\nb',
+    'plain': b'1,2\n3,4\n5,6\n',
+    'no last line end': b'1,2\n3,4\n5',
+    'crlf': b'1,2\r\n3,4\r\n5\r\n',
+    'empty lines': b'\n\n1\n\n\n2\n\n',
+    'one line': b'123456789',
+    'one line, ended': b'123456789\n',
+    'a long line': b'1\n' + b'2' * 20 + b'\n3\n',
+    'nothing': b'',
+    'a line end': b'\n',
+    'crlf, none last': b'a\r\n\r\nb',
 }
 ROWS = [b'%d,%d\n' % (i, i * i) for i in range(3000)]
 

@@ -1,4 +1,5 @@
 """Statistics: one pass, many merged, or numpy on the whole, all the same; and what a class is."""
+
 import math
 from fractions import Fraction
 
@@ -24,9 +25,15 @@ N, D = 300, 5
 
 def make_rows(case, rng):
     X = rng.standard_normal((N, D))
-    return {'plain': X, 'offset': X + 1e9, 'constant': X * [1, 0, 1, 0, 1] + 0.1,
-            'scales': X * 10.0**np.arange(-9, 11, 4), 'sparse': np.where(rng.random((N, D)) < 0.1, X, 0),
-            'positive': np.where(rng.random((N, D)) < 0.5, X**2, 0), 'full positive': X**2 + 1}[case]
+    return {
+        'plain': X,
+        'offset': X + 1e9,
+        'constant': X * [1, 0, 1, 0, 1] + 0.1,
+        'scales': X * 10.0 ** np.arange(-9, 11, 4),
+        'sparse': np.where(rng.random((N, D)) < 0.1, X, 0),
+        'positive': np.where(rng.random((N, D)) < 0.5, X**2, 0),
+        'full positive': X**2 + 1,
+    }[case]
 
 
 CASES = ['plain', 'offset', 'constant', 'scales', 'sparse', 'positive', 'full positive']
@@ -78,8 +85,10 @@ def test_narrower_sparse_rows_end_in_zeros():
     few, all_columns = (ColumnStatistics.of(sp.csr_matrix(part)) for part in (narrow[:100, :3], narrow[100:]))
     check(few.merge(all_columns), narrow)
     check(all_columns.merge(few), narrow)
-    check(ColumnStatistics.of(sp.csr_matrix((4, 0))).merge(ColumnStatistics.of(sp.csr_matrix(X))), np.vstack(
-        [np.zeros((4, D)), X]))
+    check(
+        ColumnStatistics.of(sp.csr_matrix((4, 0))).merge(ColumnStatistics.of(sp.csr_matrix(X))),
+        np.vstack([np.zeros((4, D)), X]),
+    )
 
 
 @pytest.mark.parametrize('columns', [(0, 5), ()])
@@ -105,8 +114,9 @@ def test_columns_come_apart_and_together_again():
 def test_statistics_survive_the_wire():
     whole = ColumnStatistics.of(make_rows('scales', np.random.default_rng(3)))
     again = ColumnStatistics.from_arrays(whole.to_arrays())
-    assert again.n == whole.n and all(np.array_equal(a, b) for a, b in zip(
-        again.to_arrays(), whole.to_arrays(), strict=True))
+    assert again.n == whole.n and all(
+        np.array_equal(a, b) for a, b in zip(again.to_arrays(), whole.to_arrays(), strict=True)
+    )
 
 
 # Labels
@@ -115,7 +125,7 @@ def test_statistics_survive_the_wire():
 def table_of(labels, start=0, block=4):
     table = LabelTable()
     for i in range(0, len(labels), block):
-        names, codes = encode_labels(labels[i:i + block])
+        names, codes = encode_labels(labels[i : i + block])
         lines = range(start + i, start + i + len(codes))
         table.add_block(Block(np.zeros((len(codes), 1)), names, codes), [0, 0], lines)
     return table
@@ -123,14 +133,17 @@ def table_of(labels, start=0, block=4):
 
 def test_labels_are_counted_and_their_first_place_kept():
     table = table_of(['b', 'a', 'b', 'c', 'a', 'b', 'd'])
-    assert table.entries == {'b': [3, [0, 0, 0], 3.0], 'a': [2, [0, 0, 1], 2.0], 'c': [1, [0, 0, 3], 1.0],
-                             'd': [1, [0, 0, 6], 1.0]}
+    assert table.entries == {
+        'b': [3, [0, 0, 0], 3.0],
+        'a': [2, [0, 0, 1], 2.0],
+        'c': [1, [0, 0, 3], 1.0],
+        'd': [1, [0, 0, 6], 1.0],
+    }
 
 
 def test_a_name_without_a_row_in_its_block_is_not_counted():
     table = LabelTable()
-    table.add_block(Block(np.zeros((3, 1)), ('a', 'b', 'c'), np.array([2, 0, 2])), [0, 7],
-                    range(10, 13))
+    table.add_block(Block(np.zeros((3, 1)), ('a', 'b', 'c'), np.array([2, 0, 2])), [0, 7], range(10, 13))
     assert table.entries == {'a': [1, [0, 7, 11], 1.0], 'c': [2, [0, 7, 10], 2.0]}
 
 
@@ -138,7 +151,7 @@ def test_a_name_without_a_row_in_its_block_is_not_counted():
 def test_tables_merge_in_any_order_to_the_table_of_the_whole(seed):
     rng = np.random.default_rng(seed)
     labels = rng.choice(['1', '+1', '1.0', '-1', '2'], 60).tolist()
-    parts = [table_of(labels[i:i + 9], i) for i in range(0, 60, 9)]
+    parts = [table_of(labels[i : i + 9], i) for i in range(0, 60, 9)]
     merged = LabelTable()
     for i in rng.permutation(len(parts)):
         merged.merge(LabelTable(parts[i].entries))
@@ -154,23 +167,34 @@ def test_labels_keep_the_sum_of_the_weights_of_their_rows():
     assert Classes.of(merged).weights == [10.0, 4.5, 16.0] and Classes.of(merged).counts == [2, 2, 1]
 
 
-@pytest.mark.parametrize('labels, names, counts', [
-    (['2', '10', '-1', '2'], ['-1', '2', '10'], [1, 2, 1]),
-    (['+1', '-1', '1', '1.0', '-1.0'], ['-1', '+1'], [2, 3]),
-    (['1.0', '+1', '1'], ['1.0'], [3]),
-    (['1e1', '9', '10'], ['9', '1e1'], [1, 2]),
-    (['-0', '0', '1'], ['-0', '1'], [2, 1]),
-    (['b', 'a', 'B', 'é', 'z'], ['B', 'a', 'b', 'z', 'é'], [1, 1, 1, 1, 1]),
-    (['10', '9', 'x'], ['10', '9', 'x'], [1, 1, 1]),
-    (['1', '1.0', 'x'], ['1', '1.0', 'x'], [1, 1, 1]),
-    (['1_0', '9', '10'], ['10', '1_0', '9'], [1, 1, 1]),
-    (['1000', '1e3', '01000.0', '0999'], ['0999', '1000'], [1, 3]),
-    (['9007199254740993', '9007199254740992', '+9007199254740993.0'], ['9007199254740992', '9007199254740993'], [1, 2]),
-    (['1e400', '-1e400', '1e399', '10e399', '0'], ['-1e400', '0', '1e399', '1e400'], [1, 1, 1, 2]),
-    (['0.1', '0.10', '0.1000000000000000055511151231257827'], ['0.1', '0.1000000000000000055511151231257827'], [2, 1]),
-    (['2', '10', 'inf'], ['10', '2', 'inf'], [1, 1, 1]),
-    (['2', '10', 'sNaN'], ['10', '2', 'sNaN'], [1, 1, 1]),
-])
+@pytest.mark.parametrize(
+    'labels, names, counts',
+    [
+        (['2', '10', '-1', '2'], ['-1', '2', '10'], [1, 2, 1]),
+        (['+1', '-1', '1', '1.0', '-1.0'], ['-1', '+1'], [2, 3]),
+        (['1.0', '+1', '1'], ['1.0'], [3]),
+        (['1e1', '9', '10'], ['9', '1e1'], [1, 2]),
+        (['-0', '0', '1'], ['-0', '1'], [2, 1]),
+        (['b', 'a', 'B', 'é', 'z'], ['B', 'a', 'b', 'z', 'é'], [1, 1, 1, 1, 1]),
+        (['10', '9', 'x'], ['10', '9', 'x'], [1, 1, 1]),
+        (['1', '1.0', 'x'], ['1', '1.0', 'x'], [1, 1, 1]),
+        (['1_0', '9', '10'], ['10', '1_0', '9'], [1, 1, 1]),
+        (['1000', '1e3', '01000.0', '0999'], ['0999', '1000'], [1, 3]),
+        (
+            ['9007199254740993', '9007199254740992', '+9007199254740993.0'],
+            ['9007199254740992', '9007199254740993'],
+            [1, 2],
+        ),
+        (['1e400', '-1e400', '1e399', '10e399', '0'], ['-1e400', '0', '1e399', '1e400'], [1, 1, 1, 2]),
+        (
+            ['0.1', '0.10', '0.1000000000000000055511151231257827'],
+            ['0.1', '0.1000000000000000055511151231257827'],
+            [2, 1],
+        ),
+        (['2', '10', 'inf'], ['10', '2', 'inf'], [1, 1, 1]),
+        (['2', '10', 'sNaN'], ['10', '2', 'sNaN'], [1, 1, 1]),
+    ],
+)
 def test_classes_are_ordered_by_value_or_else_by_bytes_and_named_as_first_met(labels, names, counts):
     classes = Classes.of(table_of(labels))
     assert (classes.names, classes.counts) == (names, counts)
@@ -185,8 +209,10 @@ def test_the_first_spelling_is_that_of_the_earliest_file_and_split():
     assert Classes.of(table).names == ['+1'] and Classes.of(table).counts == [15]
 
 
-@given(st.lists(st.integers(-2**70, 2**70) | st.integers(2**53 - 3, 2**53 + 3), min_size=1, max_size=8),
-       st.lists(st.sampled_from(['{}', '{}.0', '{}e0', '{}00e-2', ' {} ']), min_size=8, max_size=8))
+@given(
+    st.lists(st.integers(-(2**70), 2**70) | st.integers(2**53 - 3, 2**53 + 3), min_size=1, max_size=8),
+    st.lists(st.sampled_from(['{}', '{}.0', '{}e0', '{}00e-2', ' {} ']), min_size=8, max_size=8),
+)
 def test_the_classes_of_integers_are_exact_however_they_are_written(numbers, spellings):
     labels = [spelling.format(number) for spelling, number in zip(spellings, numbers, strict=False)]
     classes = Classes.of(table_of(labels))
@@ -194,9 +220,21 @@ def test_the_classes_of_integers_are_exact_however_they_are_written(numbers, spe
     assert [classes.index[label] for label in labels] == [sorted(set(numbers)).index(number) for number in numbers]
 
 
-@pytest.mark.parametrize('counts, single', [
-    ([1200, 1], [1]), ([1, 600, 600], [0]), ([999, 1], []), ([1000, 1], [1]), ([600, 1, 600, 1, 1], [1, 3, 4]),
-    ([2] * 600 + [1] * 600, []), ([1] * 1500, []), ([40] * 30 + [1], [30]), ([5, 1], []), ([1200, 2], [])])
+@pytest.mark.parametrize(
+    'counts, single',
+    [
+        ([1200, 1], [1]),
+        ([1, 600, 600], [0]),
+        ([999, 1], []),
+        ([1000, 1], [1]),
+        ([600, 1, 600, 1, 1], [1, 3, 4]),
+        ([2] * 600 + [1] * 600, []),
+        ([1] * 1500, []),
+        ([40] * 30 + [1], [30]),
+        ([5, 1], []),
+        ([1200, 2], []),
+    ],
+)
 def test_a_class_of_one_row_is_found_where_others_have_many(counts, single):
     assert find_single_rows(counts) == single
 

@@ -1,4 +1,5 @@
 """Model files: exact, whole or not at all, and never code."""
+
 import json
 import os
 import resource
@@ -9,8 +10,13 @@ import pytest
 from mr_elm.errors import ModelFormatError
 from mr_elm.store import FORMAT, VERSION, load_arrays, replace_file, save_arrays
 
-ARRAYS = {'a': np.array([0.0, -0.0, 5e-324, 1e308, np.nan, np.inf]), 'b': np.arange(6.0).reshape(2, 3).T,
-          'empty': np.zeros((0, 3)), 'scalar': np.array(2.5), 'whole': np.arange(3)}
+ARRAYS = {
+    'a': np.array([0.0, -0.0, 5e-324, 1e308, np.nan, np.inf]),
+    'b': np.arange(6.0).reshape(2, 3).T,
+    'empty': np.zeros((0, 3)),
+    'scalar': np.array(2.5),
+    'whole': np.arange(3),
+}
 HEADER = {'method': 'pesvm', 'classes': ['città', ' ', '\t"'], 'n': 2**60, 'nested': {'x': [1.5, None]}}
 
 
@@ -21,7 +27,8 @@ def test_what_is_saved_is_loaded_bit_for_bit_under_exactly_the_name_given(tmp_pa
     assert os.listdir(tmp_path) == [path.name]
     assert header == {**HEADER, 'format': FORMAT, 'version': VERSION}
     assert {k: (a.shape, a.dtype, a.tobytes()) for k, a in arrays.items()} == {
-        k: (a.shape, a.dtype, a.tobytes()) for k, a in ARRAYS.items()}
+        k: (a.shape, a.dtype, a.tobytes()) for k, a in ARRAYS.items()
+    }
 
 
 def test_a_failing_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -91,13 +98,16 @@ def npz(**arrays):
 
 
 OTHERS = {
-    'another npz': npz(a=np.ones(3)), 'header of numbers': npz(header=np.ones(3)),
-    'header of other text': npz(header='x'), 'header that is a list': npz(header='[1]'),
+    'another npz': npz(a=np.ones(3)),
+    'header of numbers': npz(header=np.ones(3)),
+    'header of other text': npz(header='x'),
+    'header that is a list': npz(header='[1]'),
     'header of another program': npz(header=json.dumps({'format': 'other', 'version': VERSION})),
     'later version': npz(header=json.dumps({'format': FORMAT, 'version': 99})),
-    'text': lambda path: path.write_text('1,2,3\n'), 'empty': lambda path: path.write_bytes(b''),
-    'npy': lambda path: np.save(path, np.ones(3)), 'zip of something else': lambda path: path.write_bytes(
-        b'PK\5\6' + bytes(18)),
+    'text': lambda path: path.write_text('1,2,3\n'),
+    'empty': lambda path: path.write_bytes(b''),
+    'npy': lambda path: np.save(path, np.ones(3)),
+    'zip of something else': lambda path: path.write_bytes(b'PK\5\6' + bytes(18)),
 }
 
 
@@ -129,7 +139,7 @@ def test_an_altered_byte_never_changes_a_number_unseen(tmp_path):
     save_arrays(path, HEADER, {'a': np.arange(3.0)})
     data, whole = path.read_bytes(), load_arrays(path)
     for place in range(0, len(data), 2):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1:])
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         try:
             header, arrays = load_arrays(path)
             assert header == whole[0]

@@ -1,4 +1,5 @@
 """Synthetic landmarks: rows such as the statistics describe, of no single row, each once, the same for any number."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,14 @@ from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.sums.statistics import ColumnStatistics
 
 MANY = 20_000
-ENCODING = Encoding((Column('age', mean=3.0, missing=True),
-                     Column('city', CATEGORY, categories=('Bern', 'Oslo', 'Rome')),
-                     Column('height'), Column('size', CATEGORY, categories=('', 'large'))))
+ENCODING = Encoding(
+    (
+        Column('age', mean=3.0, missing=True),
+        Column('city', CATEGORY, categories=('Bern', 'Oslo', 'Rome')),
+        Column('height'),
+        Column('size', CATEGORY, categories=('', 'large')),
+    )
+)
 
 
 def statistics_of(mean, deviation, n=1000.0):

@@ -1,13 +1,16 @@
 """Thresholds: no other cut does better on the rows that chose them."""
+
 import numpy as np
 import pytest
 from sklearn import metrics as oracle
 
 from mr_elm.scores.threshold import choose_positive, choose_threshold
 
-SCORES = {'balanced': lambda y, said, w: oracle.balanced_accuracy_score(y, said, sample_weight=w),
-          'f1': lambda y, said, w: oracle.f1_score(y, said, sample_weight=w, zero_division=0),
-          '7': lambda y, said, w: -(7 * w[(y == 1) & ~said].sum() + w[(y == 0) & said].sum())}
+SCORES = {
+    'balanced': lambda y, said, w: oracle.balanced_accuracy_score(y, said, sample_weight=w),
+    'f1': lambda y, said, w: oracle.f1_score(y, said, sample_weight=w, zero_division=0),
+    '7': lambda y, said, w: -(7 * w[(y == 1) & ~said].sum() + w[(y == 0) & said].sum()),
+}
 
 
 @pytest.mark.filterwarnings('ignore')
@@ -40,10 +43,18 @@ def test_the_positive_class_is_named_by_its_value(label, name):
     assert choose_positive(label, ['-1.0', '+1']) == name
 
 
-@pytest.mark.parametrize('label, classes, what', [
-    ('c', ['a', 'b'], "expected 'a' or 'b', the classes, found 'c'"), ('2', ['0', '1'], "found '2'"),
-    ('nan', ['0', '1'], "found 'nan'"), ('a', ['0', '1'], "found 'a'"), ('1.0', ['1', 'x'], "found '1.0'"),
-    ('a', ['a', 'b', 'c'], 'expected two classes, found 3'), ('a', [], 'found a regression')])
+@pytest.mark.parametrize(
+    'label, classes, what',
+    [
+        ('c', ['a', 'b'], "expected 'a' or 'b', the classes, found 'c'"),
+        ('2', ['0', '1'], "found '2'"),
+        ('nan', ['0', '1'], "found 'nan'"),
+        ('a', ['0', '1'], "found 'a'"),
+        ('1.0', ['1', 'x'], "found '1.0'"),
+        ('a', ['a', 'b', 'c'], 'expected two classes, found 3'),
+        ('a', [], 'found a regression'),
+    ],
+)
 def test_a_label_that_names_none_of_two_classes_is_refused(label, classes, what):
     with pytest.raises(ValueError, match=what):
         choose_positive(label, classes)

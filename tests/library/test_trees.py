@@ -1,4 +1,5 @@
 """Boosted trees on histograms: the same as a search of all splits, and leaves that raw rows find again."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -25,7 +26,7 @@ def naive_leaves(bins, R, w, options):
     leaves, ridge = [np.arange(len(R))], 1.0
 
     def gain(of_rows):
-        return ((w[of_rows, None] * R[of_rows]).sum(axis=0)**2).sum() / (w[of_rows].sum() + ridge)
+        return ((w[of_rows, None] * R[of_rows]).sum(axis=0) ** 2).sum() / (w[of_rows].sum() + ridge)
 
     def best_split(of_rows):
         best = (0.0, None, None)

@@ -1,4 +1,5 @@
 """Kernel values too small for a normal number are 0: a row far from all others has the decision value of the bias."""
+
 import warnings
 
 import numpy as np
@@ -30,8 +31,9 @@ def grid(dtype, power):
     least = np.log(np.finfo(dtype).tiny) if power is np.exp else np.log2(np.finfo(dtype).tiny)
     border = least + np.arange(-500, 500) * float(np.spacing(dtype(abs(least))))
     wide = least + np.linspace(-70, 1, 5001)  # numbers that are not normal end 52 powers of 2 below it
-    return np.concatenate([[0.0, -0.0], -np.geomspace(1e-30, 1e6, 20001), np.linspace(2 * least, 0, 20001), wide,
-                           border]).astype(dtype)
+    return np.concatenate(
+        [[0.0, -0.0], -np.geomspace(1e-30, 1e6, 20001), np.linspace(2 * least, 0, 20001), wide, border]
+    ).astype(dtype)
 
 
 @pytest.mark.parametrize('function', EXPONENTIALS, ids=lambda function: function.__name__)
@@ -98,8 +100,11 @@ DUAL = [estimators.SparseELMClassifier, estimators.OELMClassifier, estimators.Sp
 KELM = [(estimators.KernelELMClassifier, solver) for solver in ({}, {'solver': 'svd'}, {'solver': 'cg'})]
 
 
-@pytest.mark.parametrize('machine', [*[(kind, {}) for kind in DUAL], *KELM],
-                         ids=lambda machine: '-'.join([machine[0].__name__, *machine[1].values()]))
+@pytest.mark.parametrize(
+    'machine',
+    [*[(kind, {}) for kind in DUAL], *KELM],
+    ids=lambda machine: '-'.join([machine[0].__name__, *machine[1].values()]),
+)
 @pytest.mark.parametrize('name', EXPONENTIAL_KERNELS)
 @pytest.mark.parametrize('n_classes', [2, 3])
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
@@ -125,8 +130,11 @@ def test_rows_that_are_all_far_from_each_other_train_as_a_kernel_of_ones_and_zer
     X, y = rng.permutation(n)[:, None] * [1.0, 0], np.arange(n) % 3 == 0
     t = np.where(y, 1.0, -1.0)
     for C in 0.5, 10.0:
-        machines = {estimators.SparseELMClassifier: min(C, 1), estimators.OELMClassifier: min(C, 1),
-                    estimators.KernelELMClassifier: 1 / (1 + 1 / C)}
+        machines = {
+            estimators.SparseELMClassifier: min(C, 1),
+            estimators.OELMClassifier: min(C, 1),
+            estimators.KernelELMClassifier: 1 / (1 + 1 / C),
+        }
         for kind, size in machines.items():
             model = kind(sigma=1e-5, C=C).fit(X, y).model_
             order = model.support_vectors[:, 0].argsort()

@@ -1,4 +1,5 @@
 """Linear and polynomial kernels on columns of very different size: the optimum, or a warning soon."""
+
 import warnings
 
 import numpy as np

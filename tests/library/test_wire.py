@@ -1,4 +1,5 @@
 """The wire: arrays and keys come out of a shuffle with the bits they went in with."""
+
 import struct
 import zlib
 
@@ -12,9 +13,16 @@ WIRE = WireProtocol()
 DENORMAL = 5e-324
 VALUES = [
     [np.array([0.0, -0.0, DENORMAL, -DENORMAL, 1.7976931348623157e308, np.inf, -np.inf, np.nan])],
-    [np.array(3.5)], [np.array(-0.0), np.array(2.0)], [np.zeros(0)], [np.zeros((3, 0))], [np.zeros((0, 3))],
-    [np.arange(24.0).reshape(2, 3, 4)], [np.arange(6.0).reshape(2, 3).T], [np.arange(10.0)[::3]],
-    [np.frombuffer(struct.pack('<d', float('nan')).replace(b'\0\0', b'\1\2', 1))], [np.arange(5)],
+    [np.array(3.5)],
+    [np.array(-0.0), np.array(2.0)],
+    [np.zeros(0)],
+    [np.zeros((3, 0))],
+    [np.zeros((0, 3))],
+    [np.arange(24.0).reshape(2, 3, 4)],
+    [np.arange(6.0).reshape(2, 3).T],
+    [np.arange(10.0)[::3]],
+    [np.frombuffer(struct.pack('<d', float('nan')).replace(b'\0\0', b'\1\2', 1))],
+    [np.arange(5)],
 ]
 
 
@@ -25,8 +33,9 @@ def test_arrays_keep_their_bits_and_shapes(arrays):
     assert [a.tobytes() for a in found] == [np.ascontiguousarray(a, '<f8').tobytes() for a in arrays]
 
 
-@pytest.mark.parametrize('name', ['', ' ', 'a b', 'a\tb', 'a\nb\r', '%', '%20', 'città', '{', '"', '0', '-1', '\x1f',
-                                  '😀'])
+@pytest.mark.parametrize(
+    'name', ['', ' ', 'a b', 'a\tb', 'a\nb\r', '%', '%20', 'città', '{', '"', '0', '-1', '\x1f', '😀']
+)
 def test_any_label_travels_in_a_key(name):
     line = WIRE.write(make_key('sum', 7, name), [np.ones(2)])
     assert line.count(b'\t') == 2 and b'\n' not in line and line.isascii()
@@ -67,7 +76,7 @@ def test_a_line_in_which_a_byte_is_another_is_refused(value):
     for place in range(len(line)):
         for flip in (1, 2, 0x20):
             with pytest.raises(DataFormatError, match='damaged'):
-                WIRE.read(line[:place] + bytes([line[place] ^ flip]) + line[place + 1:])
+                WIRE.read(line[:place] + bytes([line[place] ^ flip]) + line[place + 1 :])
 
 
 @pytest.mark.parametrize('value', [[np.arange(3.0)], [np.array(0.5), np.zeros((0, 2))], {'a': 1}], ids=str)
@@ -78,9 +87,22 @@ def test_lines_of_other_programs_need_no_checksum(value):
         assert WIRE.write(*WIRE.read(line + end)).startswith(line + b'\t')
 
 
-@pytest.mark.parametrize('text', [b'3:', b'-1:AAAAAAAAAAA=', b'1_0:' + b'A' * 107 + b'=', b'+1:AAAAAAAAAAA=', b'x:AAAA',
-                                  b'2,2:' + b'A' * 11, b'1:!!!!', b'AAAAAAAAAAA=', b'1:AAAAAAAAAAA=A',
-                                  b'1:AAAA\x08AAAAAAA=', b'(1,):AAAAAAAAAAA='])
+@pytest.mark.parametrize(
+    'text',
+    [
+        b'3:',
+        b'-1:AAAAAAAAAAA=',
+        b'1_0:' + b'A' * 107 + b'=',
+        b'+1:AAAAAAAAAAA=',
+        b'x:AAAA',
+        b'2,2:' + b'A' * 11,
+        b'1:!!!!',
+        b'AAAAAAAAAAA=',
+        b'1:AAAAAAAAAAA=A',
+        b'1:AAAA\x08AAAAAAA=',
+        b'(1,):AAAAAAAAAAA=',
+    ],
+)
 def test_what_is_no_array_is_refused(text):
     with pytest.raises(ValueError, match='damaged'):
         decode_arrays(text)

@@ -1,4 +1,5 @@
 """Lines of blocks between stages: they come back bit for bit, with the records about their rows."""
+
 import numpy as np
 import pytest
 
@@ -30,8 +31,16 @@ def test_their_first_line_tells_what_they_are(line):
     assert sniff([line.decode()], 'rows.csv', RowOptions(), 0).kind == 'wire'
 
 
-@pytest.mark.parametrize('bad', [b'1,2,3', write_block(X)[:-9] + b'0' * 9, write_block(X).replace(b'block', b'blocl'),
-                                 WireProtocol().write('block', [X, X]), WireProtocol().write('block', [X[0]])])
+@pytest.mark.parametrize(
+    'bad',
+    [
+        b'1,2,3',
+        write_block(X)[:-9] + b'0' * 9,
+        write_block(X).replace(b'block', b'blocl'),
+        WireProtocol().write('block', [X, X]),
+        WireProtocol().write('block', [X[0]]),
+    ],
+)
 def test_a_damaged_line_is_named(bad):
     with pytest.raises(DataFormatError, match='part-0, record 2, behind byte 77: '):
         read(write_block(X), bad, start=77)

@@ -1,4 +1,5 @@
 """What people read at a prompt and in an error: one short line, no types of numpy, the name of the parameter."""
+
 import dataclasses
 import importlib
 import pkgutil
@@ -42,16 +43,26 @@ def dataclasses_of_arrays():
     for module in pkgutil.walk_packages(mr_elm.__path__, 'mr_elm.'):
         if module.name.split('.')[1] in LIBRARY:
             for kind in vars(importlib.import_module(module.name)).values():
-                if dataclasses.is_dataclass(kind) and kind.__module__ == module.name and any(
+                if (
+                    dataclasses.is_dataclass(kind)
+                    and kind.__module__ == module.name
+                    and any(
                         ARRAYS.search(str(each.type)) and 'Callable' not in str(each.type)
-                        for each in dataclasses.fields(kind)):
+                        for each in dataclasses.fields(kind)
+                    )
+                ):
                     yield kind
 
 
 def test_no_dataclass_prints_its_arrays():
     kinds = list(dataclasses_of_arrays())
-    wordy = [kind.__qualname__ for kind in kinds if kind.__repr__ is not one_line and not issubclass(
-        kind, (Model, SparkModel)) and kind.__name__ not in ('Kind', 'Batch')]
+    wordy = [
+        kind.__qualname__
+        for kind in kinds
+        if kind.__repr__ is not one_line
+        and not issubclass(kind, (Model, SparkModel))
+        and kind.__name__ not in ('Kind', 'Batch')
+    ]
     assert len(kinds) > 40 and wordy == []
 
 
@@ -65,8 +76,9 @@ def test_a_model_is_one_line(path):
 
 def test_the_line_of_a_model_says_what_it_is():
     model = ESVMClassifier(n_hidden=7).fit([[0.0], [1.0], [2.0]], ['no', 'yes', 'yes']).to_model()
-    assert repr(model).startswith("HiddenNodeModel(method='pesvm', task='classification', classes=['no', 'yes'], "
-                                  "n_features=1, n_rows_used=3, ")
+    assert repr(model).startswith(
+        "HiddenNodeModel(method='pesvm', task='classification', classes=['no', 'yes'], n_features=1, n_rows_used=3, "
+    )
     assert is_short(AveragedModel.of([model, model])) and repr(model.layer).count('float64') >= 2
 
 
@@ -74,13 +86,20 @@ def test_the_line_of_a_model_says_what_it_is():
 def test_what_an_estimator_has_learned_is_one_line_each(name):
     X, y = make_rows()
     kind = getattr(estimators, name)
-    words = {key: value for key, value in {'n_hidden': 300, 'probabilities': True, 'leave_one_out': True}.items()
-             if key in kind().get_params()}
+    words = {
+        key: value
+        for key, value in {'n_hidden': 300, 'probabilities': True, 'leave_one_out': True}.items()
+        if key in kind().get_params()
+    }
     fitted = kind(**words).fit(X, y if name in CLASSIFIERS else X[:, 0])
     shown = [vars(fitted)[key] for key in vars(fitted) if key not in fitted.get_params()]
     shown += [getattr(fitted, key) for key in ('layer_', 'sums_') if hasattr(fitted, key)]
-    ours = [each for value in shown for each in (value if isinstance(value, (list, tuple)) else [value])
-            if type(each).__module__.startswith('mr_elm')]
+    ours = [
+        each
+        for value in shown
+        for each in (value if isinstance(value, (list, tuple)) else [value])
+        if type(each).__module__.startswith('mr_elm')
+    ]
     assert ours and [type(each) for each in ours if not is_short(each)] == []
 
 
@@ -154,12 +173,26 @@ def test_no_message_names_a_type_of_numpy():
     assert [text for text in ours if TYPE.search(text)] == []
 
 
-@pytest.mark.parametrize('value, text', [
-    (np.str_('x'), "'x'"), (np.float64(0.5), '0.5'), (np.int64(3), '3'), (np.bool_(True), 'True'), (None, 'None'),
-    ([np.str_('a'), np.float32(1.0)], "['a', 1.0]"), (np.zeros((2, 3)), 'float64 (2, 3)'), ('a\nb', r"'a\nb'"),
-    ((np.int64(5),), '(5,)'), (np.array(2.5), '2.5'), (list(range(1000)), '[0, 1, 2, ... of 1,000]'),
-    (b'x' * 2000, 'bytes of 2,000'),
-    ({'a': 1}, 'dict of 1'), ('x' * 100, "'" + 'x' * 59 + '...'), (range, 'type')])
+@pytest.mark.parametrize(
+    'value, text',
+    [
+        (np.str_('x'), "'x'"),
+        (np.float64(0.5), '0.5'),
+        (np.int64(3), '3'),
+        (np.bool_(True), 'True'),
+        (None, 'None'),
+        ([np.str_('a'), np.float32(1.0)], "['a', 1.0]"),
+        (np.zeros((2, 3)), 'float64 (2, 3)'),
+        ('a\nb', r"'a\nb'"),
+        ((np.int64(5),), '(5,)'),
+        (np.array(2.5), '2.5'),
+        (list(range(1000)), '[0, 1, 2, ... of 1,000]'),
+        (b'x' * 2000, 'bytes of 2,000'),
+        ({'a': 1}, 'dict of 1'),
+        ('x' * 100, "'" + 'x' * 59 + '...'),
+        (range, 'type'),
+    ],
+)
 def test_a_value_is_written_in_a_few_words(value, text):
     assert write_value(value) == text
 

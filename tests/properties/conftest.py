@@ -1,4 +1,5 @@
 """Draw the same examples in every run; the profile `soak` draws fresh ones (`make soak`)."""
+
 from hypothesis import HealthCheck, settings
 
 # what only says that the machine is slow, and that fixtures serve all examples of a test

@@ -4,6 +4,7 @@
 
 Every failure is printed with the command that repeats it. The exit status is 1 when there was one.
 """
+
 import os
 import random
 import signal
@@ -19,8 +20,12 @@ import numpy as np
 HERE = Path(__file__).parent
 PROGRAM = Path(sys.executable).with_name('mr-elm')
 SPAN = 2.0  # seconds within which a task is killed: as long as a small training runs
-COMMANDS = (('train', 'pesvm', '--hidden', '50'), ('train', 'sparse-elm', '--partitions', '2'),
-            ('train', 'mr-kelm', '--solver', 'cg', '--rank', '50'), ('pack',))
+COMMANDS = (
+    ('train', 'pesvm', '--hidden', '50'),
+    ('train', 'sparse-elm', '--partitions', '2'),
+    ('train', 'mr-kelm', '--solver', 'cg', '--rank', '50'),
+    ('pack',),
+)
 
 
 def attack_properties(seed):
@@ -69,7 +74,8 @@ def same(one, other):
         return import_module('pandas').read_parquet(one).equals(import_module('pandas').read_parquet(other))
     with np.load(one, allow_pickle=False) as a, np.load(other, allow_pickle=False) as b:
         return set(a.files) == set(b.files) and all(
-            a[name].tobytes() == b[name].tobytes() for name in a.files if name != 'header')
+            a[name].tobytes() == b[name].tobytes() for name in a.files if name != 'header'
+        )
 
 
 def write_rows(folder, seed):
@@ -84,8 +90,12 @@ def run(command, rows, out, temporary, delay):
     """Run a command; after a delay one of its tasks is killed: (status, output, whether one was)."""
     target = ['-o', out] if command[0] == 'pack' else ['--model', out]
     words = [PROGRAM, *command, rows, *target, '-r', 'local', '--num-cores', '2', '-q']
-    process = subprocess.Popen(list(map(str, words)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               env={**os.environ, 'TMPDIR': str(temporary)})
+    process = subprocess.Popen(
+        list(map(str, words)),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, 'TMPDIR': str(temporary)},
+    )
     killed = delay is not None and kill_a_task(process, delay)
     return process.wait(), out, killed
 

@@ -1,4 +1,5 @@
 """Files of Arrow, packs, kept rows, lines of blocks and manifests whose bytes are damaged are refused or read right."""
+
 import io
 import tempfile
 from pathlib import Path
@@ -27,13 +28,26 @@ DENSE = np.array([[1.5, -0.0], [5e-324, 1e308], [0.1, -2]])
 SPARSE = sp.csr_matrix(([1.0, 2.5, -3.0], [4, 0, 6], [0, 1, 1, 3]), shape=(3, 7))
 ENCODED = EncodedRows(np.array([[0.5], [1.5], [2.5]]), (0,), np.array([[1, 4], [2, -1], [3, 5]], np.int32), 6)
 NAMES, CODES, WEIGHTS = ('a', 'città'), np.array([0, 1, 0], np.int32), np.array([1.0, 2, 0.5])
-BLOCKS = [Block(DENSE, NAMES, CODES, WEIGHTS), Block(DENSE, targets=DENSE), Block(SPARSE, NAMES, CODES),
-          Block(ENCODED, targets=WEIGHTS), Block(DENSE)]
-TABLE = pa.table({
-    'y': pa.array(['a', 'b', None]).dictionary_encode(), 'x': [1.5, None, 3], 'city': ['u', None, 'w'],
-    'l': pa.array([[1.0, 2], None, [3.0, 4]], pa.list_(pa.float64(), 2)), 't': [True, None, False]})
-TEXTS = [(RowOptions('csv', ',', '.', n_columns=3), b'a,1,2\nb,x,4\nb,0.1,1e22\na,5,6\n'),
-         (RowOptions('libsvm', n_features=9), b'+1 2:1.5 9:2\n-1\n-1 0:7\n+1 1:1\n')]
+BLOCKS = [
+    Block(DENSE, NAMES, CODES, WEIGHTS),
+    Block(DENSE, targets=DENSE),
+    Block(SPARSE, NAMES, CODES),
+    Block(ENCODED, targets=WEIGHTS),
+    Block(DENSE),
+]
+TABLE = pa.table(
+    {
+        'y': pa.array(['a', 'b', None]).dictionary_encode(),
+        'x': [1.5, None, 3],
+        'city': ['u', None, 'w'],
+        'l': pa.array([[1.0, 2], None, [3.0, 4]], pa.list_(pa.float64(), 2)),
+        't': [True, None, False],
+    }
+)
+TEXTS = [
+    (RowOptions('csv', ',', '.', n_columns=3), b'a,1,2\nb,x,4\nb,0.1,1e22\na,5,6\n'),
+    (RowOptions('libsvm', n_features=9), b'+1 2:1.5 9:2\n-1\n-1 0:7\n+1 1:1\n'),
+]
 
 
 def shown(block):
@@ -42,8 +56,10 @@ def shown(block):
         return len(block)
     X = sp.csr_matrix(spread(block.X))
     labels = [block.names[code] for code in block.codes] if block.codes is not None else block.targets
-    return [X.shape, *(None if part is None else np.asarray(part).tobytes()
-                       for part in (X.toarray(), labels, block.weights))]
+    return [
+        X.shape,
+        *(None if part is None else np.asarray(part).tobytes() for part in (X.toarray(), labels, block.weights)),
+    ]
 
 
 def read_or_refuse(read, *given, **options):
@@ -127,11 +143,15 @@ def test_damaged_lines_of_blocks_are_refused_or_give_their_rows(data):
     text = b''.join(line + b'\n' for line in lines)
     damaged = data.draw(damage(text))
     found, whole = read_or_refuse(read, damaged), read(text)
-    assert found is None or found == whole or text.startswith(damaged) and found == whole[:len(found)]
+    assert found is None or found == whole or text.startswith(damaged) and found == whole[: len(found)]
 
 
-@given(st.dictionaries(st.sampled_from(sorted(NEEDED)), st.integers() | st.lists(st.text(max_size=3), max_size=2),
-                       min_size=len(NEEDED)), st.data())
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted(NEEDED)), st.integers() | st.lists(st.text(max_size=3), max_size=2), min_size=len(NEEDED)
+    ),
+    st.data(),
+)
 def test_a_damaged_manifest_is_refused_or_says_the_same(facts, data):
     with tempfile.TemporaryDirectory() as folder:
         write_manifest(folder, facts)

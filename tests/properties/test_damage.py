@@ -1,4 +1,5 @@
 """A line of the wire or of a pack in which one byte is another, is new or is gone is refused, or reads as it was."""
+
 import io
 import json
 import tempfile
@@ -25,9 +26,11 @@ floats = st.floats(width=64) | st.sampled_from([0.0, -0.0, 5e-324, 1e308])
 keys = st.builds(make_key, st.sampled_from(['gram', 'sum', 'counts']), st.integers(0, 10**6), st.text(max_size=3))
 shapes = arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
 matrices = arrays_of.arrays('<f8', shapes, elements=floats)
-records = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
-                       lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-                       max_leaves=6)
+records = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
 values = st.lists(matrices, min_size=1, max_size=3) | st.dictionaries(st.text(max_size=3), records, max_size=3)
 
 
@@ -52,8 +55,8 @@ def test_damaged_lines_of_the_wire_are_refused_or_read_as_they_were(pairs, data)
     assert read_lines(text) == whole
     damaged = data.draw(damage(text))
     found = read_lines(damaged)
-    if damaged == text[:len(damaged)]:  # the end is missing, perhaps with a checksum
-        assert found is None or found == whole[:len(found)] or is_cut_between_arrays(found, whole)
+    if damaged == text[: len(damaged)]:  # the end is missing, perhaps with a checksum
+        assert found is None or found == whole[: len(found)] or is_cut_between_arrays(found, whole)
     else:
         assert found is None or found == whole
 
@@ -61,15 +64,23 @@ def test_damaged_lines_of_the_wire_are_refused_or_read_as_they_were(pairs, data)
 def is_cut_between_arrays(found, whole):
     """Tell whether lines miss nothing but arrays at the end of the last one."""
     (key, last), (wanted_key, wanted) = found[-1], whole[len(found) - 1]
-    return found[:-1] == whole[:len(found) - 1] and key == wanted_key and 0 < len(last) < len(wanted) and (
-        last == wanted[:len(last)])
+    return (
+        found[:-1] == whole[: len(found) - 1]
+        and key == wanted_key
+        and 0 < len(last) < len(wanted)
+        and (last == wanted[: len(last)])
+    )
 
 
-@pytest.mark.parametrize('arrays, read', [
-    ([np.ones(3), np.zeros(3)], lambda arrays: merge_pairs([arrays])),
-    ([np.ones(3), np.zeros(3)], lambda arrays: merge_pairs([[np.ones(3), np.ones(3)], arrays])),
-    (ColumnStatistics.of(np.eye(3)).to_arrays(), ColumnStatistics.from_arrays),
-    (rows_to_arrays(sp.eye(3, format='csr')), rows_from_arrays)])
+@pytest.mark.parametrize(
+    'arrays, read',
+    [
+        ([np.ones(3), np.zeros(3)], lambda arrays: merge_pairs([arrays])),
+        ([np.ones(3), np.zeros(3)], lambda arrays: merge_pairs([[np.ones(3), np.ones(3)], arrays])),
+        (ColumnStatistics.of(np.eye(3)).to_arrays(), ColumnStatistics.from_arrays),
+        (rows_to_arrays(sp.eye(3, format='csr')), rows_from_arrays),
+    ],
+)
 def test_who_reads_several_arrays_misses_those_that_were_cut_away(arrays, read):
     read(arrays)
     for n in range(len(arrays)):
@@ -84,8 +95,24 @@ def test_lines_of_other_programs_need_no_checksum_and_are_read_or_refused(pair, 
     read_lines(data.draw(damage(line)))
 
 
-pieces = st.sampled_from([b'gram 000000000000', b'\t', b'2:', b'-1:', b'1_0:', b',', b'{', b'}', b'"a":', b'NaN',
-                          b'A' * 11 + b'=', b'[' * 5000, b' ', b'00000000'])
+pieces = st.sampled_from(
+    [
+        b'gram 000000000000',
+        b'\t',
+        b'2:',
+        b'-1:',
+        b'1_0:',
+        b',',
+        b'{',
+        b'}',
+        b'"a":',
+        b'NaN',
+        b'A' * 11 + b'=',
+        b'[' * 5000,
+        b' ',
+        b'00000000',
+    ]
+)
 
 
 @given(st.lists(pieces | st.binary(max_size=4)).map(b''.join))

@@ -1,4 +1,5 @@
 """A model to which batches are added, from which they are taken, and which merges: it is the model of what is left."""
+
 import io
 import itertools
 import tempfile

@@ -1,4 +1,5 @@
 """A changed model file is refused by name, or predicts; it takes no more memory than it has bytes."""
+
 import io
 import json
 import tracemalloc
@@ -19,12 +20,17 @@ from mr_elm.store import FORMAT, VERSION, save_arrays
 
 REGRESSION = ['--task', 'regression']
 TRAININGS = {  # name: arguments of train, and whether labels are targets
-    'metric': ['pesvm', '--hidden', 4, '--metric', 'full', '--metric-steps', 1], 'pesvm': ['pesvm', '--hidden', 4],
+    'metric': ['pesvm', '--hidden', 4, '--metric', 'full', '--metric-steps', 1],
+    'pesvm': ['pesvm', '--hidden', 4],
     'nystrom': ['pesvm', '--hidden', 4, '--map', 'nystrom', *REGRESSION],
-    'elm': ['elm', '--hidden', 4, '--map', 'rbf', *REGRESSION], 'sparse-elm': ['sparse-elm'],
-    'nodes': ['sparse-elm', '--kernel', 'sigmoid', '--hidden', 4], 'oelm': ['oelm', '--kernel', 'laplacian'],
-    'sphere-svm': ['sphere-svm'], 'mr-kelm': ['mr-kelm', '--kernel', 'polynomial'],
-    'mr-kelm regression': ['mr-kelm', '--solver', 'cg', *REGRESSION]}
+    'elm': ['elm', '--hidden', 4, '--map', 'rbf', *REGRESSION],
+    'sparse-elm': ['sparse-elm'],
+    'nodes': ['sparse-elm', '--kernel', 'sigmoid', '--hidden', 4],
+    'oelm': ['oelm', '--kernel', 'laplacian'],
+    'sphere-svm': ['sphere-svm'],
+    'mr-kelm': ['mr-kelm', '--kernel', 'polynomial'],
+    'mr-kelm regression': ['mr-kelm', '--solver', 'cg', *REGRESSION],
+}
 X = np.random.default_rng(0).standard_normal((30, 3))
 
 
@@ -45,8 +51,11 @@ def models(tmp_path_factory):
         model = read_model(folder / 'm.npz')
         found[name] = model.header.to_json(), model.arrays
     header, arrays = found['sphere-svm']
-    rows = {'data': arrays['support_vectors'].ravel(), 'indices': np.tile(np.arange(3), len(arrays['support_vectors'])),
-            'indptr': np.arange(0, arrays['support_vectors'].size + 1, 3)}
+    rows = {
+        'data': arrays['support_vectors'].ravel(),
+        'indices': np.tile(np.arange(3), len(arrays['support_vectors'])),
+        'indptr': np.arange(0, arrays['support_vectors'].size + 1, 3),
+    }
     dense = {name: array for name, array in arrays.items() if name != 'support_vectors'}
     found['sparse'] = header, {**dense, **{f'support_vectors_{name}': part for name, part in rows.items()}}
     return found
@@ -95,8 +104,25 @@ def read_and_predict(path):
     return labels
 
 
-kinds = st.sampled_from(['<f8', '<f8', '<f8', '>f8', '<f4', '<f2', '<i8', '<i4', '|b1', '<c16', '<U3', '|S3', '<M8[D]',
-                         '|O', [('a', '<f8')]])
+kinds = st.sampled_from(
+    [
+        '<f8',
+        '<f8',
+        '<f8',
+        '>f8',
+        '<f4',
+        '<f2',
+        '<i8',
+        '<i4',
+        '|b1',
+        '<c16',
+        '<U3',
+        '|S3',
+        '<M8[D]',
+        '|O',
+        [('a', '<f8')],
+    ]
+)
 shapes = arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
 strange = st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, -1.0])
 
@@ -108,7 +134,8 @@ def changed_array(draw, array):
     if change == 'values' and array.size:
         array = array.copy()
         array[tuple(draw(st.integers(0, n - 1)) for n in array.shape)] = draw(
-            strange if array.dtype.kind == 'f' else st.integers(-9, 2**31 - 1))
+            strange if array.dtype.kind == 'f' else st.integers(-9, 2**31 - 1)
+        )
         return array
     if change == 'row' and array.ndim:
         return draw(st.sampled_from([array[:-1], np.concatenate([array, array[:1]]), array.T, array[None]]))
@@ -147,7 +174,9 @@ inner_names = st.sampled_from(['a', 'kernel', 'map', 'sigma'])
 words = st.sampled_from(['', 'a', 'gaussian', 'laplacian', 'sigmoid', 'nystrom', 'one-vs-all', 'regression', 'elm'])
 records = numbers | st.recursive(
     st.none() | st.booleans() | numbers | words,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(inner_names, inner), max_leaves=5)
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(inner_names, inner),
+    max_leaves=5,
+)
 NAMES = ['kernel', 'map', 'sigma', 'gamma', 'degree', 'normalised', 'multiclass', 'nu', 'C', 'grid', 'peak', 'input']
 
 
@@ -181,10 +210,21 @@ def test_commands_refuse_a_changed_model_in_one_sentence_or_use_it(models, path,
     write(path, data.draw(changed_header({'format': FORMAT, 'version': VERSION, **header})), arrays)
     rows = write_rows(path.parent, header['task'] == 'regression')
     out = ['--model', path.with_name('out.npz'), '--overwrite', '-q']
-    status, said = run(*data.draw(st.sampled_from(
-        [['predict', path, rows, '-o', path.with_name('out'), '--overwrite', '-q'], ['evaluate', path, rows, '-q'],
-         ['inspect', path], ['update', path, rows, *out], ['forget', path, rows, *out], ['merge', path, path, *out],
-         ['train', 'pesvm', rows, '--like', path, *out]])))
+    status, said = run(
+        *data.draw(
+            st.sampled_from(
+                [
+                    ['predict', path, rows, '-o', path.with_name('out'), '--overwrite', '-q'],
+                    ['evaluate', path, rows, '-q'],
+                    ['inspect', path],
+                    ['update', path, rows, *out],
+                    ['forget', path, rows, *out],
+                    ['merge', path, path, *out],
+                    ['train', 'pesvm', rows, '--like', path, *out],
+                ]
+            )
+        )
+    )
     lines = [line for line in said.splitlines() if 'warning' not in line]
     assert not lines if status == 0 else status == 1 and len(lines) == 1 and '--debug' not in said, said
 
@@ -221,7 +261,8 @@ BOMBS = {
     'zeros that inflate in bz2': [('a.npy', npy(claim('(4000000,)'), bytes(32_000_000)), zipfile.ZIP_BZIP2)],
     'a header without end': [('a.npy', b'\x93NUMPY\x02\x00\xff\xff\xff\xff{', zipfile.ZIP_STORED)],
     'brackets without end': [('a.npy', npy('(' * 60_000), zipfile.ZIP_STORED)],
-    'no array': [('a.npy', b'no array', zipfile.ZIP_STORED), ('folder/', b'', zipfile.ZIP_STORED)]}
+    'no array': [('a.npy', b'no array', zipfile.ZIP_STORED), ('folder/', b'', zipfile.ZIP_STORED)],
+}
 
 
 @pytest.mark.parametrize('name', BOMBS)
@@ -247,8 +288,17 @@ def test_an_npy_file_in_the_place_of_a_model_is_refused_whatever_it_claims(path)
 def test_sparse_support_vectors_predict_without_becoming_dense(models, path):
     header, n = {**models['sparse'][0], 'n_features': 4000, 'classes': ['a', 'b']}, 4000
     parts = {'data': np.ones(n), 'indices': np.arange(n), 'indptr': np.arange(n + 1)}
-    save_arrays(path, header, {'feature_offset': np.zeros(n), 'feature_scale': np.ones(n), 'intercept': np.zeros(1),
-                              'dual_coef': np.ones((n, 1)), **{f'support_vectors_{k}': v for k, v in parts.items()}})
+    save_arrays(
+        path,
+        header,
+        {
+            'feature_offset': np.zeros(n),
+            'feature_scale': np.ones(n),
+            'intercept': np.zeros(1),
+            'dual_coef': np.ones((n, 1)),
+            **{f'support_vectors_{k}': v for k, v in parts.items()},
+        },
+    )
     tracemalloc.start()
     try:
         assert read_model(path).predict(np.zeros((1, n))).tolist() == [1]

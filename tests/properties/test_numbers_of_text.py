@@ -1,4 +1,5 @@
 """Numbers of text are read as Python's float reads them, to the last bit, whatever their style."""
+
 import math
 import struct
 
@@ -36,8 +37,29 @@ def test_a_number_is_the_nearest_float(texts, decimal):
     assert list(map(bits, column.numbers().tolist())) == [bits(float(text)) for text in texts]
 
 
-@pytest.mark.parametrize('text', ['.', '-', '1e', '1e+', '--1', '1.2.3', 'inf', 'nan', '1_0', '0x1', '1e5.0', '1e400',
-                                  '12a', '1 2', '１', '', 'nan(1)', '\xa01'])
+@pytest.mark.parametrize(
+    'text',
+    [
+        '.',
+        '-',
+        '1e',
+        '1e+',
+        '--1',
+        '1.2.3',
+        'inf',
+        'nan',
+        '1_0',
+        '0x1',
+        '1e5.0',
+        '1e400',
+        '12a',
+        '1 2',
+        '１',
+        '',
+        'nan(1)',
+        '\xa01',
+    ],
+)
 def test_anything_but_a_finite_number_is_refused(text):
     form = RowOptions('csv', ';', '.', n_columns=2)
     with pytest.raises(ValueError):
@@ -50,23 +72,36 @@ def test_a_missing_value_of_a_table_is_no_number(text):
     assert np.isnan(TextColumn(['1', text, 'True']).numbers()).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize('texts, decimal, style, numbers', [
-    (['$1,234.50', '-$2', '$ 3.5'], '.', ('$', '', ','), [1234.5, -2, 3.5]),
-    (['12.5%', '3 %', '-4%'], '.', ('', '%', ''), [12.5, 3, -4]),
-    (['1.234,5 €', '7 €', '1.000.000 €'], ',', ('', '€', '.'), [1234.5, 7, 1e6]),
-    (["1'234.5", '999'], '.', ('', '', "'"), [1234.5, 999]),
-    (['1\xa0234,5', '-12'], ',', ('', '', '\xa0'), [1234.5, -12]),
-    (['1 234', '12'], '.', ('', '', ' '), [1234, 12]),
-    (['£1', '£2.25'], '.', ('£', '', ''), [1, 2.25]),
-])
+@pytest.mark.parametrize(
+    'texts, decimal, style, numbers',
+    [
+        (['$1,234.50', '-$2', '$ 3.5'], '.', ('$', '', ','), [1234.5, -2, 3.5]),
+        (['12.5%', '3 %', '-4%'], '.', ('', '%', ''), [12.5, 3, -4]),
+        (['1.234,5 €', '7 €', '1.000.000 €'], ',', ('', '€', '.'), [1234.5, 7, 1e6]),
+        (["1'234.5", '999'], '.', ('', '', "'"), [1234.5, 999]),
+        (['1\xa0234,5', '-12'], ',', ('', '', '\xa0'), [1234.5, -12]),
+        (['1 234', '12'], '.', ('', '', ' '), [1234, 12]),
+        (['£1', '£2.25'], '.', ('£', '', ''), [1, 2.25]),
+    ],
+)
 def test_signs_and_separators_are_read_where_all_values_agree(texts, decimal, style, numbers):
     assert find_style(texts, decimal) == Style(*style)
     assert Style(*style).read([*texts, '', '5'], decimal).tolist()[:-2] == numbers
 
 
-@pytest.mark.parametrize('texts, decimal', [
-    (['$1', '€2'], '.'), (['1,234', "1'234"], '.'), (['12%', '3 $'], '.'), (['1,23', '4'], '.'), (['12,34,567'], '.'),
-    (['1.5', '2'], ','), (['x', '1'], '.'), (['2021-01-31'], '.')])
+@pytest.mark.parametrize(
+    'texts, decimal',
+    [
+        (['$1', '€2'], '.'),
+        (['1,234', "1'234"], '.'),
+        (['12%', '3 $'], '.'),
+        (['1,23', '4'], '.'),
+        (['12,34,567'], '.'),
+        (['1.5', '2'], ','),
+        (['x', '1'], '.'),
+        (['2021-01-31'], '.'),
+    ],
+)
 def test_values_that_do_not_agree_have_no_style(texts, decimal):
     assert find_style(texts, decimal) is None
 

@@ -1,4 +1,5 @@
 """Any table in Parquet becomes its rows, or bad rows by name, however it is cut; damaged bytes are refused."""
+
 import io
 import itertools
 import math
@@ -51,14 +52,19 @@ def rows_of(block):
     number, city = block.X.columns
     names = list(city.count())
     texts = (names[code] for code in city.codes({name: i for i, name in enumerate(names)}, -1))
-    return [(block.names[code], repr(x), text)
-            for code, x, text in zip(block.codes, number.numbers().tolist(), texts, strict=True)]
+    return [
+        (block.names[code], repr(x), text)
+        for code, x, text in zip(block.codes, number.numbers().tolist(), texts, strict=True)
+    ]
 
 
 def expected(rows):
     """Return what `read` must find, row by row."""
-    good = [(label, repr(math.nan if x is None else x), '' if text in (None, 'NA') else text)
-            for label, x, text in rows if label not in (None, '', 'nan')]
+    good = [
+        (label, repr(math.nan if x is None else x), '' if text in (None, 'NA') else text)
+        for label, x, text in rows
+        if label not in (None, '', 'nan')
+    ]
     bad = Counter('missing label' for label, _, _ in rows if label in (None, '', 'nan'))
     return good, bad, len(rows)
 

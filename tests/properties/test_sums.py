@@ -1,4 +1,5 @@
 """Any cut of a data set into splits, tasks in any order: the same sums, to the bit where rows are packed."""
+
 import itertools
 import json
 import tempfile
@@ -37,9 +38,17 @@ def blocks(draw, numeric):
     n, d = draw(st.integers(1, 30)), draw(st.integers(1, 3))
     size = draw(st.sampled_from([1.0, 1e-3, 1e6]))
     X = size * draw(arrays_of.arrays(float, (n, d), elements=st.sampled_from([0.0, 1.0, 0.1]) | st.floats(-1, 1)))
-    labels = {'targets': draw(arrays_of.arrays(float, n, elements=st.floats(-size, size)))} if numeric else dict(zip(
-        ('names', 'codes'), encode_labels(draw(st.lists(st.sampled_from(['1', '+1', '-1', 'a', 'città']),
-                                                        min_size=n, max_size=n))), strict=True))
+    labels = (
+        {'targets': draw(arrays_of.arrays(float, n, elements=st.floats(-size, size)))}
+        if numeric
+        else dict(
+            zip(
+                ('names', 'codes'),
+                encode_labels(draw(st.lists(st.sampled_from(['1', '+1', '-1', 'a', 'città']), min_size=n, max_size=n))),
+                strict=True,
+            )
+        )
+    )
     weights = draw(st.none() | arrays_of.arrays(float, n, elements=st.floats(0.1, 9)))
     return Block(draw(st.sampled_from([np.asarray, sp.csr_matrix]))(X), weights=weights, **labels)
 
@@ -59,10 +68,13 @@ def as_text(block, numeric):
     """Write a data set as CSV: label, weight where there is one, features."""
     weights = [[]] * len(block) if block.weights is None else block.weights[:, None].tolist()
     labels = list(map(repr, block.targets.tolist())) if numeric else [block.names[code] for code in block.codes]
-    rows = [[label, *map(repr, [*weight, *row])]
-            for label, weight, row in zip(labels, weights, dense(block.X).tolist(), strict=True)]
-    form = RowOptions('csv', ',', '.', n_columns=len(rows[0]), weight_column=1 if weights[0] else None,
-                      numeric_labels=numeric)
+    rows = [
+        [label, *map(repr, [*weight, *row])]
+        for label, weight, row in zip(labels, weights, dense(block.X).tolist(), strict=True)
+    ]
+    form = RowOptions(
+        'csv', ',', '.', n_columns=len(rows[0]), weight_column=1 if weights[0] else None, numeric_labels=numeric
+    )
     return ''.join(','.join(row) + '\n' for row in rows).encode(), form
 
 
@@ -89,28 +101,42 @@ def job(by_hand, read_pairs, tmp_path):
         counted = [value for kind, _, value in pairs if kind == 'counts']
         assert sum(counts['lines'] for counts in counted) == sum(counts['used'] for counts in counted)
         return {(kind, *place): value for kind, place, value in pairs if kind != 'counts'}
+
     return run
 
 
 @pytest.fixture
 def gram_arguments(tmp_path):
     """Ship nodes and grids for a data set."""
+
     def ship(layer, block, numeric):
-        save_arrays(tmp_path / 'layer.npz', {'parameters': {'map': layer.kind}, 'n_features': layer.n_features},
-                    layer_arrays(layer))
+        save_arrays(
+            tmp_path / 'layer.npz',
+            {'parameters': {'map': layer.kind}, 'n_features': layer.n_features},
+            layer_arrays(layer),
+        )
         X, weights = dense(block.X), [1.0] if block.weights is None else block.weights
-        steps = GridSteps.of(layer.bound(X.min(axis=0), X.max(axis=0)),
-                             np.abs(block.targets).max() if numeric else 1.0, max(weights))
+        steps = GridSteps.of(
+            layer.bound(X.min(axis=0), X.max(axis=0)), np.abs(block.targets).max() if numeric else 1.0, max(weights)
+        )
         (tmp_path / 'grid.json').write_text(json.dumps(astuple(steps)))
         return ['--layer', tmp_path / 'layer.npz', '--grid', tmp_path / 'grid.json']
+
     return ship
 
 
 @settings(max_examples=40)
-@given(st.booleans().flatmap(lambda numeric: st.tuples(st.just(numeric), blocks(numeric))), st.integers(1, 9),
-       cuts, cuts, maps, st.randoms(use_true_random=False))
+@given(
+    st.booleans().flatmap(lambda numeric: st.tuples(st.just(numeric), blocks(numeric))),
+    st.integers(1, 9),
+    cuts,
+    cuts,
+    maps,
+    st.randoms(use_true_random=False),
+)
 def test_the_gram_and_the_class_sums_of_packed_rows_are_the_same_bits_for_any_splits(
-        job, gram_arguments, drawn, size, cuts, text_cuts, kind, random):
+    job, gram_arguments, drawn, size, cuts, text_cuts, kind, random
+):
     numeric, block = drawn
     d = block.X.shape[1]
     layer = HiddenLayer(kind, *draw_nodes(kind, L, d), np.zeros(d), np.ones(d))
@@ -131,7 +157,7 @@ def check_sums(found, layer, block, numeric):
     """Compare sums with those that numpy makes of all rows at once."""
     E, weights = expand(layer, dense(block.X)), np.ones(len(block)) if block.weights is None else block.weights
     tiles = {(int(key[1]), int(key[2])): pair for key, pair in found.items() if key[0] == 'gram'}
-    atol = 1e-12 * weights.sum() * np.abs(E).max()**2
+    atol = 1e-12 * weights.sum() * np.abs(E).max() ** 2
     assert np.allclose(np.add(*assemble(tiles, L + 1)), np.triu((E.T * weights) @ E), rtol=1e-9, atol=atol)
     named = {key[1]: sum(pair) for key, pair in found.items() if key[0] == 'sum'}
     if numeric:
@@ -158,7 +184,7 @@ def test_statistics_labels_and_landmarks_are_the_same_for_any_splits(job, block,
     assert np.array_equal(columns.minimum, X.min(axis=0)) and np.array_equal(columns.maximum, X.max(axis=0))
     mean, atol = np.average(X, axis=0, weights=weights), 1e-12 * np.abs(X).max()
     assert np.allclose(columns.mean, mean, rtol=1e-12, atol=atol)
-    assert np.allclose(columns.squares, weights @ (X - mean)**2, rtol=1e-9, atol=atol**2 * len(X))
+    assert np.allclose(columns.squares, weights @ (X - mean) ** 2, rtol=1e-9, atol=atol**2 * len(X))
     assert columns.n_features == wanted.n_features
     tables = [Classes.of(LabelTable(one['labels',])) for one in (found, whole)]
     assert (tables[0].names, tables[0].counts, tables[0].index) == (tables[1].names, tables[1].counts, tables[1].index)

@@ -1,4 +1,5 @@
 """Any bytes are rows, or are refused by name; every line is accounted for, however the file is cut."""
+
 import bz2
 import gzip
 import io
@@ -25,12 +26,19 @@ from mr_elm.rows.wire_rows import WireReader
 PATHS = ['f', 'f.csv', 'f.libsvm']
 columns = st.sampled_from([0, 0, 0, 0, 1, -1, 3, '0', '-2', 'a', 'y', ''])
 options = st.builds(
-    RowOptions, kind=st.sampled_from(['auto', 'auto', 'csv', 'libsvm']),
+    RowOptions,
+    kind=st.sampled_from(['auto', 'auto', 'csv', 'libsvm']),
     delimiter=st.sampled_from(['auto'] * 6 + [',', ' ', None, '"', '1']),
-    header=st.sampled_from([None, None, None, True, False]), label_column=columns,
-    weight_column=st.none() | st.none() | columns, labelled=st.sampled_from([True, True, True, False]),
-    ignore_label=st.booleans(), numeric_labels=st.booleans(), n_features=st.sampled_from([None, None, None, 1, 2, 12]),
-    max_features=st.sampled_from([10_000_000, 10_000_000, 3]), ignore_extra=st.booleans())
+    header=st.sampled_from([None, None, None, True, False]),
+    label_column=columns,
+    weight_column=st.none() | st.none() | columns,
+    labelled=st.sampled_from([True, True, True, False]),
+    ignore_label=st.booleans(),
+    numeric_labels=st.booleans(),
+    n_features=st.sampled_from([None, None, None, 1, 2, 12]),
+    max_features=st.sampled_from([10_000_000, 10_000_000, 3]),
+    ignore_extra=st.booleans(),
+)
 
 
 def sniffed(data, path, options):
@@ -60,8 +68,7 @@ def rows_of(block):
     labels = [None] * len(block) if block.codes is None else [block.names[code] for code in block.codes]
     weights = [None] * len(block) if block.weights is None else block.weights.tolist()
     if isinstance(block.X, Table):
-        return list(zip(labels, weights, *(values_of(column, len(block)) for column in block.X.columns),
-                        strict=True))
+        return list(zip(labels, weights, *(values_of(column, len(block)) for column in block.X.columns), strict=True))
     X = sp.csr_matrix(spread(block.X))
     parts = zip(X.indptr, X.indptr[1:], strict=False)
     features = [tuple(zip(X.indices[a:b].tolist(), map(repr, X.data[a:b].tolist()), strict=True)) for a, b in parts]
@@ -87,8 +94,14 @@ def totals_of(counts):
 
 
 @settings(max_examples=300)
-@given(files, st.sampled_from(PATHS), options, st.lists(st.integers(0, 300), max_size=3), st.integers(1, 7),
-       st.integers(1, 99))
+@given(
+    files,
+    st.sampled_from(PATHS),
+    options,
+    st.lists(st.integers(0, 300), max_size=3),
+    st.integers(1, 7),
+    st.integers(1, 99),
+)
 def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data, path, options, cuts, rows, chunk):
     form = sniffed(data, path, options)
     if form is None or form.kind == 'wire':
@@ -114,14 +127,29 @@ def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
 
 
 @settings(max_examples=300)
-@given(files, st.sampled_from([',', ';', '\t']), st.integers(1, 5), st.sampled_from([None, 0, 1]),
-       st.sampled_from([None, None, 2]), st.booleans(), st.booleans())
+@given(
+    files,
+    st.sampled_from([',', ';', '\t']),
+    st.integers(1, 5),
+    st.sampled_from([None, 0, 1]),
+    st.sampled_from([None, None, 2]),
+    st.booleans(),
+    st.booleans(),
+)
 @example(b'0,0\n\n\r\r\n', ',', 2, None, None, False, True)
 @example(b'1,"a\nb",2\n3,4,5\r6,7,8\n', ',', 3, 0, None, False, True)
 def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, label, weight, header, table):
     label, weight = (None if j is None or j >= n_columns else j for j in (label, weight))
-    form = RowOptions('csv', delimiter, '.', n_columns=n_columns, label_column=label, weight_column=weight,
-                      header=header, encode='auto' if table else 'refuse')
+    form = RowOptions(
+        'csv',
+        delimiter,
+        '.',
+        n_columns=n_columns,
+        label_column=label,
+        weight_column=weight,
+        header=header,
+        encode='auto' if table else 'refuse',
+    )
     expected = read(data, form, block_rows=1)
     assert read(data, form) == expected
     assert read(data, form, stop=True)[1] == expected[1][:1]
@@ -130,8 +158,10 @@ def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, lab
 @settings(max_examples=300)
 @given(files, st.sampled_from([',', ';', '\t']), st.integers(2, 5), st.sampled_from(['nccn', 'cnnn']))
 def test_rows_encoded_together_are_those_encoded_alone(data, delimiter, n_columns, kinds):
-    columns = ({'n': Column('x', 'number', 2.5, True), 'c': Column('x', 'category', categories=('', 'a'))}[kind]
-               for kind in kinds[:n_columns - 1])
+    columns = (
+        {'n': Column('x', 'number', 2.5, True), 'c': Column('x', 'category', categories=('', 'a'))}[kind]
+        for kind in kinds[: n_columns - 1]
+    )
     form = RowOptions('csv', delimiter, '.', n_columns=n_columns, encode='auto')
     encoding = Encoding(tuple(columns))
     expected = read(data, form, block_rows=1, encoding=encoding)
@@ -168,8 +198,13 @@ def test_a_damaged_compressed_file_is_refused_or_read_whole(members, ending, dat
     assert found == b''.join(members) or len(damaged) < len(content) and found in wholes
 
 
-@given(st.lists(st.sampled_from([b'block\t', b'counts\t', b'{"rows": 1}', b'1,1:AAAA', b'\n', b'[' * 5000])
-                | st.binary(max_size=9), max_size=6).map(b''.join))
+@given(
+    st.lists(
+        st.sampled_from([b'block\t', b'counts\t', b'{"rows": 1}', b'1,1:AAAA', b'\n', b'[' * 5000])
+        | st.binary(max_size=9),
+        max_size=6,
+    ).map(b''.join)
+)
 def test_text_that_is_no_line_of_the_wire_is_refused(data):
     reader = WireReader(RowOptions('wire'), 'f')
     try:

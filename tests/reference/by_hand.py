@@ -1,4 +1,5 @@
 """Stages by hand: a folder of rows to run them in, and one of them as a program."""
+
 import subprocess
 import sys
 
@@ -21,5 +22,9 @@ def fill_folder(parent):
 
 def run_stage(noun, *words):
     """Run a stage as a program, `python -m mr_elm.streaming.mr_NOUN`."""
-    return subprocess.run([sys.executable, '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words)],
-                          capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )

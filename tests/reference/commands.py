@@ -1,4 +1,5 @@
 """Run the command line in this process."""
+
 import contextlib
 import io
 from collections import namedtuple

@@ -1,7 +1,8 @@
 """Use a server of Spark Connect in a process of its own, which can have no other session: print results as JSON.
 
-    python connect_client.py SERVER FOLDER      FOLDER holds packed rows, and bad.csv, whose row 50 is too short
+python connect_client.py SERVER FOLDER      FOLDER holds packed rows, and bad.csv, whose row 50 is too short
 """
+
 import json
 import signal
 import sys
@@ -33,8 +34,7 @@ def run(engine, folder, stage, *words):
 
 
 def interrupt(engine, folder):
-    """Interrupt a stage whose tasks write to a file as long as they run; returns what was raised, and whether they end.
-    """
+    """Interrupt a stage whose tasks write to a file while they run; returns what was raised, and whether they end."""
     mark = folder / 'beats'
     threading.Thread(target=lambda: (wait_for(mark), signal.raise_signal(signal.SIGINT))).start()
     try:
@@ -56,8 +56,7 @@ def wait_for(path):
 
 
 def train_on_frame(session, folder):
-    """Train on a DataFrame and predict it, from files and from its partitions: how many labels differ, and are right.
-    """
+    """Train on a DataFrame and predict it, from files and from partitions: how many labels differ, and are right."""
     X = np.random.default_rng(0).standard_normal((300, 2))
     df = session.createDataFrame(pandas.DataFrame({'y': (X[:, 0] > 0).astype(int), 'a': X[:, 0], 'b': X[:, 1]}))
     predictions = []
@@ -75,10 +74,11 @@ def main(server, folder):
     spark = '-r', 'spark', '--master', server
     job.FAN_IN, job.SMALL = 3, 100  # a tree of sums, and a layer that is an artifact
     train = ['train', 'pesvm', folder / 'packed', '--hidden', 300, '-q', *spark, '--model']
-    results = {'trained': [elm(*train, folder / f'{n}.npz', '--partitions-of-rows', n) for n in (1, 7)],
-               'bad': elm('train', 'pesvm', folder / 'bad.csv', '--hidden', 4, '--model', folder / 'b.npz', '-q',
-                          *spark),
-               'predicted': elm('predict', folder / '7.npz', folder / 'packed', '-o', folder / 'labels', '-q', *spark)}
+    results = {
+        'trained': [elm(*train, folder / f'{n}.npz', '--partitions-of-rows', n) for n in (1, 7)],
+        'bad': elm('train', 'pesvm', folder / 'bad.csv', '--hidden', 4, '--model', folder / 'b.npz', '-q', *spark),
+        'predicted': elm('predict', folder / '7.npz', folder / 'packed', '-o', folder / 'labels', '-q', *spark),
+    }
     with make_engine('spark', (*spark[2:], '--partitions-of-rows', '2')) as engine:
         results['place'] = type(engine).__name__
         results['killed'] = run(engine, folder, MRKilled, '--mark', folder / 'mark')

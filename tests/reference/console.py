@@ -5,6 +5,7 @@ on another processor. A number with all its digits may differ by ROUNDING: proce
 All other numbers, such as rows, features and nodes, are the same everywhere. Where there is a confusion matrix,
 precision and recall must follow from it, as must all other scores and rows.
 """
+
 import re
 from math import ceil
 
@@ -21,8 +22,12 @@ def differences(shown, printed):
     """List what differs, a sentence each; nothing where a reader sees what the manual shows."""
     if (wanted := words_of(shown)) != (found := words_of(printed)):
         return [f'the words of the manual were expected, others came: {wanted} and {found}']
-    return [*compare_numbers(shown, printed), *compare_matrices(shown, printed), *contradictions(shown),
-            *contradictions(printed)]
+    return [
+        *compare_numbers(shown, printed),
+        *compare_matrices(shown, printed),
+        *contradictions(shown),
+        *contradictions(printed),
+    ]
 
 
 def words_of(text):
@@ -46,7 +51,7 @@ def numbers_of(text):
         heads = heads if found else line.split()
         for place, match in enumerate(found):
             head = heads[place - len(found)] if len(found) <= len(heads) else ''
-            yield kind_of(line[:match.start()], match[0], line[match.end():], head), read(match[0]), line
+            yield kind_of(line[: match.start()], match[0], line[match.end() :], head), read(match[0]), line
 
 
 def kind_of(before, number, behind, head):
@@ -105,15 +110,24 @@ def contradictions(text):
         return
     names, _, matrix = matrix_of(text)
     right, true, said = matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0)
-    computed = {'accuracy': f'{right.sum() / matrix.sum():.6f}', 'rows': f'{matrix.sum():,.0f}',
-                'balanced_accuracy': f'{(right / true).mean():.6g}', 'matthews': f'{matthews_of(matrix):.6g}',
-                **{name: f'{hits / guesses:.4f} {hits / rows:.4f} {rows:,.0f}'
-                   for name, hits, guesses, rows in zip(names, right, said, true, strict=True)}}
+    computed = {
+        'accuracy': f'{right.sum() / matrix.sum():.6f}',
+        'rows': f'{matrix.sum():,.0f}',
+        'balanced_accuracy': f'{(right / true).mean():.6g}',
+        'matthews': f'{matthews_of(matrix):.6g}',
+        **{
+            name: f'{hits / guesses:.4f} {hits / rows:.4f} {rows:,.0f}'
+            for name, hits, guesses, rows in zip(names, right, said, true, strict=True)
+        },
+    }
     lines = dict(line.split(maxsplit=1) for line in text.partition(MATRIX)[0].splitlines() if len(line.split()) > 1)
     if positive := lines.get('positive'):
         k = names.index(positive)
-        computed |= {'f1': f'{2 * right[k] / (true[k] + said[k]):.6g}', 'precision': f'{right[k] / said[k]:.6g}',
-                     'recall': f'{right[k] / true[k]:.6g}'}
+        computed |= {
+            'f1': f'{2 * right[k] / (true[k] + said[k]):.6g}',
+            'precision': f'{right[k] / said[k]:.6g}',
+            'recall': f'{right[k] / true[k]:.6g}',
+        }
     for name, wanted in computed.items():
         beside = ' '.join(lines.get(name, 'nothing').split())
         if beside != wanted:

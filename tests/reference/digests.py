@@ -2,6 +2,7 @@
 
 `make digests` runs this program, which stores the digests of this machine.
 """
+
 import contextlib
 import hashlib
 import json
@@ -31,8 +32,13 @@ def read_file():
 def describe_machine():
     """Return what the bits of a model depend on: core type of BLAS, processor that loops are compiled for, versions."""
     linalg.load()
-    return {'blas': describe_blas(), 'processor': f'{platform.machine()} {llvmlite.binding.get_host_cpu_name()}',
-            'numpy': np.__version__, 'scipy': scipy.__version__, 'numba': numba.__version__}
+    return {
+        'blas': describe_blas(),
+        'processor': f'{platform.machine()} {llvmlite.binding.get_host_cpu_name()}',
+        'numpy': np.__version__,
+        'scipy': scipy.__version__,
+        'numba': numba.__version__,
+    }
 
 
 def find_digests(stored, machine):
@@ -41,14 +47,17 @@ def find_digests(stored, machine):
         if entry['holds_for'] == machine:
             return entry['of'], ''
     known = '; '.join(', '.join(entry['holds_for'].values()) for entry in stored)
-    return None, (f'digests are stored for other machines only ({known}), this one is '
-                  f'{", ".join(machine.values())}: `make digests` adds it')
+    return None, (
+        f'digests are stored for other machines only ({known}), this one is '
+        f'{", ".join(machine.values())}: `make digests` adds it'
+    )
 
 
 def write_rows(folder):
     """Write the rows of all trainings to a folder, as text and, under the name of the file, packed."""
+
     def draw(kind, n_features, n_rows=200, seed=1):
-        (X, y), = generate(kind, n_rows, n_features, seed)
+        ((X, y),) = generate(kind, n_rows, n_features, seed)
         return X, y
 
     def write(name, columns, *words):
@@ -99,8 +108,9 @@ def main():
     with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(sys.stderr):
         folder = Path(name)
         write_rows(folder)
-        found = {training: train(commands, folder, folder / 'm.npz')
-                 for training, commands in file['trainings'].items()}
+        found = {
+            training: train(commands, folder, folder / 'm.npz') for training, commands in file['trainings'].items()
+        }
     before, _ = find_digests(file['digests'], machine)
     changed = [training for training, digest in found.items() if (before or {}).get(training) != digest]
     others = [entry for entry in file['digests'] if entry['holds_for'] != machine]
@@ -111,8 +121,9 @@ def main():
 
 def write_file(file):
     """Write the stored file, a line for a command or a digest."""
-    trainings = ',\n'.join(f'    {json.dumps(name)}: {json.dumps(commands)}'
-                           for name, commands in file['trainings'].items())
+    trainings = ',\n'.join(
+        f'    {json.dumps(name)}: {json.dumps(commands)}' for name, commands in file['trainings'].items()
+    )
     entries = ',\n'.join(json.dumps(entry, indent=2) for entry in file['digests'])
     FILE.write_text(f'{{\n  "trainings": {{\n{trainings}\n  }},\n  "digests": [\n{entries}\n  ]\n}}\n')
 

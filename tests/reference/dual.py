@@ -1,12 +1,13 @@
 """The box-constrained dual, written from its formulas."""
+
 import numpy as np
 from scipy.optimize import lsq_linear
 from scipy.spatial.distance import cdist
 
 KERNELS = {
-    'gaussian': lambda A, B, sigma: np.exp(-cdist(A, B)**2 / (2 * sigma**2)),
+    'gaussian': lambda A, B, sigma: np.exp(-(cdist(A, B) ** 2) / (2 * sigma**2)),
     'laplacian': lambda A, B, sigma: np.exp(-cdist(A, B) / sigma),
-    'polynomial': lambda A, B, degree: (1 + A @ B.T)**degree,
+    'polynomial': lambda A, B, degree: (1 + A @ B.T) ** degree,
     'linear': lambda A, B: A @ B.T,
 }
 

@@ -1,4 +1,5 @@
 """The text of small files of rows, good ones, and options that make a small model of them in few processes."""
+
 GOOD = ''.join(f'{i % 2},{i / 7:.4f},{(i * i) % 11}\n' for i in range(60))
 SPARSE = '1 1:3 4:1\n-1 1:3\n' * 20
 FEW = ['--hidden', '5']

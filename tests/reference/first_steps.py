@@ -2,6 +2,7 @@
 
 FOLDER holds the `mr-elm` and the `python` to try. Exits with 1 where they print something else than the manual shows.
 """
+
 import os
 import sys
 import tempfile

@@ -1,4 +1,5 @@
 """Look into the jobs of a Hadoop, and disturb them."""
+
 import os
 import pwd
 import re
@@ -41,8 +42,11 @@ def rows_counted(cluster, name):
     """Ask the application master how many rows its tasks have counted."""
     job = name.replace('application', 'job')
     answer = cluster.ask(MANAGER, f'/proxy/{name}/ws/v1/mapreduce/jobs/{job}/counters') or {'jobCounters': {}}
-    return {counter['name']: counter['totalCounterValue'] for group in answer['jobCounters'].get('counterGroup', ())
-            for counter in group['counter']}.get('rows', 0)
+    return {
+        counter['name']: counter['totalCounterValue']
+        for group in answer['jobCounters'].get('counterGroup', ())
+        for counter in group['counter']
+    }.get('rows', 0)
 
 
 def mappers(name):
@@ -57,8 +61,7 @@ def mappers(name):
                 found[int(entry.name)] = environ[b'mapreduce_task_attempt_id'].decode(), parent
         except (OSError, KeyError):
             continue
-    return {pid: attempt for pid, (attempt, parent) in found.items()
-            if parent not in found and attempt.startswith(job)}
+    return {pid: attempt for pid, (attempt, parent) in found.items() if parent not in found and attempt.startswith(job)}
 
 
 def containers(cluster, number):

@@ -4,7 +4,7 @@
 def line_at(data, position):
     """Return the bytes of one line, its end included."""
     end = data.find(b'\n', position)
-    return data[position:] if end < 0 else data[position:end + 1]
+    return data[position:] if end < 0 else data[position : end + 1]
 
 
 def hadoop_split(data, start, length):

@@ -1,4 +1,5 @@
 """Stages whose tasks fail or speak, for processes on this machine to import."""
+
 import os
 import signal
 import time
@@ -61,5 +62,6 @@ class MRChatty(MRRows):
 
 def list_children(process):
     """List the processes that a process has started."""
-    return [int(number) for path in Path(f'/proc/{process}/task').glob('*/children')
-            for number in path.read_text().split()]
+    return [
+        int(number) for path in Path(f'/proc/{process}/task').glob('*/children') for number in path.read_text().split()
+    ]

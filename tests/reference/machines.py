@@ -1,4 +1,5 @@
 """Machines with random numbers in them, of every kind that a model file knows."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -40,8 +41,9 @@ def draw_forest(rng, n_trees=7, n_inner=9, grid=None):
             thresholds.append(0.0 if child is None else float(rng.choice(grid)))
             children.append(n_leaves if child is None else first + child)
             n_leaves += child is None
-    return Forest(np.array(features, np.int32), np.array(thresholds), np.array(children, np.int32),
-                  np.array(roots, np.int32))
+    return Forest(
+        np.array(features, np.int32), np.array(thresholds), np.array(children, np.int32), np.array(roots, np.int32)
+    )
 
 
 def metric_of(rng, kind):
@@ -59,8 +61,14 @@ def node_model(rng, kind, n_outputs=1, classes='ab', metric='none', forest=None,
     W = sp.csr_matrix(W * (rng.random(W.shape) < 0.2) * (np.arange(D) != 2)) if sparse else W
     layer = HiddenLayer(kind, W, b, rng.standard_normal(D), rng.uniform(0.5, 2, D)).pass_metric(metric_of(rng, metric))
     layer = replace(layer, forest=forest)
-    header = ModelHeader('pesvm', 'classification' if classes else 'regression', list(classes), D,
-                         {**describe_map(layer), 'sigma': 1.5, 'metric': metric}, **facts)
+    header = ModelHeader(
+        'pesvm',
+        'classification' if classes else 'regression',
+        list(classes),
+        D,
+        {**describe_map(layer), 'sigma': 1.5, 'metric': metric},
+        **facts,
+    )
     B = rng.standard_normal((layer.n_hidden + 1, n_outputs))
     B[-1] = 0
     B[-1] = HiddenNodeModel(header, {**layer_arrays(layer), 'output_weights': B}).decision_function(ROWS).mean(axis=0)
@@ -69,19 +77,29 @@ def node_model(rng, kind, n_outputs=1, classes='ab', metric='none', forest=None,
     return model
 
 
-def kernel_model(rng, kernel, scheme='one-vs-all', classes='abcd', normalised=False, wrap=np.asarray, metric='none',
-                 **facts):
+def kernel_model(
+    rng, kernel, scheme='one-vs-all', classes='abcd', normalised=False, wrap=np.asarray, metric='none', **facts
+):
     """Make a machine of random support vectors, one of them 0."""
     learned = metric_of(rng, metric)
     vectors = rng.standard_normal((40, D if learned is None or learned.ndim == 1 else len(learned)))
     vectors[0], vectors[:, 2] = 0, 0
     n = len(classes)
     n_scores = n * (n - 1) // 2 if scheme == 'one-vs-one' else n if n != 2 else 1
-    arrays = {**scaling_arrays(rng.standard_normal(D), rng.uniform(0.5, 2, D), learned),
-              **vector_arrays(wrap(vectors)), 'intercept': np.zeros(n_scores),
-              'dual_coef': rng.standard_normal((40, n_scores))}
-    header = ModelHeader('sparse-elm', 'classification', list(classes), D, {
-        'kernel': kernel, **KERNELS[kernel], 'normalised': normalised, 'multiclass': scheme, 'metric': metric}, **facts)
+    arrays = {
+        **scaling_arrays(rng.standard_normal(D), rng.uniform(0.5, 2, D), learned),
+        **vector_arrays(wrap(vectors)),
+        'intercept': np.zeros(n_scores),
+        'dual_coef': rng.standard_normal((40, n_scores)),
+    }
+    header = ModelHeader(
+        'sparse-elm',
+        'classification',
+        list(classes),
+        D,
+        {'kernel': kernel, **KERNELS[kernel], 'normalised': normalised, 'multiclass': scheme, 'metric': metric},
+        **facts,
+    )
     arrays['intercept'] = -KernelModel(header, arrays).decision_function(ROWS).mean(axis=0)
     model = KernelModel(header, arrays)
     model.check()
@@ -96,6 +114,11 @@ def calibrated(model, values, **facts):
 
 def frame_of(rng, n):
     """Draw a table of numbers with gaps and of categories."""
-    return pd.DataFrame({
-        'age': np.where(rng.random(n) < 0.2, np.nan, rng.uniform(20, 70, n)), 'half': rng.normal(3e4, 1e4, n),
-        'city': rng.choice(['Rome', 'Oslo', 'São Paulo', ''], n), 'zone': rng.choice(['north', 'south'], n)})
+    return pd.DataFrame(
+        {
+            'age': np.where(rng.random(n) < 0.2, np.nan, rng.uniform(20, 70, n)),
+            'half': rng.normal(3e4, 1e4, n),
+            'city': rng.choice(['Rome', 'Oslo', 'São Paulo', ''], n),
+            'zone': rng.choice(['north', 'south'], n),
+        }
+    )

@@ -1,4 +1,5 @@
 """The blocks of the pages of the manual, as a person would copy them."""
+
 import os
 import re
 import shlex
@@ -18,8 +19,10 @@ def read_page(name):
 
 def blocks_of(text):
     """List (tag, body) of the blocks of code of a page."""
-    return [(tag, dedent(body)) for _, tag, body in
-            re.findall(r'^( *)```([a-z ]+)\n(.*?)^ *```$', text, flags=re.MULTILINE | re.DOTALL)]
+    return [
+        (tag, dedent(body))
+        for _, tag, body in re.findall(r'^( *)```([a-z ]+)\n(.*?)^ *```$', text, flags=re.MULTILINE | re.DOTALL)
+    ]
 
 
 README = read_page('README.md')
@@ -49,5 +52,12 @@ def commands_on_hadoop(page):
 def run_script(script, folder, **environ):
     """Run a script of the shell in a folder, with the programs of this Python; returns the completed process."""
     path = f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}'
-    return subprocess.run(['sh', '-e'], input=script, cwd=folder, env={**os.environ, 'PATH': path, **environ},
-                          capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        ['sh', '-e'],
+        input=script,
+        cwd=folder,
+        env={**os.environ, 'PATH': path, **environ},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )

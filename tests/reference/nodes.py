@@ -1,4 +1,5 @@
 """Evaluate hidden nodes one row and one node at a time."""
+
 import math
 
 
@@ -9,7 +10,7 @@ def dot(u, v):
 
 def squared_distance(u, v):
     """Return |u - v|^2."""
-    return math.fsum((a - b)**2 for a, b in zip(u, v, strict=True))
+    return math.fsum((a - b) ** 2 for a, b in zip(u, v, strict=True))
 
 
 def logistic(x):

@@ -1,4 +1,5 @@
 """Find the public data sets that tests read: in the folders of MR_ELM_DATA, then in ../shared/data."""
+
 import os
 import re
 from collections import Counter

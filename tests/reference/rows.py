@@ -1,4 +1,5 @@
 """Read one line of text at a time, character by character, without numpy."""
+
 import math
 import re
 
@@ -25,9 +26,9 @@ def csv_fields(line, delimiter):
     """Split at the delimiter, but not between quotes; a doubled quote is one."""
     fields, i = [], 0
     while True:
-        while line[i:i + 1] and line[i] in {' ', '\t'} - {delimiter}:
+        while line[i : i + 1] and line[i] in {' ', '\t'} - {delimiter}:
             i += 1
-        text, i = quoted_field(line, i + 1, delimiter) if line[i:i + 1] == '"' else plain_field(line, i, delimiter)
+        text, i = quoted_field(line, i + 1, delimiter) if line[i : i + 1] == '"' else plain_field(line, i, delimiter)
         fields.append(text.strip(' \t'))
         if i == len(line):
             return fields
@@ -51,8 +52,8 @@ def quoted_field(line, i, delimiter):
     while True:
         if i >= len(line):
             raise ValueError('open quote')
-        if line[i] == '"' and line[i + 1:i + 2] != '"':
-            while line[i + 1:i + 2] in {' ', '\t'} - {delimiter}:
+        if line[i] == '"' and line[i + 1 : i + 2] != '"':
+            while line[i + 1 : i + 2] in {' ', '\t'} - {delimiter}:
                 i += 1
             return text, i + 1
         i += 1 if line[i] != '"' else 2

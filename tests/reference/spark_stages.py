@@ -1,4 +1,5 @@
 """Stages whose tasks fail, for workers of Spark to import."""
+
 import os
 import signal
 import time

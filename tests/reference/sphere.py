@@ -1,4 +1,5 @@
 """SphereSVM, written from its formulas."""
+
 import numpy as np
 from scipy.optimize import nnls
 
@@ -39,7 +40,7 @@ def algorithm_1(B, eps, subsets, attempts):
         u = min(np.flatnonzero(a > 0), key=lambda j: distance[j])
         apart = B[v, v] + B[u, u] - 2 * B[v, u]
         rho = (B[v] @ -a + B[v, v] - (B[u] @ -a + B[u, v])) / apart
-        beta = min(rho - np.sqrt(rho**2 - (distance[v]**2 - radius**2) / apart), a[u])
+        beta = min(rho - np.sqrt(rho**2 - (distance[v] ** 2 - radius**2) / apart), a[u])
         a[v] += beta
         a[u] -= beta
         history.append(a @ B @ a)

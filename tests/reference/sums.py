@@ -1,4 +1,5 @@
 """Add floating-point numbers as fractions, where nothing is ever rounded."""
+
 from fractions import Fraction
 
 

@@ -1,4 +1,5 @@
 """One session of Spark on this machine for all tests of it."""
+
 import sys
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """A server of Spark Connect gives what one process gives, and says what went wrong."""
+
 import json
 import os
 import shutil
@@ -34,15 +35,25 @@ def server(tmp_path_factory):
     if shutil.which('java') is None:
         pytest.skip('Spark needs Java')
     port, folder = find_port(), tmp_path_factory.mktemp('server')
-    properties = {'connect.grpc.binding.address': '127.0.0.1', 'connect.grpc.binding.port': port,
-                  'driver.host': '127.0.0.1', 'driver.bindAddress': '127.0.0.1', 'ui.enabled': 'false'}
+    properties = {
+        'connect.grpc.binding.address': '127.0.0.1',
+        'connect.grpc.binding.port': port,
+        'driver.host': '127.0.0.1',
+        'driver.bindAddress': '127.0.0.1',
+        'ui.enabled': 'false',
+    }
     words = [word for name, value in properties.items() for word in ('--conf', f'spark.{name}={value}')]
     home = Path(pyspark.__file__).parent
     environment = {**os.environ, 'SPARK_HOME': str(home), 'PYTHONPATH': PATH, 'PYSPARK_PYTHON': '/nowhere/python'}
     with (folder / 'log').open('w') as log:
-        process = subprocess.Popen([home / 'bin' / 'spark-submit', '--class', SERVER, '--master', 'local[2,4]', *words,
-                                    'spark-internal'], cwd=folder, env=environment, stdout=log, stderr=log,
-                                   start_new_session=True)
+        process = subprocess.Popen(
+            [home / 'bin' / 'spark-submit', '--class', SERVER, '--master', 'local[2,4]', *words, 'spark-internal'],
+            cwd=folder,
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
     try:
         wait_for(port, process)
         yield f'sc://127.0.0.1:{port}'
@@ -69,8 +80,13 @@ def results(server, folder):
     rows[49] = '1,2\n'
     (folder / 'bad.csv').write_text(''.join(rows))
     environment = {**os.environ, 'PYTHONPATH': PATH}
-    done = subprocess.run([sys.executable, TESTS / 'reference' / 'connect_client.py', server, folder], text=True,
-                          capture_output=True, env=environment, timeout=3 * PATIENCE)
+    done = subprocess.run(
+        [sys.executable, TESTS / 'reference' / 'connect_client.py', server, folder],
+        text=True,
+        capture_output=True,
+        env=environment,
+        timeout=3 * PATIENCE,
+    )
     assert done.returncode == 0, done.stderr[-9000:]
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -1,4 +1,5 @@
 """Spark makes the models whose digests are stored."""
+
 import pytest
 from reference import digests
 

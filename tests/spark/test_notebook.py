@@ -1,4 +1,5 @@
 """A DataFrame gives the model of its Parquet, and gets the predictions of the command."""
+
 import numpy as np
 import pandas
 import pyarrow as pa
@@ -17,8 +18,10 @@ CALIBRATED = {'hidden': 9, 'probabilities': True}
 def table(session, folder):
     """Write 300 rows as Parquet: numbers, a category and a target; returns the folder."""
     rows = np.loadtxt(folder / 'rows.csv', delimiter=',')
-    df = session.createDataFrame([(float(y), *map(float, x), 'AB'[int(x[0] > 0)]) for y, *x in rows],
-                                 'y double, a double, b double, c double, city string')
+    df = session.createDataFrame(
+        [(float(y), *map(float, x), 'AB'[int(x[0] > 0)]) for y, *x in rows],
+        'y double, a double, b double, c double, city string',
+    )
     df.coalesce(1).write.parquet(str(folder / 'table'))
     return folder / 'table'
 
@@ -46,13 +49,24 @@ def collect(df, name='prediction'):
     return [row[0] for row in df.select(name).collect()]
 
 
-@pytest.mark.parametrize('method, options, words', [
-    ('pesvm', CALIBRATED, ['--hidden', 9, '--probabilities', '--drop', 'city']),
-    ('pesvm', {'hidden': 9, 'encode': 'auto'}, ['--hidden', 9, '--encode', 'auto']),
-    ('elm', {'hidden': 9, 'C': 10, 'task': 'regression'}, ['--hidden', 9, '--C', 10, '--task', 'regression', '--drop',
-                                                           'city']),
-    ('mr-kelm', {'sigma': 2, 'task': 'classification'}, ['--sigma', 2, '--task', 'classification', '--drop', 'city']),
-], ids=['classes', 'category', 'regression', 'kernel'])
+@pytest.mark.parametrize(
+    'method, options, words',
+    [
+        ('pesvm', CALIBRATED, ['--hidden', 9, '--probabilities', '--drop', 'city']),
+        ('pesvm', {'hidden': 9, 'encode': 'auto'}, ['--hidden', 9, '--encode', 'auto']),
+        (
+            'elm',
+            {'hidden': 9, 'C': 10, 'task': 'regression'},
+            ['--hidden', 9, '--C', 10, '--task', 'regression', '--drop', 'city'],
+        ),
+        (
+            'mr-kelm',
+            {'sigma': 2, 'task': 'classification'},
+            ['--sigma', 2, '--task', 'classification', '--drop', 'city'],
+        ),
+    ],
+    ids=['classes', 'category', 'regression', 'kernel'],
+)
 def test_model_and_predictions_are_those_of_the_command(session, spark, here, table, tmp_path, method, options, words):
     df = session.read.parquet(str(table))
     df = df if 'encode' in options else df.drop('city')
@@ -62,8 +76,15 @@ def test_model_and_predictions_are_those_of_the_command(session, spark, here, ta
     assert arrays_of(tmp_path / 'notebook.npz') == arrays_of(tmp_path / 'command.npz')
 
     calibrated = 'probabilities' in options
-    here('predict', tmp_path / 'command.npz', table, '-o', tmp_path / 'out', '-q',
-         *(['--probabilities'] if calibrated else []))
+    here(
+        'predict',
+        tmp_path / 'command.npz',
+        table,
+        '-o',
+        tmp_path / 'out',
+        '-q',
+        *(['--probabilities'] if calibrated else []),
+    )
     expected = np.loadtxt(tmp_path / 'out', ndmin=2)
     found = notebook.load(tmp_path / 'notebook.npz').transform(df)
     np.testing.assert_allclose(collect(found), expected[:, 0], rtol=1e-9)
@@ -72,8 +93,9 @@ def test_model_and_predictions_are_those_of_the_command(session, spark, here, ta
         np.testing.assert_allclose(collect(found, 'probability'), expected[:, 1:], rtol=1e-9)
 
 
-@pytest.mark.parametrize('method, options', [('pesvm', {'hidden': 9}), ('mr-kelm', {'sigma': 2}),
-                                             ('pesvm', {'hidden': 9, 'encode': 'auto'})])
+@pytest.mark.parametrize(
+    'method, options', [('pesvm', {'hidden': 9}), ('mr-kelm', {'sigma': 2}), ('pesvm', {'hidden': 9, 'encode': 'auto'})]
+)
 def test_without_a_folder_that_tasks_reach_they_read_partitions(session, table, monkeypatch, method, options):
     df = session.read.parquet(str(table)).repartition(3, 'a')
     df = df if 'encode' in options else df.drop('city')
@@ -81,8 +103,9 @@ def test_without_a_folder_that_tasks_reach_they_read_partitions(session, table, 
     monkeypatch.setattr(notebook, 'find_root', lambda session: None)
     model = notebook.train(df, method, probabilities=True, **options)
     assert model.trained.header.n_rows_used == 300
-    np.testing.assert_allclose(collect(model.transform(df).orderBy('a'), 'probability'),
-                               collect(expected, 'probability'), atol=1e-8)
+    np.testing.assert_allclose(
+        collect(model.transform(df).orderBy('a'), 'probability'), collect(expected, 'probability'), atol=1e-8
+    )
 
 
 def test_rows_that_change_between_passes_are_refused(df, monkeypatch):
@@ -91,8 +114,9 @@ def test_rows_that_change_between_passes_are_refused(df, monkeypatch):
         notebook.train(df.mapInArrow(draw_numbers, df.schema), hidden=9)
 
 
-@pytest.mark.parametrize('make', [F.array, lambda *columns: array_to_vector(F.array(*columns))],
-                         ids=['array', 'vector'])
+@pytest.mark.parametrize(
+    'make', [F.array, lambda *columns: array_to_vector(F.array(*columns))], ids=['array', 'vector']
+)
 def test_items_of_a_vector_are_columns(df, tmp_path, make):
     packed = df.select('y', make('a', 'b').alias('v'), 'c')
     model = notebook.train(packed, hidden=9)
@@ -104,8 +128,11 @@ def test_items_of_a_vector_are_columns(df, tmp_path, make):
 
 
 def test_missing_values_are_encoded(session, table):
-    df = session.read.parquet(str(table)).withColumn('a', F.when(F.col('a') > -1, F.col('a'))).withColumn(
-        'city', F.when(F.col('b') > -1, F.col('city')))
+    df = (
+        session.read.parquet(str(table))
+        .withColumn('a', F.when(F.col('a') > -1, F.col('a')))
+        .withColumn('city', F.when(F.col('b') > -1, F.col('city')))
+    )
     model = notebook.train(df, hidden=9, encode='auto')
     first = collect(model.transform(df))
     assert len(first) == 300 and set(first) <= {0.0, 1.0, 2.0}
@@ -132,8 +159,10 @@ def test_labels_are_exact_and_may_be_missing(session):
     model = notebook.train(df, hidden=20, nu=1000)
     assert model.trained.classes == [str(2**53 + k) for k in range(3)]
     assert collect(model.transform(df)) == [y for y, *_ in rows]
-    for missing in (df.withColumn('y', F.when(F.col('y') != 2**53, F.col('y') * 1.0).otherwise(np.nan)),
-                    df.withColumn('y', F.when(F.col('y') != 2**53, F.col('a').cast('string')).otherwise('NA'))):
+    for missing in (
+        df.withColumn('y', F.when(F.col('y') != 2**53, F.col('y') * 1.0).otherwise(np.nan)),
+        df.withColumn('y', F.when(F.col('y') != 2**53, F.col('a').cast('string')).otherwise('NA')),
+    ):
         with pytest.raises(ValueError, match="column 'y' has none in 20 of 60 rows"):
             notebook.train(missing, hidden=9)
     assert notebook.train(missing, hidden=9, missing_labels=['?']).trained.classes == ['1.0', '2.0', 'NA']
@@ -145,18 +174,25 @@ def test_the_staged_rows_are_removed(df, tmp_path, monkeypatch):
     assert not list(tmp_path.rglob('*.parquet'))
 
 
-@pytest.mark.parametrize('change, options, expected', [
-    (lambda df: df, {'label': 'z'}, "expected a column named 'z', its columns are y, a, b, c"),
-    (lambda df: df, {'method': 'svm'}, 'method: expected auto, pesvm, .*, found .svm'),
-    (lambda df: df, {'hiden': 9}, "option of pesvm: expected .*hidden.*, found 'hiden'"),
-    (lambda df: df, {'hidden': 0}, 'hidden: expected a whole number from 1, found 0'),
-    (lambda df: df, {'map': 'sigmoyd'}, "map: expected sigmoid, .*, found 'sigmoyd'"),
-    (lambda df: df, {'nu': '1'}, "nu: expected a number above 0, found '1'"),
-    (lambda df: df.withColumn('a', F.lit('x')), {}, "found text: encode='auto' makes categories"),
-    (lambda df: df.withColumn('a', F.current_date()), {}, "in column 'a', found date: drop it"),
-    (lambda df: df.filter('a > 99'), {}, 'expected rows, found none'),
-    (lambda df: df.withColumn('a', F.when(F.col('a') > 0, F.array('b')).otherwise(F.array('b', 'b'))), {},
-     "vectors of one size in column 'a', found sizes from 1 to 2")])
+@pytest.mark.parametrize(
+    'change, options, expected',
+    [
+        (lambda df: df, {'label': 'z'}, "expected a column named 'z', its columns are y, a, b, c"),
+        (lambda df: df, {'method': 'svm'}, 'method: expected auto, pesvm, .*, found .svm'),
+        (lambda df: df, {'hiden': 9}, "option of pesvm: expected .*hidden.*, found 'hiden'"),
+        (lambda df: df, {'hidden': 0}, 'hidden: expected a whole number from 1, found 0'),
+        (lambda df: df, {'map': 'sigmoyd'}, "map: expected sigmoid, .*, found 'sigmoyd'"),
+        (lambda df: df, {'nu': '1'}, "nu: expected a number above 0, found '1'"),
+        (lambda df: df.withColumn('a', F.lit('x')), {}, "found text: encode='auto' makes categories"),
+        (lambda df: df.withColumn('a', F.current_date()), {}, "in column 'a', found date: drop it"),
+        (lambda df: df.filter('a > 99'), {}, 'expected rows, found none'),
+        (
+            lambda df: df.withColumn('a', F.when(F.col('a') > 0, F.array('b')).otherwise(F.array('b', 'b'))),
+            {},
+            "vectors of one size in column 'a', found sizes from 1 to 2",
+        ),
+    ],
+)
 def test_wrong_trainings_are_refused(df, change, options, expected):
     with pytest.raises(ValueError, match=expected):
         notebook.train(change(df), **options)
@@ -171,12 +207,18 @@ def test_wrong_rows_to_predict_are_refused(session, df, tmp_path):
     model = notebook.train(df.select('y', F.array('a', 'b').alias('v'), 'c'), hidden=9)
     model.save(tmp_path / 'm.npz')
     good = session.createDataFrame([([1.0, 2.0], 3.0)], 'v array<double>, c double')
-    for wrong, expected in [(good.drop('c'), "named 'c'"), (good.withColumn('v', F.lit(1.0)), "in column 'v'"),
-                            (good.withColumn('prediction', F.lit(1)), "no column 'prediction'")]:
+    for wrong, expected in [
+        (good.drop('c'), "named 'c'"),
+        (good.withColumn('v', F.lit(1.0)), "in column 'v'"),
+        (good.withColumn('prediction', F.lit(1)), "no column 'prediction'"),
+    ]:
         with pytest.raises(ValueError, match=expected):
             model.transform(wrong)
-    for v, c, expected in [([1.0], 3.0, "size 2 in column 'v', found one of size 1"),
-                           ([1.0, 2.0], np.nan, "finite numbers in column 'c'"), (None, 3.0, r"in column 'v\[0\]'")]:
+    for v, c, expected in [
+        ([1.0], 3.0, "size 2 in column 'v', found one of size 1"),
+        ([1.0, 2.0], np.nan, "finite numbers in column 'c'"),
+        (None, 3.0, r"in column 'v\[0\]'"),
+    ]:
         with pytest.raises(ValueError, match=expected):
             list(predict_batches(str(tmp_path / 'm.npz'), {'v': 2}, [pandas.DataFrame({'v': [v], 'c': [c]})]))
 
@@ -189,8 +231,9 @@ def test_a_model_without_names_is_refused(model_of, here, folder, tmp_path):
 
 def test_spark_reads_a_pack(session, tmp_path):
     X, labels = np.random.default_rng(0).standard_normal((50, 3)), ['yes', 'no'] * 25
-    (tmp_path / 'rows.csv').write_text(''.join(f'{label},{",".join(map(repr, row))}\n'
-                                               for label, row in zip(labels, X.tolist(), strict=True)))
+    (tmp_path / 'rows.csv').write_text(
+        ''.join(f'{label},{",".join(map(repr, row))}\n' for label, row in zip(labels, X.tolist(), strict=True))
+    )
     assert main(['pack', str(tmp_path / 'rows.csv'), '-o', str(tmp_path / 'packed'), '-q']) in (0, None)
     rows = session.read.parquet(str(tmp_path / 'packed')).collect()
     assert np.array_equal([row.x for row in rows], X) and [row.label for row in rows] == labels

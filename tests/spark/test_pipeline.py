@@ -1,4 +1,5 @@
 """Models stand in pipelines of pyspark.ml, which save and load them."""
+
 import numpy as np
 import pytest
 from pyspark.ml import Pipeline, PipelineModel

@@ -1,4 +1,5 @@
 """Spark gives what one process gives, and says what went wrong."""
+
 import contextlib
 import io
 import json
@@ -34,7 +35,8 @@ TRAININGS = {
     'oelm': ['oelm', '--kernel', 'sigmoid', '--hidden', '5'],
     'sphere-svm': ['sphere-svm'],
     'mr-kelm': ['mr-kelm', '--sigma', '3', '--emit', 'tiles', '--solver', 'svd'],
-    'conjugate gradients': ['mr-kelm', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '0.1']}
+    'conjugate gradients': ['mr-kelm', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '0.1'],
+}
 
 
 def demand_same_arrays(first, second):
@@ -80,9 +82,11 @@ def test_predictions_are_in_input_order(spark, here, model, folder, tmp_path, ro
 
 
 def test_scores_and_choices_are_those_of_one_process(spark, here, model, folder):
-    for words in (['evaluate', model, folder / 'packed', '--json'],
-                  ['tune', 'pesvm', folder / 'packed', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
-                  ['tune', 'sparse-elm', folder / 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2']):
+    for words in (
+        ['evaluate', model, folder / 'packed', '--json'],
+        ['tune', 'pesvm', folder / 'packed', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
+        ['tune', 'sparse-elm', folder / 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],
+    ):
         assert spark(3, *words, '-q') == here(*words, '-q')
 
 
@@ -109,8 +113,20 @@ def bad(tmp_path):
 
 
 def test_a_bad_row_is_named(session, bad, tmp_path):
-    done = elm('train', 'pesvm', bad, '--hidden', 4, '--model', tmp_path / 'm.npz', '-q', '-r', 'spark',
-               '--partitions-of-rows', 3)
+    done = elm(
+        'train',
+        'pesvm',
+        bad,
+        '--hidden',
+        4,
+        '--model',
+        tmp_path / 'm.npz',
+        '-q',
+        '-r',
+        'spark',
+        '--partitions-of-rows',
+        3,
+    )
     assert done.status == 1 and 'bad.csv, line 50: ' in done.err and done.err.count('\n') == 1
 
 
@@ -124,10 +140,12 @@ def test_bad_rows_are_skipped_and_counted(spark, bad, tmp_path, model_of):
 @pytest.fixture
 def run(session, folder):
     """Run a stage over the packed rows in two partitions: its pairs."""
+
     def pairs(stage, *words, reporter=None):
         runner = make_engine('spark', ('--partitions-of-rows', '2'), reporter)
         data = DataSet(plan_inputs([str(folder / 'packed')], RowOptions()), runner)
         return list(data.run(stage, [*map(str, words)], 'counting'))
+
     return pairs
 
 
@@ -150,9 +168,13 @@ def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(tmp_path, monkeyp
     assert not (tmp_path / 'reports').exists()
 
 
-@pytest.mark.parametrize('words, cause, task', [
-    ([], 'no map', r'task mapper [01] on \S+, split file 0 from byte \d+'),
-    (['--reduce'], 'no reduce', r'task reducer 0 on \S+')])
+@pytest.mark.parametrize(
+    'words, cause, task',
+    [
+        ([], 'no map', r'task mapper [01] on \S+, split file 0 from byte \d+'),
+        (['--reduce'], 'no reduce', r'task reducer 0 on \S+'),
+    ],
+)
 def test_a_task_that_fails_is_explained(run, words, cause, task):
     with pytest.raises(TaskError, match=rf"^MRWrong: KeyError: '{cause}' \({task}\)$"):
         run(MRWrong, *words)
@@ -184,7 +206,7 @@ def is_java_of_this_process(folder):
 
 
 def test_no_port_is_open_to_other_machines(session):
-    java, = (folder for folder in Path('/proc').glob('[0-9]*') if is_java_of_this_process(folder))
+    (java,) = (folder for folder in Path('/proc').glob('[0-9]*') if is_java_of_this_process(folder))
     sockets = {os.readlink(link) for link in (java / 'fd').iterdir()}
     lines = [line.split() for name in ('tcp', 'tcp6') for line in (java / 'net' / name).read_text().splitlines()[1:]]
     heard = [line[1].partition(':')[0] for line in lines if line[3] == LISTENING and f'socket:[{line[9]}]' in sockets]
@@ -192,11 +214,14 @@ def test_no_port_is_open_to_other_machines(session):
     assert session.conf.get('spark.ui.enabled') == 'false'
 
 
-@pytest.mark.parametrize('arguments, expected', [
-    ((), 'expected --master'),
-    (('--master', 'local', '-D', 'mapreduce.job.maps=2'), 'expects a property spark.NAME=VALUE'),
-    (('--master', 'local', '--num-cores', '2'), 'does not take this option'),
-])
+@pytest.mark.parametrize(
+    'arguments, expected',
+    [
+        ((), 'expected --master'),
+        (('--master', 'local', '-D', 'mapreduce.job.maps=2'), 'expects a property spark.NAME=VALUE'),
+        (('--master', 'local', '--num-cores', '2'), 'does not take this option'),
+    ],
+)
 def test_wrong_options_are_refused(monkeypatch, arguments, expected):
     monkeypatch.setattr(engine, 'find_session', lambda: None)
     with pytest.raises(ValueError, match=expected):
@@ -225,7 +250,8 @@ def test_tasks_get_one_blas_thread_and_another_try():
 
 def test_speedup_is_measured_on_cores_of_spark(session, tmp_path):
     words = ('speedup', '-r', 'spark', '--nodes', '2', '--sizes', '5000', '--hidden', '5', '--repeats', '1')
-    subprocess.run([sys.executable, '-m', 'benchmarks.scaling', *words, '-o', tmp_path], check=True,
-                   cwd=Path(__file__).parents[2])
-    run, = json.loads((tmp_path / 'speedup.json').read_text())['rows']
+    subprocess.run(
+        [sys.executable, '-m', 'benchmarks.scaling', *words, '-o', tmp_path], check=True, cwd=Path(__file__).parents[2]
+    )
+    (run,) = json.loads((tmp_path / 'speedup.json').read_text())['rows']
     assert (run['runner'], run['nodes'], list(run['jobs'])) == ('spark', 2, ['Gram'])

@@ -1,4 +1,5 @@
 """A query of `mr-elm export` answers in Spark SQL as the model does: the same labels, scores to 1e-9."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,10 +10,12 @@ from mr_elm.estimators import ESVMClassifier
 sql = pytest.importorskip('mr_elm.export.sql')
 MODELS = {
     'sums': lambda rng, X: node_model(rng, 'product-laplacian', 3, 'abc', 'full'),
-    'leaves': lambda rng, X: node_model(rng, 'nystrom', 2, 'ab', forest=draw_forest(rng, grid=np.unique(X)),
-                                        targets={'separator': ';'}),
+    'leaves': lambda rng, X: node_model(
+        rng, 'nystrom', 2, 'ab', forest=draw_forest(rng, grid=np.unique(X)), targets={'separator': ';'}
+    ),
     'pairs': lambda rng, X: calibrated(kernel_model(rng, 'laplacian', 'one-vs-one'), [0.4, 2.0, -0.3, 0.5]),
-    'numbers': lambda rng, X: node_model(rng, 'sigmoid', 1, '')}
+    'numbers': lambda rng, X: node_model(rng, 'sigmoid', 1, ''),
+}
 
 
 @pytest.mark.parametrize('make', MODELS.values(), ids=MODELS)
@@ -37,8 +40,10 @@ def test_gaps_and_categories(session):
     y = np.where((frame['age'].fillna(45) > 45) != (frame['city'] == 'Rome'), "it's", 'no')
     estimator = ESVMClassifier(encode='auto', n_hidden=20).fit(frame, y)
     rows = [tuple(None if value != value else value for value in row) for row in frame.itertuples(index=False)]
-    session.createDataFrame([(k, *row) for k, row in enumerate([*rows, (1.0, None, 'Rome', 'north')])],
-                            'id int, age double, half double, city string, zone string').createOrReplaceTempView('rows')
+    session.createDataFrame(
+        [(k, *row) for k, row in enumerate([*rows, (1.0, None, 'Rome', 'north')])],
+        'id int, age double, half double, city string, zone string',
+    ).createOrReplaceTempView('rows')
     query = session.sql(sql.make_sql(estimator.to_model(), 'rows', 'spark', ['id']))
     found = [tuple(row) for row in query.orderBy('id').collect()]
     frame.loc[100] = (1.0, np.nan, 'Rome', 'north')  # the mean stands for a number that no row of the training lacks

@@ -1,4 +1,5 @@
 """Meet Amazon EMR: mrjob's options for it, its runner, and its steps."""
+
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,8 +38,10 @@ class EMRRunner(GivenFolder, TagsAndRoles, EMRJobRunner):
 
     def demand_folder(self) -> None:
         """Raise ValueError: no folder for temporary files was named."""
-        raise ValueError('-r emr: expected a folder on S3 for temporary files, by --cloud-tmp-dir s3://bucket/folder/ '
-                         f'or by cloud_tmp_dir in the configuration file that -c names (see {CONF})')
+        raise ValueError(
+            '-r emr: expected a folder on S3 for temporary files, by --cloud-tmp-dir s3://bucket/folder/ '
+            f'or by cloud_tmp_dir in the configuration file that -c names (see {CONF})'
+        )
 
 
 class Steps:
@@ -58,10 +61,16 @@ class Steps:
     def running(self, tag: str) -> list[tuple[str, str]]:
         """List (cluster, step) for what has not ended."""
         clusters = self.client.get_paginator('list_clusters').paginate(ClusterStates=active_states())
-        return [(cluster['Id'], step['Id']) for page in clusters for cluster in page['Clusters']
-                for steps in self.client.get_paginator('list_steps').paginate(
-                    ClusterId=cluster['Id'], StepStates=['PENDING', 'RUNNING'])
-                for step in steps['Steps'] if any(tag in word for word in step['Config']['Args'])]
+        return [
+            (cluster['Id'], step['Id'])
+            for page in clusters
+            for cluster in page['Clusters']
+            for steps in self.client.get_paginator('list_steps').paginate(
+                ClusterId=cluster['Id'], StepStates=['PENDING', 'RUNNING']
+            )
+            for step in steps['Steps']
+            if any(tag in word for word in step['Config']['Args'])
+        ]
 
     def end(self, tag: str) -> None:
         """Cancel all steps that carry a tag and have not ended."""
@@ -84,8 +93,10 @@ def read_options(arguments: tuple[str, ...]) -> dict[str, Any]:
     """
     options = options_of(EMRRunner(**runner_arguments(MRJob(args=['-r', 'emr', *arguments]))))
     if options['release_label'] in (None, default_release()):
-        raise ValueError('-r emr: expected a release of EMR, by --release-label or by release_label in the '
-                         f'configuration file that -c names (see {CONF}): the default of mrjob is from 2020')
+        raise ValueError(
+            '-r emr: expected a release of EMR, by --release-label or by release_label in the '
+            f'configuration file that -c names (see {CONF}): the default of mrjob is from 2020'
+        )
     return options
 
 
@@ -107,8 +118,10 @@ def translate_errors(service: str) -> Iterator[None]:
     try:
         yield
     except (NoCredentialsError, PartialCredentialsError, TokenRetrievalError):
-        raise PermissionError(f'{service}: expected AWS credentials in the environment, in a profile of the AWS '
-                              'command line or by the role of this machine, found none') from None
+        raise PermissionError(
+            f'{service}: expected AWS credentials in the environment, in a profile of the AWS '
+            'command line or by the role of this machine, found none'
+        ) from None
     except ClientError as error:
         facts = error.response.get('Error', {})
         code = facts.get('Code', '')

@@ -1,4 +1,5 @@
 """Run stages on a cluster of Amazon EMR."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,8 +1,9 @@
 """Find out why a step of EMR failed, from the logs that EMR copies to S3 every few minutes.
 
-    LogUri/j-CLUSTER/steps/s-STEP/{syslog,stderr}.gz                              what the client of the job said
-    LogUri/j-CLUSTER/containers/application_A/container_C/{stderr,syslog}.gz      what a task said
+LogUri/j-CLUSTER/steps/s-STEP/{syslog,stderr}.gz                              what the client of the job said
+LogUri/j-CLUSTER/containers/application_A/container_C/{stderr,syslog}.gz      what a task said
 """
+
 import gzip
 import logging
 import re
@@ -54,8 +55,10 @@ def describe_end(cluster: dict[str, Any]) -> str | None:
     if status['State'] not in ENDED:
         return None
     reason = status.get('StateChangeReason', {}).get('Message') or 'Amazon does not say why'
-    return (f'cluster {cluster["Id"]} ended before its step: {reason}; if Amazon took spot machines back, take core '
-            'machines on demand (no --core-instance-bid-price), and spot machines for task nodes only')
+    return (
+        f'cluster {cluster["Id"]} ended before its step: {reason}; if Amazon took spot machines back, take core '
+        'machines on demand (no --core-instance-bid-price), and spot machines for task nodes only'
+    )
 
 
 def wait_for_cause(folder: str, step: str, interval: float) -> str | None:

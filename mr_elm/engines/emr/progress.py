@@ -1,4 +1,5 @@
 """Follow a job on EMR by what mrjob logs."""
+
 from __future__ import annotations
 
 import logging
@@ -29,8 +30,10 @@ class EMRProgress(HadoopProgress):
         """Take one line of the log."""
         text = record.getMessage()
         if found := CLUSTER.search(text):
-            self.reporter.say(f'{self.stage}: cluster {found.group(1)}, https://{self.region}.console.aws.amazon.com'
-                              f'/emr/home?region={self.region}#/clusterDetails/{found.group(1)}')
+            self.reporter.say(
+                f'{self.stage}: cluster {found.group(1)}, https://{self.region}.console.aws.amazon.com'
+                f'/emr/home?region={self.region}#/clusterDetails/{found.group(1)}'
+            )
         elif found := STATE.search(text):
             self.tell(found.group(1), text.strip())
         elif found := PERCENT.search(text):

@@ -3,6 +3,7 @@
 Amazon starts machines for the job run and stops them afterwards; nobody keeps a cluster. The options of a run stand in
 the same configuration file as those of `-r emr`.
 """
+
 from __future__ import annotations
 
 import os
@@ -50,16 +51,19 @@ class Serverless:
     @cached_property
     def client(self) -> Any:
         """Return boto3's client of EMR Serverless."""
-        return boto3.client('emr-serverless', region_name=self.options['region'],
-                            **connection(self.options, 'emr_endpoint'))
+        return boto3.client(
+            'emr-serverless', region_name=self.options['region'], **connection(self.options, 'emr_endpoint')
+        )
 
     @property
     def role(self) -> str:
         """Return the role of the job runs. Raises ValueError where none is named."""
         role = self.options['extra_cluster_params'].get(RUNTIME_ROLE)
         if role is None:
-            raise ValueError(f'-r emr-serverless: expected the role of the job, by --extra-cluster-param {RUNTIME_ROLE}'
-                             f'=ARN or by extra_cluster_params in the configuration file that -c names (see {CONF})')
+            raise ValueError(
+                f'-r emr-serverless: expected the role of the job, by --extra-cluster-param {RUNTIME_ROLE}'
+                f'=ARN or by extra_cluster_params in the configuration file that -c names (see {CONF})'
+            )
         return role
 
     @cached_property
@@ -106,10 +110,19 @@ class Serverless:
         arguments = [self.output, *words, '-D', f'{STAGING}={staging}']
         application = self.find_application()
         started = self.client.start_job_run(
-            applicationId=application, executionRoleArn=self.role, name=f'mr-elm {words[0]}', tags=self.options['tags'],
-            jobDriver={'sparkSubmit': {'entryPoint': entry, 'entryPointArguments': arguments,
-                                       'sparkSubmitParameters': self.describe_settings()}},
-            configurationOverrides={'monitoringConfiguration': {'s3MonitoringConfiguration': {'logUri': self.logs}}})
+            applicationId=application,
+            executionRoleArn=self.role,
+            name=f'mr-elm {words[0]}',
+            tags=self.options['tags'],
+            jobDriver={
+                'sparkSubmit': {
+                    'entryPoint': entry,
+                    'entryPointArguments': arguments,
+                    'sparkSubmitParameters': self.describe_settings(),
+                }
+            },
+            configurationOverrides={'monitoringConfiguration': {'s3MonitoringConfiguration': {'logUri': self.logs}}},
+        )
         self.reporter.say(f'job run {started["jobRunId"]} of application {application}')
         return {'applicationId': application, 'jobRunId': started['jobRunId']}
 
@@ -130,21 +143,28 @@ class Serverless:
             for found in page['applications']:
                 if (found.get('name'), found['releaseLabel']) == (APPLICATION, release):
                     return found['id']
-        return self.client.create_application(name=APPLICATION, releaseLabel=release, type='SPARK',
-                                              tags=self.options['tags'])['applicationId']
+        return self.client.create_application(
+            name=APPLICATION, releaseLabel=release, type='SPARK', tags=self.options['tags']
+        )['applicationId']
 
     def describe_settings(self) -> str:
         """Return the options of spark-submit: the archive with Python, and the code.
 
         Raises ValueError where a path has characters that a shell would take for more than themselves.
         """
-        values = {'spark.archives': f'{self.bundle}#{UNPACKED}', 'spark.submit.pyFiles': self.code,
-                  'spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON': PYTHON,
-                  'spark.emr-serverless.driverEnv.PYSPARK_PYTHON': PYTHON, 'spark.executorEnv.PYSPARK_PYTHON': PYTHON}
+        values = {
+            'spark.archives': f'{self.bundle}#{UNPACKED}',
+            'spark.submit.pyFiles': self.code,
+            'spark.emr-serverless.driverEnv.PYSPARK_DRIVER_PYTHON': PYTHON,
+            'spark.emr-serverless.driverEnv.PYSPARK_PYTHON': PYTHON,
+            'spark.executorEnv.PYSPARK_PYTHON': PYTHON,
+        }
         for path in (self.bundle, self.code):
             if not PLAIN.fullmatch(path):
-                raise ValueError(f'{path}: expected a path of letters, digits and any of /:.=+@_- only; Amazon splits '
-                                 'the options of spark-submit as a shell does')
+                raise ValueError(
+                    f'{path}: expected a path of letters, digits and any of /:.=+@_- only; Amazon splits '
+                    'the options of spark-submit as a shell does'
+                )
         return ' '.join(f'--conf {name}={value}' for name, value in values.items())
 
     def wait(self, place: dict[str, str]) -> dict[str, Any]:
@@ -166,8 +186,10 @@ class Serverless:
     def report_cost(self, found: dict[str, Any]) -> None:
         """Say what Amazon bills."""
         billed = found.get('billedResourceUtilization', {})
-        self.reporter.say(f'billed: {billed.get("vCPUHour", 0):.3f} vCPU-hours, {billed.get("memoryGBHour", 0):.3f} '
-                          'GB-hours of memory')
+        self.reporter.say(
+            f'billed: {billed.get("vCPUHour", 0):.3f} vCPU-hours, {billed.get("memoryGBHour", 0):.3f} '
+            'GB-hours of memory'
+        )
 
 
 def explain(found: dict[str, Any], folder: str) -> str:

@@ -1,4 +1,5 @@
 """Run stages on a Hadoop cluster, by one `hadoop jar` a job and HTTP for the rest."""
+
 from __future__ import annotations
 
 import os

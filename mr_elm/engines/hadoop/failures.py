@@ -1,4 +1,5 @@
 """Find out why a job on Hadoop failed."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -27,6 +28,10 @@ def explain_step(error: Exception, step: dict[str, Any]) -> str | None:
     if attempt is None:
         return f'{step["job_id"]} failed, but no attempt of it did; see {history}/jobhistory/job/{step["job_id"]}'
     stderr, syslog = (read_log(history, attempt, name) for name in ('stderr', 'syslog'))
-    return describe_failure(choose_cause(stderr, syslog, attempt.get('diagnostics', '')), attempt['id'],
-                            attempt['nodeHttpAddress'], find_split(syslog),
-                            f'{history}/ws/v1/history/containerlogs/{attempt["assignedContainerId"]}/stderr')
+    return describe_failure(
+        choose_cause(stderr, syslog, attempt.get('diagnostics', '')),
+        attempt['id'],
+        attempt['nodeHttpAddress'],
+        find_split(syslog),
+        f'{history}/ws/v1/history/containerlogs/{attempt["assignedContainerId"]}/stderr',
+    )

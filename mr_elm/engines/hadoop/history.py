@@ -1,4 +1,5 @@
 """Ask the history server of Hadoop about jobs that have ended."""
+
 from __future__ import annotations
 
 import urllib.error
@@ -32,8 +33,10 @@ def find_failed_attempt(history: str, job: str) -> dict[str, Any] | None:
 def read_log(history: str, attempt: dict[str, Any], name: str) -> str:
     """Read a log of an attempt from its node, or from the aggregated logs; empty when neither has it."""
     container = attempt['assignedContainerId']
-    for address in (f'http://{attempt["nodeHttpAddress"]}/ws/v1/node/containerlogs/{container}/{name}',
-                    f'{history}/ws/v1/history/containerlogs/{container}/{name}'):
+    for address in (
+        f'http://{attempt["nodeHttpAddress"]}/ws/v1/node/containerlogs/{container}/{name}',
+        f'{history}/ws/v1/history/containerlogs/{container}/{name}',
+    ):
         try:
             with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
                 return answer.read().decode('utf-8', 'replace')

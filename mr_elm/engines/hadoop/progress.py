@@ -1,4 +1,5 @@
 """Follow a job on Hadoop by what its client logs and what its application master counts."""
+
 from __future__ import annotations
 
 import logging
@@ -75,7 +76,7 @@ def rows_so_far(job: str | None) -> int | None:
     if job is None:
         return None
     address = manager_address(read_configuration(find_home()))
-    url = (f'http://{address}/proxy/{job.replace("job", "application", 1)}/ws/v1/mapreduce/jobs/{job}/counters')
+    url = f'http://{address}/proxy/{job.replace("job", "application", 1)}/ws/v1/mapreduce/jobs/{job}/counters'
     try:
         return read_counters(get_json(url, timeout=2)).get('rows')
     except (OSError, ValueError, KeyError):

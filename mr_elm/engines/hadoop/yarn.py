@@ -1,4 +1,5 @@
 """Ask YARN about jobs that a driver left behind: find them by a tag, wait for them, end them."""
+
 import json
 import subprocess
 import time
@@ -57,8 +58,14 @@ class Yarn:
         address = self.properties.get('mapreduce.jobhistory.webapp.address')
         job = application.replace('application', 'job', 1)
         try:
-            return wait_for_json(f'http://{address}/ws/v1/history/mapreduce/jobs/{job}/counters',
-                                 lambda answer: read_counters(answer)['MAP_INPUT_RECORDS']) if address else None
+            return (
+                wait_for_json(
+                    f'http://{address}/ws/v1/history/mapreduce/jobs/{job}/counters',
+                    lambda answer: read_counters(answer)['MAP_INPUT_RECORDS'],
+                )
+                if address
+                else None
+            )
         except (OSError, ValueError, KeyError):
             return None
 
@@ -70,9 +77,11 @@ def still_running(jobs: dict[str, tuple[str, str]]) -> list[str]:
 
 def speaks_http(properties: dict[str, str]) -> bool:
     """Tell whether the ResourceManager answers plain HTTP: no Kerberos, no TLS, only one of it."""
-    return (properties.get('hadoop.security.authentication', 'simple') == 'simple'
-            and properties.get('yarn.http.policy', 'HTTP_ONLY') == 'HTTP_ONLY'
-            and properties.get('yarn.resourcemanager.ha.enabled', 'false') == 'false')
+    return (
+        properties.get('hadoop.security.authentication', 'simple') == 'simple'
+        and properties.get('yarn.http.policy', 'HTTP_ONLY') == 'HTTP_ONLY'
+        and properties.get('yarn.resourcemanager.ha.enabled', 'false') == 'false'
+    )
 
 
 def manager_address(properties: dict[str, str]) -> str:
@@ -108,8 +117,11 @@ def wait_for_json(address: str, read: Callable[[Any], Any] = lambda answer: answ
 
 def read_counters(answer: Any) -> dict[str, int]:
     """Return the counters of a job, name -> value, of what Hadoop answers."""
-    return {counter['name']: counter['totalCounterValue'] for group in answer['jobCounters']['counterGroup']
-            for counter in group['counter']}
+    return {
+        counter['name']: counter['totalCounterValue']
+        for group in answer['jobCounters']['counterGroup']
+        for counter in group['counter']
+    }
 
 
 def client(*words: str) -> str:

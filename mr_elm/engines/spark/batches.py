@@ -1,4 +1,5 @@
 """Predict the rows of data frames of pandas, batch by batch."""
+
 from __future__ import annotations
 
 import re
@@ -40,8 +41,10 @@ def predict_rows(model: Model, X: Rows) -> dict[str, Any]:
         found = model.predict(X)
         return {PREDICTION: found if model.numeric else find_labels(model)[found]}
     decisions = model.decision_function(X)
-    return {PREDICTION: find_labels(model)[model.decide(decisions)],
-            PROBABILITY: list(model.labelling.probabilities(decisions))}
+    return {
+        PREDICTION: find_labels(model)[model.decide(decisions)],
+        PROBABILITY: list(model.labelling.probabilities(decisions)),
+    }
 
 
 def has_probabilities(model: Model) -> bool:
@@ -50,8 +53,7 @@ def has_probabilities(model: Model) -> bool:
 
 
 def find_labels(model: Model) -> np.ndarray:
-    """Return the classes, (K,): as float64, or int64, if that holds all of them, else as text; none for a regression.
-    """
+    """Return the classes, (K,): as float64 or int64 if that holds all of them, else text; none for a regression."""
     labels = read_labels(model.classes)
     if labels.dtype == np.int64 and max(map(abs, labels.tolist())) > EXACT:
         return labels
@@ -80,8 +82,7 @@ def read_features(model: Model, batch: Any, sizes: Mapping[str, int]) -> Rows:
 
 
 def stack_arrays(values: Iterable[Any], size: int, name: str) -> Floats:
-    """Return arrays of one size as a matrix, a row of NaN for one that is missing. Raises ValueError for another size.
-    """
+    """Return arrays of one size as a matrix, NaN for one that is missing. Raises ValueError for another size."""
     rows = [np.full(size, np.nan) if value is None else np.asarray(value, float) for value in values]
     if wrong := [len(row) for row in rows if len(row) != size]:
         raise ValueError(f'df: expected vectors of size {size} in column {name!r}, found one of size {wrong[0]}')
@@ -92,8 +93,10 @@ def demand_finite(X: Floats, names: list[str]) -> Floats:
     """Return rows of finite numbers. Raises ValueError when one is missing or infinite."""
     finite = np.isfinite(X).all(axis=0)
     if not finite.all():
-        raise ValueError(f'df: expected finite numbers in column {names[int(finite.argmin())]!r}, found a missing or '
-                         "infinite one: fill it, or train with encode='auto', which takes the mean for missing ones")
+        raise ValueError(
+            f'df: expected finite numbers in column {names[int(finite.argmin())]!r}, found a missing or '
+            "infinite one: fill it, or train with encode='auto', which takes the mean for missing ones"
+        )
     return X
 
 

@@ -1,4 +1,5 @@
 """Check the columns of a DataFrame of Spark, and write its rows to files for jobs."""
+
 from __future__ import annotations
 
 import os
@@ -73,9 +74,20 @@ def select_columns(df: Any, label: str, weight: str | None, encodes: bool) -> An
     functions = import_module('pyspark.sql.functions')
     arrays = df.select(*(read_column(df, name).alias(name) for name in df.columns))
     sizes = measure_columns(arrays)
-    return arrays.select(*(column for name in df.columns for column in (
-        [functions.get(read_column(arrays, name), functions.lit(j)).cast('double').alias(f'{name}[{j}]')
-         for j in range(sizes[name])] if name in sizes else [read_column(arrays, name)])))
+    return arrays.select(
+        *(
+            column
+            for name in df.columns
+            for column in (
+                [
+                    functions.get(read_column(arrays, name), functions.lit(j)).cast('double').alias(f'{name}[{j}]')
+                    for j in range(sizes[name])
+                ]
+                if name in sizes
+                else [read_column(arrays, name)]
+            )
+        )
+    )
 
 
 def measure_columns(df: Any) -> dict[str, int]:
@@ -84,13 +96,17 @@ def measure_columns(df: Any) -> dict[str, int]:
     names = [name for name in df.columns if find_kind(df, name) == ARRAY]
     if not names:
         return {}
-    columns = [functions.when(column.isNotNull(), functions.size(column))
-               for column in (read_column(df, name) for name in names)]
+    columns = [
+        functions.when(column.isNotNull(), functions.size(column))
+        for column in (read_column(df, name) for name in names)
+    ]
     found = df.agg(*(bound(column) for column in columns for bound in (functions.min, functions.max))).first()
     for name, low, high in zip(names, found[::2], found[1::2], strict=True):
         if low != high or not low:
-            raise ValueError(f'df: expected vectors of one size in column {name!r}, found '
-                             f'{"none" if not high else f"sizes from {low} to {high}"}')
+            raise ValueError(
+                f'df: expected vectors of one size in column {name!r}, found '
+                f'{"none" if not high else f"sizes from {low} to {high}"}'
+            )
     return dict(zip(names, found[::2], strict=True))
 
 
@@ -140,11 +156,16 @@ def demand_labels(df: Any, label: str, missing: Iterable[str], skips: bool) -> N
     missing : texts that stand for a missing label.
     """
     column, functions = read_column(df, label), import_module('pyspark.sql.functions')
-    lacks = column.isNull() | functions.trim(column.cast('string')).isin('', 'NaN', *missing) if (
-        find_kind(df, label) == NUMBER) else column.isNull() | functions.trim(column).isin('', *missing)
+    lacks = (
+        column.isNull() | functions.trim(column.cast('string')).isin('', 'NaN', *missing)
+        if (find_kind(df, label) == NUMBER)
+        else column.isNull() | functions.trim(column).isin('', *missing)
+    )
     n_rows, n_missing = df.count(), df.filter(lacks).count()
     if not n_rows:
         raise ValueError('df: expected rows, found none')
     if n_missing and not skips:
-        raise ValueError(f"df: expected a label in each row, column {label!r} has none in {n_missing:,} of {n_rows:,} "
-                         "rows: bad_rows='skip' leaves these rows out")
+        raise ValueError(
+            f'df: expected a label in each row, column {label!r} has none in {n_missing:,} of {n_rows:,} '
+            "rows: bad_rows='skip' leaves these rows out"
+        )

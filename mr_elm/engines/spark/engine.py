@@ -3,6 +3,7 @@
 Jobs are DataFrames, which classic sessions and those of Spark Connect run alike. mrjob has a harness for Spark, but it
 starts Java once a job, and gives tasks lines of text instead of planned splits.
 """
+
 from __future__ import annotations
 
 import os
@@ -68,8 +69,9 @@ class Spark(Engine):
     frame: Any = None
     partitions: dict[int, tuple[int, int]] = field(default_factory=dict)
 
-    def __new__(cls, arguments: tuple[str, ...] = (), *_: Any, frame: Any = None,
-                partitions: dict | None = None, **known: Any) -> Spark:
+    def __new__(
+        cls, arguments: tuple[str, ...] = (), *_: Any, frame: Any = None, partitions: dict | None = None, **known: Any
+    ) -> Spark:
         """Choose the class by the place of the tasks; a server of Spark Connect must be asked for it."""
         if cls is not Spark:
             return super().__new__(cls)
@@ -130,8 +132,10 @@ class Spark(Engine):
         demand_options(self.arguments, self.name)
         session, named = self.found_session, self.option('--master')
         if session is None and not self.master:
-            raise ValueError('-r spark: expected --master, such as local[*], yarn or sc://HOST; no session and no '
-                             'spark-submit says where Spark runs')
+            raise ValueError(
+                '-r spark: expected --master, such as local[*], yarn or sc://HOST; no session and no '
+                'spark-submit says where Spark runs'
+            )
         if named and session and session not in OURS and add_attempts(named) != add_attempts(self.master):
             raise ValueError(f'--master {named}: expected the master of the session, {self.master}')
         super().prepare(inputs)
@@ -157,8 +161,7 @@ class Spark(Engine):
         """
         plan = self.copy_inputs(plan)
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-            argv = ['--no-conf', '--plan',
-                    write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
+            argv = ['--no-conf', '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
             made = job_class(args=argv)
             target = made.options.output_dir or output
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
@@ -275,8 +278,9 @@ class ClusterSpark(Spark, Remote):
             return f'./{UNPACKED}/bin/python'
         return self.python or (sys.executable if is_local_cluster() else None)
 
-    def write_output(self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str,
-                     stage: str) -> None:
+    def write_output(
+        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str, stage: str
+    ) -> None:
         """Run a job that writes to a folder of the cluster."""
         self.write(job_class, plan, arguments, folder, stage)
 

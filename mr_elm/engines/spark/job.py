@@ -1,4 +1,5 @@
 """Run a stage on Spark as one job of DataFrames: a map over planned splits, a tree of sums, a shuffle and reduce."""
+
 from __future__ import annotations
 
 import io
@@ -39,8 +40,16 @@ class SparkJob:
     splits, reports, partitions : see `StageTask`. frame : the DataFrame of the partitions.
     """
 
-    def __init__(self, session: Any, stage: Any, argv: list[str], splits: list[list[list[int]]], reports: str,
-                 frame: Any, partitions: dict[int, tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        session: Any,
+        stage: Any,
+        argv: list[str],
+        splits: list[list[list[int]]],
+        reports: str,
+        frame: Any,
+        partitions: dict[int, tuple[int, int]],
+    ) -> None:
         self.session, self.stage, self.splits, self.frame = session, stage, splits, frame
         words, files = self.separate_files(argv)
         self.task = StageTask(*name_stage(type(stage)), words, files, splits, reports, partitions)

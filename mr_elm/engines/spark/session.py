@@ -1,4 +1,5 @@
 """Start Spark, join a server of Spark Connect, or find the session that is there already."""
+
 from __future__ import annotations
 
 import atexit
@@ -31,9 +32,11 @@ ATTEMPTS = 4  # of a task, as on a cluster
 OF_SPARK_SUBMIT = 'PYSPARK_GATEWAY_PORT'  # set where spark-submit has started this process
 PATIENCE = 5.0  # seconds to wait for a master; Spark alone tries for minutes
 ON_THIS_MACHINE = {
-    'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1',
+    'spark.driver.host': '127.0.0.1',
+    'spark.driver.bindAddress': '127.0.0.1',
     # Java only moves bytes here: its second compiler takes more processor time than it saves
-    'spark.driver.extraJavaOptions': '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'}
+    'spark.driver.extraJavaOptions': '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC',
+}
 OURS: WeakSet = WeakSet()  # the sessions that nobody else uses
 
 
@@ -109,9 +112,14 @@ def choose_settings(master: str, given: dict[str, str]) -> dict[str, str]:
     One BLAS thread a task, and no port that another machine could reach unless the master is on one.
     """
     return {
-        'spark.app.name': 'mr_elm', 'spark.ui.enabled': 'false', 'spark.ui.showConsoleProgress': 'false',
-        'spark.driver.maxResultSize': '0', **(ON_THIS_MACHINE if LOCAL.fullmatch(master) else {}),
-        **{f'spark.executorEnv.{name}': value for name, value in task_variables().items()}, **given}
+        'spark.app.name': 'mr_elm',
+        'spark.ui.enabled': 'false',
+        'spark.ui.showConsoleProgress': 'false',
+        'spark.driver.maxResultSize': '0',
+        **(ON_THIS_MACHINE if LOCAL.fullmatch(master) else {}),
+        **{f'spark.executorEnv.{name}': value for name, value in task_variables().items()},
+        **given,
+    }
 
 
 def open_session(master: str, given: dict[str, str]) -> Any:
@@ -158,8 +166,10 @@ def demand_answer(master: str) -> None:
                 return
         except (OSError, ValueError) as error:
             reason = error
-    raise OSError(f'--master {master}: expected {"a server" if kind == "sc" else "a master"} of Spark there, none '
-                  f'answers ({reason})')
+    raise OSError(
+        f'--master {master}: expected {"a server" if kind == "sc" else "a master"} of Spark there, none '
+        f'answers ({reason})'
+    )
 
 
 @contextmanager

@@ -1,4 +1,5 @@
 """Run one task of a stage in a worker of Spark: the lines that it reads and writes are those of Hadoop Streaming."""
+
 from __future__ import annotations
 
 import io
@@ -70,8 +71,10 @@ class StageTask:
             digest = write_batches(path, batches)
             number, expected = self.partitions.get(partition, (partition, None))
             if digest != expected:
-                raise StageError(f'mapper {number} on {socket.gethostname()}: ValueError: df: expected the same rows '
-                                 f'in each pass, partition {partition} changed: write df to a table, train on that')
+                raise StageError(
+                    f'mapper {number} on {socket.gethostname()}: ValueError: df: expected the same rows '
+                    f'in each pass, partition {partition} changed: write df to a table, train on that'
+                )
             if digest is not None:
                 name = self.words[self.words.index('--plan') + 1]
                 plan = json.loads(self.files[name] or b'')
@@ -149,8 +152,9 @@ def describe_partition(batches: Iterable[Any]) -> Iterator[Any]:
         digest = write_batches(path, batches)
         if digest is not None:
             partition = import_module('pyspark').TaskContext.get().partitionId()
-            yield import_module('pyarrow').record_batch({
-                'partition': [partition], 'size': [os.path.getsize(path)], 'digest': [digest]})
+            yield import_module('pyarrow').record_batch(
+                {'partition': [partition], 'size': [os.path.getsize(path)], 'digest': [digest]}
+            )
 
 
 def place_file(folder: str, name: str, content: bytes | None) -> str:
