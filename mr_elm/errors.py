@@ -59,9 +59,13 @@ EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 def describe_error(error: BaseException, hint: str = '') -> str:
     """Return an error as one line; an unexpected one gets the name of its type and the hint."""
     if isinstance(error, OSError) and error.strerror:
-        return f'{error.filename}: {error.strerror}' if error.filename else error.strerror
+        if error.filename:
+            return f'{error.filename}: {error.strerror}'
+        return error.strerror
     text = ' '.join(str(error).split())
-    return text if isinstance(error, (*EXPECTED, OSError)) else (f'{type(error).__name__}: {text}{hint}')
+    if isinstance(error, (*EXPECTED, OSError)):
+        return text
+    return f'{type(error).__name__}: {text}{hint}'
 
 
 def one_line(thing: Any) -> str:
@@ -72,7 +76,9 @@ def one_line(thing: Any) -> str:
 def write_object(thing: object, values: dict[str, Any]) -> str:
     """Return the name of an object's class, with these values, in one line."""
     text = f'{type(thing).__name__}({", ".join(f"{name}={write_value(value)}" for name, value in values.items())})'
-    return text if len(text) <= LONGEST else f'{text[:LONGEST]}...)'
+    if len(text) <= LONGEST:
+        return text
+    return f'{text[:LONGEST]}...)'
 
 
 def write_value(value: Any) -> str:
@@ -87,7 +93,9 @@ def write_value(value: Any) -> str:
         return f'{type(value).__name__}(...)'
     if isinstance(value, (list, tuple)):
         text = ', '.join(map(write_value, value[:FEW])) + (f', ... of {len(value):,}' if len(value) > FEW else '')
-        return f'[{text}]' if isinstance(value, list) else f'({text}{"," if len(value) == 1 else ""})'
+        if isinstance(value, list):
+            return f'[{text}]'
+        return f'({text}{"," if len(value) == 1 else ""})'
     if isinstance(value, Sized):
         return f'{type(value).__name__} of {len(value):,}'
     return type(value).__name__
@@ -95,7 +103,9 @@ def write_value(value: Any) -> str:
 
 def cut(text: str) -> str:
     """Return a text without what makes it long."""
-    return text if len(text) <= LONGEST_VALUE else f'{text[:LONGEST_VALUE]}...'
+    if len(text) <= LONGEST_VALUE:
+        return text
+    return f'{text[:LONGEST_VALUE]}...'
 
 
 def import_package(name: str, purpose: str) -> Any:

@@ -72,11 +72,17 @@ def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item]
 
     A few results are in memory together where there are threads.
     """
-    together = 1 if n_threads is None else min(n_threads, TOGETHER)
+    if n_threads is None:
+        together = 1
+    else:
+        together = min(n_threads, TOGETHER)
     total = None
     for start in range(0, len(items), together):
         for result in map_in_threads(function, items[start : start + together], n_threads):
-            total = result if total is None else total + result
+            if total is None:
+                total = result
+            else:
+                total = total + result
     assert total is not None
     return total
 

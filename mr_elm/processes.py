@@ -4,13 +4,17 @@
 def read_start_time(pid: int) -> int | None:
     """Return when a process started, in ticks since the system did; None when it does not run or there is no /proc."""
     fields = read_fields(pid)
-    return None if fields is None or fields[0] == 'Z' else int(fields[19])
+    if fields is None or fields[0] == 'Z':
+        return None
+    return int(fields[19])
 
 
 def read_cpu_time(pid: int) -> int | None:
     """Return the processor time of a process in ticks; None when it does not run or there is no /proc."""
     fields = read_fields(pid)
-    return None if fields is None else int(fields[11]) + int(fields[12])
+    if fields is None:
+        return None
+    return int(fields[11]) + int(fields[12])
 
 
 def read_fields(pid: int) -> list[str] | None:

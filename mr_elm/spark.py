@@ -221,7 +221,9 @@ def check_value(name: str, each: Any, value: Any) -> Any:
     if value is None and each.default is None:
         return None
     if kind is str:
-        return demand_choice(name, value, option.choices) if option.choices else str(value)
+        if option.choices:
+            return demand_choice(name, value, option.choices)
+        return str(value)
     if kind is bool:
         fits, expected = isinstance(value, bool), 'True or False'
     elif kind is int:

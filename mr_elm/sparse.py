@@ -38,28 +38,38 @@ def is_crowded(X: Any) -> bool:
 
 def expand(X: Any) -> Any:
     """Return CSR rows as dense ones; other rows as they are."""
-    return X.toarray() if issparse(X) else X
+    if issparse(X):
+        return X.toarray()
+    return X
 
 
 def compact(X: Any) -> np.ndarray:
     """Return rows as dense ones without columns of CSR rows that hold no number, where most do not."""
-    columns = find_columns(X) if issparse(X) else None
+    columns = None
+    if issparse(X):
+        columns = find_columns(X)
     return expand(X if columns is None else take_columns(X, columns))
 
 
 def expand_some(X: Any) -> Any:
     """Return CSR rows as dense ones where these multiply faster; other rows as they are."""
-    return X.toarray() if issparse(X) and multiplies_faster_dense(X) else X
+    if issparse(X) and multiplies_faster_dense(X):
+        return X.toarray()
+    return X
 
 
 def shrink(X: Any) -> Any:
     """Return CSR rows as dense ones where these take less memory; other rows as they are."""
-    return X.toarray() if issparse(X) and count_bytes(X) >= 8 * X.shape[0] * X.shape[1] else X
+    if issparse(X) and count_bytes(X) >= 8 * X.shape[0] * X.shape[1]:
+        return X.toarray()
+    return X
 
 
 def count_bytes(X: Any) -> int:
     """Return how much memory rows take, dense or CSR."""
-    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if issparse(X) else X.nbytes
+    if issparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes
 
 
 def find_columns(X: Any) -> np.ndarray | None:
@@ -68,7 +78,9 @@ def find_columns(X: Any) -> np.ndarray | None:
         columns = np.unique(X.indices)
     else:
         columns = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))
-    return columns if 2 * len(columns) < X.shape[1] else None
+    if 2 * len(columns) < X.shape[1]:
+        return columns
+    return None
 
 
 def take_columns(X: Any, columns: np.ndarray) -> Any:
@@ -76,7 +88,10 @@ def take_columns(X: Any, columns: np.ndarray) -> Any:
     if not issparse(X):
         return X[:, columns]
     places = np.searchsorted(columns, X.indices)
-    kept = columns[np.minimum(places, len(columns) - 1)] == X.indices if len(columns) else np.zeros(X.nnz, bool)
+    if len(columns):
+        kept = columns[np.minimum(places, len(columns) - 1)] == X.indices
+    else:
+        kept = np.zeros(X.nnz, bool)
     ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
     return like_rows(X, X.data[kept], places[kept], ends, len(columns))
 

@@ -109,7 +109,10 @@ def copy_into(source: str, path: str) -> None:
     """Copy a file into a pipe, a device or an open descriptor. Raises OSError where nobody reads a pipe."""
     descriptor = find_descriptor(path)
     # a descriptor may be a file in which others have written, which opening it by its name would cut
-    opened = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
+    if descriptor is None:
+        opened = os.open(path, os.O_WRONLY)
+    else:
+        opened = os.dup(descriptor)
     try:
         with open(opened, 'wb') as stream, open(source, 'rb') as contents:
             shutil.copyfileobj(contents, stream)

@@ -35,7 +35,11 @@ class MRColumns(ProblemStage):
         """Send each group of columns of a block."""
         rows = self.gather_block(block, place)
         Z = self.problem.scale(rows.X)
-        columns = Z.tocsc() if sp.issparse(Z) else Z  # which is cut into columns in less time
+        # which is cut into columns in less time
+        if sp.issparse(Z):
+            columns = Z.tocsc()
+        else:
+            columns = Z
         for first in self.problem.first_columns:
             group = columns[:, first : first + self.problem.width]
             for piece, _ in replace(rows, X=group.tocsr() if sp.issparse(group) else group).cut():
@@ -43,7 +47,10 @@ class MRColumns(ProblemStage):
 
     def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
         """Write the columns of a group."""
-        X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
+        if sp.issparse(rows.X):
+            X = rows.X.toarray()
+        else:
+            X = rows.X
         yield make_key(BLOCK, *place), [X.T]
 
 

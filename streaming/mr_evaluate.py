@@ -144,16 +144,18 @@ class MREvaluate(MRRows):
         demand_width(block.X, self.model.n_features)
         if not block.labelled:
             raise DataFormatError('expected labels, the rows have none')
-        decisions = (
-            self.model.decision_function(block.X)
-            if self.press is None
-            else (self.press.score(block, block.weights).decisions)
-        )
+        if self.press is None:
+            decisions = self.model.decision_function(block.X)
+        else:
+            decisions = self.press.score(block, block.weights).decisions
         if self.model.numeric:
             self.add_errors(block, self.model.decide(decisions))
         elif self.model.multilabel:
             new = compare_sets(self.model, block, self.model.decide(decisions))
-            self.sets = new if self.sets is None else self.sets.merge(new)
+            if self.sets is None:
+                self.sets = new
+            else:
+                self.sets = self.sets.merge(new)
         else:
             self.count_classes(block, self.labelling.choose(decisions), decisions)
 
@@ -165,7 +167,10 @@ class MREvaluate(MRRows):
         columns = (values.reshape(len(said), -1).T for values in (block.targets, said))
         for name, true, predicted in zip(names, *columns, strict=True):
             new = Residuals.of(true, predicted, block.weights)
-            self.residuals[name] = self.residuals[name].merge(new) if name in self.residuals else new
+            if name in self.residuals:
+                self.residuals[name] = self.residuals[name].merge(new)
+            else:
+                self.residuals[name] = new
 
     def count_classes(self, block: Block, said: np.ndarray, decisions: Floats) -> None:
         """Count rows by label and predicted class, and what the probabilities say."""
@@ -175,7 +180,10 @@ class MREvaluate(MRRows):
 
     def count_pairs(self, block: Block, said: np.ndarray) -> None:
         """Count rows by label and predicted class."""
-        weights = np.ones(len(block), int) if block.weights is None else block.weights
+        if block.weights is None:
+            weights = np.ones(len(block), int)
+        else:
+            weights = block.weights
         counts = np.zeros((len(block.names), len(self.model.classes)), weights.dtype)
         np.add.at(counts, (block.codes, said), weights)
         for i, k in zip(*counts.nonzero(), strict=True):

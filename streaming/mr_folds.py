@@ -93,7 +93,9 @@ class MRFolds(MRRows):
                 rows = slice(edges[fold], edges[fold + 1])
                 part = take_rows(block, rows)
                 weights = row_weights(part, self.task.folds.class_weights)
-                of_rows = None if leaves is None else leaves[rows]
+                of_rows = None
+                if leaves is not None:
+                    of_rows = leaves[rows]
                 sums[self.task.find_sum(number, fold)].add(ET[rows], part, weights, of_rows)
             if self.task.slopes:  # of the last fold; the buffer is free again
                 X = widen(part.X, layer.n_features)

@@ -83,7 +83,10 @@ class MRGram(MRRows):
         """Load the layer and make room for one block and its Gram."""
         self.layer = load_layer(self.options.layer)
         weights = self.options.class_weights
-        self.class_weights = None if weights is None else read_json(weights)
+        if weights is None:
+            self.class_weights = None
+        else:
+            self.class_weights = read_json(weights)
         self.gram, self.file = self.begin_sums(), 0
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.nodes.n_hidden + 1 + ROOM))
         self.finder = LandmarkFinder(self.layer) if self.options.find_landmarks else None
@@ -119,7 +122,10 @@ class MRGram(MRRows):
         """Emit the sums tile by tile, nothing when there was no row."""
         if not self.gram.n_rows:
             return
-        part = [self.file] if self.options.by_file else []
+        if self.options.by_file:
+            part = [self.file]
+        else:
+            part = []
         for (i, j), pair in self.gram.tiles():
             yield make_key('gram', *part, i, j), pair
         for name, sums in sorted(self.gram.sums.items()):

@@ -47,7 +47,9 @@ class MRGrid(ProblemStage):
         problem = self.problem
         rows = self.gather_block(block, place)
         rows = rows.take(select_sample(rows.X, problem.share, problem.seed + SAMPLE))
-        outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER) if problem.n_outer else None
+        outer = None
+        if problem.n_outer:
+            outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER)
         for number, candidate in enumerate(problem.candidates):
             whole = candidate.outer is None or candidate.tests_outer
             for piece, _ in (rows if whole else rows.take(outer != candidate.outer)).cut():

@@ -130,7 +130,10 @@ class MRKernel(MRRows):
             for column in block.X:
                 yield from self.multiply_column(column)
         else:
-            centred = block.X - block.X.mean(axis=1, keepdims=True) if self.of_distance else block.X
+            if self.of_distance:
+                centred = block.X - block.X.mean(axis=1, keepdims=True)
+            else:
+                centred = block.X
             X = np.ascontiguousarray(centred.T)
             self.columns.append((X, row_squares(X) / self.step))
             self.n_bytes += X.nbytes
@@ -153,7 +156,9 @@ class MRKernel(MRRows):
 
     def compute_share(self, X: Floats, squares: Floats, rows: slice, others: slice) -> Floats:
         """Return the share of some columns in a tile, in steps of the grid, whole ones: a step is a power of 2."""
-        factor = -2 if self.of_distance else 1
+        factor = 1
+        if self.of_distance:
+            factor = -2
         tile = X[rows] * (factor / self.step) @ X[others].T
         if self.of_distance:
             tile += squares[rows, None]

@@ -65,7 +65,10 @@ class MRPack(MRRows):
             self.first = place[:2]
             self.folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-'))
             form = self.plan['files'][0]['format']
-            names = self.encoding.names if self.encoding else form.get('names')
+            if self.encoding:
+                names = self.encoding.names
+            else:
+                names = form.get('names')
             self.writer = PackWriter(
                 os.path.join(self.folder, 'rows'),
                 self.options.dtype,

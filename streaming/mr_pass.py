@@ -71,11 +71,19 @@ class MRPass(MRRows):
         """Load the layer and the vectors."""
         self.layer = load_layer(self.options.layer)
         weights = self.options.class_weights
-        self.class_weights = None if weights is None else read_json(weights)
+        if weights is None:
+            self.class_weights = None
+        else:
+            self.class_weights = read_json(weights)
         steps = GridSteps.from_json(read_json(self.options.grid))
-        self.folds = None if self.options.folds is None else Folds(**read_json(self.options.folds))
+        if self.options.folds is None:
+            self.folds = None
+        else:
+            self.folds = Folds(**read_json(self.options.folds))
         header, arrays = load_arrays(self.options.vectors)
-        targets = TargetSums(steps, self.numeric, self.separator) if header['targets'] else None
+        targets = None
+        if header['targets']:
+            targets = TargetSums(steps, self.numeric, self.separator)
         self.sums = PassSums(self.layer, arrays['vectors'], steps, targets, header['single'])
         self.held = None
         if self.folds is not None and header['weights']:

@@ -107,7 +107,9 @@ def join_parts(finished: 'Finished', accounts: 'Accounts', out: BinaryIO) -> int
 
 def without_tab(line: bytes) -> bytes:
     """Drop the tab that Hadoop appends to a line without one."""
-    return line[:-2] + b'\n' if line.endswith(b'\t\n') else line
+    if line.endswith(b'\t\n'):
+        return line[:-2] + b'\n'
+    return line
 
 
 def frames(part: Iterable[bytes]) -> Iterator[tuple[str, Any]]:

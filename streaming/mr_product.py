@@ -52,8 +52,13 @@ class MRProduct(MRKernelRows):
         V = arrays['vectors']
         arrays = {**self.model.arrays, 'dual_coef': V, 'intercept': np.zeros(V.shape[1])}
         self.model = replace(self.model, arrays=arrays)
-        layer = make_landmarks(self.model.support_vectors, self.model.kernel) if header.get('single') else None
-        self.single = None if layer is None else SingleMachine.of_product(SingleLayer(layer), V)
+        layer = None
+        if header.get('single'):
+            layer = make_landmarks(self.model.support_vectors, self.model.kernel)
+        if layer is None:
+            self.single = None
+        else:
+            self.single = SingleMachine.of_product(SingleLayer(layer), V)
 
     def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Multiply a block."""

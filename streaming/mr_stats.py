@@ -126,7 +126,10 @@ class MRStats(MRRows):
         """Consider rows as landmarks or for the sample."""
         if kind not in self.chosen:
             n_rows, seed = getattr(self.options, kind), self.options.seed
-            self.chosen[kind] = Landmarks(n_rows, seed) if kind == 'landmarks' else make_sample(n_rows, seed, rows)
+            if kind == 'landmarks':
+                self.chosen[kind] = Landmarks(n_rows, seed)
+            else:
+                self.chosen[kind] = make_sample(n_rows, seed, rows)
         self.chosen[kind].add(rows)
 
     def add_labels(self, block: Block, place: Place) -> None:
@@ -178,7 +181,9 @@ class MRStats(MRRows):
 def merged(statistics: ColumnStatistics | None, X: Any, weights: Floats | None = None) -> ColumnStatistics:
     """Add rows to ColumnStatistics, or begin them."""
     new = ColumnStatistics.of(X, weights)
-    return new if statistics is None else statistics.merge(new)
+    if statistics is None:
+        return new
+    return statistics.merge(new)
 
 
 def check_classes(labels: LabelTable, where: str = '') -> None:

@@ -45,7 +45,9 @@ class ProblemStage(MRRows):
     def gather_sample(self, block: Block, place: Sequence[int]) -> GatheredRows:
         """Return the rows of a block that are looked at."""
         rows, problem = self.gather_block(block, place), self.problem
-        return rows if problem.share == 1 else rows.take(select_sample(rows.X, problem.share, problem.seed))
+        if problem.share == 1:
+            return rows
+        return rows.take(select_sample(rows.X, problem.share, problem.seed))
 
     def reducer_init(self) -> None:
         """Load the problem."""

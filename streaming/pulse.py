@@ -43,7 +43,9 @@ def report_alive() -> Iterator[None]:
 def choose_interval() -> float | None:
     """Return the seconds between two signs of life; None outside of Hadoop, and where it waits for ever."""
     timeout = os.environ.get('mapreduce_task_timeout', '0')
-    return min(LONGEST, int(timeout) / 1000 / PER_TIMEOUT) if timeout.isdigit() and int(timeout) else None
+    if timeout.isdigit() and int(timeout):
+        return min(LONGEST, int(timeout) / 1000 / PER_TIMEOUT)
+    return None
 
 
 def watch(parent: int, ended: int, interval: float) -> None:

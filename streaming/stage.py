@@ -186,7 +186,10 @@ class MRRows(MRJob):
             self.ahead = b''
             self.planned = planned
             self.encoding = read_encoding(self.options.column_encoding)
-            self.plan = self.look() if self.options.plan is None else read_json(self.options.plan)
+            if self.options.plan is None:
+                self.plan = self.look()
+            else:
+                self.plan = read_json(self.options.plan)
             self.map_begin()
             try:
                 for block, place in self.read_blocks():
@@ -208,7 +211,10 @@ class MRRows(MRJob):
         self.ahead = next(read_whole_lines(self.stdin), b'')
         path = os.environ.get('mapreduce_map_input_file', STANDARD_INPUT)
         lines, blank_bytes = take_first_lines([self.ahead])
-        form = sniff(lines, path, self.row_options(self.encoding), blank_bytes) if lines else RowOptions('csv')
+        if lines:
+            form = sniff(lines, path, self.row_options(self.encoding), blank_bytes)
+        else:
+            form = RowOptions('csv')
         return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
 
     def row_options(self, encoding: Encoding | None) -> RowOptions:
@@ -351,7 +357,10 @@ class MRRows(MRJob):
         files = self.plan['files']
         if path is None and len(files) > 1:
             raise DataFormatError(f'standard input: expected the rows of one file, the plan names {len(files)}')
-        number = 0 if path is None else find_file(files, path)
+        if path is None:
+            number = 0
+        else:
+            number = find_file(files, path)
         if find_kind(kind := files[number]['format']['kind']).magic:
             raise DataFormatError(
                 f'standard input: expected splits of {kind} rows that are planned '

@@ -149,7 +149,9 @@ def explain_methods(command: str, words: Sequence[str], methods: Mapping[str, st
             )
         )
         return 0
-    came = f', found {words[0]!r}{suggest(words[0], methods)}' if words else ''
+    came = ''
+    if words:
+        came = f', found {words[0]!r}{suggest(words[0], methods)}'
     print(f'mr-elm {command}: expected one of {", ".join(methods)}{came}', file=sys.stderr)
     return 2
 
@@ -160,7 +162,9 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
     names = {name.lstrip('-'): name for name in known}
     close = get_close_matches(word.lstrip('-'), list(names), n=1, cutoff=0.75)
-    return f' (did you mean {names[close[0]]}?)' if close else ''
+    if close:
+        return f' (did you mean {names[close[0]]}?)'
+    return ''
 
 
 def drop_output() -> None:

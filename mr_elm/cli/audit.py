@@ -31,7 +31,9 @@ def verify(argv: Sequence[str]) -> None:
     add_runner_options(parser)
     args, passed = parser.parse(argv)
     leave_if_elsewhere(args)
-    public_key = None if args.signed_by is None else read_public_key(args.signed_by, 'Ed25519').hex()
+    public_key = None
+    if args.signed_by is not None:
+        public_key = read_public_key(args.signed_by, 'Ed25519').hex()
     with fetched_model(args.model) as (path, model):
         report(args.model, verify_files(args.ledger, model, path, args.model, public_key))
         if args.inputs:

@@ -187,7 +187,9 @@ def list_row_words(training: Training) -> list[str]:
 
     add_row_arguments(add)
     add_target_arguments(add)
-    return [*words, '--task=regression'] if training.rows.numeric_labels else words
+    if training.rows.numeric_labels:
+        return [*words, '--task=regression']
+    return words
 
 
 def write_option(value: Any) -> Any:
@@ -202,9 +204,18 @@ def write_option(value: Any) -> Any:
 def list_runner_words(training: Training) -> list[str]:
     """List the options of a stage that say where and how it runs."""
     args = training.args
-    words = [] if args.small or args.runner == 'inline' else ['-r', args.runner]
-    words += ['--num-cores', str(args.jobs)] if args.jobs and words else []
-    words += ['-q'] if args.quiet else []
+    if args.small or args.runner == 'inline':
+        words = []
+    else:
+        words = ['-r', args.runner]
+    if args.jobs and words:
+        words += ['--num-cores', str(args.jobs)]
+    else:
+        words += []
+    if args.quiet:
+        words += ['-q']
+    else:
+        words += []
     return [*words, *training.passed, *(['--task-python-bin', args.python] if args.python else [])]
 
 

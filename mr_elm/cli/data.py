@@ -62,7 +62,10 @@ def pack(argv: Sequence[str]) -> None:
     if args.bad_rows == 'skip':
         demand_free(rejected)
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
-    options = RowOptions.of_arguments(args, **labels) if args.like is None else options_like(args, **labels)
+    if args.like is None:
+        options = RowOptions.of_arguments(args, **labels)
+    else:
+        options = options_like(args, **labels)
     with choose_engine(args, passed, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
         summary, accounts = packing.pack(
             inputs, args.output, options, engine, packing.Packing(args.dtype, args.block_rows), args.bad_rows
@@ -105,7 +108,10 @@ def generate(argv: Sequence[str]) -> None:
     args, _ = parser.parse(argv)
     if args.classes is not None and args.kind != 'blobs':
         parser.error(f'--classes: only blobs have it, found {args.kind}')
-    options = {} if args.classes is None else {'n_classes': args.classes}
+    if args.classes is None:
+        options = {}
+    else:
+        options = {'n_classes': args.classes}
     blocks = generate_blocks(args.kind, args.rows, args.features, args.seed, **options)
     demand_free(args.output, args.overwrite)
     with write_file(args.output) as local:

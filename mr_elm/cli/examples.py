@@ -120,10 +120,14 @@ EXAMPLES = {
 
 def usage_of(command: str) -> str | None:
     """Return the line that a command is typed by, or None when it is not listed here."""
-    return f'mr-elm {command} {EXAMPLES[command][0]}' if command in EXAMPLES else None
+    if command in EXAMPLES:
+        return f'mr-elm {command} {EXAMPLES[command][0]}'
+    return None
 
 
 def examples_of(command: str) -> str:
     """Return the examples of a command as text."""
     lines = [f'  # {what}\n  mr-elm {line}' for line, what in EXAMPLES.get(command, ('', {}))[1].items()]
-    return '\n'.join(['examples:', *lines]) if lines else ''
+    if lines:
+        return '\n'.join(['examples:', *lines])
+    return ''

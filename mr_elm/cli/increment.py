@@ -110,7 +110,9 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
         model, accounts = driver(before, plan, engine, args.bad_rows)
         if ledger is not None and command == 'update':
             ledger.hash(DataSet(plan, engine, args.bad_rows), model.classes)
-        rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows) if args.calibrate else None
+        rows = None
+        if args.calibrate:
+            rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows)
         model = renew_probabilities(before, model, engine.reporter, rows, rows_left=command == 'forget')
         output.keep(engine, model, accounts, ledger)
 

@@ -270,7 +270,9 @@ def above_zero(text: str) -> float:
 
 def above_zero_or_infinite(text: str) -> float:
     """Read a number above 0, or inf."""
-    return float('inf') if text == 'inf' else above_zero(text)
+    if text == 'inf':
+        return float('inf')
+    return above_zero(text)
 
 
 def demand_targets(parser: Parser, args: argparse.Namespace, is_regression: bool) -> None:
@@ -401,11 +403,10 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
         output = None
     reporter = Reporter(args.quiet)
     LogLines(reporter).listen()
-    known = (
-        {}
-        if args.runner != 'local'
-        else {'jobs': args.jobs, 'small': args.small, 'memory': getattr(args, 'memory', None)}
-    )
+    if args.runner != 'local':
+        known = {}
+    else:
+        known = {'jobs': args.jobs, 'small': args.small, 'memory': getattr(args, 'memory', None)}
     return make_engine(
         args.runner,
         passed,
@@ -432,8 +433,13 @@ def add_options(parser: Parser, kind: type, only: Container[str] | None = None) 
 def help_of(each: Field, option: Option) -> str:
     """Return the help of an option, its default behind it where that is one value."""
     text = option.help.replace('{choices}', ', '.join(option.choices))
-    text += ' (default: %(default)s)' if type(each.default) in (str, int, float) else ''
-    return AdvancedHelp(text) if option.advanced else text
+    if type(each.default) in (str, int, float):
+        text += ' (default: %(default)s)'
+    else:
+        text += ''
+    if option.advanced:
+        return AdvancedHelp(text)
+    return text
 
 
 def reading_of(each: Field, option: Option) -> dict[str, Any]:

@@ -107,7 +107,9 @@ def describe_size(model: Model) -> str:
     if 'dual_coef' in model.arrays:
         return f'{len(model.arrays["dual_coef"]):,} support vectors'
     sizes = [{**header.parameters, **own}['n_hidden'] for own in header.members or [{}]]
-    machines = f'the mean of {len(sizes)} machines of ' if header.members else ''
+    machines = ''
+    if header.members:
+        machines = f'the mean of {len(sizes)} machines of '
     return f'{machines}{", ".join(map(str, sizes))} hidden nodes'
 
 

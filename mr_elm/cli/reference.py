@@ -98,7 +98,10 @@ def rows_of(group: argparse._ArgumentGroup) -> list[str]:
 
 def names_of(action: argparse.Action) -> str:
     """Return how an argument is typed."""
-    value = action.metavar if action.metavar or not action.choices else '{' + ','.join(map(str, action.choices)) + '}'
+    if action.metavar or not action.choices:
+        value = action.metavar
+    else:
+        value = '{' + ','.join(map(str, action.choices)) + '}'
     return ', '.join(
         f'`{escape(name)}`'
         for name in (

@@ -304,7 +304,9 @@ def write_score(value: float | str | None) -> str:
         return '-'
     if isinstance(value, str):
         return value
-    return f'{value:,}' if isinstance(value, int) else f'{value:.6g}'
+    if isinstance(value, int):
+        return f'{value:,}'
+    return f'{value:.6g}'
 
 
 def lay_out_table(kind: str, rows: dict[str, dict]) -> list[str]:
@@ -338,4 +340,6 @@ def lay_out_confusion(confusion: dict[str, list]) -> list[str]:
 
 def write_ratio(ratio: float | None) -> str:
     """Write a ratio, or a dash where there is none."""
-    return '-' if ratio is None else f'{ratio:.4f}'
+    if ratio is None:
+        return '-'
+    return f'{ratio:.4f}'

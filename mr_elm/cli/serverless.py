@@ -67,9 +67,15 @@ def separate(argv: Sequence[str]) -> tuple[list[str], list[str], str]:
     for token in tokens:
         name, equals, value = token.partition('=')
         if name in ('-r', '--runner'):
-            _ = value if equals else next(tokens, '')
+            if equals:
+                _ = value
+            else:
+                _ = next(tokens, '')
         elif name == '--bundle':
-            bundle = value if equals else next(tokens, '')
+            if equals:
+                bundle = value
+            else:
+                bundle = next(tokens, '')
         elif name in SERVICE:
             service += [name, value if equals else next(tokens, '')]
         else:
@@ -104,4 +110,7 @@ def find_outputs(words: Sequence[str]) -> Iterator[str]:
     for token, following in zip(words, [*words[1:], ''], strict=True):
         name, equals, value = token.partition('=')
         if name in OUTPUTS:
-            yield value if equals else following
+            if equals:
+                yield value
+            else:
+                yield following

@@ -92,7 +92,10 @@ def train(words: Sequence[str]) -> None:
         if ledger is not None:
             ledger.hash_training(plan, engine, args.bad_rows, model, accounts)
         output.keep(engine, model, accounts, ledger)
-        scores = {} if args.test is None else test_model(training, model, engine)
+        if args.test is None:
+            scores = {}
+        else:
+            scores = test_model(training, model, engine)
     report(training, plan, model, scores, time.perf_counter() - start)
 
 
@@ -263,7 +266,10 @@ def train_like(
     if args.nu == float('inf'):
         parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
     model = read_nodes(args.like)
-    nu = {'nu': args.nu} if '--nu' in given or '--C' in given else {}
+    if '--nu' in given or '--C' in given:
+        nu = {'nu': args.nu}
+    else:
+        nu = {}
     solving = {name: getattr(args, name) for name, flag in OF_THE_SOLVER.items() if flag in given}
     if len(model.members) > 1 and nu:
         parser.error(f'--nu: cannot be used with --like {args.like}, which averages {len(model.members)} machines')

@@ -146,7 +146,9 @@ def tune_kernel(
 def values_of(score: Score | LeftOut) -> dict[str, float | None]:
     """Return what a table shows of a candidate."""
     if isinstance(score, LeftOut):
-        return {'rmse': score.rmse} if score.accuracy is None else {'accuracy': score.accuracy}
+        if score.accuracy is None:
+            return {'rmse': score.rmse}
+        return {'accuracy': score.accuracy}
     return {
         'accuracy': score.accuracy,
         'deviation': score.deviation,

@@ -76,7 +76,10 @@ class Answers:
         block, errors = parse_or_reject([line for _, line in rows], self.kind, form, self.options.encoding)
         predictions = iter(() if block is None else self.writer.write(spread(block.X)))
         for k, (number, _) in enumerate(rows):
-            yield self.reject(number, errors[k]) if k in errors else next(predictions)
+            if k in errors:
+                yield self.reject(number, errors[k])
+            else:
+                yield next(predictions)
 
     def is_row(self, line: str) -> bool:
         """Tell whether a line below the header is a row."""
@@ -149,7 +152,10 @@ def options_of_lines(model: Model, options: RowOptions) -> RowOptions:
     trained = RowOptions.from_json(model.header.parameters['input'])
     if options.kind != 'auto' and not is_text(options.kind):
         raise ValueError(f'--format {options.kind}: expected lines of text on standard input, such as csv')
-    kind = trained.kind if options.kind == 'auto' else options.kind
+    if options.kind == 'auto':
+        kind = trained.kind
+    else:
+        kind = options.kind
     kind = kind if is_text(kind) else 'csv'
     known = trained.delimiter if kind == trained.kind else 'auto'
     return replace(options, kind=kind, delimiter=known if options.delimiter == 'auto' else options.delimiter)

@@ -45,13 +45,18 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     began, say = time.monotonic(), engine.reporter.say
     inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options.nodes, refuses='train auto')
     rows = read_sample(inputs)
-    budget = Budget(*read_budget(options.budget)) if options.budget else Budget()
+    if options.budget:
+        budget = Budget(*read_budget(options.budget))
+    else:
+        budget = Budget()
     with one_thread():
         choice = choose_machines(inputs, rows, budget, say, engine.n_threads, options.keep_sums)
     model = join_members(train_members(inputs, choice.members, options.keep_sums))
     model = hold_out(inputs, choice, model, options)
     n_machines = len(choice.members)
-    machines = f'averages {n_machines} machines' if n_machines > 1 else 'is one machine'
+    machines = 'is one machine'
+    if n_machines > 1:
+        machines = f'averages {n_machines} machines'
     say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
     with one_thread():
         return note_rows(model, rows.X, rows.T, searched=True), inputs.data.first

@@ -122,7 +122,10 @@ def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) 
         path = os.path.join(folder, 'model.npz')
         save(path)
         asked = write_json(os.path.join(folder, 'sample.json'), sample.to_json())
-        sums = ['--model-sums', name_sums(path)] if os.path.exists(name_sums(path)) else []
+        if os.path.exists(name_sums(path)):
+            sums = ['--model-sums', name_sums(path)]
+        else:
+            sums = []
         job = data.run(MRScores, ['--model', path, *sums, '--sample', asked], 'scores')
         found = {tuple(map(int, split_key(key)[1])): piece for key, piece in job}
     if not found:

@@ -43,7 +43,10 @@ def demand_summable(plan: InputPlan, summary: Summary) -> None:
     names = summary.input.get('target_names') or [summary.input.get('label_name')] * summary.n_targets
     for k in np.flatnonzero(~np.isfinite(summary.target.squares + summary.target.mean**2 * summary.columns.n)):
         found = max(abs(summary.target.minimum[k]), abs(summary.target.maximum[k]))
-        target = f'target {k + 1}' if names[k] is None else f'column {names[k]!r}'
+        if names[k] is None:
+            target = f'target {k + 1}'
+        else:
+            target = f'column {names[k]!r}'
         raise DataFormatError(
             f'{plan.name}: {target}: expected targets whose squares can be added up in float64, '
             f'found targets as large as {found:.3g}: divide them by a constant'
@@ -52,9 +55,13 @@ def demand_summable(plan: InputPlan, summary: Summary) -> None:
 
 def demand_one_label(plan: InputPlan, summary: Summary, what: str) -> None:
     """Raise DataFormatError when rows have several targets or labels. what : cannot take them."""
-    several = 'targets' if summary.n_targets > 1 else 'labels'
+    several = 'labels'
+    if summary.n_targets > 1:
+        several = 'targets'
     if summary.n_targets > 1 or summary.separator is not None:
-        hint = f'leave {what} out' if what.startswith('--') else ('train pesvm, elm and mr-kelm take these')
+        hint = 'train pesvm, elm and mr-kelm take these'
+        if what.startswith('--'):
+            hint = f'leave {what} out'
         raise DataFormatError(f'{plan.name}: {what}: expected one label in each row, found several {several}: {hint}')
 
 
@@ -92,4 +99,6 @@ def name_label_column(summary: Summary) -> str:
     name, position = facts.get('label_name'), facts.get('label_column', 0)
     if name is not None:
         return f' in column {name!r}' + (', the first one' if position == 0 else '')
-    return f' in column {position + 1}' if 'n_columns' in facts else ''
+    if 'n_columns' in facts:
+        return f' in column {position + 1}'
+    return ''

@@ -54,7 +54,9 @@ class Layout:
 def find_table(output: str | None) -> str | None:
     """Return the kind of table, one of TABLES, that the name of an output asks for; None for lines of text."""
     ending = (output or '').lower().rpartition('.')[2]
-    return ending if ending in TABLES else None
+    if ending in TABLES:
+        return ending
+    return None
 
 
 def predict(
@@ -168,7 +170,10 @@ def read_kept(plan: InputPlan, keep: Sequence[str], accounts: Accounts) -> Itera
     for row in accounts.rejected():
         rejected.setdefault(row.path, set()).add(row.line)
     for file in plan.files:
-        read = read_batches if file.format.kind in ARROW else read_fields
+        if file.format.kind in ARROW:
+            read = read_batches
+        else:
+            read = read_fields
         yield from read(file, find_columns(file, keep), rejected.get(file.path, set()))
 
 

@@ -137,7 +137,9 @@ def make_layer(paths: Sequence[str], options: PESVMOptions) -> HiddenNodeModel:
             '--metric, --class-weight, --probabilities and --intervals: the coordinator has no rows'
         )
     summary = merge_statistics(paths, options.task)
-    classes = None if options.numeric else Classes.of(summary.labels)
+    classes = None
+    if not options.numeric:
+        classes = Classes.of(summary.labels)
     if classes is not None and len(classes.names) < 2 and summary.separator is None:
         raise DataFormatError(f'{paths[0]}: expected rows of at least two classes at all sites together')
     problem = NodeProblem(options, summary, classes)

@@ -61,11 +61,10 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
     for (number,), tiles in sorted(written.items()):
         name, sums = names[number], assemble_sums(tiles, layer, inputs.classes)
         known = parts.get(name)
-        parts[name] = (
-            Part(name, n_rows[number], sums)
-            if known is None
-            else (Part(name, known.n_rows + n_rows[number], add_sums(known.sums, sums)))
-        )
+        if known is None:
+            parts[name] = Part(name, n_rows[number], sums)
+        else:
+            parts[name] = Part(name, known.n_rows + n_rows[number], add_sums(known.sums, sums))
     return list(parts.values())
 
 
@@ -78,7 +77,9 @@ def name_parts(plan: InputPlan, part_by: Sequence[str]) -> list[str]:
     paths = [file.path for file in plan.files]
     if list(part_by) == ['file']:
         names = list(map(os.path.basename, paths))
-        return names if len({*names}) == len(names) else paths
+        if len({*names}) == len(names):
+            return names
+        return paths
     names = []
     for file in plan.files:
         folders = dict(file.format.folders)
@@ -119,7 +120,9 @@ def run_gram(
     n_maps = count_maps(engine, data.plan)
     fan_in = find_fan_in(engine, n_maps, layer.n_hidden)
     reducers = engine.reducers(share_tiles(ceil(n_maps / fan_in), layer.n_hidden)[0])
-    tree = SumTree(MRSum, fan_in, tuple(reducers)) if fan_in > 1 else None
+    tree = None
+    if fan_in > 1:
+        tree = SumTree(MRSum, fan_in, tuple(reducers))
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         arguments = [*write_layer(folder, inputs, layer, steps), *words, *([] if tree else reducers)]
         yield from data.run(MRGram, arguments, 'Gram', tree)
@@ -128,7 +131,9 @@ def run_gram(
 def count_maps(engine: Engine, plan: InputPlan) -> int:
     """Return how many map tasks read a plan: on a cluster at least one for each file of lines."""
     n_maps = engine.maps_over(plan.size)
-    return max(n_maps, len(plan.files)) if engine.is_cluster and not plan.in_parts else n_maps
+    if engine.is_cluster and not plan.in_parts:
+        return max(n_maps, len(plan.files))
+    return n_maps
 
 
 def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:
@@ -136,7 +141,9 @@ def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:
 
     Only a cluster with many map tasks has one. It changes no sum, and so no model.
     """
-    return choose_tree(n_maps, n_hidden) if engine.is_cluster and not engine.adds_in_steps else 1
+    if engine.is_cluster and not engine.adds_in_steps:
+        return choose_tree(n_maps, n_hidden)
+    return 1
 
 
 @cache

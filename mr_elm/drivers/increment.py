@@ -128,7 +128,9 @@ def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves
     """Run the Gram job over rows on a machine's nodes: their Batch. leaves : as in `change_members`."""
     options = options_of(model.header, bad_rows=data.bad_rows)
     steps = demand_grid(data.plan.name, model, summary, n_rows=model.header.n_rows_used)
-    classes = None if options.numeric else join_classes(model.classes, summary.labels)
+    classes = None
+    if not options.numeric:
+        classes = join_classes(model.classes, summary.labels)
     inputs = NodeInputs(options, summary, classes, data, known_sigma=model.header.parameters['sigma'])
     n_stored = 0
     if leaves and keeps_rows(model):
@@ -136,7 +138,10 @@ def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves
     else:
         sums = sum_up(inputs, model.layer, steps)
     check_counts(data.plan, classes, sums.counts)
-    known = [classes.index[name] for name in model.classes] if classes else [0]
+    if classes:
+        known = [classes.index[name] for name in model.classes]
+    else:
+        known = [0]
     return Batch(
         sums,
         steps,

@@ -39,10 +39,15 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
         H = layer.evaluate(rows.X, np.empty((len(rows), layer.n_hidden)))
         T = class_targets(rows.numbers, len(inputs.classes.names) if inputs.classes else 0)
         announce(data, H)
-        centred = CentredTargets.of(T, rows.weights) if options.center else None
+        centred = None
+        if options.center:
+            centred = CentredTargets.of(T, rows.weights)
         beta, rank = solve_initial(H, T if centred is None else centred.T, rows.weights)
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
-    arrays = node_arrays(layer, beta) if centred is None else node_arrays(layer, beta * centred.units, centred.mean)
+    if centred is None:
+        arrays = node_arrays(layer, beta)
+    else:
+        arrays = node_arrays(layer, beta * centred.units, centred.mean)
     with one_thread():
         return note_rows(HiddenNodeModel(describe(inputs, layer, rank), arrays), rows.X, rows.numbers), data.first
 

@@ -42,13 +42,17 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
     with gather_data(plan, options, engine) as data:
         machine = KernelMachine.of_options(data.options, data.n_rows, engine.n_threads)
         with one_thread():
-            fold = score_fold(data, machine) if machine.solver == 'cg' and data.options.holds_out else None
+            fold = None
+            if machine.solver == 'cg' and data.options.holds_out:
+                fold = score_fold(data, machine)
             solution, found = solve(data, machine)
         model = make_model(
             describe(data, found), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept)
         )
         if data.options.probabilities:
-            kind = 'folds' if fold else 'leave-one-out'
+            kind = 'leave-one-out'
+            if fold:
+                kind = 'folds'
             model = fit_to(data.source, model, fold or hold_out(data, solution), data.options.threshold, kind)
         if data.options.intervals:
             model = add_intervals(model, fold or hold_out(data, solution))
@@ -140,7 +144,9 @@ def solve_by_gradients(
         d_eff = M.effective_dimension
         expected = M.expected_passes(machine.tolerance, data.targets.shape[1])
         facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
-        hint = '' if M.rank >= min(2 * d_eff, data.n_rows) else ': a larger --rank or --memory would save some'
+        hint = ': a larger --rank or --memory would save some'
+        if M.rank >= min(2 * d_eff, data.n_rows):
+            hint = ''
         data.reporter.say(
             f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most '
             f'about {expected} passes to reach {machine.tolerance:g}{hint}'
@@ -161,8 +167,14 @@ def solve_by_gradients(
 def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
     """Make the header of the model; found : what the solver says of itself."""
     options, rejected = data.options, data.summary.rejected
-    shown = {'emit': options.emit} if options.solver != 'cg' and not (options.solver == 'svd' and options.rank) else {}
-    names = data.classes.names if data.classes else []
+    if options.solver != 'cg' and not (options.solver == 'svd' and options.rank):
+        shown = {'emit': options.emit}
+    else:
+        shown = {}
+    if data.classes:
+        names = data.classes.names
+    else:
+        names = []
     return ModelHeader(
         method='mr-kelm',
         task=options.task,

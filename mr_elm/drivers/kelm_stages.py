@@ -146,7 +146,9 @@ def make_factor_product(data: KernelData) -> Callable[[Floats, Floats, Floats], 
 
 def multiply_factors(data: KernelData, vectors: Floats, S: Floats, T: Floats) -> tuple[Floats, Floats]:
     """Run Algorithm 2: U'T, (n, K), and V S^-1, (N, n), with U = V = `vectors`, (N, n)."""
-    emit = 'entries' if data.options.emit == 'entries' else 'blocks'
+    emit = 'blocks'
+    if data.options.emit == 'entries':
+        emit = 'entries'
     save_arrays(data.path('factors.npz'), {}, {'S': S, 'T': T})
     plan = plan_blocks(data.path('factors'), [*cut_rows(U, vectors.T), *cut_rows(V, vectors)])
     rows = DataSet(plan, data.source.engine, n_rows=len(vectors) + len(S))

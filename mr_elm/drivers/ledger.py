@@ -60,7 +60,10 @@ class LedgerChange:
         self.before: Ledger | None = None
         self.model_before: str | None = None
         demand_local(path)
-        self.signer = None if sign is None else read_private_key(sign, 'Ed25519')
+        if sign is None:
+            self.signer = None
+        else:
+            self.signer = read_private_key(sign, 'Ed25519')
         self.stack = ExitStack()
 
     def __enter__(self) -> 'LedgerChange':
@@ -105,7 +108,9 @@ class LedgerChange:
                     f'{self.rows.n_rows:,} rows: they are not in the ledger {self.path}, so they '
                     'were never part of the model, or have left it before'
                 )
-        sign = -1 if self.action == 'forget' else 1
+        sign = 1
+        if self.action == 'forget':
+            sign = -1
         self.after = change_ledger(os.path.join(self.folder, 'after'), self.before, self.rows, sign)
 
     def hash_training(self, plan: InputPlan, engine: Engine, bad_rows: str, model: Model, accounts: Accounts) -> None:
@@ -144,7 +149,10 @@ class LedgerChange:
             'model_after': compute_digest(model_path),
             'sums_after': None if sums_path is None else compute_digest(sums_path),
         }
-        receipts = [] if self.before is None else self.before.receipts
+        if self.before is None:
+            receipts = []
+        else:
+            receipts = self.before.receipts
         receipts.append(write_receipt(facts, receipts, read_key(name_key(self.path)), self.signer))
         with open(self.after.path, 'ab') as stream:
             stream.writelines(line + b'\n' for line in receipts)
@@ -195,7 +203,9 @@ def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger
     marked = find_mark(model)
     if marked is None:
         raise ModelFormatError(f'{name}: expected a model that was trained with --ledger, found one without a ledger')
-    ledger = Ledger.read(path) if os.path.exists(path) else None
+    ledger = None
+    if os.path.exists(path):
+        ledger = Ledger.read(path)
     if os.path.exists(name_next(path)):
         following = Ledger.read(name_next(path), path)
         is_old = ledger is None or ledger.root != marked['root']

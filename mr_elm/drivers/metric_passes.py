@@ -43,14 +43,20 @@ class LearnedSums:
 def learn_from_all_rows(inputs: NodeInputs) -> tuple[NodeInputs, LearnedSums]:
     """Learn the metric that the options ask for: the inputs behind it, and what the training takes from its step."""
     options, plain = inputs.options, inputs.make_layer()
-    n_steps = MOST_STEPS if options.metric_steps is None else options.metric_steps
+    if options.metric_steps is None:
+        n_steps = MOST_STEPS
+    else:
+        n_steps = options.metric_steps
     judged: list[tuple[float, float]] = []
     metric, best = None, None
     for step in range(n_steps + 1):
         found, gradients = take_step(inputs, plain.pass_metric(metric), n_steps > 0)
         if best is None or found.judged is None or found.judged < min(judged, default=(0.0, np.inf)):
             best = found, step
-        judged += [] if found.judged is None else [found.judged]
+        if found.judged is None:
+            judged += []
+        else:
+            judged += [found.judged]
         metric = None
         if gradients is not None and step < n_steps:
             metric = make_metric(gradients, inputs.moments.variances)
@@ -83,7 +89,9 @@ def take_step(inputs: NodeInputs, layer: HiddenLayer, slopes: bool) -> tuple[Lea
 def measure_variance(inputs: NodeInputs) -> float:
     """Return the variance of the target of a regression, by which errors are judged; 1 for classes and a constant."""
     target = inputs.summary.target
-    return 1.0 if target is None else float(target.deviation[0]) ** 2 or 1.0
+    if target is None:
+        return 1.0
+    return float(target.deviation[0]) ** 2 or 1.0
 
 
 def average_slopes(inputs: NodeInputs, layer: HiddenLayer, S: Floats, B: Floats) -> tuple[Floats, Importance | None]:
@@ -113,5 +121,7 @@ def sum_up_step(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, slopes
             'rows: use --metric-steps'
         )
     sums = [assemble_sums(found[0, part], layer, inputs.classes) for part in range(folds.n_parts)]
-    S = assemble(found[0, folds.n_parts][0], layer.n_hidden)[0] if slopes else None
+    S = None
+    if slopes:
+        S = assemble(found[0, folds.n_parts][0], layer.n_hidden)[0]
     return [*sums, None if S is None else mirror_upper(S)]

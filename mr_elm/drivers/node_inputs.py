@@ -35,7 +35,9 @@ class NodeInputs(NodeProblem):
             data, options.task, n_landmarks, options.seed, options.n_sampled, refuses, options.positive, judged
         )
         inputs = cls(options, *found, data)
-        return inputs.announce_metric() if options.n_sampled else inputs
+        if options.n_sampled:
+            return inputs.announce_metric()
+        return inputs
 
     def announce_metric(self) -> NodeInputs:
         """Learn the metric, and say what was found."""

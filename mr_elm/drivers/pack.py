@@ -115,7 +115,9 @@ def choose_block_rows(plan: InputPlan, block_rows: int) -> int:
     form, encoding = plan.files[0].format, plan.encoding
     if encoding is not None and not encoding.sparse:
         return count_record_rows(encoding.width, block_rows)
-    return count_record_rows(form.width, block_rows) if encoding is None and form.n_columns else block_rows
+    if encoding is None and form.n_columns:
+        return count_record_rows(form.width, block_rows)
+    return block_rows
 
 
 def close_pack(
@@ -138,7 +140,9 @@ def close_pack(
     for number, file in enumerate(packed.plan.files):
         files.append({'name': f'part-{number:05d}.parquet', 'rows': file.n_rows, 'footer': file.footer})
         store_of(folder).move(file.path, f'{folder}/{files[-1]["name"]}')
-    task = 'regression' if options.numeric_labels else 'classification'
+    task = 'classification'
+    if options.numeric_labels:
+        task = 'regression'
     write_manifest(
         folder,
         summary.to_manifest(

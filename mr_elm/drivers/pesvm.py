@@ -72,7 +72,9 @@ def train_on(
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
-    n_landmarks = options.n_landmarks if like is None else 0
+    n_landmarks = 0
+    if like is None:
+        n_landmarks = options.n_landmarks
     inputs = NodeInputs.learn(data, options, n_landmarks, options.needs_one_label, judged=True)
     demand_targets_of(like, inputs)
     if like is not None:
@@ -82,12 +84,14 @@ def train_on(
 
         inputs, found = learn_from_all_rows(inputs)
         return check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
-    layer = make_layer(inputs) if like is None else like.layer
-    steps = (
-        inputs.choose_grid(layer)
-        if like is None
-        else (demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights))
-    )
+    if like is None:
+        layer = make_layer(inputs)
+    else:
+        layer = like.layer
+    if like is None:
+        steps = inputs.choose_grid(layer)
+    else:
+        steps = demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights)
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if part_by:
         if solver == PASSES:
@@ -97,7 +101,9 @@ def train_on(
         from mr_elm.drivers import pesvm_passes
 
         data.engine.reporter.say(f'solving by passes: {reason}')
-        start = None if like is None else like.arrays['output_weights']
+        start = None
+        if like is not None:
+            start = like.arrays['output_weights']
         model = pesvm_passes.train(inputs, layer, steps, start)
     else:
         model = check_machine(make_model(inputs, layer, steps, sum_up(inputs, layer, steps)), inputs)
@@ -168,7 +174,9 @@ def check_machine(model: HiddenNodeModel, inputs: NodeInputs) -> HiddenNodeModel
 
     rows = find_rows(inputs)
     with one_thread():
-        return model if rows is None else note_rows(model, *rows)
+        if rows is None:
+            return model
+        return note_rows(model, *rows)
 
 
 def estimate_solve(n: int) -> float:

@@ -95,7 +95,10 @@ def open_problem(
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, n_sample)
         sample = make_sample(inputs, rows.X, rows.numbers, rows.weights, steps)
-        nu = options.nu if largest_nu is None else largest_nu
+        if largest_nu is None:
+            nu = options.nu
+        else:
+            nu = largest_nu
         known = PassPreconditioner.of(inputs, layer, sample, nu, engine.n_threads, engine.reporter.say)
         yield JobProblem(
             inputs,

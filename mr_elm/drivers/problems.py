@@ -21,7 +21,10 @@ def run_problem(
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path = os.path.join(folder, 'problem.npz')
         problem.save(path)
-        reducers = data.engine.reducers(count_tasks(list(keys))) if keys else []
+        if keys:
+            reducers = data.engine.reducers(count_tasks(list(keys)))
+        else:
+            reducers = []
         yield from data.run(job_class, ['--problem', path, *reducers], stage)
 
 

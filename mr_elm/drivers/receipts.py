@@ -69,7 +69,9 @@ def read_receipts(lines: Sequence[bytes], name: str, key: bytes, public_key: str
         try:
             receipt = json.loads(line)
             check_receipt(receipt, line, key, public_key)
-            before = receipts[-1]['root_after'] if receipts else None
+            before = None
+            if receipts:
+                before = receipts[-1]['root_after']
             if (receipt['number'], receipt['root_before']) != (number, before):
                 raise ValueError('it does not follow the one before it')
             if receipt['previous'] != (digest(lines[number - 2]) if receipts else None):

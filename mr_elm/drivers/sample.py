@@ -39,8 +39,13 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
 
     summary, classes = inputs.summary, inputs.classes
     rows = gather_sample(inputs, count_sample(summary, summary.sparse))
-    weights = None if (rows.weights == 1).all() else rows.weights
-    n_classes = 0 if classes is None or summary.separator is not None else len(classes.names)
+    weights = None
+    if not (rows.weights == 1).all():
+        weights = rows.weights
+    if classes is None or summary.separator is not None:
+        n_classes = 0
+    else:
+        n_classes = len(classes.names)
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(rows.X, rows.numbers, n_classes, weights, columns, inputs.options.center)
 

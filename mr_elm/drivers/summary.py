@@ -111,7 +111,10 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int =
     if data.plan.needs_encoding:
         data.encode(learn_encoding(data))
     data.plan = data.engine.keep_parsed(data.plan)
-    manifest = None if data.plan.form.held_out else data.plan.manifest  # which tells of all rows
+    # which tells of all rows
+    manifest = None
+    if not data.plan.form.held_out:
+        manifest = data.plan.manifest
     wide = (data.plan.n_features or FEWEST_FEATURES) >= FEWEST_FEATURES
     if judged and not data.engine.by_hand and (wide or not manifest):  # by hand, stages have the options of the user
         n_sampled = n_sampled or N_ROWS
@@ -189,7 +192,9 @@ def say_metric(reporter: Reporter, learned: LearnedMetric | None) -> None:
         return
     text = f'metric: {learned.kind}, {learned.n_steps} steps'
     if learned.judged:
-        kind = 'error rate' if any(wrong for wrong, _ in learned.judged) else 'squared error'
+        kind = 'squared error'
+        if any(wrong for wrong, _ in learned.judged):
+            kind = 'error rate'
         values = [wrong if kind == 'error rate' else error for wrong, error in learned.judged]
         text += f'; {kind} of held-out rows after each step: ' + ', '.join(f'{value:.4g}' for value in values)
     reporter.say(text)

@@ -92,7 +92,10 @@ def judge(problem: JobProblem, place: Place, solution: PassSolution) -> NodeScor
 
 def report(problem: JobProblem, score: NodeScore) -> None:
     """Say what the held-out rows say."""
-    accuracy = '' if score.accuracy is None else f', accuracy {score.accuracy:.6g}'
+    if score.accuracy is None:
+        accuracy = ''
+    else:
+        accuracy = f', accuracy {score.accuracy:.6g}'
     place = f'{score.kind.family}, --weight-scale {score.kind.weight_scale:g} --hidden {score.n_hidden}'
     problem.inputs.data.engine.reporter.say(f'{place} --nu {score.nu:g}: error {score.error:.6g}{accuracy}')
 

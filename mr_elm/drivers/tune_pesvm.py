@@ -55,7 +55,9 @@ def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine)
     ValueError for metrics by passes.
     """
     keeps_rows = options.landmarks == ROWS and any(kind.map == 'nystrom' for kind in search.kinds)
-    n_landmarks = max(search.sizes) if keeps_rows else 0
+    n_landmarks = 0
+    if keeps_rows:
+        n_landmarks = max(search.sizes)
     data = DataSet(plan, engine, options.bad_rows)
     by_passes = options.solver == PASSES or not options.solver and max(search.sizes) > MOST_GRAM_NODES
     if by_passes and search.n_sampled:
@@ -105,7 +107,9 @@ def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
 
 def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tuple[Nodes, HiddenLayer]]:
     """Yield the nodes of a search: of a kind with a metric those for each fold, whose rows the metric has not seen."""
-    sample = inputs.read_sample() if search.n_sampled else None
+    sample = None
+    if search.n_sampled:
+        sample = inputs.read_sample()
     for kind in search.kinds:
         layer = inputs.take_candidate(kind, max(search.sizes)).make_layer()
         if sample is None or kind.metric == 'none':
@@ -130,7 +134,10 @@ def score_all(
 
 def describe_folds(inputs: NodeInputs, search: Search) -> Folds:
     """Say which rows a search looks at, and in which folds."""
-    share = 1.0 if search.sample is None else min(1.0, search.sample / inputs.summary.n_rows)
+    if search.sample is None:
+        share = 1.0
+    else:
+        share = min(1.0, search.sample / inputs.summary.n_rows)
     return Folds(search.n_folds, search.n_tested, share, inputs.options.seed, inputs.weights, inputs.class_numbers)
 
 

@@ -41,5 +41,8 @@ def make_engine(
     arguments : options of the engine, as on the command line. reporter : speaks to the user; None: nobody does.
     known : what else `Engine` holds.
     """
-    known |= {'reporter': reporter} if reporter else {}
+    if reporter:
+        known |= {'reporter': reporter}
+    else:
+        known |= {}
     return find_engine(name)(tuple(arguments), **known)

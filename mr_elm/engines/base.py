@@ -72,7 +72,9 @@ class Engine:
     def option(self, name: str) -> str | None:
         """Return the last value given for an option of the engine, or None."""
         values = [value for flag, value in pairs_of(self.arguments) if flag == name]
-        return values[-1] if values else None
+        if values:
+            return values[-1]
+        return None
 
     def value_of(self, key: str) -> str | None:
         """Return the last value given for a jobconf key, or None."""
@@ -81,7 +83,9 @@ class Engine:
             for flag, value in pairs_of(self.arguments)
             if flag in ('-D', '--jobconf') and value.partition('=')[0] == key
         ]
-        return values[-1] if values else None
+        if values:
+            return values[-1]
+        return None
 
     @property
     def wanted_maps(self) -> int | None:
@@ -89,7 +93,9 @@ class Engine:
         wanted = self.value_of('mapreduce.job.maps')
         if wanted is not None and not wanted.isdigit():
             raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {wanted!r}')
-        return None if wanted is None else int(wanted)
+        if wanted is None:
+            return None
+        return int(wanted)
 
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when tasks cannot be given these inputs, or options of the engine contradict each other."""
@@ -101,7 +107,9 @@ class Engine:
     def demand_reach(self, path: str) -> None:
         """Raise ValueError when tasks cannot read or write at a path."""
         if not self.reaches(path):
-            hint = f': a cluster with hadoop-aws reads s3a{path[2:]}' if path.startswith('s3:') else ''
+            hint = ''
+            if path.startswith('s3:'):
+                hint = f': a cluster with hadoop-aws reads s3a{path[2:]}'
             raise ValueError(f'{path}: -r {self.name} expects a path {self.place}{hint}')
 
     def bring(self, file: InputFile) -> str:
@@ -165,4 +173,7 @@ def pairs_of(arguments: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (option, value) for neighbours on a command line, and for --option=value."""
     for flag, value in zip(arguments, [*arguments[1:], ''], strict=False):
         name, equals, rest = flag.partition('=')
-        yield (name, rest) if equals and name.startswith('--') else (flag, value)
+        if equals and name.startswith('--'):
+            yield (name, rest)
+        else:
+            yield (flag, value)

@@ -55,7 +55,9 @@ def main(job_class: Any, argv: list[str]) -> int:
         with terminable():
             run(job, argv)
     except KeyboardInterrupt as error:
-        return 143 if isinstance(error, Terminated) else 130
+        if isinstance(error, Terminated):
+            return 143
+        return 130
     except BrokenPipeError:
         return 1
     except Exception as error:
@@ -143,7 +145,9 @@ def plan_data(job: Any, engine: Engine) -> DataSet:
 
 def give_target(engine: Engine, folder: str | None) -> AbstractContextManager[list[str]]:
     """Give the arguments that let a job write to a folder; none where there is no folder."""
-    return engine.output_arguments(folder) if folder else nullcontext([])
+    if folder:
+        return engine.output_arguments(folder)
+    return nullcontext([])
 
 
 def copy_lines(lines: Iterable[bytes], job: Any, plan: Any) -> None:
@@ -152,7 +156,10 @@ def copy_lines(lines: Iterable[bytes], job: Any, plan: Any) -> None:
     plan : InputPlan of the rows. Raises DataFormatError where a line is of no use, see `demand_usable`.
     """
     options = job.options
-    wanted = not options.output_dir if options.cat_output is None else options.cat_output
+    if options.cat_output is None:
+        wanted = not options.output_dir
+    else:
+        wanted = options.cat_output
     for line in lines:
         job.demand_usable(line, plan)
         if wanted:

@@ -49,7 +49,10 @@ class Cluster(Remote):
         Raises TaskError when it fails.
         """
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-            target = ['--output-dir', output] if output else []
+            if output:
+                target = ['--output-dir', output]
+            else:
+                target = []
             job = self.make_job(job_class, plan, [*target, *arguments], folder)
             with self.make_runner(job) as running:
                 with self.reporter.stage(stage, plan.size), self.follow(stage):
@@ -128,5 +131,8 @@ class Cluster(Remote):
         """Choose the Python of the tasks and how the code gets there."""
         if self.bundle is not None:
             return bundle_arguments(self.bundle)
-        python = [] if self.python is None or self.option('--task-python-bin') else ['--task-python-bin', self.python]
+        if self.python is None or self.option('--task-python-bin'):
+            python = []
+        else:
+            python = ['--task-python-bin', self.python]
         return ['--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]

@@ -187,8 +187,14 @@ class Local(LocalCopies):
         """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""
         if plan.size < self.small:
             return 1
-        n_bytes = stage.task_bytes if self.memory else 0  # it may read a large file
-        fitting = int(self.memory * 1e6 // n_bytes) if self.memory and n_bytes else self.n_processes
+        # it may read a large file
+        n_bytes = 0
+        if self.memory:
+            n_bytes = stage.task_bytes
+        if self.memory and n_bytes:
+            fitting = int(self.memory * 1e6 // n_bytes)
+        else:
+            fitting = self.n_processes
         return max(1, min(fitting, self.n_processes))
 
     @property

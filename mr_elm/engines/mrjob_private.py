@@ -40,7 +40,10 @@ class TagsAndRoles:
 
     def _add_steps_to_cluster(self: Any, steps: list[dict[str, Any]]) -> None:
         role = self._opts['extra_cluster_params'].get(RUNTIME_ROLE)
-        roles = {RUNTIME_ROLE: role} if role else {}
+        if role:
+            roles = {RUNTIME_ROLE: role}
+        else:
+            roles = {}
         added = self.make_emr_client().add_job_flow_steps(JobFlowId=self._cluster_id, Steps=steps, **roles)
         self._step_ids.extend(added['StepIds'])
 
@@ -57,12 +60,16 @@ def options_of(running: Any) -> dict[str, Any]:
 
 def last_step(running: Any) -> dict[str, Any]:
     """Return what mrjob found in the log of the last step on Hadoop: a dictionary, empty when there was none."""
-    return running._log_interpretations[-1].get('step', {}) if running._log_interpretations else {}
+    if running._log_interpretations:
+        return running._log_interpretations[-1].get('step', {})
+    return {}
 
 
 def last_emr_step(running: Any) -> str | None:
     """Return the last step on EMR, or None when there was none."""
-    return running._step_ids[-1] if running._step_ids else None
+    if running._step_ids:
+        return running._step_ids[-1]
+    return None
 
 
 def log_folder(running: Any) -> str | None:

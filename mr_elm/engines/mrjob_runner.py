@@ -65,7 +65,10 @@ class MRJobRunner(LocalCopies):
     @property
     def n_maps(self) -> int:
         """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a process."""
-        n_processes = 1 if self.runner == 'inline' else int(self.option('--num-cores') or os.cpu_count() or 1)
+        if self.runner == 'inline':
+            n_processes = 1
+        else:
+            n_processes = int(self.option('--num-cores') or os.cpu_count() or 1)
         return self.wanted_maps or n_processes
 
 
@@ -85,7 +88,9 @@ def hear_errors() -> Iterator[list[str]]:
 def conf_arguments(arguments: tuple[str, ...]) -> list[str]:
     """Return the option that leaves mrjob's own configuration files out, unless the user names one."""
     named = any(flag in ('-c', '--conf-path') for flag, _ in pairs_of(arguments))
-    return [] if named or 'MRJOB_CONF' in os.environ else ['--no-conf']
+    if named or 'MRJOB_CONF' in os.environ:
+        return []
+    return ['--no-conf']
 
 
 def place_files(arguments: tuple[str, ...], folder: str) -> list[str]:
@@ -94,7 +99,9 @@ def place_files(arguments: tuple[str, ...], folder: str) -> list[str]:
     mrjob would name one by the microsecond, which two drivers may share.
     """
     conf = conf_arguments(arguments)
-    return [*conf, '--local-tmp-dir', folder] if conf else []
+    if conf:
+        return [*conf, '--local-tmp-dir', folder]
+    return []
 
 
 def task_environment() -> list[str]:

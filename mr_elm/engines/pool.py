@@ -95,7 +95,9 @@ def describe_end(status: int) -> str:
     """Say how a process ended that should not have. status : as of `Popen.wait`."""
     if status >= 0:
         return f'its process ended with status {status}'
-    hint = ', perhaps because memory ran out' if status == -signal.SIGKILL else ''
+    hint = ''
+    if status == -signal.SIGKILL:
+        hint = ', perhaps because memory ran out'
     return f'its process was killed by {signal.Signals(-status).name}{hint}'
 
 
@@ -132,7 +134,10 @@ class Pool:
         with self.lock:
             if self.ended:
                 raise TaskError('the tasks were ended')
-            worker = self.idle.pop() if self.idle else Worker(self.folder.name)
+            if self.idle:
+                worker = self.idle.pop()
+            else:
+                worker = Worker(self.folder.name)
             self.workers.add(worker)
         try:
             return worker.run(request, listener)

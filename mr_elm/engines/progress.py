@@ -81,7 +81,9 @@ def describe_time(seconds: float) -> str:
     """Write a time for people: 40 s, 3 min, 2.5 h."""
     if seconds < 100:
         return f'{seconds:.0f} s'
-    return f'{seconds / 60:.0f} min' if seconds < 6000 else f'{seconds / 3600:.1f} h'
+    if seconds < 6000:
+        return f'{seconds / 60:.0f} min'
+    return f'{seconds / 3600:.1f} h'
 
 
 class Meter:
@@ -182,7 +184,10 @@ class Stage(Listener):
             self._poll()
             seconds = time.perf_counter() - self.start
             megabytes = self.total_bytes / 1e6
-            rows = f'{self.seen["rows"]:,} rows, ' if self.seen['rows'] else ''  # a cluster counts elsewhere
+            # a cluster counts elsewhere
+            rows = ''
+            if self.seen['rows']:
+                rows = f'{self.seen["rows"]:,} rows, '
             self.reporter.say(
                 f'{self.name}: {rows}{megabytes:,.1f} MB in {seconds:.1f} s, {megabytes / seconds:,.1f} MB/s'
             )

@@ -12,7 +12,9 @@ LAST_LINE = re.compile(r'^(?!\s)[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)
 def find_cause(log: str) -> str | None:
     """Return the last line of the last Python traceback in a log, or None."""
     _, found, tail = log.rpartition(TRACEBACK)
-    return next((line for line in tail.splitlines() if LAST_LINE.match(line)), None) if found else None
+    if found:
+        return next((line for line in tail.splitlines() if LAST_LINE.match(line)), None)
+    return None
 
 
 def choose_cause(stderr: str, syslog: str, diagnostics: str) -> str:
@@ -31,7 +33,9 @@ def find_java_cause(log: str) -> str | None:
 def find_split(log: str) -> str | None:
     """Return the split that a task's log names, or None."""
     found = SPLIT.search(log)
-    return found.group(1) if found else None
+    if found:
+        return found.group(1)
+    return None
 
 
 def describe_failure(cause: str, task: str, host: str, split: str | None, log: str | None) -> str:

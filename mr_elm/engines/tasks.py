@@ -66,7 +66,9 @@ def carry(pair: Pair) -> Pair:
 def measure_pair(pair: Pair) -> int:
     """Return about how many bytes a pair has on the wire."""
     value = pair[1]
-    return OBJECT_BYTES if isinstance(value, dict) else int(NUMBER_BYTES * sum(array.size for array in value))
+    if isinstance(value, dict):
+        return OBJECT_BYTES
+    return int(NUMBER_BYTES * sum(array.size for array in value))
 
 
 def name_splits(splits: Iterable[list[int]]) -> str:

@@ -78,7 +78,9 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         """Choose machines and train them. Sets model_, and classes_ of a classifier. Rows of weight 0 do not count."""
         self.__dict__.pop('model_', None)
         X, y = self._validate(X, True, sample_weight, y=y, y_numeric=self._numeric)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=float)
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         rows = self._label(X, y, weights)
@@ -123,14 +125,19 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
                 'and fit it again'
             )
         X, y = self._validate(X, False, sample_weight, y=y, y_numeric=self._numeric)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=float)
         rows = self._label(X, y, weights, known=True)
         members = []
         with one_thread():
             for member in self.model_.members:
                 machine = LivingMachine.of_model(member)
                 batch = self._sum_up(rows, machine)
-                machine = machine.forget(batch) if forget else machine.add(batch)
+                if forget:
+                    machine = machine.forget(batch)
+                else:
+                    machine = machine.add(batch)
                 members.append(machine.keep_sums(machine.solve()))
         before, self.model_ = self.model_, join_members(members)
         if not forget:
@@ -169,7 +176,9 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
 
     @property
     def _bounds(self) -> Budget:
-        return Budget() if self.budget is None else Budget(*read_budget(str(self.budget)))
+        if self.budget is None:
+            return Budget()
+        return Budget(*read_budget(str(self.budget)))
 
     def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
         """Return rows with class numbers or targets. known : whether no other classes may come."""
@@ -197,7 +206,9 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         sums = sum_up(member.layer, rows, steps, count_threads(self.n_jobs))
         machine = make_machine(member, steps, [name_blas()], sums)
         model = machine.solve()
-        return machine.keep_sums(model) if self.keep_sums else model
+        if self.keep_sums:
+            return machine.keep_sums(model)
+        return model
 
     def _sum_up(self, rows: TrainingRows, machine: LivingMachine) -> Batch:
         """Sum up rows on the nodes of a machine."""

@@ -82,7 +82,10 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
     """Return the parameters of a model that an estimator with parameters of these names has too."""
     shared: dict[str, Any] = {}
     for name, value in model.header.parameters.items():
-        own = name if name in names else RENAMED.get(name, name)
+        if name in names:
+            own = name
+        else:
+            own = RENAMED.get(name, name)
         if own in names:
             shared[own] = value
     if shared.get('C', 0) is None:  # JSON knows no infinite number
@@ -126,7 +129,9 @@ def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
 def label_facts(classes: Collection[str]) -> dict[str, Any]:
     """Return what a reader of similar rows must know where a class has the name of a missing label."""
     missing = [text for text in MISSING_LABELS if text not in classes]
-    return {'missing_labels': missing} if len(missing) < len(MISSING_LABELS) else {}
+    if len(missing) < len(MISSING_LABELS):
+        return {'missing_labels': missing}
+    return {}
 
 
 def describe_targets(estimator: Any) -> dict[str, Any] | None:
@@ -134,7 +139,9 @@ def describe_targets(estimator: Any) -> dict[str, Any] | None:
     if getattr(estimator, 'multilabel_', False):
         return {'separator': SEPARATOR}
     n_targets = getattr(estimator, 'n_targets_', 1)
-    return {'names': [f'y{k}' for k in range(n_targets)]} if n_targets > 1 else None
+    if n_targets > 1:
+        return {'names': [f'y{k}' for k in range(n_targets)]}
+    return None
 
 
 def name_columns(estimator: Any, model: Model) -> None:
@@ -162,4 +169,6 @@ def name_blas() -> str:
 
 def to_python(value: Any) -> Any:
     """Return a number of numpy as one of Python, which JSON can hold."""
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    return value

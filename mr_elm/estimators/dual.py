@@ -87,7 +87,10 @@ class DualClassifier(Labelled, KernelOrNodes):
         self.classes_, codes = numbered_classes(y)
         sample_weight = self._weights(X, sample_weight)
         weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
-        T = None if self.metric == 'none' else class_targets(codes, len(self.classes_))
+        if self.metric == 'none':
+            T = None
+        else:
+            T = class_targets(codes, len(self.classes_))
         if self.kernel in RANDOM_NODES:
             layer = self._place_layer(X, T, weights)
             source: Any = outputs(layer, X)
@@ -121,11 +124,10 @@ class DualClassifier(Labelled, KernelOrNodes):
             held = np.flatnonzero(folds == fold)
             kept = np.where(folds == fold, 0.0, 1.0 if weights is None else weights)
             machines = self._fit_machines(source, take, codes, kept)
-            decisions[held] = (
-                source[held] @ machines.beta
-                if self.kernel in RANDOM_NODES
-                else (source.tile(held, machines.support) @ machines.dual_coef + machines.intercept)
-            )
+            if self.kernel in RANDOM_NODES:
+                decisions[held] = source[held] @ machines.beta
+            else:
+                decisions[held] = source.tile(held, machines.support) @ machines.dual_coef + machines.intercept
         return decisions
 
     def _fit_machines(self, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> JoinedMachines:
@@ -137,8 +139,13 @@ class DualClassifier(Labelled, KernelOrNodes):
         machine, scheme = kind(self.C, self._rule(), self._settings()), ClassScheme(len(self.classes_), self.multiclass)
 
         def solve(rows: np.ndarray, targets: Floats, given_up: bool = False) -> Result:
-            part = take(rows) if len(rows) < len(codes) else source
-            some = None if weights is None else weights[rows]
+            if len(rows) < len(codes):
+                part = take(rows)
+            else:
+                part = source
+            some = None
+            if weights is not None:
+                some = weights[rows]
             if given_up or scheme.n_classes == 2:
                 return machine.solve(part, targets, some)
             return machine.solve_alone(part, targets, some)
@@ -269,5 +276,8 @@ class SphereSVMClassifier(DualClassifier):
 
     def _describe_solver(self) -> dict:
         settings = self._settings()
-        drawn = {'subset': settings.subset, 'attempts': settings.attempts} if self._rule() == 'paper' else {}
+        if self._rule() == 'paper':
+            drawn = {'subset': settings.subset, 'attempts': settings.attempts}
+        else:
+            drawn = {}
         return {**super()._describe_solver(), **drawn}

@@ -128,7 +128,9 @@ class ESVMClassifier(Labelled, LivingESVM):
 
     def _judge(self, rows: tuple) -> None:
         X, y, sample_weight = rows
-        codes = None if self.multilabel_ else np.searchsorted(self.classes_, y)
+        codes = None
+        if not self.multilabel_:
+            codes = np.searchsorted(self.classes_, y)
         self._compare_with_linear(X, codes, sample_weight)
         self._note_constant(X, to_sets(y) if codes is None else codes, sample_weight)
 
@@ -151,7 +153,10 @@ class ESVMClassifier(Labelled, LivingESVM):
 
     def _join_sets(self, y: Labels, anew: bool) -> np.ndarray:
         """Return the numbers of the columns of an indicator matrix, or of the classes of another estimator."""
-        columns = np.arange(y.shape[1]) if np.ndim(y) == 2 or hasattr(y, 'tocsr') else np.asarray(y)
+        if np.ndim(y) == 2 or hasattr(y, 'tocsr'):
+            columns = np.arange(y.shape[1])
+        else:
+            columns = np.asarray(y)
         if anew:
             demand_one_label(self)
             self.multilabel_ = True
@@ -160,7 +165,9 @@ class ESVMClassifier(Labelled, LivingESVM):
                 f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, '
                 f'found {len(columns)}'
             )
-        return columns if anew else self.classes_
+        if anew:
+            return columns
+        return self.classes_
 
     def _label(self, rows: tuple, labels: Any) -> TrainingRows:
         if self.multilabel_:

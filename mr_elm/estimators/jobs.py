@@ -16,7 +16,9 @@ DECISIONS = 3_000_000  # of a block: memory that is used again is faster than ne
 def count_threads(n_jobs: int | None) -> int | None:
     """Return how many threads n_jobs asks for; None where nobody asks for a number, and BLAS takes what it takes."""
     found = effective_n_jobs(n_jobs)
-    return None if n_jobs is None and found == 1 else found
+    if n_jobs is None and found == 1:
+        return None
+    return found
 
 
 def decide(model: Model, X: Rows, n_jobs: int | None) -> Floats:

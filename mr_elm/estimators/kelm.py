@@ -104,7 +104,10 @@ class KernelELM(KernelOrNodes):
                 solution = machine.solve_matrix(compute_lower_triangle(X, kernel, n_threads), T, weights)
             self._keep_kernel(kernel, X, solution.dual_coef, intercept=solution.intercept)
         self.dual_coef_ = solution.dual_coef
-        self.intercept_ = np.zeros(T.shape[1]) if solution.intercept is None else solution.intercept
+        if solution.intercept is None:
+            self.intercept_ = np.zeros(T.shape[1])
+        else:
+            self.intercept_ = solution.intercept
         if self._holds_out:
             self.loo_residuals_, self._leverages = solution.residuals, solution.leverages(self.C, weights)
 

@@ -55,7 +55,9 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         return self.kernel != PRECOMPUTED
 
     def _weights(self, X: Rows, sample_weight: Weights) -> Floats | None:
-        return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        if sample_weight is None:
+            return None
+        return _check_sample_weight(sample_weight, X, dtype=float)
 
     def _demand_known_kernel(self) -> None:
         if self.kernel not in self._kernels:
@@ -64,7 +66,9 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
     @property
     def _power(self) -> int:
         kind = KERNELS.get(self.kernel)
-        return 2 if kind is None or kind.of_distance else 4 * int(kind.factor({'degree': self.degree}))
+        if kind is None or kind.of_distance:
+            return 2
+        return 4 * int(kind.factor({'degree': self.degree}))
 
     def _make_kernel(self) -> Kernel:
         given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
@@ -110,7 +114,9 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         if not hasattr(self, 'model_'):
             check_is_fitted(self)  # which takes as long as to predict a few rows
         X = self._validate(X, False)
-        return self._values_of(X) if self.kernel == PRECOMPUTED else decide(self.model_, X, self.n_jobs)
+        if self.kernel == PRECOMPUTED:
+            return self._values_of(X)
+        return decide(self.model_, X, self.n_jobs)
 
     def _values_of(self, K: Floats) -> Floats:
         """Return the decision values of rows of a ready matrix, (n, N)."""
@@ -118,8 +124,14 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _keep(self, kind: type[Model], parameters: dict, arrays: dict, scheme: str = ONE_VS_ALL) -> None:
         """Make the model, with the header and arrays of a model file."""
-        C = self.C if np.isfinite(self.C) else None  # JSON knows no infinite number
-        learned = self._learned.facts if self._learned else {}
+        # JSON knows no infinite number
+        C = None
+        if np.isfinite(self.C):
+            C = self.C
+        if self._learned:
+            learned = self._learned.facts
+        else:
+            learned = {}
         parameters = {
             **parameters,
             **self._describe_solver(),

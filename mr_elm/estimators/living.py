@@ -180,7 +180,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         check_is_fitted(self)
         check_is_fitted(other)
         demand_same_nodes(self.model_, other.model_, 'this estimator', 'the other estimator')
-        labels = None if self._numeric else self._join_labels(other.classes_)
+        labels = None
+        if not self._numeric:
+            labels = self._join_labels(other.classes_)
         return self._take(self._machine().merge(other._machine(), name_classes(labels)), labels)
 
     def to_model(self) -> HiddenNodeModel:
@@ -189,7 +191,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         See `Convertible`.
         """
         check_is_fitted(self)
-        return self.machine_.keep_sums(self.model_) if hasattr(self, 'machine_') else self.model_
+        if hasattr(self, 'machine_'):
+            return self.machine_.keep_sums(self.model_)
+        return self.model_
 
     @classmethod
     def _of_model(cls, model: Any) -> 'LivingESVM':
@@ -197,17 +201,25 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         estimator = super()._of_model(replace(model, sums=None))
         if model.layer.forest is not None:
             estimator.n_hidden = len(model.layer.biases) or PESVMOptions.n_hidden
-        estimator.solver = PASSES if model.header.parameters.get('solver') == PASSES else None
+        if model.header.parameters.get('solver') == PASSES:
+            estimator.solver = PASSES
+        else:
+            estimator.solver = None
         if model.sums is None:
             return estimator
         machine = LivingMachine.of_model(model)
         names = [write_label(label) for label in getattr(estimator, 'classes_', ())]
-        positive = None if machine.header.positive is None else names[model.classes.index(machine.header.positive)]
+        positive = None
+        if machine.header.positive is not None:
+            positive = names[model.classes.index(machine.header.positive)]
         estimator.machine_ = replace(machine, header=replace(machine.header, classes=names, positive=positive))
         return estimator
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
-        several = not self._holds_out if self._numeric else is_set_matrix(y)
+        if self._numeric:
+            several = not self._holds_out
+        else:
+            several = is_set_matrix(y)
         how = {'y': y, 'y_numeric': self._numeric, **({'multi_output': True} if several else {})}
         X, y = self._validate(X, reset, sample_weight, **how)
         return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
@@ -298,7 +310,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if self._holds_out:
             labelled = self._label(rows, getattr(self, 'classes_', None))
             chosen = ScoreSample.of(len(labelled.y), self.seed).choose(labelled)
-            weights = None if labelled.sample_weight is None else labelled.sample_weight[chosen]
+            weights = None
+            if labelled.sample_weight is not None:
+                weights = labelled.sample_weight[chosen]
             sample = TrainingRows(labelled.X[chosen], labelled.y[chosen], labelled.classes, weights)
             scorer = LeaveOneOut.of(self.to_model())
             self._hold_out(join([scorer.score(block, own) for block, own in sample.blocks()]), sample.X)
@@ -399,13 +413,19 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             first = problem.hold_out(FOLDS).solve(self.nu, start)
             self.model_ = problem.describe(first, header)
             chosen = ScoreSample.of(len(labelled.y), self.seed, n_folds=FOLDS).choose(labelled)
-            own = np.ones(len(chosen)) if weights is None else weights[chosen]
+            if weights is None:
+                own = np.ones(len(chosen))
+            else:
+                own = weights[chosen]
             X, start = labelled.X[chosen], first.B
             decisions = self.model_.decision_function(X)
             self._hold_out(HeldOut(labelled.y[chosen], own, decisions, np.zeros(len(chosen))), X, 'folds')
             scored = self.model_
         model = problem.describe(problem.solve(self.nu, start), header)
-        self.model_ = model if scored is None else keep_held_out(scored, model)
+        if scored is None:
+            self.model_ = model
+        else:
+            self.model_ = keep_held_out(scored, model)
         self._judge(rows)
 
     def _choose_solver(self, layer: HiddenLayer, n_rows: int, grows: bool) -> str:
@@ -416,7 +436,9 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             )
         if grows and self.solver == PASSES:
             raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
-        return GRAM if grows else choose_solver(self._options, n_rows, layer.n_hidden)[0]
+        if grows:
+            return GRAM
+        return choose_solver(self._options, n_rows, layer.n_hidden)[0]
 
     @property
     def _options(self) -> PESVMOptions:
@@ -503,7 +525,10 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         labelled = self._label(rows, labels)
         low, high = find_bounds(labelled.X)
         known, n_rows = None if machine is None else steps_of(machine.header), len(labelled.y)
-        origin = self._choose_origin(labelled) if known is None else known.origin
+        if known is None:
+            origin = self._choose_origin(labelled)
+        else:
+            origin = known.origin
         steps = labelled.choose_steps(layer.bound(low, high), origin)
         if machine is not None and known is not None:
             n = n_rows if labelled.sample_weight is None else float(labelled.sample_weight.sum())

@@ -39,7 +39,9 @@ class MetricLearner:
     @property
     def feature_importances_(self) -> Floats:
         """Return the importance of each column, with sum 1. Raises AttributeError where no metric was learned."""
-        importance = self.model_.importance if hasattr(self, 'model_') else None
+        importance = None
+        if hasattr(self, 'model_'):
+            importance = self.model_.importance
         if importance is None:
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
         return np.array(importance.columns)
@@ -47,7 +49,9 @@ class MetricLearner:
     @property
     def _metric(self) -> Floats | None:
         """Return the metric that was learned, None where there is none."""
-        return None if self._learned is None else self._learned.metric
+        if self._learned is None:
+            return None
+        return self._learned.metric
 
     def _learn_metric(
         self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats | None, nu: float, weights: Floats | None

@@ -29,7 +29,10 @@ class MemoryProblem(PassProblem):
         options = inputs.options
         share = min(1.0, Passes.of_options(options, layer.n_hidden).n_sample / inputs.summary.n_rows)
         chosen = select_sample(rows.X, share, options.seed)
-        weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
+        if rows.sample_weight is None:
+            weights = np.ones(len(rows.y))
+        else:
+            weights = rows.sample_weight
         sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
         known = PassPreconditioner.of(inputs, layer, sample, options.nu)
         return cls(inputs, layer, steps, known.passes, known.gram, known.n_sample, known.penalty, rows=rows)
@@ -37,9 +40,10 @@ class MemoryProblem(PassProblem):
     def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`."""
         rows, numeric = self.rows, self.rows.classes is None
-        block = (
-            Block(rows.X, targets=rows.y) if rows.classes is None else Block(rows.X, tuple(rows.classes.names), rows.y)
-        )
+        if rows.classes is None:
+            block = Block(rows.X, targets=rows.y)
+        else:
+            block = Block(rows.X, tuple(rows.classes.names), rows.y)
         sums = PassSums(self.layer, D, self.steps, TargetSums(self.steps, numeric) if targets else None, single)
         for start in range(0, len(rows.y), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
@@ -50,7 +54,9 @@ class MemoryProblem(PassProblem):
         """Return the same problem without the rows of the first of n_folds folds."""
         rows, seed = self.rows, self.inputs.options.seed
         kept = fold_numbers(rows.X, n_folds, seed + FOLD) > 0
-        weights = None if rows.sample_weight is None else rows.sample_weight[kept]
+        weights = None
+        if rows.sample_weight is not None:
+            weights = rows.sample_weight[kept]
         return replace(
             self,
             rows=replace(rows, X=rows.X[kept], y=rows.y[kept], sample_weight=weights),

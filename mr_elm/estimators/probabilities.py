@@ -72,12 +72,13 @@ class Labelled(ClassifierMixin):
         if self.multilabel_:
             return self._values(X) - PRESENT  # type: ignore[attr-defined]
         values, labelling = self._values(X), self._labelling  # type: ignore[attr-defined]
-        scores = (
-            labelling.score(values)
-            if labelling.calibration is not None
-            else (class_scores(values, labelling.n_classes, labelling.scheme))
-        )
-        return scores[:, 1] if len(self.classes_) == 2 else scores
+        if labelling.calibration is not None:
+            scores = labelling.score(values)
+        else:
+            scores = class_scores(values, labelling.n_classes, labelling.scheme)
+        if len(self.classes_) == 2:
+            return scores[:, 1]
+        return scores
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of each row, the most probable one where there are probabilities.

@@ -65,7 +65,10 @@ class TableRows:
         frame = read_frame(X)
         weights = read_weights(sample_weight, frame)
         encoding, rows = self._encode(frame, weights, reset)
-        found = check_X_y(rows, **how) if 'y' in how else check_array(rows, **how)
+        if 'y' in how:
+            found = check_X_y(rows, **how)
+        else:
+            found = check_array(rows, **how)
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
             self._learn_scaling(encoding, rows, weights)
@@ -74,7 +77,10 @@ class TableRows:
     def _encode(self, frame: Frame, weights: Floats, reset: bool) -> tuple[Encoding | None, Rows]:
         """Return the encoding of a frame, which is learnt from it for a new estimator, and its rows."""
         if self.encode == REFUSE:
-            known = frame.names if reset else getattr(self, 'feature_names_in_', frame.names)
+            if reset:
+                known = frame.names
+            else:
+                known = getattr(self, 'feature_names_in_', frame.names)
             return None, to_matrix(frame, list(known))
         encoding = learn_encoding(frame, weights, self.max_categories) if reset else self.encoding_
         if encoding is None:
@@ -110,7 +116,9 @@ class TableRows:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""
         if not hasattr(self, 'feature_names_in_') and is_plain(X) and self._fits(X, reset, **how):
             self.n_features_in_ = X.shape[1]
-            return (X, how['y']) if 'y' in how else X
+            if 'y' in how:
+                return (X, how['y'])
+            return X
         with warnings.catch_warnings():
             if self._of_file:  # as a file without a header, an array is read by the positions of its columns
                 warnings.filterwarnings('ignore', 'X does not have valid feature names', UserWarning)
@@ -126,7 +134,9 @@ class TableRows:
     def _width(self) -> int:
         """Return how many features the rows have once they are encoded."""
         encoding = getattr(self, 'encoding_', None)
-        return self.n_features_in_ if encoding is None else encoding.width
+        if encoding is None:
+            return self.n_features_in_
+        return encoding.width
 
     def _tag_tables(self, tags: Any) -> Any:
         """Tell scikit-learn what kinds of columns the estimator takes."""

@@ -90,7 +90,9 @@ def join_classes(*parts: Labels) -> np.ndarray:
     if joint.dtype.kind == 'f' and any(part.dtype.kind in 'iu' for part in values) and abs(joint).max() >= EXACT:
         numbers = [value for part in values for value in part.tolist()]
         whole = all(value == int(value) for value in numbers)
-        integers = hold_integers(list(map(int, numbers))) if whole else None
+        integers = None
+        if whole:
+            integers = hold_integers(list(map(int, numbers)))
         if integers is None:
             raise ValueError(
                 'y: expected labels that one type of numpy holds exactly, found '
@@ -145,11 +147,15 @@ def row_weights(
     class_weight: ClassWeight, classes: np.ndarray, codes: Labels | None, sample_weight: Weights = None
 ) -> Floats | None:
     """Return the weight of each row, (n,), as its class and its own weight say; None when all count once."""
-    own = None if sample_weight is None else np.asarray(sample_weight)
+    own = None
+    if sample_weight is not None:
+        own = np.asarray(sample_weight)
     if class_weight is None or codes is None:
         return own
     weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
-    return weights if own is None else weights * own
+    if own is None:
+        return weights
+    return weights * own
 
 
 class ParameterMethod:
@@ -198,4 +204,6 @@ class Targets(RegressorMixin, MultiOutputMixin):
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(X), of the shape that y had."""
         values = self._values(X)
-        return values[:, 0] if self.single_ else values
+        if self.single_:
+            return values[:, 0]
+        return values

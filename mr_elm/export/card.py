@@ -72,7 +72,9 @@ def make_card(
 
 def table(rows: Iterable[Sequence[Any]], names: Sequence[str] = ()) -> str:
     """Write a table; the first cell of a row names it."""
-    head = f'<tr>{"".join(f"<th>{escape(name)}</th>" for name in names)}</tr>\n' if names else ''
+    head = ''
+    if names:
+        head = f'<tr>{"".join(f"<th>{escape(name)}</th>" for name in names)}</tr>\n'
     return f'<table>\n{head}{"".join(map(write_row, rows))}</table>'
 
 

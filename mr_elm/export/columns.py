@@ -23,4 +23,6 @@ def columns_of(model: Model) -> list[Column] | None:
     if model.encoding is not None:
         return list(model.encoding.columns)
     names = model.header.column_names
-    return None if names is None else [Column(name, mean=np.nan) for name in names]
+    if names is None:
+        return None
+    return [Column(name, mean=np.nan) for name in names]

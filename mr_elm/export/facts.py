@@ -35,7 +35,10 @@ SOLVED = ('condition', 'passes', 'residual')
 def list_facts(model: Model) -> dict[str, str]:
     """Return name -> what there is to say, only what this model has."""
     header, given = model.header, model.header.parameters
-    columns = '' if model.encoding is None else f' of {len(model.encoding.columns):,} columns'
+    if model.encoding is None:
+        columns = ''
+    else:
+        columns = f' of {len(model.encoding.columns):,} columns'
     found: dict[str, Any] = {
         'method': f'{header.method}, {METHODS[header.method].what}' if header.method in METHODS else header.method,
         'task': header.task,
@@ -64,12 +67,20 @@ def describe_machine(machine: Model) -> str:
     if isinstance(machine, HiddenNodeModel):
         layer, kernel = machine.layer, machine.header.parameters.get('kernel', 'gaussian')
         kind = part_map(machine.header.parameters['map'])
-        what = f'{kernel} landmarks' if kind == 'nystrom' else f'{kind} nodes'
-        leaves = '' if layer.forest is None else f'{layer.n_leaves:,} leaves of {layer.forest.n_trees:,} trees'
+        if kind == 'nystrom':
+            what = f'{kernel} landmarks'
+        else:
+            what = f'{kind} nodes'
+        if layer.forest is None:
+            leaves = ''
+        else:
+            leaves = f'{layer.n_leaves:,} leaves of {layer.forest.n_trees:,} trees'
         return ' and '.join(part for part in (leaves, f'{len(layer.biases):,} {what}' if kind else '') if part)
     if not isinstance(machine, KernelModel):
         return type(machine).__name__
-    kind = 'normalised ' if machine.kernel.normalised else ''
+    kind = ''
+    if machine.kernel.normalised:
+        kind = 'normalised '
     return f'{machine.support_vectors.shape[0]:,} support vectors, {kind}{machine.kernel.name} kernel'
 
 
@@ -82,20 +93,26 @@ def write_value(value: Any) -> str:
     """Write a number in a few digits, and of a list its largest one."""
     if isinstance(value, (list, tuple)) and value and all(isinstance(each, (int, float)) for each in value):
         value = max(value)
-    return f'{value:.6g}' if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f'{value:.6g}'
+    return str(value)
 
 
 def list_names(names: Sequence[str]) -> str:
     """List some of the names, and how many there are."""
     if not names:
         return ''
-    more = f' and {len(names) - FEW:,} more' if len(names) > FEW else ''
+    more = ''
+    if len(names) > FEW:
+        more = f' and {len(names) - FEW:,} more'
     return f'{len(names):,}: {", ".join(names[:FEW])}{more}'
 
 
 def list_columns(model: Model) -> list[tuple[str, str, float | None]]:
     """Return (name, what it is, importance) of each column of the rows."""
-    importance = None if model.importance is None else model.importance.columns
+    importance = None
+    if model.importance is not None:
+        importance = model.importance.columns
     if model.encoding is None:
         n = model.n_features
         names = model.header.column_names or [f'feature {j + 1}' for j in range(n)]

@@ -56,12 +56,19 @@ class Graph(Writer):
 
     def scale(self, X: str, offset: Floats, scale: Floats) -> str:
         """Write (x - offset) * scale, (N, d)."""
-        Z = self.put('Sub', X, offset) if offset.any() else X
-        return self.put('Mul', Z, scale) if (scale != 1).any() else Z
+        if offset.any():
+            Z = self.put('Sub', X, offset)
+        else:
+            Z = X
+        if (scale != 1).any():
+            return self.put('Mul', Z, scale)
+        return Z
 
     def multiply(self, Z: str, W: Rows, b: Floats) -> str:
         """Write Z W' + b, (N, L): of CSR rows W without the columns that hold no number."""
-        columns = sp.find_columns(W) if sp.issparse(W) else None
+        columns = None
+        if sp.issparse(W):
+            columns = sp.find_columns(W)
         if columns is not None:
             Z, W = self.take(Z, columns.astype(np.int64), axis=1), sp.take_columns(W, columns)
         return self.shift(self.put('MatMul', Z, np.ascontiguousarray(sp.expand(W).T)), b)
@@ -81,7 +88,9 @@ class Graph(Writer):
             equal = self.put('LessOrEqual', D, self.put('Mul', self.shift(squares, own), ROUNDING))
             D = self.put('Where', equal, 0.0, D)
         D = self.put('Where', self.put('IsInf', squares), squares, D)
-        return self.put('Sqrt', D) if takes_root else D
+        if takes_root:
+            return self.put('Sqrt', D)
+        return D
 
     def _sum_differences(self, Z: str, A: Floats, kind: str) -> str:
         """Return the sum over the features of |z - a|, or of its square, (N, L), feature by feature.
@@ -167,11 +176,15 @@ class Graph(Writer):
 
     def shift(self, values: str, b: Floats) -> str:
         """Write values + b, (N, k)."""
-        return self.put('Add', values, b) if b.any() else values
+        if b.any():
+            return self.put('Add', values, b)
+        return values
 
     def average(self, parts: list[str]) -> str:
         """Write the means of several values, (N, k) each."""
-        return parts[0] if len(parts) == 1 else self.put('Div', self.put('Sum', *parts), float(len(parts)))
+        if len(parts) == 1:
+            return parts[0]
+        return self.put('Div', self.put('Sum', *parts), float(len(parts)))
 
 
 def suits_single(model: Model) -> bool:

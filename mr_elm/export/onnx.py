@@ -44,7 +44,10 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     outputs, text = [], helper.np_dtype_to_tensor_dtype(np.dtype(object))
     for name, value in found.items():
         graph.nodes.append(helper.make_node('Identity', [value], [name]))
-        kind = text if name == 'label' and not model.numeric else number
+        if name == 'label' and not model.numeric:
+            kind = text
+        else:
+            kind = number
         outputs.append(helper.make_tensor_value_info(name, kind, shape_of(model, name)))
     if sum(len(each.raw_data) for each in graph.constants) > LARGEST:
         raise ValueError('export: expected a model of less than 2 GB, which a file of ONNX holds, found a larger one')
@@ -63,7 +66,9 @@ def make_onnx(model: Model, single: bool = False) -> Any:
 def shape_of(model: Model, output: str) -> list[Any]:
     """Return the shape of an output."""
     if output == 'label':
-        return ['N', model.n_scores] if model.header.target_names else ['N']
+        if model.header.target_names:
+            return ['N', model.n_scores]
+        return ['N']
     return ['N', model.n_scores if output == 'scores' else len(model.classes)]
 
 
@@ -71,7 +76,10 @@ def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], st
     """Return the inputs, and the features (N, d) that are written of them. number : type of numbers of ONNX."""
     columns = columns_of(model)
     if columns is None:
-        X = 'X' if number == helper.np_dtype_to_tensor_dtype(graph.real) else graph.cast('X', graph.real)
+        if number == helper.np_dtype_to_tensor_dtype(graph.real):
+            X = 'X'
+        else:
+            X = graph.cast('X', graph.real)
         return [helper.make_tensor_value_info('X', number, ['N', model.n_features])], X
     text = helper.np_dtype_to_tensor_dtype(np.dtype(object))
     names = [column.name for column in columns]
@@ -108,7 +116,9 @@ def write_column(graph: Graph, column: Column) -> list[str]:
         return [values]
     missing = graph.put('IsNaN', values)
     filled = graph.put('Where', missing, column.mean, values)
-    return [filled, graph.cast(missing, graph.real)] if column.missing else [filled]
+    if column.missing:
+        return [filled, graph.cast(missing, graph.real)]
+    return [filled]
 
 
 def write_answers(graph: Graph, model: Model, X: str) -> list[str]:

@@ -38,13 +38,18 @@ def set_types(operator: Any) -> None:
         operator.outputs[0].type = Int64TensorType([rows, len(model.classes)])
     else:
         operator.outputs[0].type = (StringTensorType if is_text(estimator) else Int64TensorType)([rows])
-    width = len(model.classes) if 'calibration' in model.arrays else model.n_scores
+    if 'calibration' in model.arrays:
+        width = len(model.classes)
+    else:
+        width = model.n_scores
     operator.outputs[1].type = number([rows, width])
 
 
 def number_type(operator: Any) -> Any:
     """Return the type of numbers that come and go."""
-    return DoubleTensorType if isinstance(operator.inputs[0].type, DoubleTensorType) else FloatTensorType
+    if isinstance(operator.inputs[0].type, DoubleTensorType):
+        return DoubleTensorType
+    return FloatTensorType
 
 
 def is_text(estimator: Any) -> bool:

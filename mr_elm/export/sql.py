@@ -102,7 +102,9 @@ class Query(Writer):
         kept = {f'kept_{k + 1}': self.quote(name) for k, name in enumerate(keep)}
         parts, source, carried = [], table, [f'{name} AS {inner}' for inner, name in kept.items()]
         # PostgreSQL would write each step into the next one, and compute it as often as that one names it
-        kind = 'AS MATERIALIZED' if self.dialect == 'postgres' else 'AS'
+        kind = 'AS'
+        if self.dialect == 'postgres':
+            kind = 'AS MATERIALIZED'
         for k, step in enumerate(self.steps):
             shown = ',\n    '.join([*carried, *(f'{expression} AS {name}' for expression, name in step.items())])
             parts.append(f'step_{k + 1} {kind} (\n  SELECT\n    {shown}\n  FROM {source}\n)')
@@ -223,7 +225,9 @@ class Query(Writer):
 def write(number: float) -> str:
     """Write a number as one of float64: without an exponent it would be a decimal one in some databases."""
     text = repr(float(number))
-    return text if 'e' in text else f'{text}e0'
+    if 'e' in text:
+        return text
+    return f'{text}e0'
 
 
 def add_up(terms: list[str]) -> str:
@@ -270,8 +274,14 @@ def demand_small(model: Model) -> None:
     nodes = trees = 0
     for machine in model.members:
         if isinstance(machine, HiddenNodeModel):
-            nodes += len(machine.layer.biases) if machine.layer.kind != 'identity' else 0
-            trees += machine.layer.forest.n_trees if machine.layer.forest is not None else 0
+            if machine.layer.kind != 'identity':
+                nodes += len(machine.layer.biases)
+            else:
+                nodes += 0
+            if machine.layer.forest is not None:
+                trees += machine.layer.forest.n_trees
+            else:
+                trees += 0
         elif isinstance(machine, KernelModel) and machine.kernel.name != 'linear':
             nodes += machine.support_vectors.shape[0]
     for found, most, what in (
@@ -294,13 +304,21 @@ def write_column(query: Query, column: Column) -> Columns:
         value = f'CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN {query.text(MISSING)} ELSE {text} END'
         spellings = [spell(category, column.categories) for category in column.categories]
         own = [f'{value} IN {query.texts(each)}' for each in spellings]
-        other = f'{value} NOT IN {query.texts(sum(spellings, []))}' if own else '1 = 1'
+        other = '1 = 1'
+        if own:
+            other = f'{value} NOT IN {query.texts(sum(spellings, []))}'
         return query.put([], *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*own, other)))
     number = f'CAST({name} AS {query.real})'
     text = f'LOWER(CAST({name} AS {query.string}))'
     unusable = f'{name} IS NULL OR {text} = {query.text("nan")}'
-    mean = 'NULL' if np.isnan(column.mean) else write(column.mean)
-    indicator = [f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END'] if column.missing else []
+    if np.isnan(column.mean):
+        mean = 'NULL'
+    else:
+        mean = write(column.mean)
+    if column.missing:
+        indicator = [f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END']
+    else:
+        indicator = []
     return query.put(
         [],
         f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {query.texts(INFINITE)} THEN NULL ELSE {number} END',
@@ -312,7 +330,9 @@ def spell(category: str, categories: Sequence[str]) -> list[str]:
     """Return how a database may write a category: of whole numbers in a column of float64, 1 as 1.0."""
     with_point = f'{category}.0'
     whole = category.removeprefix('-').isdecimal() and with_point not in categories
-    return [category, with_point] if whole else [category]
+    if whole:
+        return [category, with_point]
+    return [category]
 
 
 def write_answers(query: Query, model: Model, scores: Columns) -> Columns:

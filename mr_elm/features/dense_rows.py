@@ -53,7 +53,10 @@ class DenseRows(KernelSource):
     def __init__(self, X: Floats, kernel: Kernel, squares: Floats | None = None, exact: bool = False) -> None:
         self.X, self.kernel, self.exact = X, kernel, exact
         self.n_samples = len(X)
-        self.squares = row_squares(X) if squares is None else squares
+        if squares is None:
+            self.squares = row_squares(X)
+        else:
+            self.squares = squares
         self._factor = X.astype(np.float32) if exact else X  # what float64 tiles are multiplied from
 
     def take(self, subset: np.ndarray) -> 'DenseRows':
@@ -62,7 +65,9 @@ class DenseRows(KernelSource):
 
     def factor(self) -> Floats | None:
         """Return the rows where the kernel is linear, see `KernelSource`."""
-        return self.X if self.kernel.name == 'linear' and not self.kernel.normalised else None
+        if self.kernel.name == 'linear' and not self.kernel.normalised:
+            return self.X
+        return None
 
     def diagonal(self) -> Floats:
         """Return K(x, x), (n,)."""
@@ -90,7 +95,8 @@ class DenseRows(KernelSource):
 
     def tile(self, rows: np.ndarray, columns: np.ndarray, out: Floats | None = None) -> Floats:
         """Return K[rows, columns] in float64, for numbers of rows, in `out` when given."""
-        out = np.empty((len(rows), len(columns))) if out is None else out
+        if out is None:
+            out = np.empty((len(rows), len(columns)))
         products = np.matmul(self._factor[rows], self._factor[columns].T, out=None if self.exact else out)
         return self._fill_tile(products, (self.squares[rows], self.squares[columns]), out)
 
@@ -126,7 +132,10 @@ class DenseRows(KernelSource):
         if self.exact or not self.kernel.kind.of_distance:
             limit = np.inf
         else:
-            limit = -1.0 if self.kernel.takes_root else SAFE_EXPONENT / self.kernel.factor
+            if self.kernel.takes_root:
+                limit = -1.0
+            else:
+                limit = SAFE_EXPONENT / self.kernel.factor
         return np.flatnonzero(self.squares > limit)
 
     def _by_difference(self, indices: np.ndarray, out: np.ndarray) -> None:
@@ -157,7 +166,10 @@ class DenseRows(KernelSource):
             self._by_product(self._factor, indices, out)
             return
         self._by_single(indices, out)
-        again = np.flatnonzero(np.isin(indices, far)) if len(far) else far
+        if len(far):
+            again = np.flatnonzero(np.isin(indices, far))
+        else:
+            again = far
         if len(again):
             rows = indices[again]
             values = self.kernel.finish(self.X[rows] @ self.X[far].T, self.squares[rows], self.squares[far])

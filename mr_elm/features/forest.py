@@ -108,7 +108,9 @@ class Forest:
     def find_leaves(self, X: Rows) -> np.ndarray:
         """Return the number of the leaf of each row in each tree, (n, n_trees) int32. X : (n, d), dense or CSR."""
         parts = [self._find_leaves(X[start : start + ROWS]) for start in range(0, X.shape[0], ROWS)]
-        return np.concatenate(parts) if parts else np.zeros((0, self.n_trees), np.int32)
+        if parts:
+            return np.concatenate(parts)
+        return np.zeros((0, self.n_trees), np.int32)
 
     def _find_leaves(self, X: Rows) -> np.ndarray:
         """Find the leaves of a block: the first leaf of each tree, from left to right, that no comparison excludes.
@@ -116,7 +118,10 @@ class Forest:
         A comparison x > threshold excludes the leaves behind the first child of its node.
         Source: Lucchese et al., QuickScorer, 2015.
         """
-        columns = sp.take_columns(X, self.used).toarray() if sp.issparse(X) else X[:, self.used]
+        if sp.issparse(X):
+            columns = sp.take_columns(X, self.used).toarray()
+        else:
+            columns = X[:, self.used]
         left = np.full((self.n_trees, X.shape[0]), ~np.uint64(0))
         for column, (thresholds, trees, masks) in zip(columns.T, self.masks, strict=True):
             left[trees] &= masks[:, np.searchsorted(thresholds, column)]

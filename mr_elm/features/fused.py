@@ -63,7 +63,10 @@ def exponentiate_negative(x: np.ndarray) -> None:
         p = p * r + 1.0
         p = p * r + 1.0
         power = np.int64(np.float64(n + BIAS_DOUBLE).view(np.int64) << np.int64(52))
-        x[j] = 0.0 if x[j] < LEAST_DOUBLE else p * power.view(np.float64)
+        if x[j] < LEAST_DOUBLE:
+            x[j] = 0.0
+        else:
+            x[j] = p * power.view(np.float64)
 
 
 @ordered
@@ -74,7 +77,10 @@ def exponentiate_negative_single(x: np.ndarray) -> None:
         r = x[j] - n * np.float32(0.693359375)
         r = r + n * np.float32(2.12194440e-4)
         value = _raise_two(n, r * np.float32(1.44269504))
-        x[j] = np.float32(0) if x[j] < LEAST_SINGLE else value
+        if x[j] < LEAST_SINGLE:
+            x[j] = np.float32(0)
+        else:
+            x[j] = value
 
 
 @ordered
@@ -83,23 +89,32 @@ def raise_two_negative(x: np.ndarray) -> None:
     for j in range(len(x)):
         n = np.floor(x[j] + np.float32(0.5))
         value = _raise_two(n, x[j] - n)
-        x[j] = np.float32(0) if x[j] < np.float32(-126) else value
+        if x[j] < np.float32(-126):
+            x[j] = np.float32(0)
+        else:
+            x[j] = value
 
 
 @inline
 def _square_distance(both: float, product: float) -> float:
     """Return |u - v|^2 from |u|^2 + |v|^2 and u.v: 0 where it is rounding, infinite where a square overflows."""
     d = both - 2.0 * product
-    d = 0.0 if d <= 1e-14 * both else d
-    return d if both < np.inf else both
+    if d <= 1e-14 * both:
+        d = 0.0
+    if both < np.inf:
+        return d
+    return both
 
 
 @inline
 def _square_single(both: Any, twice: Any) -> Any:
     """Return |u - v|^2 from |u|^2 + |v|^2 and 2 u.v in float32, as `_square_distance`."""
     d = both - twice
-    d = np.float32(0) if d <= np.float32(0) else d
-    return d if both < np.float32(np.inf) else both
+    if d <= np.float32(0):
+        d = np.float32(0)
+    if both < np.float32(np.inf):
+        return d
+    return both
 
 
 @fast

@@ -63,7 +63,9 @@ def average_gradients(
 def find_varying(X: Rows) -> np.ndarray:
     """Tell which features have different values in some rows, (d,) bool: nodes have slopes along all others too."""
     low, high = X.min(axis=0), X.max(axis=0)
-    return (high.toarray().ravel() > low.toarray().ravel()) if sp.issparse(X) else high > low
+    if sp.issparse(X):
+        return high.toarray().ravel() > low.toarray().ravel()
+    return high > low
 
 
 def combine_slopes(
@@ -72,7 +74,9 @@ def combine_slopes(
     """Return V' [(B B') o S] V, (d, d), or its diagonal, of projection nodes. S : (L, L), symmetric."""
     V = along(layer.projections, used)
     PV = ((B @ B.T) * S) @ V
-    return V.T @ PV if full else np.einsum('ij,ij->j', V, PV)
+    if full:
+        return V.T @ PV
+    return np.einsum('ij,ij->j', V, PV)
 
 
 def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_threads: int | None = None) -> Floats:
@@ -99,8 +103,14 @@ def sum_distance_gradients(
     work = layer.n_hidden * layer.weights.shape[1] * B.shape[1]
     n = min(X.shape[0], max(FEWEST, int(MOST_WORK / work)))
     metric, total = layer.metric, np.zeros(())
-    mixing = metric if metric is not None and metric.ndim == 2 else None  # its r numbers are turned back at the end
-    together = 1 if NODES[layer.kind].norm == 2 else B.shape[1]
+    # its r numbers are turned back at the end
+    mixing = None
+    if metric is not None and metric.ndim == 2:
+        mixing = metric
+    if NODES[layer.kind].norm == 2:
+        together = 1
+    else:
+        together = B.shape[1]
     for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n], together):
         Y = layer.place_rows(rows)
         for gradients in sum_gradients(layer, Y, slopes, B):
@@ -112,12 +122,17 @@ def sum_distance_gradients(
                 total = total + gradients.T @ gradients
             else:
                 total = total + np.einsum('ij,ij->j', gradients, gradients)
-    share = n / X.shape[0] if weights is None else weights[:n].sum() / weights.sum()
+    if weights is None:
+        share = n / X.shape[0]
+    else:
+        share = weights[:n].sum() / weights.sum()
     total = total / share
     if mixing is None:
         return total
     A = along(mixing, used)
-    return A.T @ total @ A if full else np.einsum('ij,ij->j', A, total @ A)
+    if full:
+        return A.T @ total @ A
+    return np.einsum('ij,ij->j', A, total @ A)
 
 
 def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> Iterator[Floats]:
@@ -153,7 +168,8 @@ def make_metric(gradients: Floats, variances: Floats | None = None) -> Floats | 
     99.9 % of its trace.
     variances : (d,) of the features before the metric; None where all are 1: the trace of A'A is then d.
     """
-    variances = np.ones(gradients.shape[-1]) if variances is None else variances
+    if variances is None:
+        variances = np.ones(gradients.shape[-1])
     if gradients.ndim == 1:
         metric = np.sqrt(np.maximum(gradients, 0.0))
     else:
@@ -162,4 +178,6 @@ def make_metric(gradients: Floats, variances: Floats | None = None) -> Floats | 
         n_kept = 1 + int(np.searchsorted(np.cumsum(values), KEPT * values.sum()))
         metric = np.sqrt(values[:n_kept, None]) * vectors[:, :n_kept].T
     size = float((metric**2 * variances).sum())
-    return metric * np.sqrt(variances.sum() / size) if 0 < size < np.inf else None
+    if 0 < size < np.inf:
+        return metric * np.sqrt(variances.sum() / size)
+    return None

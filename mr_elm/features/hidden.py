@@ -49,7 +49,9 @@ class HiddenLayer:
     @property
     def n_leaves(self) -> int:
         """Return how many of the nodes are leaves."""
-        return 0 if self.forest is None else self.forest.n_leaves
+        if self.forest is None:
+            return 0
+        return self.forest.n_leaves
 
     @property
     def n_hidden(self) -> int:
@@ -59,7 +61,9 @@ class HiddenLayer:
     @property
     def nodes(self) -> 'HiddenLayer':
         """Return the layer without its leaves."""
-        return self if self.forest is None else self._without_leaves
+        if self.forest is None:
+            return self
+        return self._without_leaves
 
     @cached_property
     def _without_leaves(self) -> 'HiddenLayer':
@@ -75,12 +79,16 @@ class HiddenLayer:
         """Return the weights of projection nodes on scaled features, (L, d): the metric is folded in."""
         if self.metric is None:
             return self.weights
-        return self.weights * self.metric if self.metric.ndim == 1 else self.weights @ self.metric
+        if self.metric.ndim == 1:
+            return self.weights * self.metric
+        return self.weights @ self.metric
 
     @cached_property
     def factors(self) -> Floats:
         """Return what each feature is multiplied by, (d,), where the metric is no full one."""
-        return self.scale if self.metric is None else self.scale * self.metric
+        if self.metric is None:
+            return self.scale
+        return self.scale * self.metric
 
     @cached_property
     def folded(self) -> tuple[Floats, Floats]:
@@ -154,7 +162,9 @@ class HiddenLayer:
 
     def find_leaves(self, X: Rows) -> np.ndarray | None:
         """Return the number of the leaf of each row in each tree, (n, n_trees); None where there are no trees."""
-        return None if self.forest is None else self.forest.find_leaves(X)
+        if self.forest is None:
+            return None
+        return self.forest.find_leaves(X)
 
     def evaluate_slopes(self, X: Rows, out: Floats) -> Floats:
         """Write the slope of each node, see `NodeKind`, into out, (n, L). Raises ValueError where a kind has none."""
@@ -176,13 +186,12 @@ class HiddenLayer:
 
     def _apply(self, function: Callable, X: Rows, out: Floats) -> None:
         node = NODES[self.kind]
-        see = (
-            self._project
-            if node.family == 'projection'
-            else self._squared_distances
-            if node.norm == 2
-            else self._absolute_distances
-        )
+        if node.family == 'projection':
+            see = self._project
+        elif node.norm == 2:
+            see = self._squared_distances
+        else:
+            see = self._absolute_distances
         see(X, out)
         function(out, self.biases)
 
@@ -197,7 +206,10 @@ class HiddenLayer:
 
     def _project_sparse(self, X: Rows, out: Floats) -> None:
         """Write x W + b of sparse rows; where most features are 0 in all of them, without weights of these."""
-        columns = None if 'folded' in self.__dict__ or sp.is_crowded(X) else sp.find_columns(X)
+        if 'folded' in self.__dict__ or sp.is_crowded(X):
+            columns = None
+        else:
+            columns = sp.find_columns(X)
         if columns is None or FEW_COLUMNS * len(columns) > self.n_features:
             W, b = self.folded
             multiply(X, W, out)
@@ -260,19 +272,27 @@ class HiddenLayer:
             return float(max(1.0, (np.abs(self.projections) @ z + np.abs(self.biases)).max()))
         z = z if self.metric is None else apply_metric(z, np.abs(self.metric))
         apart = np.abs(self.weights) + z
-        farthest = (apart**2).sum(axis=1) if node.norm == 2 else apart.sum(axis=1) ** 2
+        if node.norm == 2:
+            farthest = (apart**2).sum(axis=1)
+        else:
+            farthest = apart.sum(axis=1) ** 2
         return float(max(1.0, np.sqrt(farthest + self.biases**2).max()))
 
 
 def turn(weights: Rows) -> Rows:
     """Return weights (L, d) as (d, L), whose rows follow each other in memory."""
-    return weights.T.tocsr() if sp.issparse(weights) else np.ascontiguousarray(weights.T)
+    if sp.issparse(weights):
+        return weights.T.tocsr()
+    return np.ascontiguousarray(weights.T)
 
 
 def multiply(X: Rows, W: Rows, out: Floats) -> Floats:
     """Write X W into out for dense or CSR rows X, and return it; crowded CSR blocks are multiplied as dense ones."""
     if sp.issparse(W):
-        out[:] = (X @ W).toarray() if sp.issparse(X) else (W.T @ X.T).T
+        if sp.issparse(X):
+            out[:] = (X @ W).toarray()
+        else:
+            out[:] = (W.T @ X.T).T
         return out
     if not sp.issparse(X):
         return np.matmul(X, W, out=out)

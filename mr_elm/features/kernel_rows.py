@@ -87,7 +87,10 @@ class PrecomputedRows(KernelSource):
 
     def __init__(self, K: ArrayLike, checked: bool = False) -> None:
         K = np.ascontiguousarray(K)
-        self.matrix = K if K.dtype in (np.float32, np.float64) else K.astype(float)
+        if K.dtype in (np.float32, np.float64):
+            self.matrix = K
+        else:
+            self.matrix = K.astype(float)
         self.n_samples = len(K)
         if not checked:
             demand_kernel(self.matrix)
@@ -125,7 +128,10 @@ def demand_kernel(K: np.ndarray) -> None:
     part = K[np.ix_(sample, sample)].astype(float)
     if not np.allclose(part, part.T, rtol=1e-4, atol=1e-6 * np.abs(part).max(initial=0.0)):
         raise ValueError('expected a symmetric matrix as kernel, K(u, v) and K(v, u) differ')
-    values = np.linalg.eigvalsh(part) if len(part) else np.zeros(1)
+    if len(part):
+        values = np.linalg.eigvalsh(part)
+    else:
+        values = np.zeros(1)
     if values[0] < -NEGATIVE * max(values[-1], -values[0]):
         warnings.warn(
             f'the kernel is not positive on these rows (an eigenvalue of {values[0]:.3g} beside '

@@ -39,7 +39,9 @@ class KernelTiles:
     def single(self) -> np.ndarray | None:
         """Return B in float32 where its products are exact in it, else None."""
         exact = not self.is_sparse and multiplies_exactly(self.rows)
-        return self.rows.astype(np.float32) if exact else None
+        if exact:
+            return self.rows.astype(np.float32)
+        return None
 
     def parts(self, A: Rows, stop: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield (slice of columns, K(A, B)[:, slice]) up to column `stop`."""
@@ -49,7 +51,10 @@ class KernelTiles:
             A, rows = A.astype(np.float32), self.single
         for left in range(0, stop, COLUMNS_AT_ONCE):
             part = slice(left, min(left + COLUMNS_AT_ONCE, stop))
-            products = self.multiply(A, part) if self.is_sparse else multiply_transposed(A, rows[part])
+            if self.is_sparse:
+                products = self.multiply(A, part)
+            else:
+                products = multiply_transposed(A, rows[part])
             yield part, self.finish(products, own, self.squares[part])
 
     def take_columns(self, A: Rows) -> Rows:
@@ -58,7 +63,9 @@ class KernelTiles:
             A = sp.take_columns(A, self.columns)
         if sp.issparse(A) and not self.is_sparse:
             fits = 8 * A.shape[1] * TILE_ROWS <= TILE_BYTES or sp.is_crowded(A)
-            return A.toarray() if fits else A
+            if fits:
+                return A.toarray()
+            return A
         return A
 
     def multiply(self, A: Rows, part: slice) -> Floats:
@@ -120,7 +127,8 @@ class PairProduct:
 def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:
     """Return K(A, B), (m, n) float64, written into `out` when given."""
     tiles = KernelTiles(B, kernel)
-    out = np.empty((A.shape[0], tiles.n_rows)) if out is None else out
+    if out is None:
+        out = np.empty((A.shape[0], tiles.n_rows))
     for start in range(0, A.shape[0], TILE_ROWS):
         rows = slice(start, start + TILE_ROWS)
         for part, tile in tiles.parts(A[rows]):

@@ -63,7 +63,9 @@ def linear(P: np.ndarray, _: float) -> None:
 
 def choose_gamma(parameters: dict[str, float]) -> float:
     """Read gamma from gamma or sigma."""
-    return parameters['gamma'] if 'gamma' in parameters else 0.5 / parameters['sigma'] ** 2
+    if 'gamma' in parameters:
+        return parameters['gamma']
+    return 0.5 / parameters['sigma'] ** 2
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,9 @@ class Kernel:
     @property
     def power(self) -> int:
         """Return which power of a feature its values, or for a kernel of inner products their squares, grow with."""
-        return 2 if self.kind.of_distance else 4 * int(self.factor)
+        if self.kind.of_distance:
+            return 2
+        return 4 * int(self.factor)
 
     @property
     def takes_root(self) -> bool:
@@ -149,11 +153,16 @@ class Kernel:
         if self.kind.exponent:
             return np.ones(len(squares))
         values = self._own(squares)
-        return np.where(values > 0, 1.0, 0.0) if self.normalised else values
+        if self.normalised:
+            return np.where(values > 0, 1.0, 0.0)
+        return values
 
     def _own(self, squares: Floats) -> Floats:
         """Return K(x, x) before it is normalised."""
-        values = np.zeros(len(squares)) if self.kind.of_distance else np.array(squares, dtype=float)
+        if self.kind.of_distance:
+            values = np.zeros(len(squares))
+        else:
+            values = np.array(squares, dtype=float)
         self.kind.transform(values, self.factor)
         return values
 
@@ -214,7 +223,9 @@ def check_parameter(name: str, value: float | None) -> float:
         raise ValueError(f'{name}: expected a finite number above 0, found {value}')
     if name == 'degree' and value != int(value):
         raise ValueError(f'degree: expected a whole number, found {value}')
-    return int(value) if name == 'degree' else float(value)
+    if name == 'degree':
+        return int(value)
+    return float(value)
 
 
 def multiply_transposed(A: Rows, B: Rows) -> np.ndarray:
@@ -224,7 +235,9 @@ def multiply_transposed(A: Rows, B: Rows) -> np.ndarray:
     if sp.issparse(B) and not sp.issparse(A):
         return np.ascontiguousarray((B @ A.T).T)
     value = A @ B.T
-    return value.toarray() if sp.issparse(value) else value
+    if sp.issparse(value):
+        return value.toarray()
+    return value
 
 
 def row_squares(A: Rows) -> Floats:
@@ -243,6 +256,9 @@ def sum_rows(A: Rows, values: Floats) -> Floats:
 
 def multiplies_exactly(A: Rows) -> bool:
     """Tell whether float32 inner products of these rows are exact: whole numbers and squared norms below 2^24."""
-    values = A.data if sp.issparse(A) else A
+    if sp.issparse(A):
+        values = A.data
+    else:
+        values = A
     whole = all(bool((some == np.rint(some)).all()) for some in (values[:1], values))  # most often the first row tells
     return bool(A.shape[0]) and whole and bool(row_squares(A).max() < 2**24)

@@ -78,7 +78,10 @@ class Landmarks:
         if self._parts and len(self._parts[0][0]) == self.n_landmarks:
             near = np.flatnonzero(hashes < self._parts[0][0][-1])
             X, hashes = X[near], hashes[near]
-        self._parts += [(hashes, X)] if len(hashes) else []
+        if len(hashes):
+            self._parts += [(hashes, X)]
+        else:
+            self._parts += []
         self._n_new += len(hashes)
         if self._n_new >= self.n_landmarks:
             self._choose()
@@ -94,19 +97,29 @@ class Landmarks:
     def hashes(self) -> np.ndarray:
         """Return the hashes of the rows, in increasing order."""
         self._choose()
-        return self._parts[0][0] if self._parts else np.zeros(0, np.uint64)
+        if self._parts:
+            return self._parts[0][0]
+        return np.zeros(0, np.uint64)
 
     @property
     def rows(self) -> Rows:
         """Return the rows in the order of their hashes, None where none was seen."""
         self._choose()
-        return self._parts[0][1] if self._parts else None
+        if self._parts:
+            return self._parts[0][1]
+        return None
 
     def to_pieces(self, limit: int) -> Iterator[list[np.ndarray]]:
         """Yield the rows as lists of arrays, each of about `limit` bytes, in order of their hashes."""
         rows = self.rows
-        n = 0 if rows is None else rows.shape[0]
-        size = 1 if not n else (rows.nnz * 2 if sp.issparse(rows) else rows.size) * 8 // n + 1
+        if rows is None:
+            n = 0
+        else:
+            n = rows.shape[0]
+        if not n:
+            size = 1
+        else:
+            size = (rows.nnz * 2 if sp.issparse(rows) else rows.size) * 8 // n + 1
         step = max(1, limit // size)
         for start in range(0, n, step):
             yield rows_to_arrays(rows[start : start + step])
@@ -142,7 +155,10 @@ class LandmarkFinder:
         self.projections = projections[self.order]
         self.rounding = 4 * (d + r) * np.finfo(float).eps
         # w is turned to the features: direction (d,), and bounds of its terms
-        metric = np.ones(d) if layer.metric is None else layer.metric
+        if layer.metric is None:
+            metric = np.ones(d)
+        else:
+            metric = layer.metric
         combine = np.multiply if metric.ndim == 1 else np.matmul
         self.direction = layer.scale * combine(w, metric)
         self.size = np.abs(layer.scale) * combine(np.abs(w), np.abs(metric))
@@ -178,13 +194,16 @@ class LandmarkFinder:
         Z, metric = self.layer.place_rows(X), self.layer.metric
         if metric is None or metric.ndim == 1:
             return Z, 0.0
-        X = X.toarray() if sp.issparse(X) else X
+        if sp.issparse(X):
+            X = X.toarray()
         return Z, self.rounding * (np.abs((X - self.layer.offset) * self.layer.scale) @ np.abs(metric).T)
 
 
 def rows_to_arrays(X: Rows) -> list[np.ndarray]:
     """Take rows apart for the wire: [X], or [data, indices, indptr, shape] of CSR."""
-    return [X.data, X.indices, X.indptr, np.array(X.shape)] if sp.issparse(X) else [X]
+    if sp.issparse(X):
+        return [X.data, X.indices, X.indptr, np.array(X.shape)]
+    return [X]
 
 
 def rows_from_arrays(arrays: list[Floats]) -> Rows:

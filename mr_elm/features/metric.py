@@ -36,7 +36,9 @@ def apply_metric(Z: Rows, metric: Floats | None) -> Rows:
         return Z
     if metric.ndim == 2:
         return Z @ metric.T
-    return sp.multiply_columns(Z, metric) if sp.issparse(Z) else Z * metric
+    if sp.issparse(Z):
+        return sp.multiply_columns(Z, metric)
+    return Z * metric
 
 
 @dataclass(frozen=True)
@@ -125,4 +127,6 @@ def choose_kind(kind: str, n_features: int, sparse: bool) -> str:
     """Return the kind of metric to learn: diagonal instead of full for sparse rows and for more than 2,000 features."""
     if kind not in KINDS:
         raise ValueError(f'metric: expected one of {", ".join(KINDS)}, found {write_value(kind)}')
-    return 'diagonal' if kind == 'full' and (sparse or n_features > MOST_FEATURES) else kind
+    if kind == 'full' and (sparse or n_features > MOST_FEATURES):
+        return 'diagonal'
+    return kind

@@ -175,13 +175,17 @@ def has_leaves(map: str) -> bool:
 
 def part_map(map: str) -> str:
     """Return the map of the nodes beside the leaves of trees, '' where there are none."""
-    return '' if map == LEAVES else map.removeprefix(BEFORE)
+    if map == LEAVES:
+        return ''
+    return map.removeprefix(BEFORE)
 
 
 def name_nodes(map: str, kernel: str) -> str:
     """Return the key of NODES that a map, and for `nystrom` a kernel of landmarks, stand for; leaves do not count."""
     others = part_map(map)
-    return LANDMARK_NODES[kernel] if others == 'nystrom' else others or NO_NODES
+    if others == 'nystrom':
+        return LANDMARK_NODES[kernel]
+    return others or NO_NODES
 
 
 def draw_nodes(
@@ -219,5 +223,8 @@ def draw_nodes(
     else:
         W = draw_weights.standard_normal((n_hidden, n_features))
         W *= s / moments.measure(2)
-    limit = np.pi if kind == 'rff' else s
+    if kind == 'rff':
+        limit = np.pi
+    else:
+        limit = s
     return W, draw_biases.uniform(-limit, limit, n_hidden)

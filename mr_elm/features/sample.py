@@ -24,19 +24,28 @@ def number_label(name: str) -> float:
 
 def join_labels(block: Block, numeric: bool) -> Rows:
     """Put label and weight of each row before its features: (n, d + 2). numeric : whether labels are targets."""
-    numbers = block.targets if numeric else np.array([number_label(name) for name in block.names])[block.codes]
+    if numeric:
+        numbers = block.targets
+    else:
+        numbers = np.array([number_label(name) for name in block.names])[block.codes]
     before = np.column_stack([numbers, np.ones(len(block)) if block.weights is None else block.weights])
-    return sp.hstack([before, block.X], format='csr') if sp.issparse(block.X) else np.hstack([before, block.X])
+    if sp.issparse(block.X):
+        return sp.hstack([before, block.X], format='csr')
+    return np.hstack([before, block.X])
 
 
 def part_labels(rows: Rows) -> tuple[Rows, Floats, Floats]:
     """Undo `join_labels`: (X, numbers (n,), weights (n,))."""
     before = rows[:, :N_BEFORE]
-    before = before.toarray() if sp.issparse(before) else before
+    if sp.issparse(before):
+        before = before.toarray()
     return rows[:, N_BEFORE:], before[:, 0], before[:, 1]
 
 
 def make_sample(n_rows: int, seed: int, rows: Rows) -> Landmarks:
     """Return the Landmarks that keep a sample of n_rows rows like `rows`, fewer where these are wide and dense."""
-    fitting = n_rows if sp.issparse(rows) else max(1, SAMPLE_BYTES // (8 * rows.shape[1]))
+    if sp.issparse(rows):
+        fitting = n_rows
+    else:
+        fitting = max(1, SAMPLE_BYTES // (8 * rows.shape[1]))
     return Landmarks(min(n_rows, fitting), seed)

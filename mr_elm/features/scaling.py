@@ -77,7 +77,9 @@ def demand_scalable(
     if too_large.any():
         feature = int(too_large.argmax())
         found = max(abs(float(low[feature])), abs(float(high[feature])))
-        what = 'squares' if power == 2 else 'kernel values'
+        what = 'kernel values'
+        if power == 2:
+            what = 'squares'
         raise DataFormatError(
             f'column {name(feature)}: expected numbers whose {what} can be added up in float64, '
             f'found numbers as large as {found:.3g}, too large to scale: where such a number '
@@ -157,7 +159,9 @@ def moments_of_nodes(map: str, scale: str, moments: ScaledMoments) -> ScaledMome
 
 def round_size(size: float) -> float:
     """Return a sum of variances with 12 digits, so that it does not depend on how text was split; 1 in place of 0."""
-    return float(f'{size:.12g}') if size > 0 else 1.0
+    if size > 0:
+        return float(f'{size:.12g}')
+    return 1.0
 
 
 def scale_rows(X: Rows, offset: Floats, scale: Floats) -> Rows:
@@ -169,7 +173,9 @@ def scale_rows(X: Rows, offset: Floats, scale: Floats) -> Rows:
     if not offset.any():
         if (scale == 1).all():
             return X
-        return sp.multiply_columns(X, scale) if sp.issparse(X) else X * scale
+        if sp.issparse(X):
+            return sp.multiply_columns(X, scale)
+        return X * scale
     if not sp.issparse(X):
         return (X - offset) * scale
     (n, d), columns = X.shape, np.flatnonzero(np.broadcast_to(scale, X.shape[1:]))

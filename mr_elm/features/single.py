@@ -38,7 +38,9 @@ def make_landmarks(Z: Rows, kernel: Kernel) -> HiddenLayer | None:
         return None
     n, d = Z.shape
     layer = HiddenLayer('nystrom', Z, np.full(n, 1 / kernel.factor), np.zeros(d), np.ones(d))
-    return layer if takes_single(layer) else None
+    if takes_single(layer):
+        return layer
+    return None
 
 
 def make_single_product(layer: HiddenLayer, n_threads: int | None = None) -> Callable[[Floats], Floats]:
@@ -82,20 +84,31 @@ class SingleLayer:
         self.layer, self.node = layer, NODES[layer.kind]
         self.of_distance = self.node.family == 'distance'
         self.of_landmarks = layer.kind == 'nystrom' and bool((layer.biases == layer.biases[0]).all())
-        self.unit = float(np.sqrt(np.log2(np.e) / layer.biases[0])) if self.of_landmarks else 1.0
+        if self.of_landmarks:
+            self.unit = float(np.sqrt(np.log2(np.e) / layer.biases[0]))
+        else:
+            self.unit = 1.0
 
     @cached_property
     def weights(self) -> np.ndarray:
         """Return the weights of projections, or -2 times the centres, (L, d or r)."""
-        W = -2 * self.unit * self.layer.weights if self.of_distance else self.node.gain * self.layer.projections
+        if self.of_distance:
+            W = -2 * self.unit * self.layer.weights
+        else:
+            W = self.node.gain * self.layer.projections
         return W.astype(np.float32)
 
     @cached_property
     def constants(self) -> tuple[np.ndarray, np.ndarray]:
         """Return what is added to the products, (L,), and the biases, (L,)."""
         W = self.layer.weights
-        squares = np.einsum('ij,ij->i', W, W) if self.of_distance else None
-        added = self.node.gain * self.layer.biases if squares is None else self.unit**2 * squares
+        squares = None
+        if self.of_distance:
+            squares = np.einsum('ij,ij->i', W, W)
+        if squares is None:
+            added = self.node.gain * self.layer.biases
+        else:
+            added = self.unit**2 * squares
         return added.astype(np.float32), self.layer.biases.astype(np.float32)
 
     def prepare(self) -> None:
@@ -104,7 +117,10 @@ class SingleLayer:
 
     def place(self, X: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Return scaled rows, (n, d or r), and their squared norms, (n,), in float32."""
-        Z = self.unit * self.layer.place_rows(X) if self.of_distance else (X - self.layer.offset) * self.layer.scale
+        if self.of_distance:
+            Z = self.unit * self.layer.place_rows(X)
+        else:
+            Z = (X - self.layer.offset) * self.layer.scale
         return Z.astype(np.float32), np.einsum('ij,ij->i', Z, Z).astype(np.float32)
 
     def evaluate(self, Z: np.ndarray, squares: np.ndarray, nodes: slice) -> np.ndarray:

@@ -24,7 +24,10 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
     n_landmarks : there are fewer where categories have fewer combinations. The first rows do not depend on it.
     Raises ValueError where numbers are too many to be drawn independently.
     """
-    is_number = np.ones(statistics.n_features, bool) if encoding is None else ~encoding.indicators
+    if encoding is None:
+        is_number = np.ones(statistics.n_features, bool)
+    else:
+        is_number = ~encoding.indicators
     n_numbers = int(is_number.sum())
     if n_numbers > MOST_NUMBERS:
         raise ValueError(
@@ -33,7 +36,10 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
             'rows, or random nodes such as --map rff'
         )
     varies = bool((statistics.deviation[is_number] > 0).any())
-    n_drawn = n_landmarks if varies else REPEATS * n_landmarks
+    if varies:
+        n_drawn = n_landmarks
+    else:
+        n_drawn = REPEATS * n_landmarks
     numbers = np.random.default_rng([seed, NUMBER_STREAM]).standard_normal((n_drawn, n_numbers))
     rows = np.zeros((n_drawn, statistics.n_features))
     rows[:, is_number] = statistics.mean[is_number] + statistics.deviation[is_number] * numbers

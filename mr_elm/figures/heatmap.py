@@ -19,7 +19,10 @@ def draw(scores: list, path: str | Path) -> None:
     """
     name = max(scores[0].parameters, key=lambda name: len({score.parameters[name] for score in scores}), default=None)
     bounds = sorted({score.C for score in scores})
-    widths = sorted({score.parameters.get(name) for score in scores}) if name else [None]
+    if name:
+        widths = sorted({score.parameters.get(name) for score in scores})
+    else:
+        widths = [None]
     values = np.full((len(widths), len(bounds)), np.nan)
     for score in scores:
         place = widths.index(score.parameters.get(name)), bounds.index(score.C)

@@ -20,5 +20,7 @@ def draw(importance: Mapping[str, float], path: str | Path) -> None:
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.margins(y=0.5 / len(names))
-        rest = f', {len(ranked) - MOST} more are not shown' if len(ranked) > MOST else ''
+        rest = ''
+        if len(ranked) > MOST:
+            rest = f', {len(ranked) - MOST} more are not shown'
         axes.set(xlabel='importance', title=f'importance of {len(names)} columns{rest}')

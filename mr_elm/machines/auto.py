@@ -152,7 +152,9 @@ class AutoChoice:
         gains = np.zeros(d)
         options = TreeOptions.for_rows(len(rows), d, IMPORTANCE_TREES, 0)
         grow_forest(Bins.of(rows.X), rows.T, rows.weights, options, gains)
-        return gains / gains.sum() if gains.sum() > 0 else np.full(d, 1 / d)
+        if gains.sum() > 0:
+            return gains / gains.sum()
+        return np.full(d, 1 / d)
 
 
 def choose_machines(
@@ -263,7 +265,10 @@ def place_rows(problem: NodeProblem, rows: SampleRows) -> HiddenLayer:
 
 def solve_exact(K: Floats, rows: SampleRows, ridge: float) -> tuple[Floats, Floats]:
     """Return (A, mean) of the exact machine. K : (n, n), which stays."""
-    weights = np.ones(len(rows)) if rows.weights is None else np.maximum(rows.weights, 1e-12)
+    if rows.weights is None:
+        weights = np.ones(len(rows))
+    else:
+        weights = np.maximum(rows.weights, 1e-12)
     mean = np.average(rows.T, axis=0, weights=weights)
     system = np.array(K, order='F')
     system[np.diag_indices_from(system)] += ridge / weights
@@ -296,8 +301,14 @@ def hold_out_rows(choice: AutoChoice) -> HeldOut:
     """
     rows = choice.rows.take(choice.held)
     targets, values = (rows.mean + rows.deviation * each for each in (rows.T, choice.values))
-    numbers = find_classes(rows.T).astype(float) if rows.n_classes else targets[:, 0]
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    if rows.n_classes:
+        numbers = find_classes(rows.T).astype(float)
+    else:
+        numbers = targets[:, 0]
+    if rows.weights is None:
+        weights = np.ones(len(rows))
+    else:
+        weights = rows.weights
     classes = choice.members[0].problem.classes
     if classes is not None:
         absent = np.setdiff1d(np.arange(rows.n_classes), numbers)
@@ -347,9 +358,15 @@ def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[C
 def describe(candidate: Candidate, rows: SampleRows) -> str:
     """Say for people what a machine is, and what the rows of the sample say of it."""
     options, judged = candidate.options, candidate.judged
-    kernel = f' --kernel {options.kernel}' if options.kernel != 'gaussian' else ''
-    metric = f' --metric {candidate.learned.kind}' if candidate.learned else ''
-    leaves = f' --leaves {options.leaves} --leaf-ridge {options.leaf_ridge:.3g}' if options.has_leaves else ''
+    kernel = ''
+    if options.kernel != 'gaussian':
+        kernel = f' --kernel {options.kernel}'
+    metric = ''
+    if candidate.learned:
+        metric = f' --metric {candidate.learned.kind}'
+    leaves = ''
+    if options.has_leaves:
+        leaves = f' --leaves {options.leaves} --leaf-ridge {options.leaf_ridge:.3g}'
     score = ''
     if rows.n_classes:
         right = find_right(candidate.values[judged], rows.take(judged)).mean()

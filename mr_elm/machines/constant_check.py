@@ -59,7 +59,8 @@ def note_values(model: Kind, decisions: Floats | Iterable[Floats], labels: np.nd
     first = None
     for part in [decisions] if isinstance(decisions, np.ndarray) else decisions:
         answers = model.decide(part)
-        first = answers[0] if first is None else first
+        if first is None:
+            first = answers[0]
         if (answers != first).any():
             return model
     return note(model, first, f'all {len(labels):,} rows that were looked at', searched)
@@ -96,7 +97,9 @@ def choose_rows(labels: np.ndarray, numeric: bool = False) -> np.ndarray:
     """
     n = len(labels)
     if numeric:
-        return np.unique(np.linspace(0, n - 1, min(n, N_ROWS)).astype(int)) if n else np.arange(0)
+        if n:
+            return np.unique(np.linspace(0, n - 1, min(n, N_ROWS)).astype(int))
+        return np.arange(0)
     codes = np.unique(labels, axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(codes, kind='stable')
     starts = np.searchsorted(codes[order], codes[order])
@@ -139,7 +142,9 @@ def list_cures(header: ModelHeader) -> Iterator[str]:
     in_memory = given.get('input', {}).get('kind') == 'memory'
 
     def name(parameter: str, flag: str) -> str:
-        return parameter if in_memory else f'--{flag}'
+        if in_memory:
+            return parameter
+        return f'--{flag}'
 
     if 'map' in given:
         yield f'another {name("weight_scale", "weight-scale")}'
@@ -148,7 +153,10 @@ def list_cures(header: ModelHeader) -> Iterator[str]:
         yield from (f'another {name(width, width)}' for width in ('sigma', 'gamma') if width in given)
     yield from (f'a larger {name(strength, strength)}' for strength in ('nu', 'C') if given.get(strength) is not None)
     if header.task == 'classification' and header.separator is None and given.get('class_weight') is None:
-        yield "class_weight='balanced'" if in_memory else '--class-weight balanced'
+        if in_memory:
+            yield "class_weight='balanced'"
+        else:
+            yield '--class-weight balanced'
     if header.method == 'pesvm' and not in_memory:
         yield 'mr-elm train auto'
     elif header.method != 'elm' and not in_memory:

@@ -36,7 +36,9 @@ class BoxMachine:
     def solve_alone(self, source: Any, targets: Floats, weights: Floats | None) -> Result:
         """Train one machine as `solve_pairs` trains it among those of other classes."""
         codes = (targets > 0).astype(int)
-        small = self.solve_pairs(source, codes, weights) if np.ptp(codes) else None
+        small = None
+        if np.ptp(codes):
+            small = self.solve_pairs(source, codes, weights)
         if small is not None and not len(small.unsolved):
             return self.report(small.make_result(0))
         return self.solve(source, targets, weights)
@@ -164,4 +166,6 @@ class SphereMachine(BoxMachine):
 
 def find_machine(method: str) -> type[BoxMachine]:
     """Return how a method trains on kernel rows."""
-    return SphereMachine if method == 'sphere-svm' else BoxMachine
+    if method == 'sphere-svm':
+        return SphereMachine
+    return BoxMachine

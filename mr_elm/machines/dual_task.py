@@ -56,7 +56,9 @@ class TrainedMachine:
         rows = join_rows([read_piece(piece[1:]) for piece in pieces])
         order = np.lexsort(rows.places.T[::-1])
         coefficients = np.concatenate([piece[0] for piece in pieces])
-        beta = records['beta'][0][0] if 'beta' in records else None
+        beta = None
+        if 'beta' in records:
+            beta = records['beta'][0][0]
         return cls(records['machine'][0], rows.take(order), coefficients[order], beta)
 
 
@@ -218,7 +220,10 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
             'feature_means': moments.means,
             'feature_variances': moments.variances,
         }
-    features |= learned.facts if learned else {}
+    if learned:
+        features |= learned.facts
+    else:
+        features |= {}
     return DualTask(
         method=options.method,
         index=classes.index,

@@ -45,7 +45,10 @@ class Evaluation:
             return self.counts.scores()
         if isinstance(self.counts, LabelSets):
             return self.counts.scores(classes)
-        found = self.counts.scores(list(classes)) if self.counts else {}
+        if self.counts:
+            found = self.counts.scores(list(classes))
+        else:
+            found = {}
         tables = {name: found.pop(name) for name in ('per_class', 'confusion')}
         if self.counts and positive is not None:
             found |= {'positive': positive, **self.counts.positive_scores(positive)}
@@ -89,7 +92,9 @@ class ScoreCollector:
 
     def score(self, decisions: Floats) -> Floats:
         """Return the probability of each class, or what ranks rows alike, (n, K)."""
-        return self.model.labelling.probabilities(decisions) if self.calibrated else np.hstack([-decisions, decisions])
+        if self.calibrated:
+            return self.model.labelling.probabilities(decisions)
+        return np.hstack([-decisions, decisions])
 
     def count(self) -> None:
         """Count the rows that wait."""
@@ -99,11 +104,17 @@ class ScoreCollector:
         self.waiting = []
         if self.calibrated:
             scores = ProbabilityScores.of(P, numbers, weights)
-            self.scores = scores if self.scores is None else self.scores.merge(scores)
+            if self.scores is None:
+                self.scores = scores
+            else:
+                self.scores = self.scores.merge(scores)
         for k in self.ranked:
             rank = Ranking.of if self.calibrated else Ranking.of_numbers
             ranking = rank(P[:, k], numbers == k, weights, self.limit)
-            self.rankings[k] = self.rankings[k].merge(ranking) if k in self.rankings else ranking
+            if k in self.rankings:
+                self.rankings[k] = self.rankings[k].merge(ranking)
+            else:
+                self.rankings[k] = ranking
 
     def collect(self) -> Iterator[tuple[tuple, list[np.ndarray]]]:
         """Yield (name of the counts, arrays) of all rows."""

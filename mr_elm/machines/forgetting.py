@@ -67,10 +67,16 @@ def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:
             add('landmarks', member.layer.nodes.n_hidden if keeps_rows(member) else 0, 'rows of the training, scaled')
             inner = member.arrays.get('tree_features', np.zeros(0)) >= 0
             add('tree_thresholds', int(inner.sum()), 'numbers between the values of a feature in two rows of a sample')
-            counts = member.sums['counts'] if member.sums and not model.numeric else np.zeros(0)
+            if member.sums and not model.numeric:
+                counts = member.sums['counts']
+            else:
+                counts = np.zeros(0)
             add('sums', int((counts == 1).sum()), 'classes of one row, whose sums are the node outputs of this row')
     if model.header.parameters['scale'] == 'minmax':
-        indicators = 0 if model.encoding is None else int(model.encoding.indicators.sum())
+        if model.encoding is None:
+            indicators = 0
+        else:
+            indicators = int(model.encoding.indicators.sum())
         add('scaling', 2 * (model.n_features - indicators), 'smallest and largest values of features, each of a row')
     for column in () if model.encoding is None else model.encoding.columns:
         if column.kind == CATEGORY:

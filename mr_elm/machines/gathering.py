@@ -54,7 +54,10 @@ class GatheredRows:
 
     def cut(self) -> Iterator[tuple[list[np.ndarray], slice]]:
         """Yield (list of arrays small enough for a record, slice of the rows in it)."""
-        size = 16 * self.X.nnz if sp.issparse(self.X) else 8 * self.X.size
+        if sp.issparse(self.X):
+            size = 16 * self.X.nnz
+        else:
+            size = 8 * self.X.size
         step = max(1, len(self) * RECORD_BYTES // max(size + 48 * len(self), 1))
         for start in range(0, len(self), step):
             part = slice(start, start + step)
@@ -93,7 +96,9 @@ def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     parts = sorted(map(read_piece, pieces), key=lambda part: part.places[0].tolist())
     rows = join_rows(parts)
     order = np.lexsort(rows.places.T[::-1])
-    return rows if (order[:-1] < order[1:]).all() else rows.take(order)
+    if (order[:-1] < order[1:]).all():
+        return rows
+    return rows.take(order)
 
 
 def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str) -> GatheredRows:
@@ -167,4 +172,6 @@ class RowsOnDisk:
 
 def map_file(path: str, kind: type, shape: tuple[int, ...]) -> np.ndarray:
     """Return the numbers of a file as an array that stays on disk."""
-    return np.asarray(np.memmap(path, kind, 'r', shape=shape)) if np.prod(shape) else np.empty(shape, kind)
+    if np.prod(shape):
+        return np.asarray(np.memmap(path, kind, 'r', shape=shape))
+    return np.empty(shape, kind)

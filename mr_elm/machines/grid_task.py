@@ -62,12 +62,16 @@ class Search:
     @property
     def n_sampled(self) -> int:
         """Return how large the sample is from which metrics are learned, 0 where no kind has one."""
-        return self.metric_rows if any(kind.metric != 'none' for kind in self.kinds) else 0
+        if any(kind.metric != 'none' for kind in self.kinds):
+            return self.metric_rows
+        return 0
 
     @property
     def n_tested(self) -> int:
         """Return how many folds are held out."""
-        return self.n_folds if self.tested is None else self.tested
+        if self.tested is None:
+            return self.n_folds
+        return self.tested
 
     def demand_memory(self, name: str, layers: Mapping[Nodes, HiddenLayer]) -> None:
         """Raise DataFormatError when the sums of a task over the data set `name` would not fit into memory."""
@@ -124,7 +128,9 @@ class Folds:
 
     def sample(self, block: Block) -> Block:
         """Return the rows of a block that are in the sample."""
-        return block if self.share == 1 else take_rows(block, select_sample(block.X, self.share, self.seed + SAMPLE))
+        if self.share == 1:
+            return block
+        return take_rows(block, select_sample(block.X, self.share, self.seed + SAMPLE))
 
     def split(self, block: Block) -> tuple[Block, np.ndarray]:
         """Return the rows of a block ordered by their part, and where each part begins."""
@@ -154,8 +160,12 @@ class GridTask:
 
     def list_tested(self, number: int) -> list[int]:
         """Return the folds that a layer is tested on."""
-        held = self.held[number] if self.held else None
-        return list(range(self.folds.n_tested)) if held is None else [held]
+        held = None
+        if self.held:
+            held = self.held[number]
+        if held is None:
+            return list(range(self.folds.n_tested))
+        return [held]
 
     def n_sums(self, number: int) -> int:
         """Count the sums of a layer: those of each fold that it is tested on, and of all other rows."""
@@ -164,7 +174,9 @@ class GridTask:
     def find_sum(self, number: int, part: int) -> int:
         """Return which sum of a layer the rows of a part belong to."""
         tested = self.list_tested(number)
-        return tested.index(part) if part in tested else len(tested)
+        if part in tested:
+            return tested.index(part)
+        return len(tested)
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""

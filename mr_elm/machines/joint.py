@@ -107,7 +107,10 @@ class LandmarkKind:
     def describe(self) -> str:
         """Say for people what it is."""
         options, learned = self.problem.options, self.problem.learned
-        metric = '' if learned is None else f' behind a {learned.kind} metric'
+        if learned is None:
+            metric = ''
+        else:
+            metric = f' behind a {learned.kind} metric'
         return f'{options.kernel} landmarks of weight scale {options.weight_scale:g}{metric}'
 
 
@@ -170,7 +173,9 @@ class Choice:
             for k, error in enumerate(self.errors)
             if self.kinds[k] is not self.design.kind and error <= best * (1 + SECOND)
         ]
-        return self.kinds[min(others)[1]] if others else self.design.kind
+        if others:
+            return self.kinds[min(others)[1]]
+        return self.design.kind
 
     def size(self, n_trees: int, n_landmarks: int) -> list[JointDesign]:
         """Return the designs of the machines to average, of so many trees and landmarks each."""
@@ -193,15 +198,22 @@ class Choice:
 
 def count_sample(summary: Summary, sparse: bool) -> int:
     """Return how many rows a sample should have."""
-    return SAMPLE_ROWS if sparse else max(1, min(SAMPLE_ROWS, int(SAMPLE_NUMBERS / summary.columns.n_features)))
+    if sparse:
+        return SAMPLE_ROWS
+    return max(1, min(SAMPLE_ROWS, int(SAMPLE_NUMBERS / summary.columns.n_features)))
 
 
 def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = True) -> SampleRows:
     """Return the sample that a driver would take of rows in memory. center : see `SampleRows.of`."""
     share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
     chosen = select_sample(rows.X, share, seed)
-    weights = None if rows.sample_weight is None else rows.sample_weight[chosen]
-    n_classes = 0 if rows.classes is None else len(rows.classes.names)
+    weights = None
+    if rows.sample_weight is not None:
+        weights = rows.sample_weight[chosen]
+    if rows.classes is None:
+        n_classes = 0
+    else:
+        n_classes = len(rows.classes.names)
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns, center)
 
@@ -286,7 +298,9 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     halved = full.take(half, layer.take(len(layer.biases) // 2))
     error, values = full.score(ridges.leaves, ridges.landmarks)
     error_of_half = halved.score(ridges.leaves, ridges.landmarks)[0]
-    ratio = error / error_of_half if 0 < error_of_half < np.inf else 1.0
+    ratio = 1.0
+    if 0 < error_of_half < np.inf:
+        ratio = error / error_of_half
     design = JointDesign(trees, kind, LANDMARKS, ridges.leaves, ridges.landmarks)
     return Choice(design, kinds, [each.error for each in found], ratio, values)
 
@@ -491,7 +505,10 @@ class JointSums:
     def of(cls, forest: Forest | None, nodes: HiddenLayer, rows: SampleRows, held: SampleRows) -> JointSums:
         """Sum up rows. forest : None for landmarks alone."""
         n_leaves, n_targets = 0 if forest is None else forest.n_leaves, rows.T.shape[1]
-        weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+        if rows.weights is None:
+            weights = np.ones(len(rows))
+        else:
+            weights = rows.weights
         mean = np.average(rows.T, axis=0, weights=weights)
         ET = expand(nodes, rows.X, n_targets)
         ET[:, nodes.n_hidden + 1 :] = rows.T - mean
@@ -555,4 +572,6 @@ class JointSums:
     def judge(self, landmark_ridge: float) -> float:
         """Return how good landmarks alone are, see `node_choice.judge`."""
         B = self.solve(0.0, landmark_ridge)
-        return -np.inf if B is None else judge(self.predict(B), self.held)
+        if B is None:
+            return -np.inf
+        return judge(self.predict(B), self.held)

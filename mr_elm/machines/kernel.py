@@ -84,7 +84,10 @@ class KernelMachine:
     def of_options(cls, options: KELMOptions, n_rows: int, n_threads: int | None = None) -> 'KernelMachine':
         """Make the machine that the options ask for."""
         most = min(count_vectors(options.memory, n_rows), n_rows)
-        most_rank = most if options.rank else min(most, MOST_RANK)
+        if options.rank:
+            most_rank = most
+        else:
+            most_rank = min(most, MOST_RANK)
         return cls(
             options.C,
             options.solver or SOLVERS[0],
@@ -117,11 +120,15 @@ class KernelMachine:
         else:
             solution = decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors)
         solution = unweigh(solution, s)
-        return solution if centred is None else restore_mean(solution, centred)
+        if centred is None:
+            return solution
+        return restore_mean(solution, centred)
 
     def center_targets(self, T: Floats, weights: Floats | None) -> CentredTargets | None:
         """Return the CentredTargets of a regression, None where targets are taken as they are."""
-        return CentredTargets.of(T, weights) if self.center else None
+        if self.center:
+            return CentredTargets.of(T, weights)
+        return None
 
     def solve_truncated(
         self,
@@ -219,7 +226,9 @@ def memory_for_rows(options: KELMOptions, n_rows: int) -> float:
 
 def count_matrices(options: KELMOptions) -> int:
     """Return how many matrices of N x N numbers the solver keeps."""
-    return 0 if options.rank else WHOLE.get(options.solver or SOLVERS[0], 0)
+    if options.rank:
+        return 0
+    return WHOLE.get(options.solver or SOLVERS[0], 0)
 
 
 def count_vectors(memory: float, n_rows: int) -> int:
@@ -233,12 +242,16 @@ def make_rough(Z: Rows, kernel: Kernel, make_product: Callable[[HiddenLayer], Pr
     make_product : function (layer whose values are K(x, Z)) -> the product.
     """
     layer = make_landmarks(Z, kernel)
-    return None if layer is None else RoughProduct(make_product(layer), product_error(layer))
+    if layer is None:
+        return None
+    return RoughProduct(make_product(layer), product_error(layer))
 
 
 def weigh_rough(rough: RoughProduct, s: Floats | None) -> RoughProduct:
     """Turn a RoughProduct of Omega into that of s Omega s; s (N,), or None for 1."""
-    return rough if s is None else RoughProduct(weigh_product(rough.multiply, s), rough.error * float(s.max()) ** 2)
+    if s is None:
+        return rough
+    return RoughProduct(weigh_product(rough.multiply, s), rough.error * float(s.max()) ** 2)
 
 
 def weigh_product(multiply: Product, s: Floats | None) -> Product:
@@ -289,7 +302,10 @@ class KernelRowsTask:
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
         metric = self.scaling.get('feature_metric')
-        n_features = self.X.shape[1] if metric is None else metric.shape[-1]
+        if metric is None:
+            n_features = self.X.shape[1]
+        else:
+            n_features = metric.shape[-1]
         header = ModelHeader('mr-kelm', '', [], n_features, {'kernel': self.kernel.name, **self.kernel.parameters})
         save_model(path, header, {**self.scaling, **vector_arrays(self.X)})
 
@@ -344,8 +360,13 @@ class LeaveOneOutTask(RowsTask):
         s : (N,) or None; see `solvers.kelm.weigh`. numbers : (N,) class numbers or targets.
         """
         T = class_targets(numbers, self.n_classes)
-        centred = CentredTargets.of(T, weights) if self.center else None
-        right = T if centred is None else list_targets(centred, True)
+        centred = None
+        if self.center:
+            centred = CentredTargets.of(T, weights)
+        if centred is None:
+            right = T
+        else:
+            right = list_targets(centred, True)
         right = right if s is None else right * s[:, None]
         for C in self.C_values:
             solution = unweigh(decomposition.solve(right, C, leave_one_out=True), s)

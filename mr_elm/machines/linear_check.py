@@ -43,7 +43,9 @@ def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights:
     sample: Landmarks = make_sample(N_ROWS, seed, X)
     for start in range(0, X.shape[0], N_ROWS):  # few rows at a time: they are copied
         part = slice(start, start + N_ROWS)
-        own = None if weights is None else weights[part]
+        own = None
+        if weights is not None:
+            own = weights[part]
         sample.add(join_labels(Block(X[part], names, codes[part], own), numeric=False))
     return sample.rows
 

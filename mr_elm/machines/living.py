@@ -132,14 +132,23 @@ class LivingMachine:
 
     def merge(self, other: 'LivingMachine', classes: Classes | None) -> 'LivingMachine':
         """Add the rows of a machine of the same nodes. classes : of both, None for a regression."""
-        names = classes.names if classes else []
+        if classes:
+            names = classes.names
+        else:
+            names = []
         known, numbers = (
             [classes.index[name] for name in one.header.classes] if classes else [0] for one in (self, other)
         )
         header = other.header
-        rejected = {'merged': header.n_rows_rejected} if header.n_rows_rejected else {}
+        if header.n_rows_rejected:
+            rejected = {'merged': header.n_rows_rejected}
+        else:
+            rejected = {}
         steps, origin = steps_of(header), steps_of(self.header).origin
-        sums = place_classes(other.sums, numbers, len(names)) if names else move_origin(other.sums, steps, origin)
+        if names:
+            sums = place_classes(other.sums, numbers, len(names))
+        else:
+            sums = move_origin(other.sums, steps, origin)
         return self.add(
             Batch(
                 sums,
@@ -174,7 +183,9 @@ class LivingMachine:
 
     def _place(self, batch: Batch) -> Sums:
         """Return the sums in the order of a batch's classes."""
-        return place_classes(self.sums, batch.known, len(batch.classes)) if batch.classes else self.sums
+        if batch.classes:
+            return place_classes(self.sums, batch.known, len(batch.classes))
+        return self.sums
 
     def _demand_part(self, batch: Batch) -> None:
         """Raise AccountingError when rows have classes that the machine has not, or are as many as all of its rows."""
@@ -199,7 +210,9 @@ def merge_models(models: Sequence[HiddenNodeModel], names: Sequence[str]) -> Liv
         demand_same_nodes(models[0], model, names[0], name, f' (train with --like {names[0]})')
         finer = steps_of(machine.header).finer(steps_of(model.header))
         labels = LabelTable({label: [0, [0, 0, number]] for number, label in enumerate(model.classes)})
-        classes = None if model.numeric else join_classes(machine.header.classes, labels)
+        classes = None
+        if not model.numeric:
+            classes = join_classes(machine.header.classes, labels)
         machine = machine.merge(LivingMachine.of_model(model), classes)
         if steps_of(machine.header) != finer:
             raise ModelFormatError(f'{name}: expected numbers of about the size that {names[0]} was trained on')
@@ -210,7 +223,9 @@ def record(header: ModelHeader, batch: Batch, classes: Sequence[str], action: st
     """Write into a header what was done with a batch, and which classes there are now."""
     history = extend_history(header.history, make_event(action, batch.n_rows, dict(batch.rejected)))
     blas = sorted({*header.parameters['blas'], *batch.blas})
-    positive = header.positive if len(classes) == 2 and header.positive in classes else None
+    positive = None
+    if len(classes) == 2 and header.positive in classes:
+        positive = header.positive
     return replace(header, classes=list(classes), positive=positive, history=history).change_parameters(blas=blas)
 
 
@@ -262,7 +277,9 @@ def join_grids(ours: GridSteps, theirs: GridSteps, n_rows: int) -> GridSteps:
     """
     finer = ours.finer(theirs)
     fits = finer.holds(ours, n_rows) and finer.holds(theirs, n_rows)
-    return finer if fits else ours.coarser(theirs)
+    if fits:
+        return finer
+    return ours.coarser(theirs)
 
 
 def choose_grid(known: GridSteps, wanted: GridSteps, n_rows: int) -> GridSteps:
@@ -270,7 +287,9 @@ def choose_grid(known: GridSteps, wanted: GridSteps, n_rows: int) -> GridSteps:
 
     wanted : the grids for the bounds of the new rows. n_rows : of all rows together.
     """
-    return known if known.holds(wanted, n_rows) else known.coarser(wanted)
+    if known.holds(wanted, n_rows):
+        return known
+    return known.coarser(wanted)
 
 
 def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:

@@ -51,7 +51,9 @@ BLOCK = 4096
 
 def find_classes(values: Floats) -> np.ndarray:
     """Return the class numbers, (n,) int, of targets or decision values, (n, K): above 0 is the second of two."""
-    return values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+    if values.shape[1] > 1:
+        return values.argmax(axis=1)
+    return (values[:, 0] > 0).astype(int)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,10 @@ class SampleRows:
 
         center : whether the machines that are compared take the mean of targets off.
         """
-        T = np.asarray(numbers, float) if np.ndim(numbers) == 2 else class_targets(numbers, n_classes)
+        if np.ndim(numbers) == 2:
+            T = np.asarray(numbers, float)
+        else:
+            T = class_targets(numbers, n_classes)
         if n_classes:
             return cls(X, T, n_classes, weights, known)
         centred = CentredTargets.of(T, weights)
@@ -109,7 +114,9 @@ class SampleRows:
 
     def take(self, rows: np.ndarray | slice) -> 'SampleRows':
         """Return some of the rows."""
-        weights = None if self.weights is None else self.weights[rows]
+        weights = None
+        if self.weights is not None:
+            weights = self.weights[rows]
         return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
 
 
@@ -218,7 +225,9 @@ class LearnedMetric:
     def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric | None':
         """Return the metric of a model, None where none was to be learned."""
         n_steps = model.header.parameters.get('metric_steps')
-        return None if n_steps is None else cls(model.layer.metric, n_steps, importance=model.importance)
+        if n_steps is None:
+            return None
+        return cls(model.layer.metric, n_steps, importance=model.importance)
 
     @property
     def kind(self) -> str:
@@ -229,7 +238,9 @@ class LearnedMetric:
     def facts(self) -> dict[str, Any]:
         """Return the parameters of a model that say what was learned."""
         facts: dict[str, Any] = {'metric': self.kind, 'metric_steps': self.n_steps}
-        return facts if self.importance is None else {**facts, 'importance': asdict(self.importance)}
+        if self.importance is None:
+            return facts
+        return {**facts, 'importance': asdict(self.importance)}
 
 
 def learn_metric(
@@ -249,7 +260,9 @@ def learn_metric(
     layer = layer if layer.kind == 'identity' else layer.take(N_NODES)
     if n_steps is not None:
         *_, step = steps = list(learn_steps(layer, rows, nu, kind, n_steps, n_threads))
-        importance = measure_importance(step.layer, rows, step.output_weights, n_threads) if n_steps else None
+        importance = None
+        if n_steps:
+            importance = measure_importance(step.layer, rows, step.output_weights, n_threads)
         return LearnedMetric(step.metric, len(steps) - 1, (), importance)
     held = fold_numbers(rows.X, N_FOLDS, seed + FOLD_KEY) == 0
     if held.all() or not held.any():
@@ -325,7 +338,10 @@ def make_kernel_nodes(
         return HiddenLayer('sigmoid', *nodes, offset, scale)
     rows = X[:N_NODES]
     landmarks, offset = place_landmarks(rows, offset, scale)
-    sigma = 1 / kernel.factor if kernel.takes_root else np.sqrt(0.5 / kernel.factor)
+    if kernel.takes_root:
+        sigma = 1 / kernel.factor
+    else:
+        sigma = np.sqrt(0.5 / kernel.factor)
     return HiddenLayer(
         LANDMARK_NODES[kernel.name], landmarks, landmark_widths(kernel.name, landmarks.shape[0], sigma), offset, scale
     )

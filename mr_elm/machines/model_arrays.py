@@ -23,5 +23,8 @@ def kernel_arrays(scaling: dict, vectors: Rows, dual_coef: Floats, intercept: Fl
 
 def node_arrays(layer: HiddenLayer, weights: Floats, intercept: Floats | None = None) -> dict:
     """Name the arrays of f(x) = h(x) weights + intercept; weights (L, P), intercept (P,), or None for 0."""
-    last = np.zeros(weights.shape[1]) if intercept is None else -intercept
+    if intercept is None:
+        last = np.zeros(weights.shape[1])
+    else:
+        last = -intercept
     return {**layer_arrays(layer), 'output_weights': np.vstack([weights, last])}

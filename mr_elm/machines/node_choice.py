@@ -78,7 +78,10 @@ def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]
     """Return the best machine of each family. problem : with landmarks."""
 
     def search(map: str, kernel: str) -> Candidate:
-        start = 1.0 if map != 'nystrom' else median_scale(problem, kernel)
+        if map != 'nystrom':
+            start = 1.0
+        else:
+            start = median_scale(problem, kernel)
         return climb(
             lambda k: score_scale(
                 problem.with_options(map=map, kernel=kernel, weight_scale=round_scale(start * 2.0**k)), rows
@@ -92,7 +95,10 @@ def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]
 
 def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
     """Return the kernels of landmarks that are worth their time. rows : the sample. n_rows : of all rows."""
-    most = MOST_FEATURES if n_rows <= MANY_ROWS else FEWER_FEATURES
+    if n_rows <= MANY_ROWS:
+        most = MOST_FEATURES
+    else:
+        most = FEWER_FEATURES
     return [kernel for kernel, kind in LANDMARK_NODES.items() if NODES[kind].norm == 2 or rows.X.shape[1] <= most]
 
 
@@ -104,7 +110,9 @@ def median_scale(problem: NodeProblem, kernel: str) -> float:
     landmarks = sp.compact(layer.weights)
     distances = measure_distances(landmarks, norm)
     apart = distances[distances > 1e-7 * np.linalg.norm(landmarks, norm, axis=1).max()]
-    return problem.moments.measure(norm) / float(np.median(apart)) if len(apart) else 1.0
+    if len(apart):
+        return problem.moments.measure(norm) / float(np.median(apart))
+    return 1.0
 
 
 def measure_distances(Z: Floats, norm: int) -> Floats:
@@ -159,12 +167,17 @@ def judge(values: Floats, rows: SampleRows) -> float:
     The error, a root mean square, tells machines apart that label the same rows right. Numbers have only the error.
     """
     error = float(np.sqrt(np.average(square_errors(values, rows), weights=rows.weights)))
-    return float(np.average(find_right(values, rows), weights=rows.weights)) - error / 2 if rows.n_classes else -error
+    if rows.n_classes:
+        return float(np.average(find_right(values, rows), weights=rows.weights)) - error / 2
+    return -error
 
 
 def square_errors(values: Floats, rows: SampleRows) -> Floats:
     """Return the mean squared error of the targets of each row, (n,)."""
-    bounded = np.clip(values, -CLIP, CLIP) if rows.n_classes else values
+    if rows.n_classes:
+        bounded = np.clip(values, -CLIP, CLIP)
+    else:
+        bounded = values
     return ((bounded - rows.T) ** 2).mean(axis=1)
 
 
@@ -193,4 +206,6 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: f
 
 def measure_loss(values: Floats, rows: SampleRows) -> Floats:
     """Return the loss of each row, (n,): whether it is labelled wrong, or its squared error."""
-    return 1.0 - find_right(values, rows) if rows.n_classes else square_errors(values, rows)
+    if rows.n_classes:
+        return 1.0 - find_right(values, rows)
+    return square_errors(values, rows)

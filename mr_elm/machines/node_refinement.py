@@ -26,7 +26,9 @@ def refine_candidate(problem: NodeProblem, rows: SampleRows, candidate: Candidat
         scale = round_scale(options.weight_scale * 2.0**k)
         return score_nus(problem, rows, replace(start, options=replace(options, weight_scale=scale)))
 
-    return climb(score, (0, 1)) if options.map == 'nystrom' else score(0)
+    if options.map == 'nystrom':
+        return climb(score, (0, 1))
+    return score(0)
 
 
 def score_nus(problem: NodeProblem, rows: SampleRows, candidate: Candidate) -> Candidate:
@@ -37,7 +39,10 @@ def score_nus(problem: NodeProblem, rows: SampleRows, candidate: Candidate) -> C
     def score(k: int) -> Candidate:
         nu = candidate.options.nu * 10.0**k
         values = regression.leave_out(nu)
-        worth = -np.inf if values is None else judge(values, rows)
+        if values is None:
+            worth = -np.inf
+        else:
+            worth = judge(values, rows)
         return replace(
             candidate,
             options=replace(candidate.options, nu=nu),
@@ -67,13 +72,18 @@ class Regression:
     @classmethod
     def of(cls, E: Floats, rows: SampleRows) -> Regression:
         """Sum up the rows."""
-        roots = np.ones((len(E), 1)) if rows.weights is None else np.sqrt(rows.weights)[:, None]
+        if rows.weights is None:
+            roots = np.ones((len(E), 1))
+        else:
+            roots = np.sqrt(rows.weights)[:, None]
         E, T = E * roots, rows.T * roots
         return cls(E, T, roots, E.T @ E, E.T @ T)
 
     def leave_out(self, nu: float) -> Floats | None:
         """Return decision values of rows by machines that did not see them, (n, K); None where rounding would show."""
-        factor = factor_ridge(self.gram, 1 / nu) if nu <= largest_nu(float(np.trace(self.gram))) else None
+        factor = None
+        if nu <= largest_nu(float(np.trace(self.gram))):
+            factor = factor_ridge(self.gram, 1 / nu)
         if factor is None:
             return None
         values = self.E @ linalg.dpotrs(factor, self.right, lower=1)[0]

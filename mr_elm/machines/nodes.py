@@ -52,7 +52,9 @@ class NodeProblem:
     @property
     def class_numbers(self) -> dict[str, int] | None:
         """Return label -> class number, None for a regression."""
-        return self.classes.index if self.classes else None
+        if self.classes:
+            return self.classes.index
+        return None
 
     @cached_property
     def moments(self) -> ScaledMoments:
@@ -97,7 +99,9 @@ class NodeProblem:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
         scaling = self.summary.choose_scaling(self.options.scale)
         layer = make_nodes(self.options, self.summary, scaling, self.moments)
-        return layer if self.learned is None else layer.pass_metric(self.learned.metric)
+        if self.learned is None:
+            return layer
+        return layer.pass_metric(self.learned.metric)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
         """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
@@ -107,12 +111,17 @@ class NodeProblem:
     def origin(self) -> tuple[float, ...]:
         """Return m_0, the weighted mean of each target; none where targets are taken as they are."""
         target = self.summary.target
-        return target.origin if self.options.center and target is not None else ()
+        if self.options.center and target is not None:
+            return target.origin
+        return ()
 
     def describe(self, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
         """Make the header of a machine on these nodes and grids; None stands where the solver has its say."""
         options, summary = self.options, self.summary
-        names = self.classes.names if self.classes else []
+        if self.classes:
+            names = self.classes.names
+        else:
+            names = []
         return ModelHeader(
             method=options.method,
             task=options.task,
@@ -164,7 +173,9 @@ def make_nodes(
     """
     d, (offset, scale) = summary.columns.n_features, scaling
     if options.other_map != 'nystrom':
-        n_hidden = options.n_hidden if options.other_map else 0
+        n_hidden = 0
+        if options.other_map:
+            n_hidden = options.n_hidden
         weights, biases = draw_nodes(
             options.node_kind, n_hidden, d, options.seed, options.weight_scale, options.weights, moments
         )
@@ -181,12 +192,16 @@ def make_nodes(
 
 def describe_landmarks(options: PESVMOptions) -> dict[str, str]:
     """Return the parameter of a model that says that its landmarks are no rows, none where they are."""
-    return {'landmarks': SYNTHETIC} if options.other_map == 'nystrom' and options.landmarks == SYNTHETIC else {}
+    if options.other_map == 'nystrom' and options.landmarks == SYNTHETIC:
+        return {'landmarks': SYNTHETIC}
+    return {}
 
 
 def describe_leaves(options: PESVMOptions) -> dict[str, float]:
     """Return the parameters of a model that say how many leaves it may have, and what their weights cost."""
-    return {'leaves': options.leaves, 'leaf_ridge': options.leaf_ridge} if options.has_leaves else {}
+    if options.has_leaves:
+        return {'leaves': options.leaves, 'leaf_ridge': options.leaf_ridge}
+    return {}
 
 
 def describe_targets(summary: Summary) -> dict[str, Any] | None:
@@ -206,9 +221,14 @@ def grid_for(
     weights : of the labels, None when all count once. origin : of the targets.
     """
     node_bound = layer.bound(summary.columns.minimum, summary.columns.maximum)
-    weight_bound = max(weights.values()) if weights else 1.0
+    weight_bound = 1.0
+    if weights:
+        weight_bound = max(weights.values())
     if summary.weights is not None:
         weight_bound *= float(summary.weights.maximum[0])
     target = summary.target
-    target_bound = 1.0 if target is None else bound_targets(target.minimum, target.maximum, origin)
+    if target is None:
+        target_bound = 1.0
+    else:
+        target_bound = bound_targets(target.minimum, target.maximum, origin)
     return GridSteps.of(node_bound, target_bound, weight_bound, origin)

@@ -141,7 +141,9 @@ def no_center_option() -> Any:
 def rule_option(method: str) -> Any:
     """Make the option that names the solver of a dual."""
     rules = METHOD_RULES[method]
-    of_nodes = f'; with random nodes {COORDINATE}, which works with these only' if COORDINATE in rules else ''
+    of_nodes = ''
+    if COORDINATE in rules:
+        of_nodes = f'; with random nodes {COORDINATE}, which works with these only'
     return option(
         None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', 'solver', rules, advanced=True
     )
@@ -248,7 +250,9 @@ class MetricOptions(TrainingOptions):
     @property
     def n_sampled(self) -> int:
         """Return how large the sample is from which a metric is learned, 0 where there is none."""
-        return int(self.metric_rows) if self.metric != 'none' and self.metric_rows != ALL_ROWS else 0
+        if self.metric != 'none' and self.metric_rows != ALL_ROWS:
+            return int(self.metric_rows)
+        return 0
 
     @property
     def learns_from_all_rows(self) -> bool:

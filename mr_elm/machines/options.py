@@ -189,7 +189,9 @@ class PESVMOptions(MetricOptions):
     @property
     def n_landmarks(self) -> int:
         """Return how many rows the statistics are to choose as landmarks."""
-        return self.n_hidden if self.other_map == 'nystrom' and self.landmarks == ROWS else 0
+        if self.other_map == 'nystrom' and self.landmarks == ROWS:
+            return self.n_hidden
+        return 0
 
     @property
     def bias(self) -> bool:
@@ -232,7 +234,9 @@ def read_budget(text: str) -> tuple[int | None, float | None]:
         '--budget: expected a number of leaves and landmarks, such as 2000, '
         f'or of seconds, such as 60s, found {text!r}',
     )
-    return (None, float(number)) if text.endswith('s') else (int(number), None)
+    if text.endswith('s'):
+        return (None, float(number))
+    return (int(number), None)
 
 
 @dataclass(frozen=True)
@@ -293,7 +297,10 @@ class KernelOptions(MetricOptions):
     def check(self) -> None:
         """Raise ValueError where a parameter belongs to another kernel."""
         super().check()
-        known = KERNELS[self.kernel].parameters if self.kernel in KERNELS else ()
+        if self.kernel in KERNELS:
+            known = KERNELS[self.kernel].parameters
+        else:
+            known = ()
         wanted = ', '.join(f'--{name}' for name in known) or 'no parameter'
         for name in ('sigma', 'gamma', 'degree'):
             demand(

@@ -68,7 +68,10 @@ class ClassScheme:
 
     def make_targets(self, machine: int, numbers: np.ndarray) -> Floats:
         """Return +1 for rows of the machine's positive class and -1 for others, (n,)."""
-        positive = machine if self.one_vs_all else class_pairs(self.n_classes)[machine][1]
+        if self.one_vs_all:
+            positive = machine
+        else:
+            positive = class_pairs(self.n_classes)[machine][1]
         return np.where(numbers == positive, 1.0, -1.0)
 
     def list_machines(self, codes: np.ndarray) -> Iterator[tuple[np.ndarray, Floats]]:
@@ -196,7 +199,9 @@ class LabelledKernel:
 
     def take(self, rows: np.ndarray) -> Any:
         """Return the kernel of some rows, which may be all."""
-        return self.source if len(rows) == self.source.n_samples else self.source.take(rows)
+        if len(rows) == self.source.n_samples:
+            return self.source
+        return self.source.take(rows)
 
 
 def cross_validate(

@@ -53,14 +53,19 @@ def remove_parts(model: HiddenNodeModel, parts: Iterable[Part]) -> LivingMachine
     """Return the machine of the other parts. Raises AccountingError when too few classes would be left."""
     machine, names = LivingMachine.of_model(model), model.classes
     for part in parts:
-        known = [names.index(name) for name in machine.header.classes] if names else [0]
+        if names:
+            known = [names.index(name) for name in machine.header.classes]
+        else:
+            known = [0]
         machine = machine.forget(Batch(part.sums, steps_of(model.header), list(names), known, part.n_rows))
     return machine
 
 
 def select_part(part: Part, names: Sequence[str], left: Sequence[str]) -> Part:
     """Return a part whose sums have only those classes, of all `names`, that are left."""
-    return replace(part, sums=select_classes(part.sums, np.isin(names, left))) if names else part
+    if names:
+        return replace(part, sums=select_classes(part.sums, np.isin(names, left)))
+    return part
 
 
 def score_parts(model: HiddenNodeModel, parts: Sequence[Part], weights: Iterable[float]) -> dict[float, list[float]]:
@@ -88,7 +93,10 @@ def measure_error(model: HiddenNodeModel, part: Part, B: Floats) -> float:
     has_targets = model.numeric or model.multilabel
     right = right_side(part.sums.class_sums, has_targets)
     counts = part.sums.counts
-    squares = counts.sum() if has_targets else counts.sum() * right.shape[1]
+    if has_targets:
+        squares = counts.sum()
+    else:
+        squares = counts.sum() * right.shape[1]
     error = squares - 2 * (B * right).sum() + (B * (mirror_upper(part.sums.gram) @ B)).sum()
     return float(max(error, 0.0) / part.sums.gram[-1, -1])
 

@@ -100,7 +100,9 @@ class PassProblem:
     def units(self) -> Floats | float:
         """Return the unit of each target, (K,): a power of two, which rounds nothing; 1 for classes."""
         target = self.inputs.summary.target
-        return 1.0 if target is None else choose_units(target.deviation)
+        if target is None:
+            return 1.0
+        return choose_units(target.deviation)
 
     def solve(self, nu: float, start: Floats | None = None) -> PassSolution:
         """Solve (I/nu + E'E) B = E'T by conjugate gradients, or (P + E'E) B = E'T with another penalty.
@@ -172,7 +174,9 @@ class PassProblem:
 
     def weigh(self, D: Floats, nu: float) -> Floats:
         """Return the product of the penalty, I/nu where there is no other, with vectors (m, K)."""
-        return D / nu if self.penalty is None else self.penalty.multiply(D)
+        if self.penalty is None:
+            return D / nu
+        return self.penalty.multiply(D)
 
     def multiply(self, D: Floats, single: bool = False) -> Floats:
         """Run a pass: E'E D, (m, K). single : in float32."""

@@ -101,7 +101,10 @@ class LeaveOneOut:
 
         rest : m - t.
         """
-        w = np.ones((len(rest), 1)) if weights is None else weights[:, None]
+        if weights is None:
+            w = np.ones((len(rest), 1))
+        else:
+            w = weights[:, None]
         others = self.total - w
         return np.where(others > SMALLEST * w, w * rest / np.maximum(others, SMALLEST * w), 0.0)
 
@@ -109,7 +112,9 @@ class LeaveOneOut:
         """Return h_i of each row of E, (n,)."""
         half = linalg.solve_triangular(self.factor, E[:, : len(self.factor)].T, lower=True, check_finite=False)
         squares = np.einsum('ij,ij->j', half, half)
-        return squares if weights is None else squares * weights
+        if weights is None:
+            return squares
+        return squares * weights
 
 
 def find_numbers(model: Model, block: Block) -> np.ndarray:

@@ -54,7 +54,9 @@ class RowsTask:
     @property
     def n_placed(self) -> int:
         """Return the width of scaled rows: r behind a metric (r, d)."""
-        return len(self.arrays['feature_metric']) if 'feature_metric' in self.arrays else self.n_features
+        if 'feature_metric' in self.arrays:
+            return len(self.arrays['feature_metric'])
+        return self.n_features
 
     def class_numbers(self, block: Block) -> np.ndarray:
         """Return the class number, or the target, of each row of a block, (n,); (n, K) of several targets or labels."""
@@ -68,7 +70,9 @@ class RowsTask:
     def row_weights(self, block: Block) -> Floats:
         """Return the weight of each row of a block, (n,): its own times that of its class."""
         weights = row_weights(block, self.class_weights)
-        return np.ones(len(block)) if weights is None else weights
+        if weights is None:
+            return np.ones(len(block))
+        return weights
 
     def scale(self, X: Rows) -> Rows:
         """Return z = (x - offset) * scale, or A z behind a metric A."""

@@ -87,7 +87,10 @@ class KernelSearch:
         are, for the message.
         """
         room = int(math.sqrt(memory * 1e6 / row_pair_bytes))
-        n = n_rows if self.sample is None else min(self.sample, n_rows)
+        if self.sample is None:
+            n = n_rows
+        else:
+            n = min(self.sample, n_rows)
         if n > room:
             raise DataFormatError(
                 f'{name}: at most {room:,} rows have {need} --memory {memory:g} MB, {n:,} came: '
@@ -103,7 +106,10 @@ class KernelSearch:
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel."""
         for name in ('sigma', 'gamma', 'degree'):
-            known = KERNELS[self.kernel].parameters if self.kernel in KERNELS else ()
+            if self.kernel in KERNELS:
+                known = KERNELS[self.kernel].parameters
+            else:
+                known = ()
             demand(getattr(self, name) is None or name in known, f'--{name}: expected a parameter of {self.kernel}')
         demand(not (self.sigma and self.gamma), '--gamma: expected --sigma or --gamma, found both')
 
@@ -228,7 +234,10 @@ class NodeSearch:
     @property
     def of_training(self) -> dict[str, Any]:
         """Return the options of the training that the search fixes."""
-        nodes = {} if self.landmarks == ROWS else {'map': 'nystrom', 'landmarks': self.landmarks}
+        if self.landmarks == ROWS:
+            nodes = {}
+        else:
+            nodes = {'map': 'nystrom', 'landmarks': self.landmarks}
         return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory, **nodes}
 
     @property

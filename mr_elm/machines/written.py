@@ -69,7 +69,10 @@ class Written:
     def columns(self, model: Model) -> list[str]:
         """Name the columns that are written."""
         one = model.n_scores == 1 and not model.multilabel
-        scores = [SCORE] if one else [f'{SCORE}_{"_".join(group)}' for group in groups_of(model)]
+        if one:
+            scores = [SCORE]
+        else:
+            scores = [f'{SCORE}_{"_".join(group)}' for group in groups_of(model)]
         values = [f'{LABEL}_{name}' for name in model.header.target_names] or [LABEL]
         return [
             *values,
@@ -99,7 +102,9 @@ class Writer:
         else:
             lines = [self.model.classes[k] for k in self.labelling.choose(decisions)]
         numbers = list(self.numbers(X, decisions))
-        return list(join_lines(lines, numbers)) if numbers else lines
+        if numbers:
+            return list(join_lines(lines, numbers))
+        return lines
 
     def join_labels(self, present: np.ndarray) -> str:
         """Return the text of a set of labels; present (K,) tells which labels it holds."""

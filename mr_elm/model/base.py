@@ -58,7 +58,9 @@ class Model(ABC):
     @cached_property
     def encoding(self) -> Encoding | None:
         """Return how tables become rows of features, None where the rows of the training held only numbers."""
-        return None if self.header.encoding is None else Encoding.from_json(self.header.encoding)
+        if self.header.encoding is None:
+            return None
+        return Encoding.from_json(self.header.encoding)
 
     @property
     def members(self: Kind) -> tuple[Kind, ...]:
@@ -85,7 +87,9 @@ class Model(ABC):
         """Return the number of decision values of a row: 1 for two classes, else one for a target or a label."""
         if self.numeric:
             return max(len(self.header.target_names), 1)
-        return len(self.classes) if self.multilabel else machine_count(len(self.classes), self.scheme)
+        if self.multilabel:
+            return len(self.classes)
+        return machine_count(len(self.classes), self.scheme)
 
     @cached_property
     def multilabel(self) -> bool:
@@ -94,7 +98,9 @@ class Model(ABC):
 
     def class_of(self, label: str) -> str:
         """Return the class that a label names ('1.0' and '1' are one), or the label itself when it is none."""
-        return label if label in self.classes else self._class_of_key.get(read_exact(label), label)
+        if label in self.classes:
+            return label
+        return self._class_of_key.get(read_exact(label), label)
 
     @cached_property
     def _class_of_key(self) -> dict[Any, str]:
@@ -208,5 +214,7 @@ class Model(ABC):
         if self.multilabel:
             return scores > PRESENT
         if self.numeric:
-            return scores if self.header.target_names else scores[:, 0]
+            if self.header.target_names:
+                return scores
+            return scores[:, 0]
         return self.labelling.choose(scores)

@@ -45,7 +45,9 @@ def check_header(header: ModelHeader) -> None:
         classes,
     )
     check_targets(header.targets, numeric)
-    fewest = 2 if header.separator is None else 1
+    fewest = 1
+    if header.separator is None:
+        fewest = 2
     demand(
         len(classes) == len(set(classes)) and (not classes if numeric else len(classes) >= fewest),
         'classes: two or more, none for a regression,',
@@ -168,7 +170,9 @@ def check_living(header: ModelHeader) -> None:
         given['grid'],
     )
     origin = given.get('origin', [])
-    n_targets = max(len(header.target_names), 1) if given.get('center') else 0
+    n_targets = 0
+    if given.get('center'):
+        n_targets = max(len(header.target_names), 1)
     demand(
         isinstance(origin, list) and len(origin) == n_targets and all(map(is_number, origin)),
         f'origin: {n_targets} numbers',
@@ -224,7 +228,10 @@ def check_importance(header: ModelHeader) -> None:
     if 'importance' not in header.parameters:
         return
     shares = header.parameters['importance']
-    n_columns = header.n_features if header.encoding is None else len(header.encoding['columns'])
+    if header.encoding is None:
+        n_columns = header.n_features
+    else:
+        n_columns = len(header.encoding['columns'])
     for name, length in (('features', header.n_features), ('columns', n_columns)):
         values = shares[name]
         demand(
@@ -237,7 +244,10 @@ def check_importance(header: ModelHeader) -> None:
 def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_sums: int) -> None:
     """Check the sums of a model that lives. n_columns : of E. n_sums : classes, or targets of a regression."""
     packed = (n_columns * (n_columns + 1) // 2,)
-    optional = {'counts_low': (n_sums,)} if 'counts_low' in arrays else {}
+    if 'counts_low' in arrays:
+        optional = {'counts_low': (n_sums,)}
+    else:
+        optional = {}
     check_arrays(
         arrays,
         {

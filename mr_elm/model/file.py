@@ -51,7 +51,9 @@ def read_model(path: str | PathLike, name: str | None = None, sums: bool = False
     with refusing(name or path):
         model = make_model(ModelHeader.from_json(header), arrays)
         model.check_whole()
-    return add_sums(model, path, name) if sums else model
+    if sums:
+        return add_sums(model, path, name)
+    return model
 
 
 def add_sums(model: Model, path: str | PathLike, name: str | None = None, sums_path: str | None = None) -> Model:
@@ -74,7 +76,9 @@ def make_model(
     """Return the model of a header and arrays, of the kind that the header says."""
     if header.members is not None:
         return AveragedModel(header, arrays, sums)
-    return HiddenNodeModel(header, arrays, sums) if 'map' in header.parameters else KernelModel(header, arrays)
+    if 'map' in header.parameters:
+        return HiddenNodeModel(header, arrays, sums)
+    return KernelModel(header, arrays)
 
 
 def save_model(path: FilePath, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:

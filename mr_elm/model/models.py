@@ -63,7 +63,9 @@ class HiddenNodeModel(Model):
         parts = [
             self.decide_expanded(expand(nodes, block, buffer=buffer), self.layer.find_leaves(block)) for block in blocks
         ]
-        return np.concatenate(parts) if parts else np.zeros((0, self.arrays['output_weights'].shape[1]))
+        if parts:
+            return np.concatenate(parts)
+        return np.zeros((0, self.arrays['output_weights'].shape[1]))
 
     def decide_expanded(self, E: Floats, leaves: np.ndarray | None = None) -> Floats:
         """Return decision values, (n, K), of rows of E = [Phi(x), -1]. The mean of targets is added last, at once.
@@ -72,10 +74,15 @@ class HiddenNodeModel(Model):
         """
         B = self.arrays['output_weights']
         of_nodes = B[-E.shape[1] :]
-        values = E[:, :-1] @ of_nodes[:-1] if self.numeric else E @ of_nodes
+        if self.numeric:
+            values = E[:, :-1] @ of_nodes[:-1]
+        else:
+            values = E @ of_nodes
         if leaves is not None:
             add_leaf_weights(leaves, B, values)
-        return values - B[-1] if self.numeric else values
+        if self.numeric:
+            return values - B[-1]
+        return values
 
     @cached_property
     def single(self) -> SingleMachine | None:
@@ -165,7 +172,9 @@ NodeModel = HiddenNodeModel | AveragedModel
 
 def join_members(members: Sequence[HiddenNodeModel]) -> NodeModel:
     """Return the model that averages machines; a single machine is the model itself."""
-    return members[0] if len(members) == 1 else AveragedModel.of(members)
+    if len(members) == 1:
+        return members[0]
+    return AveragedModel.of(members)
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,7 +185,10 @@ class KernelModel(Model):
     def kernel(self) -> Kernel:
         """Return the Kernel."""
         parameters = self.header.parameters
-        known = KERNELS[parameters['kernel']].parameters if parameters['kernel'] in KERNELS else ()
+        if parameters['kernel'] in KERNELS:
+            known = KERNELS[parameters['kernel']].parameters
+        else:
+            known = ()
         return make_kernel(
             parameters['kernel'],
             normalised=parameters.get('normalised', False),
@@ -214,7 +226,10 @@ class KernelModel(Model):
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
         pairs = self.pairs
         scores = np.empty((X.shape[0], self.arrays['dual_coef'].shape[1]), order='F' if pairs else 'C')
-        scores[:] = 0.0 if self.numeric else self.arrays['intercept']
+        if self.numeric:
+            scores[:] = 0.0
+        else:
+            scores[:] = self.arrays['intercept']
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
             Z, part = self.scale(X[start : start + step]), scores[start : start + step]
@@ -230,8 +245,13 @@ class KernelModel(Model):
     def pairs(self) -> PairProduct | None:
         """Return the PairProduct of machines of pairs, or None, also where a product with all is as fast."""
         by_pairs = self.scheme == ONE_VS_ONE and self.arrays['dual_coef'].size > FEW_COEFFICIENTS
-        groups = group_coefficients(self.arrays['dual_coef'], len(self.classes)) if by_pairs else []
-        return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups) if groups else None
+        if by_pairs:
+            groups = group_coefficients(self.arrays['dual_coef'], len(self.classes))
+        else:
+            groups = []
+        if groups:
+            return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups)
+        return None
 
     @cached_property
     def changes_rows(self) -> bool:
@@ -250,4 +270,6 @@ class KernelModel(Model):
 def separate(A: Rows, B: Rows) -> Rows:
     """Return A, or a copy if it shares memory with B: BLAS has a routine for A @ A.T that rounds differently."""
     shared = type(A) is np.ndarray and type(B) is np.ndarray and np.may_share_memory(A, B)
-    return A.copy() if shared else A
+    if shared:
+        return A.copy()
+    return A

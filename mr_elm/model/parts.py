@@ -80,14 +80,19 @@ def scaling_arrays(offset: Floats, scale: Floats, metric: Floats | None = None) 
 
     offset, scale : (d,), or () where all are equal.
     """
-    learned = {} if metric is None else {'feature_metric': metric}
+    if metric is None:
+        learned = {}
+    else:
+        learned = {'feature_metric': metric}
     return {'feature_offset': join_equal(offset), 'feature_scale': join_equal(scale), **learned}
 
 
 def join_equal(values: Floats) -> Floats:
     """Return numbers, (d,) or (), as one of shape () where all are equal."""
     equal = values.ndim > 0 and values.size > 0 and bool((values == values[0]).all())
-    return np.array(values[0]) if equal else values
+    if equal:
+        return np.array(values[0])
+    return values
 
 
 def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:
@@ -98,10 +103,18 @@ def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:
 def describe_map(layer: HiddenLayer) -> dict[str, str]:
     """Return the parameters map and kernel of a model; see `name_landmark_kernel`."""
     kernel = next((name for name, kind in LANDMARK_NODES.items() if kind == layer.kind), None)
-    named = {} if kernel in (None, 'gaussian') else {'kernel': kernel}
-    map = layer.kind if kernel is None else 'nystrom'
+    if kernel in (None, 'gaussian'):
+        named = {}
+    else:
+        named = {'kernel': kernel}
+    map = 'nystrom'
+    if kernel is None:
+        map = layer.kind
     if layer.forest is not None:
-        map = BEFORE + map if len(layer.biases) else LEAVES
+        if len(layer.biases):
+            map = BEFORE + map
+        else:
+            map = LEAVES
     return {'map': map, **named}
 
 
@@ -125,7 +138,9 @@ def tree_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
 
 def find_forest(arrays: Mapping[str, np.ndarray]) -> Forest | None:
     """Undo `tree_arrays`."""
-    return Forest(*(arrays[name] for name in TREES)) if TREES[0] in arrays else None
+    if TREES[0] in arrays:
+        return Forest(*(arrays[name] for name in TREES))
+    return None
 
 
 def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> None:

@@ -108,7 +108,10 @@ def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None = None
     path, model_path : of files of this machine. name : what messages call the model, when its file is a copy.
     Raises ModelFormatError when there is no file of sums, or when it belongs to another model.
     """
-    beside = path if name is None else name_sums(name)
+    if name is None:
+        beside = path
+    else:
+        beside = name_sums(name)
     name = name or model_path
     if not os.path.exists(path):
         raise ModelFormatError(
@@ -142,7 +145,9 @@ def copy_sums(path: FilePath, copy_path: FilePath) -> None:
 
 def find_sums(path: FilePath) -> bool:
     """Tell whether there is a file of sums beside a model, wherever that is."""
-    found = store_of(name_sums(path)).find(name_sums(path)) if takes_sums(path) else None
+    found = None
+    if takes_sums(path):
+        found = store_of(name_sums(path)).find(name_sums(path))
     return found is not None and not found.is_folder
 
 

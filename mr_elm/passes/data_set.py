@@ -29,7 +29,10 @@ class DataSet:
 
     def __init__(self, plan: InputPlan, engine: Any, bad_rows: str = 'stop', n_rows: int | None = None) -> None:
         self.plan, self.engine, self.bad_rows = plan, engine, bad_rows
-        self.n_rows = plan.manifest['n_rows'] if plan.manifest else n_rows
+        if plan.manifest:
+            self.n_rows = plan.manifest['n_rows']
+        else:
+            self.n_rows = n_rows
         self.first: Accounts | None = None
         self._blas_of_tasks: set[str] = set()
         self._n_blas = 1  # of them, as many as the user knows
@@ -37,7 +40,9 @@ class DataSet:
     @property
     def encoding(self) -> Encoding | None:
         """Return the Encoding of rows that are tables; packed rows are encoded already."""
-        return None if self.plan.pack else self.plan.encoding
+        if self.plan.pack:
+            return None
+        return self.plan.encoding
 
     def encode(self, encoding: Encoding) -> None:
         """Read rows as an Encoding says from now on."""
@@ -66,11 +71,10 @@ class DataSet:
         if self.first is not None:
             self.first.compare(accounts)
         elif self.n_rows is not None and accounts.used + accounts.held != self.n_rows:
-            who = (
-                f'{self.plan.pack}: expected {self.n_rows} rows, as its manifest says'
-                if self.plan.pack
-                else (f'{self.plan.name}: expected {self.n_rows} rows')
-            )
+            if self.plan.pack:
+                who = f'{self.plan.pack}: expected {self.n_rows} rows, as its manifest says'
+            else:
+                who = f'{self.plan.name}: expected {self.n_rows} rows'
             raise DataFormatError(f'{who}, found {accounts.used + accounts.held}: a part is missing or cut short')
         self.first = self.first or accounts
         self._blas_of_tasks |= accounts.blas
@@ -119,9 +123,15 @@ class Pass:
     @contextmanager
     def finished(self) -> Iterator[Finished]:
         """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
-        skipping = ['--bad-rows', 'skip'] if self.data.bad_rows == 'skip' else []
+        if self.data.bad_rows == 'skip':
+            skipping = ['--bad-rows', 'skip']
+        else:
+            skipping = []
         arguments = [*skipping, *self.arguments]
-        arguments += self.tree.first_arguments if self.tree else []
+        if self.tree:
+            arguments += self.tree.first_arguments
+        else:
+            arguments += []
         plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
         with TemporaryDirectory(prefix='mr_elm-') as folder:
             if self.data.encoding is not None:

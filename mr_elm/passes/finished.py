@@ -72,4 +72,6 @@ class Finished:
 def map_input_records(running: Any) -> int | None:
     """Return how many lines Hadoop says its map tasks were given; None when it does not say."""
     counters = running.counters()
-    return counters[0].get('Map-Reduce Framework', {}).get('Map input records') if counters else None
+    if counters:
+        return counters[0].get('Map-Reduce Framework', {}).get('Map input records')
+    return None

@@ -45,7 +45,10 @@ class Work:
         self, staging: str, reporter: Any, queue: Any = None, output: str | None = None, resume: bool = False
     ) -> None:
         self.staging, self.reporter, self.queue, self.output, self.resume = staging, reporter, queue, output, resume
-        self.record = None if output is None else f'{store_of(output).absolute(output)}.work'
+        if output is None:
+            self.record = None
+        else:
+            self.record = f'{store_of(output).absolute(output)}.work'
         self.jobs: dict[str, dict[str, Any]] = {}
         self.placed: dict[str, str] = {}
         self.begun = self.resumed = False
@@ -99,7 +102,9 @@ class Work:
         if file.path not in self.placed:
             self.begin()
             uri = f'{self.staging}/input/{copy_name(file)}'
-            there = store_of(uri).find(uri) if self.resumed else None
+            there = None
+            if self.resumed:
+                there = store_of(uri).find(uri)
             if there is None or there.size != file.size:
                 if file.size > LARGE:
                     self.reporter.say(f'{file.path}: copying {file.size / 1e6:,.0f} MB to the cluster')
@@ -114,7 +119,9 @@ class Work:
     def tag(self, key: str | None = None, staging: str | None = None) -> str:
         """Return what marks the jobs of a run, or one of them, on the cluster."""
         run = f'mr_elm-{(staging or self.staging)[-12:]}'
-        return run if key is None else f'{run}-{key}'
+        if key is None:
+            return run
+        return f'{run}-{key}'
 
     def finished(self, key: str, folder: str, stage: str) -> dict[str, Any] | None:
         """Return what is known of a job that has run, {'folder', 'map_input_records'}, or None.

@@ -40,7 +40,10 @@ def to_batch(block: Block, **facts: Any) -> Any:
         codes = to_array(block.codes.astype(np.int32, copy=False))
         columns['label'] = arrow.DictionaryArray.from_arrays(codes, to_texts(block.names))
     elif block.targets is not None:
-        columns['label'] = to_array(block.targets) if block.targets.ndim == 1 else to_lists(block.targets)
+        if block.targets.ndim == 1:
+            columns['label'] = to_array(block.targets)
+        else:
+            columns['label'] = to_lists(block.targets)
     if block.weights is not None:
         columns['weight'] = to_array(block.weights)
     fields = [arrow.field(name, array.type, nullable=False) for name, array in columns.items()]
@@ -73,7 +76,9 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
         X = EncodedRows(numbers.astype(float, copy=False), tuple(facts['number_columns']), ones, facts['columns'])
     else:
         X = from_lists(columns['x']).astype(float, copy=False)
-    weights = from_array(columns['weight']) if 'weight' in columns else None
+    weights = None
+    if 'weight' in columns:
+        weights = from_array(columns['weight'])
     label: Any = columns.get('label')
     if hasattr(label, 'dictionary'):
         return Block(X, tuple(label.dictionary.to_pylist()), from_array(label.indices), weights)

@@ -67,7 +67,9 @@ class ArrowSchema:
             record = json.loads((self.schema.metadata or {})[b'pandas'])['index_columns']
         except (KeyError, TypeError, ValueError):
             return []
-        return [column for column in record if isinstance(column, str)] if isinstance(record, list) else []
+        if isinstance(record, list):
+            return [column for column in record if isinstance(column, str)]
+        return []
 
     def kind(self, column: str) -> str:
         """Return number, category or lists; or time, list, binary, struct or a type, which cannot be features."""
@@ -75,7 +77,9 @@ class ArrowSchema:
 
     def describe(self, column: str) -> str:
         """Name the type of a column for a message."""
-        return 'text' if column in self.folders else str(self.schema.field(column).type)
+        if column in self.folders:
+            return 'text'
+        return str(self.schema.field(column).type)
 
     def split(self, column: str) -> list[str]:
         """Name the features of a column: lists give a feature for each item."""
@@ -181,7 +185,10 @@ def split_lists(schema: ArrowSchema, header: Header, columns: Sequence[str] | No
         return None
     names: list[str] = []
     for column in columns:
-        names += [column] if column in schema.fields else schema.split(schema.columns[header.locate(column)])
+        if column in schema.fields:
+            names += [column]
+        else:
+            names += schema.split(schema.columns[header.locate(column)])
     return tuple(names)
 
 

@@ -104,7 +104,10 @@ class ArrowParts(Parts):
         arrow = import_module('pyarrow')
         self.name = name
         with refuse_damage(name):
-            self.stream = arrow.memory_map(source) if isinstance(source, str) else arrow.PythonFile(source, 'r')
+            if isinstance(source, str):
+                self.stream = arrow.memory_map(source)
+            else:
+                self.stream = arrow.PythonFile(source, 'r')
             self.is_stream = self.stream.read(len(STREAM)) == STREAM
             if self.is_stream:
                 demand_end(self.stream, name)
@@ -127,7 +130,10 @@ class ArrowParts(Parts):
         for k in count() if self.is_stream else [number]:
             with refuse_damage(f'{self.name}, record batch {k + 1}'):
                 try:
-                    batch = self.file.read_next_batch() if self.is_stream else self.file.get_batch(k)
+                    if self.is_stream:
+                        batch = self.file.read_next_batch()
+                    else:
+                        batch = self.file.get_batch(k)
                 except StopIteration:
                     return
                 batch = batch.select(columns)

@@ -79,7 +79,9 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
     """Join blocks of the same kind and width, or return None when there are none."""
     blocks = [block for block in parts if block is not None]
     if len(blocks) <= 1:
-        return blocks[0] if blocks else None
+        if blocks:
+            return blocks[0]
+        return None
     joint = Block(stack([block.X for block in blocks]))
     if blocks[0].codes is not None:
         names, codes = encode_labels([block.names[code] for block in blocks for code in block.codes])

@@ -43,7 +43,10 @@ class TextColumn:
     @cached_property
     def coded(self) -> tuple[tuple[str, ...], np.ndarray]:
         """Return the values by number: (distinct texts, (n,) numbers of these)."""
-        coded = self.array if hasattr(self.array, 'dictionary') else self.array.dictionary_encode()
+        if hasattr(self.array, 'dictionary'):
+            coded = self.array
+        else:
+            coded = self.array.dictionary_encode()
         return tuple(coded.dictionary.to_pylist()), from_array(coded.indices)
 
     def take(self, rows: slice | np.ndarray) -> TextColumn:
@@ -162,7 +165,9 @@ class Table:
 
 def name_of(text: str) -> str:
     """Return the name of a value among categories: MISSING for all spellings of a missing one."""
-    return MISSING if text in MISSING_TEXTS else text
+    if text in MISSING_TEXTS:
+        return MISSING
+    return text
 
 
 def is_text(text: str, decimal: str = '.') -> bool:
@@ -184,4 +189,6 @@ def write_number(value: float) -> str:
     """Write a number the way people do: whole ones without a point; MISSING for NaN."""
     if math.isnan(value):
         return MISSING
-    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(float(value))
+    if abs(value) < 1e15 and value == int(value):
+        return str(int(value))
+    return repr(float(value))

@@ -45,7 +45,9 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = usual_width(rows[header:])
-    names = tuple(rows[0]) if header else None
+    names = None
+    if header:
+        names = tuple(rows[0])
     if names and names[0].lower() == 'sep=':
         raise DataFormatError(
             f'{path}: expected names of columns or a row in the first line, found {lines[0]!r}: '
@@ -192,7 +194,9 @@ def split_rows(lines: Sequence[str], delimiter: str | None) -> Fields:
 
 def usual_width(rows: Fields) -> int:
     """Return the number of fields that most rows have."""
-    return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    if rows:
+        return Counter(map(len, rows)).most_common(1)[0][0]
+    return 0
 
 
 def is_number(text: str, decimal: str) -> bool:
@@ -288,14 +292,18 @@ def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]
     if not values or is_missing(first):
         return 0.0, 0.0
     if sum(is_number(value, decimal) for value in values) > MOST * len(values):
-        return (0.0, 1.0) if is_number(first, decimal) else (1.0, 0.0)
+        if is_number(first, decimal):
+            return (0.0, 1.0)
+        return (1.0, 0.0)
     counts = Counter(values)
     if first in counts:
         return 0.0, 1.0
     shapes = Counter(map(shape_of, values))
     with_digits = sum(count for shape, count in shapes.items() if '9' in shape)
     if with_digits > MOST * len(values) and len(shapes) <= max(3, len(values) // 10):  # dates, codes
-        return (0.0, 1.0) if shape_of(first) in shapes else (1.0, 0.0)
+        if shape_of(first) in shapes:
+            return (0.0, 1.0)
+        return (1.0, 0.0)
     if len(counts) > len(values) / 2:  # names, free text
         return 0.0, 0.0
     once = sum(count == 1 for count in counts.values()) / len(values)  # the chance that a row brings a new value

@@ -37,8 +37,13 @@ def field_pattern(delimiter: str | None) -> re.Pattern[str]:
     A quote within a field without quotes is a letter where more text follows, as in 5" pipe. A quote at its end could
     close a field that another line has opened.
     """
-    ends = re.escape(delimiter) if delimiter else BLANKS
-    blank = f'[{BLANKS}]*' if delimiter not in (None, '\t') else ' *'
+    if delimiter:
+        ends = re.escape(delimiter)
+    else:
+        ends = BLANKS
+    blank = ' *'
+    if delimiter not in (None, '\t'):
+        blank = f'[{BLANKS}]*'
     letter = rf'[^"{ends}]'
     end = rf'(?=[{ends}]|$)'
     return re.compile(rf'{blank}(?:"((?:[^"]|"")*)"{blank}|((?:{letter}(?:{letter}|"(?!{blank}{end}))*)?)){end}')
@@ -47,7 +52,9 @@ def field_pattern(delimiter: str | None) -> re.Pattern[str]:
 def split_fields(line: str, delimiter: str | None) -> list[str]:
     """Split one line into its fields, without the blanks around them. Raises RowError at bad quotes."""
     if '"' not in line:
-        return [field.strip(BLANKS) for field in line.split(delimiter)] if delimiter else split_white(line)
+        if delimiter:
+            return [field.strip(BLANKS) for field in line.split(delimiter)]
+        return split_white(line)
     fields, position, pattern = [], 0, field_pattern(delimiter)
     if delimiter is None:
         line = line.strip(BLANKS)
@@ -81,7 +88,9 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
     Raises RowError at bad quotes.
     """
     if b'"' not in text:
-        return text if delimiter else re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
+        if delimiter:
+            return text
+        return re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
     if delimiter and b'\r' not in text and quotes_enclose_fields(text, delimiter):
         return text  # a carriage return would be the end of a line for pyarrow, and make up for one in quotes
     lines = [split_fields(line, delimiter) for line in split_lines(text)]
@@ -137,7 +146,10 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
     pyarrow.ArrowInvalid, a ValueError, where that cannot be.
     """
     arrow, csv = import_module('pyarrow'), import_module('pyarrow.csv')
-    labels = set() if form.ignore_label else {*form.label_columns}
+    if form.ignore_label:
+        labels = set()
+    else:
+        labels = {*form.label_columns}
     weights = {form.weight_column} - {None}
     numbers = weights | {*(form.numbers if form.table else form.feature_positions)}
     if form.numeric_labels:
@@ -173,7 +185,10 @@ def read_values(arrays: Any, form: RowOptions, has_blanks: bool) -> dict[int | N
         if types.is_floating(array.type):
             columns[position] = NumberColumn(from_array(array, math.nan))
             continue
-        texts = compute.ascii_trim(array, characters=BLANKS) if has_blanks else array
+        if has_blanks:
+            texts = compute.ascii_trim(array, characters=BLANKS)
+        else:
+            texts = array
         if position in form.styles_by_column:
             columns[position] = NumberColumn(read_styled(texts, position, form))
         else:
@@ -208,7 +223,9 @@ def diagnose(line: str, form: RowOptions) -> RowError:
 def name_column(position: int, form: RowOptions) -> str:
     """Name a column for a message."""
     names = form.feature_names
-    return f'column {names[position]!r}' if position in names else f'column {position + 1}'
+    if position in names:
+        return f'column {names[position]!r}'
+    return f'column {position + 1}'
 
 
 def read_field(text: str, j: int, form: RowOptions) -> float | None:
@@ -216,7 +233,9 @@ def read_field(text: str, j: int, form: RowOptions) -> float | None:
     if j not in form.styles_by_column:
         return read_number(text, form.decimal)
     number = float(read_styled([text], j, form)[0])
-    return None if math.isnan(number) else number
+    if math.isnan(number):
+        return None
+    return number
 
 
 def check_field(text: str, j: int, form: RowOptions) -> None:
@@ -247,11 +266,9 @@ def check_field(text: str, j: int, form: RowOptions) -> None:
         return
     number = read_field(text, j, form)
     if number is None:
-        hint = (
-            f' (if it is the label: --label-column {j})'
-            if form.label_column == 0
-            else (' (--encode auto reads text and missing values)')
-        )
+        hint = ' (--encode auto reads text and missing values)'
+        if form.label_column == 0:
+            hint = f' (if it is the label: --label-column {j})'
         raise RowError('not a number', f'{name_column(j, form)} holds {quote(text)}{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'{name_column(j, form)} holds {quote(text)}')

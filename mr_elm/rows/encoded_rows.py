@@ -67,7 +67,9 @@ def is_sparse(width: int, n_slots: int) -> bool:
 
 def spread(X: Any) -> Any:
     """Return rows as a matrix where they are `EncodedRows`; all other rows are returned as they are."""
-    return X.spread() if isinstance(X, EncodedRows) else X
+    if isinstance(X, EncodedRows):
+        return X.spread()
+    return X
 
 
 def stack_encoded(parts: Sequence[EncodedRows]) -> EncodedRows:

@@ -40,7 +40,9 @@ class Column:
     @property
     def width(self) -> int:
         """Count its features."""
-        return 1 + self.missing if self.kind == NUMBER else len(self.categories) + 1
+        if self.kind == NUMBER:
+            return 1 + self.missing
+        return len(self.categories) + 1
 
     @property
     def names(self) -> list[str]:

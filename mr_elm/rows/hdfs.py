@@ -42,7 +42,9 @@ def find_home() -> Path | None:
         if (home / 'bin' / 'hadoop').exists():
             return home.resolve()
     found = shutil.which('hadoop')
-    return Path(found).resolve().parent.parent if found else None
+    if found:
+        return Path(found).resolve().parent.parent
+    return None
 
 
 def is_local_cluster() -> bool:
@@ -55,7 +57,10 @@ def read_configuration(home: Path | None) -> dict[str, str]:
     """Read the properties of a Hadoop's site files: name -> value; those of HADOOP_CONF_DIR come first."""
     named = os.environ.get('HADOOP_CONF_DIR')
     usual = [*([home / 'etc' / 'hadoop'] if home else []), Path('/etc/hadoop/conf')]
-    folders = [Path(named)] if named else usual
+    if named:
+        folders = [Path(named)]
+    else:
+        folders = usual
     properties: dict[str, str] = {}
     for folder in folders:
         for site in SITE_FILES:
@@ -82,12 +87,16 @@ def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[An
     ):
         return None
     https = properties.get('dfs.http.policy') == 'HTTPS_ONLY'
-    usual = '0.0.0.0:9871' if https else '0.0.0.0:9870'
+    usual = '0.0.0.0:9870'
+    if https:
+        usual = '0.0.0.0:9871'
     address = properties.get('dfs.namenode.https-address' if https else 'dfs.namenode.http-address', usual)
     host, _, port = address.partition(':')
     if host == '0.0.0.0':
         host = name_node.group(2)
-    user = None if secure else os.environ.get('HADOOP_USER_NAME') or getuser()
+    user = None
+    if not secure:
+        user = os.environ.get('HADOOP_USER_NAME') or getuser()
     system = import_module('fsspec.implementations.webhdfs').WebHDFS(
         host,
         port=int(port or usual.partition(':')[2]),
@@ -192,7 +201,9 @@ def find_command() -> str:
 def read_job_configuration() -> dict[str, str]:
     """Read what a task of Hadoop needs of the configuration of its job, which is in its environment: name -> value."""
     values = {name: os.environ.get(re.sub(r'\W', '_', name), '') for name in OF_WEB_HDFS}
-    return {name: value for name, value in values.items() if value} if values['fs.defaultFS'] else {}
+    if values['fs.defaultFS']:
+        return {name: value for name, value in values.items() if value}
+    return {}
 
 
 def open_hdfs() -> tuple[Any, str]:

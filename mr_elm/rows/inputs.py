@@ -103,7 +103,9 @@ class InputPlan:
     @property
     def name(self) -> str:
         """Name the data set for a message."""
-        return self.files[0].path if len(self.files) == 1 else f'{self.files[0].path} and {len(self.files) - 1} more'
+        if len(self.files) == 1:
+            return self.files[0].path
+        return f'{self.files[0].path} and {len(self.files) - 1} more'
 
     @property
     def input_facts(self) -> dict:
@@ -127,7 +129,9 @@ class InputPlan:
             return self.manifest['n_features']
         if self.encoding is not None:
             return self.encoding.width
-        return self.form.n_features if find_kind(self.kind).sparse else self.form.width
+        if find_kind(self.kind).sparse:
+            return self.form.n_features
+        return self.form.width
 
     def to_json(self) -> dict:
         """Return what tasks need to know."""
@@ -162,7 +166,9 @@ class InputPlan:
 def describe_inputs(plan: InputPlan) -> str:
     """Say in one line how the files of a data set are read; '' where that had not to be decided."""
     said = find_kind(plan.kind).describe(plan.form)
-    others = f' and {len(plan.files) - 1:,} more' if len(plan.files) > 1 else ''
+    others = ''
+    if len(plan.files) > 1:
+        others = f' and {len(plan.files) - 1:,} more'
     return said and f'{os.path.basename(plan.files[0].path)}{others}: {said}'
 
 
@@ -239,7 +245,10 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
             f'{", ".join(found) or "one label"}: pack them again (mr-elm pack --targets)'
         )
     if options.labels_separator not in (None, packed.labels_separator):
-        separator = 'one label in each row' if packed.labels_separator is None else repr(packed.labels_separator)
+        if packed.labels_separator is None:
+            separator = 'one label in each row'
+        else:
+            separator = repr(packed.labels_separator)
         raise DataFormatError(
             f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
             f'found {separator}: pack them again'
@@ -340,7 +349,9 @@ def choose_charset(first_bytes: bytes, like: RowOptions | None) -> str | None:
         first_bytes[: first_bytes.rfind(b'\n') + 1].decode()
     except UnicodeDecodeError:
         return trained
-    return trained if first_bytes.isascii() else None
+    if first_bytes.isascii():
+        return trained
+    return None
 
 
 def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:
@@ -405,7 +416,9 @@ def demand_unchanged(plan: InputPlan) -> None:
                 'command again when it is back'
             )
         if (entry.size, entry.modified) != (file.size, file.modified):
-            sizes = f' ({file.size:,} bytes before, {entry.size:,} now)' if entry.size != file.size else ''
+            sizes = ''
+            if entry.size != file.size:
+                sizes = f' ({file.size:,} bytes before, {entry.size:,} now)'
             raise DataFormatError(
                 f'{file.path}: the file must stay the same while jobs read it, but it changed '
                 f'meanwhile{sizes}: run the command again when nothing writes to it'

@@ -56,7 +56,9 @@ class Kind:
     @property
     def unit(self) -> str:
         """Return what an error counts to say where a row is."""
-        return 'line' if self.reader is None else 'row'
+        if self.reader is None:
+            return 'line'
+        return 'row'
 
 
 def find_kind(name: str) -> Kind:

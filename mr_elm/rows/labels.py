@@ -27,7 +27,9 @@ def label_keys(names: Iterable[str]) -> dict[str, Any]:
     are one class, 2^53 and 2^53 + 1 are two, although float64 holds only one of them.
     """
     keys: dict[str, Any] = {name: read_exact(name) for name in names}
-    return {name: name.encode() for name in keys} if None in keys.values() else keys
+    if None in keys.values():
+        return {name: name.encode() for name in keys}
+    return keys
 
 
 def merge_labels(classes: Sequence[str], separator: str | None = None) -> Callable[[str], str]:
@@ -39,7 +41,9 @@ def merge_labels(classes: Sequence[str], separator: str | None = None) -> Callab
     known = {key: name for name, key in label_keys(classes).items()}
 
     def merge(label: str) -> str:
-        return label if label in classes else known.get(read_exact(label), label)
+        if label in classes:
+            return label
+        return known.get(read_exact(label), label)
 
     if separator is None:
         return merge
@@ -102,7 +106,9 @@ def is_missing(text: str, form: RowOptions) -> bool:
 
 def explain_missing(text: str) -> str:
     """Say for a message why a label is missing."""
-    return f'is {quote(text)}, a missing one (see --missing-labels)' if text.strip() else 'is empty'
+    if text.strip():
+        return f'is {quote(text)}, a missing one (see --missing-labels)'
+    return 'is empty'
 
 
 def read_numbers(texts: Sequence[str]) -> Floats:
@@ -140,7 +146,9 @@ def check_target(text: str, k: int, form: RowOptions) -> None:
 def describe_target(position: int, form: RowOptions) -> str:
     """Name a target for a message, by its column or by the position of that."""
     known = dict(zip(form.targets, form.target_names or (), strict=False))
-    return repr(known[position]) if position in known else f'in column {position}'
+    if position in known:
+        return repr(known[position])
+    return f'in column {position}'
 
 
 def decode_label(text: str, form: RowOptions) -> str:
@@ -160,7 +168,10 @@ def check_label(name: str, form: RowOptions) -> str:
     if form.numeric_labels:
         check_target(name, 0, form)
         return name
-    parts = [name] if form.labels_separator is None else split_label(name, form.labels_separator)
+    if form.labels_separator is None:
+        parts = [name]
+    else:
+        parts = split_label(name, form.labels_separator)
     for part in parts:
         if is_missing(part, form):
             raise RowError('missing label', f'the label {explain_missing(part)}')

@@ -44,7 +44,10 @@ def hash_rows(block: Block, key: bytes, write_label: Callable[[str], str]) -> np
     else:
         targets = np.reshape(block.targets, (len(block), -1)).astype('<f8') + 0.0  # -0.0 is 0.0
         labels = [b'#' + row.tobytes() for row in targets]
-    weights = np.ones(len(block)) if block.weights is None else block.weights
+    if block.weights is None:
+        weights = np.ones(len(block))
+    else:
+        weights = block.weights
     features, ends = list_features(block.X)
     hashes, start = [], 0
     for label, weight, end in zip(labels, weights.tolist(), ends.tolist(), strict=True):
@@ -212,7 +215,10 @@ def compare_ledgers(one: Ledger, other: Ledger) -> Iterator[tuple[np.ndarray, np
             if place + len(hashes) < end
         ]
         for k, (hashes, counts) in enumerate(pieces):
-            n_taken = np.searchsorted(hashes, min(unfinished)) if unfinished else len(hashes)
+            if unfinished:
+                n_taken = np.searchsorted(hashes, min(unfinished))
+            else:
+                n_taken = len(hashes)
             pieces[k] = hashes[:n_taken], counts[:n_taken]
             places[k] += int(n_taken)
         hashes = np.concatenate([pieces[0][0], pieces[1][0]])

@@ -105,7 +105,9 @@ def clean_chunk(chunk: bytes, first: bool) -> bytes:
         chunk += b'\n'
     if b'\r' in chunk:
         chunk = chunk.replace(b'\r\n', b'\n')
-    return chunk.removeprefix(BYTE_ORDER_MARK.encode('latin-1')) if first else chunk
+    if first:
+        return chunk.removeprefix(BYTE_ORDER_MARK.encode('latin-1'))
+    return chunk
 
 
 def group_lines(chunks: Iterable[bytes], block_rows: int) -> Iterator[bytes]:

@@ -23,14 +23,20 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
         pattern = drop_file_scheme(pattern)
         store = store_of(pattern)
         is_name = store.find(pattern) is not None
-        matches = [pattern] if is_name else store.glob(pattern)
+        if is_name:
+            matches = [pattern]
+        else:
+            matches = store.glob(pattern)
         if not matches:
             raise FileNotFoundError(f'{pattern}: expected an input file or folder, found none')
         for match in matches:
             entry = store.find(store.absolute(match))
             if entry is None:
                 raise FileNotFoundError(f'{match}: expected an input file, found a link to a missing file')
-            root = entry.path if is_name else store.absolute(fixed_part(pattern))
+            if is_name:
+                root = entry.path
+            else:
+                root = store.absolute(fixed_part(pattern))
             found.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
     if not found:
         raise DataFormatError(f'{", ".join(map(str, patterns))}: expected input files, found none in the folder')
@@ -39,7 +45,9 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
 
 def drop_file_scheme(path: str) -> str:
     """Return the path of this machine that a URI with the scheme `file` names; other paths are left as they are."""
-    return unquote(urlsplit(path).path) if path.startswith('file:/') else path
+    if path.startswith('file:/'):
+        return unquote(urlsplit(path).path)
+    return path
 
 
 def fixed_part(pattern: str) -> str:
@@ -65,5 +73,8 @@ def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
 
 def name_folders(entry: Entry) -> tuple[tuple[str, str], ...]:
     """Return (name, value) of the folders between the one that the user named and a file, such as city=Oslo."""
-    folders = entry.path.removeprefix(entry.root).split('/')[:-1] if entry.path != entry.root else []
+    if entry.path != entry.root:
+        folders = entry.path.removeprefix(entry.root).split('/')[:-1]
+    else:
+        folders = []
     return tuple((name, unquote(value)) for name, equals, value in (part.partition('=') for part in folders) if equals)

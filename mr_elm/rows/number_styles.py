@@ -36,7 +36,10 @@ class Style:
 
     def __str__(self) -> str:
         signs = [repr(sign) for sign in (self.prefix, self.suffix) if sign]
-        parts = [f'with {" and ".join(signs)}'] if signs else []
+        if signs:
+            parts = [f'with {" and ".join(signs)}']
+        else:
+            parts = []
         if self.thousands:
             parts.append(f'with {self.thousands!r} between thousands')
         return ' and '.join(parts)
@@ -47,8 +50,12 @@ class Style:
         plain = PLAIN.format(point=point)
         if self.thousands:
             plain = rf'(?:[0-9]{{1,3}}(?:{re.escape(self.thousands)}[0-9]{{3}})+(?:{point}[0-9]*)?|{plain})'
-        prefix = rf'(?:{re.escape(self.prefix)} ?)?' if self.prefix else ''
-        suffix = rf'(?: ?{re.escape(self.suffix)})?' if self.suffix else ''
+        prefix = ''
+        if self.prefix:
+            prefix = rf'(?:{re.escape(self.prefix)} ?)?'
+        suffix = ''
+        if self.suffix:
+            suffix = rf'(?: ?{re.escape(self.suffix)})?'
         return rf'^(?:[-+]?{prefix}|{prefix}[-+]?){plain}{suffix}$'
 
     def read(self, texts: Any, decimal: str = '.') -> Floats:

@@ -141,7 +141,9 @@ class RowOptions:
     @property
     def missing_texts(self) -> tuple[str, ...]:
         """Return the texts that stand for a missing label; an empty label is missing whatever they are."""
-        return MISSING_LABELS if self.missing_labels is None else self.missing_labels
+        if self.missing_labels is None:
+            return MISSING_LABELS
+        return self.missing_labels
 
     @cached_property
     def missing_numbers(self) -> frozenset[Any]:
@@ -178,7 +180,9 @@ class RowOptions:
 
 def to_tuple(value: Any) -> Any:
     """Turn lists that come from JSON into tuples again."""
-    return tuple(map(to_tuple, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(map(to_tuple, value))
+    return value
 
 
 class AdvancedHelp(str):
@@ -381,7 +385,9 @@ def read_charset(text: str) -> str | None:
         raise argparse.ArgumentTypeError(
             f'expected the name of an encoding of text, such as latin-1, found {text!r}'
         ) from None
-    return None if name in ('utf-8', 'ascii') else name
+    if name in ('utf-8', 'ascii'):
+        return None
+    return name
 
 
 def read_separator(text: str) -> str:

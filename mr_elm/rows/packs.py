@@ -43,14 +43,19 @@ def cut_to_records(block: Block) -> Iterator[Block]:
     """Cut a block into pieces that fit a row group; most blocks are one."""
     rows = -(-len(block) // max(1, -(-measure(block.X) // MAX_RECORD)))
     for start in range(0, len(block), rows):
-        yield take_rows(block, slice(start, start + rows)) if rows < len(block) else block
+        if rows < len(block):
+            yield take_rows(block, slice(start, start + rows))
+        else:
+            yield block
 
 
 def measure(X: Any) -> int:
     """Return the bytes of the features of a block."""
     if isinstance(X, EncodedRows):
         return 8 * X.numbers.size + 4 * X.ones.size
-    return 12 * X.nnz if sp.issparse(X) else 8 * X.size
+    if sp.issparse(X):
+        return 12 * X.nnz
+    return 8 * X.size
 
 
 class PackWriter:
@@ -95,7 +100,9 @@ class PackWriter:
 
 def convert(X: Any, dtype: str) -> Any:
     """Return rows whose numbers are of a type."""
-    return replace(X, numbers=X.numbers.astype(dtype)) if isinstance(X, EncodedRows) else X.astype(dtype, copy=False)
+    if isinstance(X, EncodedRows):
+        return replace(X, numbers=X.numbers.astype(dtype))
+    return X.astype(dtype, copy=False)
 
 
 class PackParts(ParquetParts):

@@ -69,7 +69,10 @@ class ParsedRows(RowReader):
         """Return the block of a record, and note the lines of its rows."""
         [batch] = table.to_batches()
         block, lines = from_batch(batch, facts), facts['lines']
-        self.row_lines = range(lines, lines + len(block)) if isinstance(lines, int) else lines
+        if isinstance(lines, int):
+            self.row_lines = range(lines, lines + len(block))
+        else:
+            self.row_lines = lines
         return replace(block, X=widen(block.X, self.form.n_features or 0))
 
     def _close(self, end: dict[str, Any]) -> None:

@@ -19,7 +19,10 @@ def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
     if block.targets is not None:
         T = block.targets.reshape(len(block), -1)
         for row, k in np.argwhere(~find_usable(T, form)).tolist():
-            text = '' if np.isnan(T[row, k]) else str(T[row, k])
+            if np.isnan(T[row, k]):
+                text = ''
+            else:
+                text = str(T[row, k])
             try:
                 check_target(text, k, form)
             except RowError as error:
@@ -35,14 +38,19 @@ def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
 
 def explain_weight(weight: float) -> RowError:
     """Say why a weight cannot be used."""
-    reason = 'weight is not positive' if np.isfinite(weight) else 'nan or infinite'
+    reason = 'nan or infinite'
+    if np.isfinite(weight):
+        reason = 'weight is not positive'
     return RowError(reason, f'the weight is {weight}')
 
 
 def explain_values(values: np.ndarray, form: RowOptions) -> RowError:
     """Say why the features of a row cannot be used: by the first that is missing or infinite."""
     k = int(np.argmin(np.isfinite(values)))
-    name = form.names[k] if form.names else str(form.feature_positions[k])
+    if form.names:
+        name = form.names[k]
+    else:
+        name = str(form.feature_positions[k])
     if np.isnan(values[k]):
         return RowError(
             'missing value',

@@ -33,11 +33,10 @@ class Header:
         try:
             position = int(column)
         except ValueError:
-            known = (
-                'it has no header line'
-                if self.names is None
-                else (f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN])}')
-            )
+            if self.names is None:
+                known = 'it has no header line'
+            else:
+                known = f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN])}'
             raise DataFormatError(f'{self.path}: expected a column named {column!r}, {known}') from None
         if not -self.n_columns <= position < self.n_columns:
             raise DataFormatError(
@@ -56,7 +55,9 @@ class Header:
 
     def call(self, position: int) -> str | int:
         """Return the name of a column, or its position where it has none, or shares it with another."""
-        return self.names[position] if self.names is not None and self.has_own_name(position) else position
+        if self.names is not None and self.has_own_name(position):
+            return self.names[position]
+        return position
 
     def has_own_name(self, position: int) -> bool:
         """Tell whether a column has a name that no other has."""
@@ -164,7 +165,9 @@ def find_special(header: Header, column: str | int | None, name: str | None, may
     if name is None or header.names is None:
         if column == 0 and isinstance(column, int) and header.idle:  # nobody has said which
             return min(set(range(header.n_columns)) - set(header.idle), default=0)
-        return None if column is None else header.locate(column)
+        if column is None:
+            return None
+        return header.locate(column)
     if may_miss and name not in header.names:
         return None
     return header.locate(name)
@@ -216,7 +219,9 @@ def check_width(path: str, form: RowOptions, options: RowOptions) -> None:
     """Raise DataFormatError when rows have another number of features than they must."""
     wanted = options.n_features
     if options.table:
-        wanted = None if options.encoding is None else len(options.encoding.columns)
+        wanted = None
+        if options.encoding is not None:
+            wanted = len(options.encoding.columns)
     if wanted in (None, form.width):
         return
     hint = ''

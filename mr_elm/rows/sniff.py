@@ -79,7 +79,10 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     if options.kind == 'auto' and (foreign := name_text(lines)):
         raise DataFormatError(f'{path}: expected rows, found {foreign}')
     lines = [line for line, is_binary in zip(lines, binary, strict=True) if not is_binary]  # these are bad rows
-    kind = guess_kind(lines, str(path)) if options.kind == 'auto' else options.kind
+    if options.kind == 'auto':
+        kind = guess_kind(lines, str(path))
+    else:
+        kind = options.kind
     if find_kind(kind).magic:
         raise DataFormatError(f'{path}: expected {kind} rows, found text')
     return replace(find_kind(kind).choose_format(lines, path, options), blank_bytes=blank_bytes)

@@ -69,7 +69,9 @@ def find_end(file: InputFile, start: int, wanted: int) -> int:
     if find_ending(file.path) or file.format.charset:
         return file.size
     ends = [cut for cut in (*file.cuts, file.size) if cut > start]
-    return min(ends, key=lambda end: abs(end - wanted)) if file.cuts else min(wanted, file.size)
+    if file.cuts:
+        return min(ends, key=lambda end: abs(end - wanted))
+    return min(wanted, file.size)
 
 
 def find_file(files: list[dict[str, Any]], uri: str) -> int:
@@ -89,7 +91,9 @@ def plain_path(uri: str) -> str:
     scheme, host, path = found.groups()
     if scheme in ('hdfs', 'file'):
         return unquote(path)
-    return f'{host}{unquote(path)}' if scheme.startswith('s3') else uri
+    if scheme.startswith('s3'):
+        return f'{host}{unquote(path)}'
+    return uri
 
 
 def decompress(stream: BinaryIO, name: str) -> BinaryIO:
@@ -166,7 +170,9 @@ def find_charset(first_bytes: bytes) -> str | None:
     for mark, charset in MARKS.items():
         if first_bytes.startswith(mark):
             return charset
-    return 'utf-8' if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes else None
+    if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes:
+        return 'utf-8'
+    return None
 
 
 def read_stream(
@@ -212,7 +218,9 @@ def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterat
     if start:
         stream.seek(start)
         skipped = len(stream.readline())
-    limit = None if length is None else length + 1 - skipped
+    limit = None
+    if length is not None:
+        limit = length + 1 - skipped
     if limit is None or limit > 0:
         yield from read_whole_lines(stream, limit)
 

@@ -147,7 +147,9 @@ class RemoteStore:
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
         if not PATTERN & set(pattern.partition('://')[2].partition('/')[2]):
-            return [pattern] if self.find(pattern) else []
+            if self.find(pattern):
+                return [pattern]
+            return []
         above, _, name = pattern.rpartition('/')
         folders = [folder for folder in map(self.find, self.glob(above)) if folder and folder.is_folder]
         return sorted(
@@ -273,7 +275,9 @@ class Ranges(io.RawIOBase):
         """Fill the buffer, unless the file ends before. Raises OSError when a range is cut short."""
         length = max(min(len(buffer), self.size - self.position), 0)
         try:
-            data = self.read_range(self.position, length) if length else b''
+            data = b''
+            if length:
+                data = self.read_range(self.position, length)
         except OSError as error:  # with a number it is not taken for a damaged file, and the task is tried again
             raise OSError(error.errno or errno.EIO, error.strerror or str(error)) from error
         if len(data) != length:  # fsspec's WebHDFS does not look whether an answer is an error
@@ -298,7 +302,9 @@ def find_reason(error: Exception) -> str:
         pass
     reason = ' '.join(str(error).split())
     refused = REFUSED.search(reason)
-    return '{}:{}: {}'.format(*refused.groups()) if refused else reason
+    if refused:
+        return '{}:{}: {}'.format(*refused.groups())
+    return reason
 
 
 @contextmanager
@@ -325,7 +331,9 @@ def translate_errors(path: str) -> Iterator[None]:
 def scheme_of(path: str) -> str:
     """Return the scheme of a path that is on a store of ours, else ''."""
     scheme, colon, rest = path.partition(':')
-    return scheme if colon and rest.startswith('//') and scheme in SCHEMES else ''
+    if colon and rest.startswith('//') and scheme in SCHEMES:
+        return scheme
+    return ''
 
 
 def is_local(path: str) -> bool:

@@ -21,7 +21,9 @@ def read_number(text: str, decimal: str = '.') -> float | None:
             return None
         text = text.replace(decimal, '.')
     try:
-        return None if '_' in text or not text.isascii() else float(text)
+        if '_' in text or not text.isascii():
+            return None
+        return float(text)
     except ValueError:
         return None
 
@@ -32,13 +34,21 @@ def read_exact(text: str) -> Decimal | None:
         number = Decimal(text)
     except InvalidOperation:
         return None
-    return number if number.is_finite() and '_' not in text else None
+    if number.is_finite() and '_' not in text:
+        return number
+    return None
 
 
 def quote(text: str, limit: int = 40) -> str:
     """Quote a piece of input for a message, shortened and without control characters."""
-    text = str(text) if len(text) <= limit else text[:limit] + '...'  # str: of numpy's, repr would name the type
-    return ascii(text) if not text.isprintable() else repr(text)
+    # str: of numpy's, repr would name the type
+    if len(text) <= limit:
+        text = str(text)
+    else:
+        text = text[:limit] + '...'
+    if not text.isprintable():
+        return ascii(text)
+    return repr(text)
 
 
 def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:

@@ -51,11 +51,13 @@ def encode_pieces(arrays: Iterable[ArrayLike]) -> Iterator[bytes]:
 
 def decode_arrays(text: bytes, start: int = 0, stop: int | None = None) -> list[Floats]:
     """Read what `encode_arrays` wrote, from start to stop of a text. Raises DataFormatError when it is damaged."""
-    stop = len(text) if stop is None else stop
+    if stop is None:
+        stop = len(text)
     arrays = []
     while start <= stop:
         end = text.find(b' ', start, stop)
-        end = stop if end < 0 else end
+        if end < 0:
+            end = stop
         arrays.append(decode_array(text, start, end))
         start = end + 1
     return arrays
@@ -119,7 +121,10 @@ class WireProtocol:
             if last > first and line[last + 1 : end] != checksum([memoryview(line)[:last]]):
                 raise ValueError('its checksum does not match')
             start, stop = first + 1, last if last > first else end
-            value = json.loads(line[start:stop]) if line.startswith(b'{', start) else decode_arrays(line, start, stop)
+            if line.startswith(b'{', start):
+                value = json.loads(line[start:stop])
+            else:
+                value = decode_arrays(line, start, stop)
             return line[:first].decode(), value
         except (ValueError, RecursionError) as error:
             raise DataFormatError(f'a damaged line on the wire: {line[:40]!r} ({error})') from None

@@ -52,10 +52,15 @@ class WireReader(RowReader):
             raise DataFormatError(f'{self._position()}: expected a block of rows, found {kind} of {len(value)} arrays')
         n = len(value[0])
         self.use(n)
-        yield Block(value[0], (' '.join(place),), np.zeros(n, np.int32)) if place else Block(value[0])
+        if place:
+            yield Block(value[0], (' '.join(place),), np.zeros(n, np.int32))
+        else:
+            yield Block(value[0])
 
     def _position(self) -> str:
-        where = f', behind byte {self.counts.start}' if self.counts.start else ''
+        where = ''
+        if self.counts.start:
+            where = f', behind byte {self.counts.start}'
         return f'{self.counts.file}, record {self.counts.records}{where}'
 
 

@@ -97,7 +97,8 @@ def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None 
     scores : of the classes, (n, K), see `bound_scores`. numbers : (n,) class numbers. weights : (n,) or None.
     Raises ValueError when a class has no row.
     """
-    weights = np.ones(len(scores)) if weights is None else weights
+    if weights is None:
+        weights = np.ones(len(scores))
     totals = np.bincount(numbers, weights, scores.shape[1])
     if not totals.all():
         raise ValueError(
@@ -116,7 +117,9 @@ def bound_scores(scores: Floats) -> Floats:
     the log loss of this row alone would make all probabilities unsure.
     """
     sizes = np.abs(scores[scores != 0])
-    return np.clip(scores, -FAR * np.median(sizes), FAR * np.median(sizes)) if len(sizes) else scores
+    if len(sizes):
+        return np.clip(scores, -FAR * np.median(sizes), FAR * np.median(sizes))
+    return scores
 
 
 def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:

@@ -42,5 +42,7 @@ class HeldOutSums:
         values, weights = E @ self.B, np.ones(len(E)) if weights is None else weights
         T = self.grid.shift(class_targets(numbers, self.n_classes))
         errors = ((values - T) ** 2).sum(axis=1)
-        correct = (class_numbers(values, self.n_classes, ONE_VS_ALL) == numbers).sum() if self.n_classes else 0
+        correct = 0
+        if self.n_classes:
+            correct = (class_numbers(values, self.n_classes, ONE_VS_ALL) == numbers).sum()
         add_values(self.pair[0], self.pair[1], np.array([weights @ errors, weights.sum(), correct, len(E)]), self.steps)

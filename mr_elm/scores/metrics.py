@@ -84,7 +84,9 @@ def balance(matrix: list) -> dict:
 
 def divide(part: float, whole: float) -> float | None:
     """Divide, or return None where there is nothing to divide by."""
-    return part / whole if whole else None
+    if whole:
+        return part / whole
+    return None
 
 
 @dataclass(frozen=True)

@@ -71,13 +71,17 @@ class Ranking:
         """Return the area under the ROC curve, None where there are no positive or no negative rows."""
         both = self.positive.sum() * self.negative.sum()
         below = np.cumsum(self.negative) - self.negative / 2
-        return float(self.positive @ below / both) if both else None
+        if both:
+            return float(self.positive @ below / both)
+        return None
 
     @property
     def error(self) -> float:
         """Return a bound on the error of the area, 0 where no bits were dropped."""
         both = self.positive.sum() * self.negative.sum()
-        return float(self.positive @ self.negative / (2 * both)) if both and self.dropped else 0.0
+        if both and self.dropped:
+            return float(self.positive @ self.negative / (2 * both))
+        return 0.0
 
     @property
     def average_precision(self) -> float | None:

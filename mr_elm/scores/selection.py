@@ -94,8 +94,12 @@ class NodeCandidate(NamedTuple):
     @property
     def family(self) -> str:
         """Return in words what the kind is, but for its weight scale."""
-        metric = f', {self.metric} metric' if self.metric != 'none' else ''
-        kernel = f' {self.kernel}' if self.kernel != 'gaussian' else ''
+        metric = ''
+        if self.metric != 'none':
+            metric = f', {self.metric} metric'
+        kernel = ''
+        if self.kernel != 'gaussian':
+            kernel = f' {self.kernel}'
         return f'{self.map}{kernel}{metric}'
 
 
@@ -131,7 +135,9 @@ class NodeScore:
     @property
     def accuracy(self) -> float | None:
         """Return the share of rows labelled right, or None."""
-        return None if self.correct is None or not self.total else self.correct / self.total
+        if self.correct is None or not self.total:
+            return None
+        return self.correct / self.total
 
 
 def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
@@ -170,7 +176,9 @@ class LeftOut:
     @property
     def value(self) -> float | None:
         """Return what is best when largest."""
-        return self.accuracy if self.rmse is None else -self.rmse
+        if self.rmse is None:
+            return self.accuracy
+        return -self.rmse
 
 
 @dataclass(frozen=True)
@@ -205,7 +213,9 @@ def fold_numbers(X: Rows, n_folds: int, seed: int) -> np.ndarray:
 
 def select_sample(X: Rows, share: float, seed: int) -> np.ndarray:
     """Tell which rows belong to a sample of about this share of all rows, by a keyed hash: a mask (n,)."""
-    return hash_rows(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1)) if share < 1 else np.ones(X.shape[0], bool)
+    if share < 1:
+        return hash_rows(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1))
+    return np.ones(X.shape[0], bool)
 
 
 def best_of(scores: Any) -> Any:

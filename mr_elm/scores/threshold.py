@@ -54,7 +54,11 @@ def choose_threshold(name: str, probabilities: Floats, positive: np.ndarray, wei
     between = np.where(middle < cuts[1:], middle, cuts[:-1])  # of neighbours in float64 the middle is one of them
     edges = np.concatenate([[1.0], between[::-1], [0.0]])
     values = make_goal(name)(true, false, true[-1], false[-1])
-    n_edges = len(edges) if cuts[0] > 0 else len(edges) - 1  # no probability is above 0 in all rows
+    # no probability is above 0 in all rows
+    if cuts[0] > 0:
+        n_edges = len(edges)
+    else:
+        n_edges = len(edges) - 1
     return float(edges[values[:n_edges].argmax()])
 
 

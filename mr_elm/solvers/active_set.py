@@ -221,7 +221,9 @@ def choose_face(search: ActiveSetSearch) -> np.ndarray:
     free = free_variables(search.alpha, search.problem.upper)
     face = np.flatnonzero(free | (misfit > SOLVED * search.settings.eps))
     most = min(FACE, search.cache.capacity)
-    return face if len(face) <= most else np.sort(face[np.argsort(-misfit[face], kind='stable')[:most]])
+    if len(face) <= most:
+        return face
+    return np.sort(face[np.argsort(-misfit[face], kind='stable')[:most]])
 
 
 def solve_bas(problem: BoxQP, settings: Settings) -> Result:
@@ -253,9 +255,14 @@ def step_within_bounds(search: ActiveSetSearch, free: np.ndarray, direction: Flo
     step = min(1.0, max(reach[first], 0.0))
     values = np.clip(alpha + step * direction, 0, upper)
     if step < 1:
-        values[first] = upper[first] if direction[first] > 0 else 0.0
+        if direction[first] > 0:
+            values[first] = upper[first]
+        else:
+            values[first] = 0.0
     search.move(free, values)
-    return np.delete(free, first) if step < 1 else free
+    if step < 1:
+        return np.delete(free, first)
+    return free
 
 
 with_infinities = jit(fastmath={'reassoc', 'contract', 'nsz'})
@@ -267,7 +274,9 @@ def choose_lower_end(Q: np.ndarray, direction: Floats, start: Floats, g: Floats,
     fallen = descend_path(Q, direction, first, g, upper)
     end = np.clip(start + direction, 0, upper)
     step = end - start
-    return end if -(g @ step + 0.5 * step @ (Q @ step.astype(Q.dtype))) > fallen else first
+    if -(g @ step + 0.5 * step @ (Q @ step.astype(Q.dtype))) > fallen:
+        return end
+    return first
 
 
 @inline
@@ -343,7 +352,10 @@ def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) 
         if inside:
             break
         mu = reach[k]
-        a[k] = upper[k] if p[k] > 0 else 0.0
+        if p[k] > 0:
+            a[k] = upper[k]
+        else:
+            a[k] = 0.0
         for i in range(n):
             Qp[i] -= p[k] * Q[k, i]
         p[k], reach[k] = 0.0, np.inf

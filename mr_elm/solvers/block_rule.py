@@ -97,7 +97,10 @@ class BlockSearch:
         self.started = time.process_time()
         self.problem, self.settings = problem, settings
         n = problem.n_samples
-        self.eps = min(settings.eps, EXACT) if n <= EXACT_UP_TO else settings.eps
+        if n <= EXACT_UP_TO:
+            self.eps = min(settings.eps, EXACT)
+        else:
+            self.eps = settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
         takes_double = self.eps < FLOAT64_BELOW or problem.is_large(settings.eps)
         self.use(settings.dtype or ('float64' if takes_double else 'float32'))
@@ -112,7 +115,10 @@ class BlockSearch:
         self.cache = RowCache(self.problem.rows, dtype, self.settings.cache_bytes)
         self.matrix = np.empty(0, self.cache.slab.dtype)  # room for the matrix of a block, which grows with these
         # of a kernel value; a ready matrix is what it is
-        self.rounding = 0.0 if self.cache.is_matrix else 0.5 * float(np.finfo(self.cache.slab.dtype).eps)
+        if self.cache.is_matrix:
+            self.rounding = 0.0
+        else:
+            self.rounding = 0.5 * float(np.finfo(self.cache.slab.dtype).eps)
 
     def begin_at(self, start: Floats, decision: Floats | None) -> None:
         """Go to a given point."""
@@ -143,9 +149,15 @@ class BlockSearch:
                     break
                 goal = max(0.5 * goal, 0.1 * self.eps)
                 continue
-            effort = WHOLE if self.whole else next(effort for effort in EFFORTS if worst < effort.below)
+            if self.whole:
+                effort = WHOLE
+            else:
+                effort = next(effort for effort in EFFORTS if worst < effort.below)
             tolerance = max(effort.share * worst, 0.3 * goal, noise)
-            block = np.arange(len(self.alpha)) if self.whole else self.choose_block(goal)
+            if self.whole:
+                block = np.arange(len(self.alpha))
+            else:
+                block = self.choose_block(goal)
             self.solve_block(block, tolerance, effort)
         self.certify()
         if self.violations().max() > self.settings.eps:
@@ -201,7 +213,10 @@ class BlockSearch:
             self.matrix = np.empty(max(size, min(2 * size, (2 * BLOCK) ** 2)), self.matrix.dtype)
         change = self.minimise(block, self.cache.block(block, targets, self.matrix), tolerance, effort)
         idle = np.count_nonzero(change) < MOVING * len(block)
-        self.room = max(self.room // 2, BLOCK // 8) if idle else min(2 * self.room, BLOCK)
+        if idle:
+            self.room = max(self.room // 2, BLOCK // 8)
+        else:
+            self.room = min(2 * self.room, BLOCK)
         self.cache.move(block, change, targets, self.gradient)
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
@@ -327,5 +342,8 @@ def solve_positive(matrix: np.ndarray, right: Floats) -> Floats:
             solution = potrs(factor, right, lower=1)[0]
             rest = right - matrix @ solution.astype(matrix.dtype)
             return solution + potrs(factor, rest, lower=1)[0].astype(float)
-        ridge *= 1 if work == np.float32 else 10
+        if work == np.float32:
+            ridge *= 1
+        else:
+            ridge *= 10
     return right / largest

@@ -48,6 +48,9 @@ class CentredTargets:
     @property
     def moves(self) -> Floats:
         """Return d / u, (N, K): how far the mean moves when a row leaves; 0 where no other row has a weight."""
-        w = np.ones((len(self.T), 1)) if self.weights is None else self.weights[:, None]
+        if self.weights is None:
+            w = np.ones((len(self.T), 1))
+        else:
+            w = self.weights[:, None]
         others = w.sum() - w
         return np.where(others > 0, -w * self.T / np.where(others > 0, others, 1.0), 0.0)

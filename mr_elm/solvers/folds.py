@@ -68,7 +68,10 @@ class Ordered:
         order = np.roll(np.arange(len(sums.gram)), 1)
         whole = mirror_upper(sums.gram)
         right = right_side(sums.class_sums, numeric)
-        squares = sums.counts if numeric else np.full(right.shape[1], sums.gram[-1, -1])
+        if numeric:
+            squares = sums.counts
+        else:
+            squares = np.full(right.shape[1], sums.gram[-1, -1])
         return cls(whole[np.ix_(order, order)], right[order], squares)
 
     def center(self) -> tuple[Ordered, Floats]:
@@ -197,7 +200,10 @@ def decompose(E: Floats, T: Floats, nus: Sequence[float], row_weights: Floats | 
 
     row_weights : (n,), 1 by default.
     """
-    roots = np.ones((len(E), 1)) if row_weights is None else np.sqrt(row_weights)[:, None]
+    if row_weights is None:
+        roots = np.ones((len(E), 1))
+    else:
+        roots = np.sqrt(row_weights)[:, None]
     E, T = E * roots, T * roots
     trusted = tuple(nu for nu in nus if nu <= largest_nu(float((E**2).sum()))) or (min(nus),)
     values, vectors = linalg.eigh(E @ E.T.copy() if len(E) <= E.shape[1] else E.T @ E, driver='evd')

@@ -47,7 +47,9 @@ def find_lower_point(problem: Any, objective: float) -> tuple[Floats, Floats, in
     if alpha is None:
         return None
     gradient, n_rows = problem.gradient(alpha)
-    return (alpha, gradient, n_rows) if objective_of(alpha, gradient) < objective else None
+    if objective_of(alpha, gradient) < objective:
+        return (alpha, gradient, n_rows)
+    return None
 
 
 def find_near_minimum(problem: Any) -> Floats | None:

@@ -75,7 +75,10 @@ class KernelSolution:
         Raises ValueError where leave-one-out was not asked for.
         """
         diagonal = self._inverse_diagonal
-        coefficients = self.dual_coef if self.moves is None else self.dual_coef - self.moves
+        if self.moves is None:
+            coefficients = self.dual_coef
+        else:
+            coefficients = self.dual_coef - self.moves
         return coefficients / np.where(diagonal > 0, diagonal, 1)[:, None]
 
     @property
@@ -116,14 +119,18 @@ def unweigh(solution: KernelSolution, s: Floats | None) -> KernelSolution:
 
 def list_targets(centred: CentredTargets, leave_one_out: bool) -> Floats:
     """Return the targets to solve for: T, (N, K), and behind it a column of 1 where leave-one-out is asked for."""
-    return np.column_stack([centred.T, np.ones(len(centred.T))]) if leave_one_out else centred.T
+    if leave_one_out:
+        return np.column_stack([centred.T, np.ones(len(centred.T))])
+    return centred.T
 
 
 def restore_mean(solution: KernelSolution, centred: CentredTargets) -> KernelSolution:
     """Return the KernelSolution of targets that were centred, by that of `list_targets`."""
     n_targets = centred.T.shape[1]
     dual_coef, ones = np.hsplit(solution.dual_coef, [n_targets])
-    moves = centred.units * (centred.moves * ones) if ones.size else None
+    moves = None
+    if ones.size:
+        moves = centred.units * (centred.moves * ones)
     return KernelSolution(centred.units * dual_coef, solution.inverse_diagonal, centred.mean, moves)
 
 
@@ -268,11 +275,9 @@ def solve_cg(
     """
     demand_C(C)
     T = np.array(T, dtype=float)
-    late = (
-        None
-        if rough is None
-        else LateProduct(lambda V: rough.multiply(V) + V / C, SHARE * limits.tolerance / (rough.error * C))
-    )
+    late = None
+    if rough is not None:
+        late = LateProduct(lambda V: rough.multiply(V) + V / C, SHARE * limits.tolerance / (rough.error * C))
     found, passes = solve_positive(
         lambda V: multiply(V) + V / C,
         lambda A: Approximation.of(A, T, multiply(A) + A / C),
@@ -312,4 +317,6 @@ def multiply_entries(matrix: str, row: int, Z: Floats, S: Floats, T: Floats) -> 
 
 def multiply_block(matrix: str, Z: Floats, S: Floats, T: Floats) -> Floats:
     """Return what some rows Z of U' or of V give, as one array: U'T, (m, K), or V S^-1, (m, n)."""
-    return Z @ T if matrix == U else Z / S
+    if matrix == U:
+        return Z @ T
+    return Z / S

@@ -84,8 +84,12 @@ def _best_partner(
 def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: np.ndarray) -> tuple[float, int]:
     """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
     for j in range(len(a)):
-        up = -g[j] if a[j] < upper[j] else 0.0
-        down = g[j] if a[j] > 0.0 else 0.0
+        up = 0.0
+        if a[j] < upper[j]:
+            up = -g[j]
+        down = 0.0
+        if a[j] > 0.0:
+            down = g[j]
         misfit[j] = max(max(up, down), 0.0)
     i = _largest(bits)
     return misfit[i], i
@@ -104,10 +108,16 @@ def two_variables(
     bi, bj, best = ai, aj, 0.0
     for edge in range(4):
         if edge < 2:
-            xi = 0.0 if edge == 0 else ui
+            if edge == 0:
+                xi = 0.0
+            else:
+                xi = ui
             xj = min(max(aj - (gj + qij * (xi - ai)) / qjj, 0.0), uj)
         else:
-            xj = 0.0 if edge == 2 else uj
+            if edge == 2:
+                xj = 0.0
+            else:
+                xj = uj
             xi = min(max(ai - (gi + qij * (xj - aj)) / qii, 0.0), ui)
         si, sj = xi - ai, xj - aj
         value = gi * si + gj * sj + 0.5 * (qii * si * si + qjj * sj * sj) + qij * si * sj

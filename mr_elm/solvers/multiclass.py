@@ -31,12 +31,16 @@ def class_targets(numbers: np.ndarray, n_classes: int) -> Floats:
     if not n_classes:
         return np.asarray(numbers, dtype=float).reshape(len(numbers), -1)
     T = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
-    return T[:, 1:] if n_classes == 2 else T
+    if n_classes == 2:
+        return T[:, 1:]
+    return T
 
 
 def machine_count(n_classes: int, scheme: str) -> int:
     """Return P, the number of machines."""
-    return n_classes * (n_classes - 1) // 2 if n_classes == 2 or scheme == ONE_VS_ONE else n_classes
+    if n_classes == 2 or scheme == ONE_VS_ONE:
+        return n_classes * (n_classes - 1) // 2
+    return n_classes
 
 
 def group_coefficients(dual_coef: Floats, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -82,4 +86,6 @@ def class_numbers(decisions: Floats, n_classes: int, scheme: str) -> np.ndarray:
     """Return class numbers, (n,), from decision values, (n, P); of two classes, a tie at zero goes to the first."""
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(int)
-    return vote(decisions, n_classes) if scheme == ONE_VS_ONE else decisions.argmax(axis=1)
+    if scheme == ONE_VS_ONE:
+        return vote(decisions, n_classes)
+    return decisions.argmax(axis=1)

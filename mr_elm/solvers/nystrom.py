@@ -178,7 +178,10 @@ def choose_landmarks(Z: Rows, n: int, seed: int = 0, among: np.ndarray | None = 
 
     among : numbers of the rows to choose from, None for all.
     """
-    numbers = np.arange(Z.shape[0]) if among is None else among
+    if among is None:
+        numbers = np.arange(Z.shape[0])
+    else:
+        numbers = among
     return numbers[np.unique(hash_rounded(Z, seed)[numbers], return_index=True)[1][:n]]
 
 
@@ -195,6 +198,9 @@ def hash_rounded(Z: Rows, seed: int) -> np.ndarray:
 def round_values(Z: Rows) -> Rows:
     """Return rows with their features rounded."""
     rounded = Z.copy()
-    values = rounded.data if sp.issparse(rounded) else rounded
+    if sp.issparse(rounded):
+        values = rounded.data
+    else:
+        values = rounded
     np.round(values, DIGITS, out=values)
     return rounded

@@ -234,7 +234,10 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
     n, settled, made, rounds, width = len(rows.Q), False, 0, 0, len(rows.Q)
     a, g, upper, diagonal, inverse = state[A], state[G], state[UPPER], state[DIAGONAL], state[INVERSE]
     part, face, chooser = np.empty((10, n)), np.empty(n, np.int64), make_chooser(n)
-    tolerance = min(eps, EXACT) if n <= EXACT_UP_TO else SHARE * eps
+    if n <= EXACT_UP_TO:
+        tolerance = min(eps, EXACT)
+    else:
+        tolerance = SHARE * eps
     # 3  steps over all variables
     whole, newton, most = True, n <= FEW, n if n <= FEW else n // FIRST
     while whole:
@@ -283,8 +286,12 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float, face: np.nd
     """Fill in the face; return how many variables it has, the largest violation, and the sum of a."""
     m, worst, total = 0, 0.0, 0.0
     for i in range(len(a)):
-        up = -g[i] if a[i] < upper[i] else 0.0
-        down = g[i] if a[i] > 0 else 0.0
+        up = 0.0
+        if a[i] < upper[i]:
+            up = -g[i]
+        down = 0.0
+        if a[i] > 0:
+            down = g[i]
         misfit = max(up, down)
         worst = max(worst, misfit)
         total += a[i]

@@ -69,7 +69,10 @@ def walk_folds(
     folds : (N,) fold numbers. `point.result.decision[folds == point.fold]` are decision values of rows that the
     machine has not seen.
     """
-    weights = np.ones(len(folds)) if weights is None else np.asarray(weights, dtype=float)
+    if weights is None:
+        weights = np.ones(len(folds))
+    else:
+        weights = np.asarray(weights, dtype=float)
     for fold in np.unique(folds):
         yield from walk_path(rows, targets, bounds, np.where(folds == fold, 0.0, weights), settings, int(fold))
 

@@ -151,7 +151,9 @@ def factor_ridge(gram: Floats, penalty: float | Penalty) -> Floats | None:
     penalty : see `add_penalty`. What is above the diagonal of the factor is arbitrary.
     """
     factor, failed = linalg.dpotrf(add_penalty(gram, penalty), lower=1, overwrite_a=1, clean=0)
-    return None if failed else factor
+    if failed:
+        return None
+    return factor
 
 
 def solve_penalised(gram: Floats, right_side: Floats, penalty: Penalty) -> Solution:
@@ -240,7 +242,8 @@ def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None)
     t - (t - f)/(1 - h),  h_i = w_i h(x_i)'(I/C + H'WH)^-1 h(x_i)
     """
     demand_C(C)
-    weights = np.ones(len(T)) if weights is None else weights
+    if weights is None:
+        weights = np.ones(len(T))
     WH = H * weights[:, None]
     factor = linalg.cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
     rest = T - H @ linalg.cho_solve(factor, WH.T @ T)
@@ -303,7 +306,9 @@ def right_side(class_sums: Floats, numeric: bool) -> Floats:
         return class_sums.T
     class_sums = np.ascontiguousarray(class_sums)  # numpy's order of addition follows the layout
     targets = 2 * class_sums - class_sums.sum(axis=0)
-    return targets[-1:].T if len(targets) == 2 else targets.T
+    if len(targets) == 2:
+        return targets[-1:].T
+    return targets.T
 
 
 def find_mean(E1: Floats, ET: Floats) -> Floats:
@@ -311,7 +316,9 @@ def find_mean(E1: Floats, ET: Floats) -> Floats:
 
     It is 0 where nodes are so large that the grid of their sums has rounded the number of rows to 0.
     """
-    return ET / E1 if E1 < 0 else np.zeros(len(ET))
+    if E1 < 0:
+        return ET / E1
+    return np.zeros(len(ET))
 
 
 def center_sums(sums: Sums) -> tuple[Sums, Floats]:
@@ -440,7 +447,10 @@ def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: 
 
     def sum_part(number: int) -> GramSum:
         gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None, n_leaves=layer.n_leaves)
-        n_targets = rows.y[:1].size if rows.classes is None else len(rows.classes.names)
+        if rows.classes is None:
+            n_targets = rows.y[:1].size
+        else:
+            n_targets = len(rows.classes.names)
         buffer = np.empty(min(BLOCK_ROWS, rows.X.shape[0]) * (layer.nodes.n_hidden + 1 + n_targets))
         for block, weights in rows.blocks(number, n_parts):
             ET = expand(layer.nodes, block.X, gram.n_targets(block), buffer)

@@ -67,7 +67,8 @@ class RowCache:
         out : room for it, of at least so many numbers of the type of the rows, or None.
         """
         n = len(indices)
-        out = np.empty(n * n, self.slab.dtype) if out is None else out
+        if out is None:
+            out = np.empty(n * n, self.slab.dtype)
         Q = out[: n * n].reshape(n, n)
         gather_block(self.slab, self.slot_of[indices], indices, targets, Q)
         return Q

@@ -35,7 +35,9 @@ def choose_rule(method: str, rule: str | None, on_nodes: bool) -> str:
     chosen = rule or (COORDINATE if on_nodes and COORDINATE in rules else rules[0])
     of_kernels = [name for name in rules if name != COORDINATE]
     if chosen not in (rules if on_nodes else of_kernels):
-        where = '' if on_nodes or chosen != COORDINATE else ' with a kernel'
+        where = ' with a kernel'
+        if on_nodes or chosen != COORDINATE:
+            where = ''
         raise ValueError(
             f'rule: expected {" or ".join(rules if on_nodes else of_kernels)}{where}, found {write_value(rule)}'
         )

@@ -197,7 +197,8 @@ def conclude(
     scale = b.sum() / (b @ product)
     b, product = scale * b, scale * product
     gap = float(1 - product[problem.trains].min())  # relative to |c|^2
-    violation = gap if violation is None else violation
+    if violation is None:
+        violation = gap
     if violation > settings.eps:
         warnings.warn(
             f'stopped after {work.n_iter} iterations at {violation:.3g}, expected at most {settings.eps:g}; '
@@ -367,7 +368,10 @@ def _move(
     D = 2 * (square - between)
     rho, q = (V + D - U) / (2 * D), (V - square) / D
     beta = min(q / (rho + np.sqrt(max(rho * rho - q, 0.0))), a[u])
-    a[u] = a[u] - beta if beta < a[u] else 0.0
+    if beta < a[u]:
+        a[u] = a[u] - beta
+    else:
+        a[u] = 0.0
     a[v] += beta
     state[0] += beta * (2 * (p[v] - p[u]) + beta * D)
     bv, bu = beta * t[v], beta * t[u]

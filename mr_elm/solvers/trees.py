@@ -56,7 +56,9 @@ class TreeOptions:
     @classmethod
     def for_rows(cls, n_rows: int, n_features: int, n_trees: int, seed: int) -> 'TreeOptions':
         """Return the options for a sample of so many rows and features."""
-        share = QUARTER if n_features > WIDE else 1.0
+        share = 1.0
+        if n_features > WIDE:
+            share = QUARTER
         return cls(n_trees, fewest=float(min(20, max(3, n_rows // 50))), column_share=share, seed=seed)
 
     def vary(self) -> 'TreeOptions':
@@ -84,7 +86,10 @@ class Bins:
         numbers = np.empty((len(columns), X.shape[0]), np.uint8)
         for start in range(0, len(columns), TOGETHER):
             some = columns[start : start + TOGETHER]
-            dense = sp.take_columns(X, some).toarray() if sp.issparse(X) else X[:, some]
+            if sp.issparse(X):
+                dense = sp.take_columns(X, some).toarray()
+            else:
+                dense = X[:, some]
             for k, column in enumerate(dense.T, start):
                 edges.append(find_edges(column))
                 numbers[k] = np.searchsorted(edges[k], column)
@@ -137,13 +142,19 @@ def grow_forest(
     combinations.
     """
     n, K = T.shape
-    w = np.ones(n) if weights is None else weights / weights.mean()
+    if weights is None:
+        w = np.ones(n)
+    else:
+        w = weights / weights.mean()
     values = np.tile(np.average(T, axis=0, weights=w), (n, 1))
     trees = []
     for number in range(options.n_trees):
         random = np.random.default_rng([options.seed, number])
         residual = w[:, None] * (T - values)
-        seen = residual if K <= SKETCH else residual @ (random.standard_normal((K, SKETCH)) / np.sqrt(SKETCH))
+        if K <= SKETCH:
+            seen = residual
+        else:
+            seen = residual @ (random.standard_normal((K, SKETCH)) / np.sqrt(SKETCH))
         tree = grow_tree(bins, np.column_stack([w, seen]).astype(np.float32), options, random, gains)
         leaves = np.empty(n, np.int32)
         put_in_leaves(bins.numbers, *tree, leaves)

@@ -65,7 +65,10 @@ def warm() -> None:
             for rows in (ready, kernel_rows(X, kernels[0])):
                 problem = sphere.SphereProblem(rows, targets, 1.0)
                 sphere.solve_sphere(problem, rule, Settings(max_iter=20))
-        dense = X.toarray() if sp.issparse(X) else X
+        if sp.issparse(X):
+            dense = X.toarray()
+        else:
+            dense = X
         squares = (row_squares(dense),) * 2
         for products in (dense @ dense.T, (dense @ dense.T).astype(np.float32)):
             fused.fill_kernel_tile(products, squares, (0.1, False), np.empty((N, N)), 0)

@@ -46,7 +46,8 @@ def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, 
 
     room : (4, high.size or more) to work in, or None: new memory takes longer than the additions.
     """
-    room = np.empty((4, high.size)) if room is None else room
+    if room is None:
+        room = np.empty((4, high.size))
     rounded, total, back, rest = (part[: high.size].reshape(high.shape) for part in room)
     round_values(values, step, rounded)
     np.add(high, rounded, out=total)  # as `two_sum`
@@ -78,7 +79,10 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     """
     m = len(values)
     rows = max(1, CHUNK // m)
-    ADDED['large'] += m**2 // 2 if m >= LARGE else 0
+    if m >= LARGE:
+        ADDED['large'] += m**2 // 2
+    else:
+        ADDED['large'] += 0
     if has_compiler() or ADDED['large'] > MANY:
         from mr_elm.sums.exact_loops import add_upper
 

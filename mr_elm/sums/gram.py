@@ -58,7 +58,9 @@ class GridSteps:
 
     def to_json(self) -> list[Any]:
         """Return the three steps, and the list of origins where targets have some."""
-        return [*self.steps, list(self.origin)] if self.origin else list(self.steps)
+        if self.origin:
+            return [*self.steps, list(self.origin)]
+        return list(self.steps)
 
     @property
     def steps(self) -> tuple[float, float, float]:
@@ -72,7 +74,9 @@ class GridSteps:
 
     def shift(self, targets: Floats) -> Floats:
         """Return targets, (n,) or (n, K), counted from the origin."""
-        return targets - np.array(self.origin) if self.origin else targets
+        if self.origin:
+            return targets - np.array(self.origin)
+        return targets
 
     def holds(self, wanted: 'GridSteps', n_rows: int) -> bool:
         """Tell whether sums of n_rows rows stay exact with these steps; `wanted` are the steps for their bounds."""
@@ -131,7 +135,10 @@ class TargetSums:
 
     def add_targets(self, E: Floats, block: Block, row_weights: Floats | None = None) -> None:
         """Add the rows of E, (n, m), of a block."""
-        WE = E if row_weights is None else E * row_weights[:, None]
+        if row_weights is None:
+            WE = E
+        else:
+            WE = E * row_weights[:, None]
         if self.numeric:
             self._add_numbers(self.make_targets(block).T @ WE, block, row_weights)
         else:
@@ -144,7 +151,9 @@ class TargetSums:
         if not self.numeric:
             return make_indicators(block, self.label_sets(block)[1])
         T = self.steps.shift(block.targets.reshape(len(block), -1))
-        return np.column_stack([T, np.ones(len(T))]) if self.steps.centres else T
+        if self.steps.centres:
+            return np.column_stack([T, np.ones(len(T))])
+        return T
 
     def add_products(self, products: Floats, block: Block, row_weights: Floats | None = None) -> None:
         """Add E'WT of a block, (m, K), where T is that of `make_targets`."""
@@ -157,7 +166,9 @@ class TargetSums:
 
     def label_sets(self, block: Block) -> tuple[tuple[str, ...], Floats | None]:
         """Return the labels of a block, and which of them each of its names holds; None where each holds itself."""
-        return (block.names, None) if self.separator is None else find_labels(block.names, self.separator)
+        if self.separator is None:
+            return (block.names, None)
+        return find_labels(block.names, self.separator)
 
     def _add_numbers(self, sums: Floats, block: Block, row_weights: Floats | None) -> None:
         """Add T'E, of the T of `make_targets`, and the squares of the targets."""
@@ -165,7 +176,10 @@ class TargetSums:
             self._add_sum(ONES, sums[-1], self.steps.gram)
             sums = sums[:-1]
         T = self.steps.shift(block.targets.reshape(len(block), -1))
-        weights = np.ones(len(T)) if row_weights is None else row_weights
+        if row_weights is None:
+            weights = np.ones(len(T))
+        else:
+            weights = row_weights
         self._add_sum(TARGETS, sums.reshape(*block.targets.shape[1:], -1), self.steps.target)
         self._add_sum(SQUARES, weights @ T**2, self.steps.square)
 
@@ -208,14 +222,19 @@ class GramSum(TargetSums):
         super().__init__(steps, numeric, separator)
         self.n_leaves = n_leaves
         self.high, self.low = np.zeros((2, n_columns, n_columns))
-        self._workspace = {} if workspace is None else workspace
+        if workspace is None:
+            self._workspace = {}
+        else:
+            self._workspace = workspace
 
     def n_targets(self, block: Block) -> int:
         """Return how many columns T has for a block: one a target or a label, none when labels are many."""
         if self.numeric:
             return block.targets[:1].size
         n_labels = len(self.label_sets(block)[0])
-        return n_labels if n_labels <= FEW else 0
+        if n_labels <= FEW:
+            return n_labels
+        return 0
 
     def add(
         self, ET: Floats, block: Block, row_weights: Floats | None = None, leaves: np.ndarray | None = None
@@ -228,7 +247,9 @@ class GramSum(TargetSums):
         if not len(ET):
             return
         m, width = len(self.high), len(self.high) - self.n_leaves
-        root = None if row_weights is None else np.sqrt(row_weights)[:, None]
+        root = None
+        if row_weights is not None:
+            root = np.sqrt(row_weights)[:, None]
         names, holds = ((), None) if self.numeric else self.label_sets(block)
         if self.numeric:
             ET[:, width:] = self.steps.shift(block.targets.reshape(len(ET), -1))
@@ -277,7 +298,10 @@ class GramSum(TargetSums):
         if leaves is not None:
             from mr_elm.sums.leaf_loops import add_leaves
 
-            weights = np.ones(len(ET)) if row_weights is None else row_weights
+            if row_weights is None:
+                weights = np.ones(len(ET))
+            else:
+                weights = row_weights
             add_leaves(leaves, ET, weights, block)
         return block
 
@@ -303,7 +327,9 @@ def make_indicators(block: Block, holds: Floats | None = None) -> Floats:
 def sum_by_label(E: Floats, block: Block, holds: Floats | None = None) -> Floats:
     """Sum up the rows of E per label, (labels of the block, m), when there are many. holds : see `make_indicators`."""
     of_names = sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
-    return of_names if holds is None else holds.T @ of_names
+    if holds is None:
+        return of_names
+    return holds.T @ of_names
 
 
 def sum_leaves_by_label(
@@ -311,10 +337,14 @@ def sum_leaves_by_label(
 ) -> Floats:
     """Sum up the outputs of the leaves per label, as `sum_by_label` does: (labels of the block, n_leaves)."""
     places = block.codes[:, None] * n_leaves + leaves
-    weights = None if row_weights is None else np.repeat(row_weights, leaves.shape[1])
+    weights = None
+    if row_weights is not None:
+        weights = np.repeat(row_weights, leaves.shape[1])
     counts = np.bincount(places.ravel(), weights, len(block.names) * n_leaves)
     of_names = counts.astype(float).reshape(-1, n_leaves)
-    return of_names if holds is None else holds.T @ of_names
+    if holds is None:
+        return of_names
+    return holds.T @ of_names
 
 
 def cut_slices(m: int, tile: int) -> Iterator[tuple[int, int, tuple[slice, slice]]]:
@@ -334,7 +364,9 @@ def measure_tiles(m: int, tile: int = TILE) -> Iterator[tuple[int, int, int]]:
 
 def cut_tile(part: Floats, diagonal: bool) -> Floats:
     """Flatten a tile; of a diagonal one take the upper triangle."""
-    return part[mark_upper(len(part))] if diagonal else part.ravel()
+    if diagonal:
+        return part[mark_upper(len(part))]
+    return part.ravel()
 
 
 def merge_pairs(pairs: Iterable[list[Floats]]) -> list[Floats]:

@@ -91,7 +91,10 @@ class PassSums:
     def add(self, block: Block, weights: Floats | None = None) -> None:
         """Add rows. weights : (n,), or None when all count once."""
         if self.single is not None and not sp.issparse(block.X):
-            T = np.empty((len(block), 0)) if self.targets is None else self.targets.make_targets(block)
+            if self.targets is None:
+                T = np.empty((len(block), 0))
+            else:
+                T = self.targets.make_targets(block)
             sums = self.product.add_single(self.single, block.X, T, weights)
             if self.targets is not None:
                 self.targets.add_products(sums, block, weights)

@@ -52,13 +52,15 @@ class ColumnStatistics:
     @classmethod
     def of(cls, X: Rows, weights: Floats | None = None) -> 'ColumnStatistics':
         """Summarise rows, dense, CSR or EncodedRows; weights (n,) say how often each counts, once by default."""
-        weights = np.ones(X.shape[0]) if weights is None else weights
+        if weights is None:
+            weights = np.ones(X.shape[0])
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
-        summarise = (
-            summarise_sparse
-            if sp.issparse(X)
-            else (summarise_encoded if isinstance(X, EncodedRows) else summarise_dense)
-        )
+        if sp.issparse(X):
+            summarise = summarise_sparse
+        elif isinstance(X, EncodedRows):
+            summarise = summarise_encoded
+        else:
+            summarise = summarise_dense
         with np.errstate(over='ignore', invalid='ignore'):  # `choose_scaling` refuses columns that overflow
             return reduce(cls.merge, (summarise(X[rows], weights[rows]) for rows in blocks))
 
@@ -172,9 +174,15 @@ class LabelTable:
         separator : what stands between the labels of a row, None where a row has one label.
         """
         counts = np.bincount(block.codes, minlength=len(block.names))
-        weights = counts if block.weights is None else np.bincount(block.codes, block.weights, len(block.names))
+        if block.weights is None:
+            weights = counts
+        else:
+            weights = np.bincount(block.codes, block.weights, len(block.names))
         for code, first in zip(*np.unique(block.codes, return_index=True), strict=True):
-            names = [block.names[code]] if separator is None else split_label(block.names[code], separator)
+            if separator is None:
+                names = [block.names[code]]
+            else:
+                names = split_label(block.names[code], separator)
             for name in names:
                 self.add(name, int(counts[code]), [*split, lines[first]], float(weights[code]))
 
@@ -183,7 +191,10 @@ class LabelTable:
         entry = self.entries.setdefault(name, [0, place, 0.0])
         entry[0] += count
         entry[1] = min(entry[1], place)
-        entry[2] += count if weight is None else weight
+        if weight is None:
+            entry[2] += count
+        else:
+            entry[2] += weight
 
     def count_lines_of_files(self, lines_before: Mapping[tuple[int, int], int]) -> None:
         """Count the lines of places in their files instead of their splits.
@@ -208,7 +219,9 @@ def find_single_rows(counts: Sequence[int]) -> list[int]:
     """
     single = [k for k, count in enumerate(counts) if count == 1]
     n_rows, n_others = sum(counts) - len(single), sum(count > 1 for count in counts)
-    return single if sum(counts) > MANY_ROWS and n_rows >= USUAL_ROWS * n_others > 0 else []
+    if sum(counts) > MANY_ROWS and n_rows >= USUAL_ROWS * n_others > 0:
+        return single
+    return []
 
 
 def describe_single_rows(places: Sequence[tuple[str, str]], n_rows: int) -> str:
@@ -219,7 +232,9 @@ def describe_single_rows(places: Sequence[tuple[str, str]], n_rows: int) -> str:
             f'expected many rows of each class, found one row of the class {shown} among {n_rows:,} rows: is it a '
             'label?'
         )
-    more = f' and {len(places) - SHOWN} more' if len(places) > SHOWN else ''
+    more = ''
+    if len(places) > SHOWN:
+        more = f' and {len(places) - SHOWN} more'
     return (
         f'expected many rows of each class, found one row of each of {len(places)} classes, {shown}{more}, among '
         f'{n_rows:,} rows: are they labels?'
@@ -265,4 +280,6 @@ def find_class(label: str, names: Sequence[str]) -> str | None:
     table.add(label, 0, [1, 0, 0])
     classes = Classes.of(table)
     name = classes.names[classes.index[label]]
-    return name if name in names else None
+    if name in names:
+        return name
+    return None

@@ -49,7 +49,9 @@ class Summary:
     @property
     def sparse(self) -> bool:
         """Tell whether the rows are sparse, as text or once they are encoded."""
-        return find_kind(self.input['kind']).sparse if self.encoding is None else self.encoding.sparse
+        if self.encoding is None:
+            return find_kind(self.input['kind']).sparse
+        return self.encoding.sparse
 
     @property
     def separator(self) -> str | None:
@@ -59,12 +61,16 @@ class Summary:
     @property
     def n_targets(self) -> int:
         """Return how many targets a row of a regression has, 0 for a classification."""
-        return 0 if self.target is None else self.target.n_features
+        if self.target is None:
+            return 0
+        return self.target.n_features
 
     @property
     def encoding_record(self) -> dict[str, Any] | None:
         """Return the encoding as JSON can hold it, None without one."""
-        return None if self.encoding is None else self.encoding.to_json()
+        if self.encoding is None:
+            return None
+        return self.encoding.to_json()
 
     def choose_scaling(self, kind: str, power: int = 2) -> tuple[Floats, Floats]:
         """Return (offset, scale), each (d,); see `choose_scaling` of features."""
@@ -76,7 +82,9 @@ class Summary:
 
     @property
     def _indicators(self) -> Any:
-        return None if self.encoding is None else self.encoding.indicators
+        if self.encoding is None:
+            return None
+        return self.encoding.indicators
 
     def count_numbers(self, offset: Floats, scale: Floats) -> int:
         """Return how many numbers a scaled row has, an index as half a number; of sparse rows the sample knows it.
@@ -86,7 +94,10 @@ class Summary:
         d = self.columns.n_features
         if self.sample is None or not issparse(self.sample):
             return d
-        filled = np.count_nonzero(np.broadcast_to(scale, d)) if offset.any() else self.sample.nnz / self.sample.shape[0]
+        if offset.any():
+            filled = np.count_nonzero(np.broadcast_to(scale, d))
+        else:
+            filled = self.sample.nnz / self.sample.shape[0]
         return min(ceil(1.5 * filled) + 1, d)
 
     def name_column(self, feature: int) -> str:
@@ -150,7 +161,10 @@ class Summary:
             for name in ('columns', 'target', 'weights')
             if getattr(self, name) is not None
         }
-        encoding = {} if self.encoding is None else {'encoding': self.encoding.to_json()}
+        if self.encoding is None:
+            encoding = {}
+        else:
+            encoding = {'encoding': self.encoding.to_json()}
         return {
             'n_rows': self.n_rows,
             'n_features': self.columns.n_features,

@@ -93,7 +93,9 @@ class ColumnValues:
             counts = self.counts.copy()
             counts.update(other.counts)
         weight = self.weight + other.weight
-        mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
+        mean = 0.0
+        if weight:
+            mean = self.mean + (other.mean - self.mean) * (other.weight / weight)
         if not math.isfinite(mean):  # the difference overflowed
             mean = self.mean * (self.weight / weight) + other.mean * (other.weight / weight)
         return ColumnValues(
@@ -142,7 +144,10 @@ def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     merged: list[ColumnValues] = []
     for part in parts:
         columns = [ColumnValues.from_json(column) for column in part['columns']]
-        merged = [a.merge(b) for a, b in zip(merged, columns, strict=True)] if merged else columns
+        if merged:
+            merged = [a.merge(b) for a, b in zip(merged, columns, strict=True)]
+        else:
+            merged = columns
     return {'columns': [column.to_json() for column in merged]}
 
 
@@ -201,7 +206,9 @@ def choose_column(
             f'fixed date, or leave the column out with --drop {name}'
         )
     if values.counts is None:
-        held = f'text such as {quote(values.example)}' if values.texts else 'numbers'
+        held = 'numbers'
+        if values.texts:
+            held = f'text such as {quote(values.example)}'
         raise DataFormatError(
             f'column {name!r} holds {held}, expected at most '
             f'{MAX_VALUES:,} different values of a category, found more: leave it out with '

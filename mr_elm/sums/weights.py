@@ -20,4 +20,6 @@ def row_weights(block: Block, weight_of_label: Mapping[str, float] | None = None
     if weight_of_label is None:
         return block.weights
     weights = block.look_up(weight_of_label)
-    return weights if block.weights is None else weights * block.weights
+    if block.weights is None:
+        return weights
+    return weights * block.weights

@@ -103,7 +103,9 @@ def read_options(arguments: tuple[str, ...]) -> dict[str, Any]:
 def connection(options: dict[str, Any], endpoint: str) -> dict[str, Any]:
     """Return what boto3.client must know to connect where mrjob's options say."""
     keys = {name: options[name] for name in KEYS if options[name]}
-    return {**keys, 'endpoint_url': endpoint_url(options[endpoint])} if options[endpoint] else keys
+    if options[endpoint]:
+        return {**keys, 'endpoint_url': endpoint_url(options[endpoint])}
+    return keys
 
 
 def use_connection(options: dict[str, Any]) -> None:

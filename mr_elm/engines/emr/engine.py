@@ -67,5 +67,8 @@ class EMR(Cluster):
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Let jobs share a cluster."""
-        own = ['--cluster-id', *self.clusters] if self.clusters else []
+        if self.clusters:
+            own = ['--cluster-id', *self.clusters]
+        else:
+            own = []
         return [*own, *super().job_arguments(plan, folder)]

@@ -28,7 +28,9 @@ def explain_emr(error: BaseException, running: Any) -> str | None:
     """Tell why a step failed: wait until its logs are on S3, or until the user has waited enough (Ctrl-C)."""
     if isinstance(error, ClientError):
         said = error.response['Error'].get('Message', error)
-        hint = f' (--extra-cluster-param {RUNTIME_ROLE}=ARN)' if RUNTIME_ROLE in str(said) else ''
+        hint = ''
+        if RUNTIME_ROLE in str(said):
+            hint = f' (--extra-cluster-param {RUNTIME_ROLE}=ARN)'
         return f'AWS refused {error.operation_name}: {said}{hint}'
     step = last_emr_step(running)
     if not isinstance(error, StepFailedException) or step is None:
@@ -80,7 +82,9 @@ def find_cause_of_step(folder: str, step: str) -> str | None:
     if 'application_id' in facts:
         return cause_of_task(f'{folder}/containers/{facts["application_id"]}', errors)
     launch = [line for line in read_log(f'{folder}/steps/{step}/stderr').splitlines() if 'Exception' in line]
-    return f'Hadoop did not take the job: {launch[0]}' if launch else None
+    if launch:
+        return f'Hadoop did not take the job: {launch[0]}'
+    return None
 
 
 def cause_of_task(folder: str, errors: list[dict[str, Any]]) -> str | None:

@@ -59,7 +59,10 @@ class Hadoop(Cluster):
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Let mrjob copy its files into the folder of the run."""
-        own = [] if self.option('--hadoop-tmp-dir') else ['--hadoop-tmp-dir', f'{self.work.staging}/mrjob']
+        if self.option('--hadoop-tmp-dir'):
+            own = []
+        else:
+            own = ['--hadoop-tmp-dir', f'{self.work.staging}/mrjob']
         return [*own, *super().job_arguments(plan, folder)]
 
     def python_arguments(self, folder: str) -> list[str]:
@@ -131,4 +134,6 @@ class HadoopRunner(HadoopJobRunner):
     def get_hadoop_version(self) -> str:
         """Read the version off the name of the streaming jar; ask Hadoop where it has none."""
         found = JAR_VERSION.search(os.path.basename(self.get_hadoop_streaming_jar() or ''))
-        return found.group(1) if found else super().get_hadoop_version()
+        if found:
+            return found.group(1)
+        return super().get_hadoop_version()

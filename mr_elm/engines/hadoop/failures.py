@@ -19,7 +19,9 @@ def explain_step(error: Exception, step: dict[str, Any]) -> str | None:
         return None
     if 'job_id' not in step:
         problems = [found['hadoop_error']['message'] for found in step.get('errors', ()) if 'hadoop_error' in found]
-        return f'Hadoop did not take the job: {problems[-1].splitlines()[0]}' if problems else None
+        if problems:
+            return f'Hadoop did not take the job: {problems[-1].splitlines()[0]}'
+        return None
     address = history_address()
     if address is None:
         raise KeyError('mapreduce.jobhistory.webapp.address')

@@ -15,7 +15,9 @@ TIMEOUT = 10
 def history_address() -> str | None:
     """Return host:port of the history server, as Hadoop's configuration names it, or None."""
     home = find_home()
-    return None if home is None else read_configuration(home).get('mapreduce.jobhistory.webapp.address')
+    if home is None:
+        return None
+    return read_configuration(home).get('mapreduce.jobhistory.webapp.address')
 
 
 def find_failed_attempt(history: str, job: str) -> dict[str, Any] | None:

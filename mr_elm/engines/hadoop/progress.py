@@ -66,9 +66,13 @@ class HadoopProgress(logging.Handler):
         """Return how long the maps may still take, or the reducers when all is mapped; None where nothing tells."""
         now = time.monotonic()
         if mapped < 100:
-            return (now - self.start) * (100 - mapped) / mapped if mapped else None
+            if mapped:
+                return (now - self.start) * (100 - mapped) / mapped
+            return None
         since, before = self.all_mapped = self.all_mapped or (now, reduced)
-        return (now - since) * (100 - reduced) / (reduced - before) if before < reduced < 100 else None
+        if before < reduced < 100:
+            return (now - since) * (100 - reduced) / (reduced - before)
+        return None
 
 
 def rows_so_far(job: str | None) -> int | None:

@@ -58,14 +58,12 @@ class Yarn:
         address = self.properties.get('mapreduce.jobhistory.webapp.address')
         job = application.replace('application', 'job', 1)
         try:
-            return (
-                wait_for_json(
+            if address:
+                return wait_for_json(
                     f'http://{address}/ws/v1/history/mapreduce/jobs/{job}/counters',
                     lambda answer: read_counters(answer)['MAP_INPUT_RECORDS'],
                 )
-                if address
-                else None
-            )
+            return None
         except (OSError, ValueError, KeyError):
             return None
 

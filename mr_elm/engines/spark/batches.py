@@ -118,4 +118,6 @@ def measure_arrays(model: Model, columns: Collection[str]) -> dict[str, int]:
 def column_of(name: str, sizes: Mapping[str, int]) -> str:
     """Return the column that holds a feature. sizes : of `measure_arrays`."""
     found = ITEM.fullmatch(name)
-    return found.group(1) if found and found.group(1) in sizes else name
+    if found and found.group(1) in sizes:
+        return found.group(1)
+    return name

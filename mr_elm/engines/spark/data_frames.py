@@ -43,7 +43,9 @@ def find_kind(df: Any, name: str) -> str:
     if type(type_).__name__ == 'VectorUDT':
         return VECTOR
     if isinstance(type_, types.ArrayType):
-        return ARRAY if isinstance(type_.elementType, numbers) else type_.simpleString()
+        if isinstance(type_.elementType, numbers):
+            return ARRAY
+        return type_.simpleString()
     kinds = {NUMBER: numbers, TEXT: types.StringType}
     return next((kind for kind, found in kinds.items() if isinstance(type_, found)), type_.simpleString())
 
@@ -51,7 +53,10 @@ def find_kind(df: Any, name: str) -> str:
 def demand_kind(df: Any, name: str, *kinds: str) -> None:
     """Raise ValueError when a column is of none of some kinds."""
     if (found := find_kind(df, name)) not in kinds:
-        hint = ": encode='auto' makes categories of text" if found == TEXT else f': drop it, or make {kinds[0]} of it'
+        if found == TEXT:
+            hint = ": encode='auto' makes categories of text"
+        else:
+            hint = f': drop it, or make {kinds[0]} of it'
         raise ValueError(f'df: expected {" or ".join(kinds)} in column {name!r}, found {found}{hint}')
 
 
@@ -117,7 +122,10 @@ def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[st
     root : a folder of this machine, or of a cluster. demand : checks the DataFrame that was written.
     """
     folder = new_staging(root)
-    uri = Path(folder).as_uri() if is_local(folder) else folder
+    if is_local(folder):
+        uri = Path(folder).as_uri()
+    else:
+        uri = folder
     try:
         df.write.parquet(uri)
         demand(df.sparkSession.read.parquet(uri))
@@ -133,7 +141,9 @@ def find_root(session: Any) -> str | None:
         return tempfile.gettempdir()
     root = session.conf.get(STAGING, ROOT)
     try:
-        return root if root != ROOT or store_of(ROOT).find(ROOT) else None
+        if root != ROOT or store_of(ROOT).find(ROOT):
+            return root
+        return None
     except (OSError, ValueError):  # no Hadoop is configured here
         return None
 
@@ -156,11 +166,10 @@ def demand_labels(df: Any, label: str, missing: Iterable[str], skips: bool) -> N
     missing : texts that stand for a missing label.
     """
     column, functions = read_column(df, label), import_module('pyspark.sql.functions')
-    lacks = (
-        column.isNull() | functions.trim(column.cast('string')).isin('', 'NaN', *missing)
-        if (find_kind(df, label) == NUMBER)
-        else column.isNull() | functions.trim(column).isin('', *missing)
-    )
+    if find_kind(df, label) == NUMBER:
+        lacks = column.isNull() | functions.trim(column.cast('string')).isin('', 'NaN', *missing)
+    else:
+        lacks = column.isNull() | functions.trim(column).isin('', *missing)
     n_rows, n_missing = df.count(), df.filter(lacks).count()
     if not n_rows:
         raise ValueError('df: expected rows, found none')

@@ -77,7 +77,10 @@ class Spark(Engine):
             return super().__new__(cls)
         if partitions:
             return super().__new__(FrameSpark)
-        session = find_session() if frame is None else frame.sparkSession
+        if frame is None:
+            session = find_session()
+        else:
+            session = frame.sparkSession
         master = find_master(None, dict(pairs_of(arguments)).get('--master'))
         if session is None and master.startswith(SERVER):
             session = open_session(master, read_properties(arguments))
@@ -110,7 +113,9 @@ class Spark(Engine):
     @property
     def found_session(self) -> Any:
         """Return the SparkSession that is there, or None."""
-        return find_session() if self.frame is None else self.frame.sparkSession
+        if self.frame is None:
+            return find_session()
+        return self.frame.sparkSession
 
     @cached_property
     def master(self) -> str:
@@ -146,13 +151,17 @@ class Spark(Engine):
 
     def reducers(self, n: int) -> list[str]:
         """Return the arguments that ask for n reduce tasks, none where one will do."""
-        return ['-D', f'{REDUCERS}={n}'] if n > 1 else []
+        if n > 1:
+            return ['-D', f'{REDUCERS}={n}']
+        return []
 
     @property
     def wanted_maps(self) -> int | None:
         """Return the value of --partitions-of-rows, or None."""
         wanted = self.option('--partitions-of-rows')
-        return None if wanted is None else int(wanted)
+        if wanted is None:
+            return None
+        return int(wanted)
 
     def write(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> str:
         """Run a job that writes to a folder, `output` unless the arguments name another one; returns which.
@@ -165,7 +174,10 @@ class Spark(Engine):
             made = job_class(args=argv)
             target = made.options.output_dir or output
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
-            reports = '' if self.reporter.quiet else self.reports_of(target, folder)
+            if self.reporter.quiet:
+                reports = ''
+            else:
+                reports = self.reports_of(target, folder)
             job = SparkJob(self.session, made, argv, splits, reports, self.frame, self.partitions)
             with self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage):
                 try:
@@ -269,7 +281,10 @@ class ClusterSpark(Spark, Remote):
     @cached_property
     def properties(self) -> dict[str, str]:
         """Return the properties of the user, with the archive of the environment."""
-        bundle = {} if self.bundle is None else {'spark.archives': f'{self.bundle}#{UNPACKED}'}
+        if self.bundle is None:
+            bundle = {}
+        else:
+            bundle = {'spark.archives': f'{self.bundle}#{UNPACKED}'}
         return {**bundle, **super().properties}
 
     def python_of_workers(self) -> str | None:

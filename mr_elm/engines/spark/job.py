@@ -108,7 +108,10 @@ class SparkJob:
         """
         n_groups = len(self.splits)
         adds = set(self.stage.MERGE.values()) == {merge_pairs}
-        tasks_per_group = FAN_IN if adds and n_groups > FAN_IN else ALL
+        if adds and n_groups > FAN_IN:
+            tasks_per_group = FAN_IN
+        else:
+            tasks_per_group = ALL
         if self.task.partitions:
             rows = self.frame.mapInArrow(partial(self.task.map_rows, tasks_per_group), ROWS)
         else:
@@ -116,7 +119,10 @@ class SparkJob:
             rows = numbers.mapInArrow(partial(self.task.map_splits, tasks_per_group), ROWS)
         while tasks_per_group != ALL:
             n_groups = -(-n_groups // FAN_IN)
-            tasks_per_group = FAN_IN if n_groups > FAN_IN else ALL
+            if n_groups > FAN_IN:
+                tasks_per_group = FAN_IN
+            else:
+                tasks_per_group = ALL
             rows = self.shuffle(rows, n_groups * self.n_reducers, tasks_per_group)
         return rows, n_groups
 
@@ -140,7 +146,9 @@ class SparkJob:
         raised, lost = RAISED.findall(log), LOST.search(log)
         if raised:
             kind, number, place, cause = raised[-1]
-            split = name_splits(self.splits[int(number)]) if kind == 'mapper' else None
+            split = None
+            if kind == 'mapper':
+                split = name_splits(self.splits[int(number)])
             return describe_failure(cause, f'{kind} {number}', place, split, None)
         executor = EXECUTOR_LOST.search(log)
         if WORKER_DIED in log:

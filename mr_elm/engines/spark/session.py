@@ -94,7 +94,9 @@ def runs_here(session: Any) -> bool:
 def add_attempts(master: str) -> str:
     """Return a local master that runs a task again when it fails, as a cluster does; another one as it is."""
     local = LOCAL.fullmatch(master)
-    return f'local[{local.group(1) or 1},{ATTEMPTS}]' if local else master
+    if local:
+        return f'local[{local.group(1) or 1},{ATTEMPTS}]'
+    return master
 
 
 def count_cores(master: str) -> int:
@@ -194,7 +196,9 @@ def demand_java() -> None:
     """Raise ValueError where there is no Java."""
     home = os.environ.get('JAVA_HOME')
     if shutil.which(os.path.join(home, 'bin', 'java') if home else 'java') is None:
-        where = f'JAVA_HOME is {home}' if home else 'on PATH'
+        where = 'on PATH'
+        if home:
+            where = f'JAVA_HOME is {home}'
         raise ValueError(f'-r spark: expected Java 17 or newer, found none ({where})')
 
 
