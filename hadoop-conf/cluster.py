@@ -48,6 +48,7 @@ def up(folders: Folders, options: argparse.Namespace) -> int:
         java = install.find_java()
         if not sharing.is_fresh(folders, java):
             sharing.make(folders, chosen, java, say)
+    folders.register()
     _report_up(folders, chosen, bool(missing), time.monotonic() - began)
     return 0
 
@@ -92,6 +93,7 @@ def down(folders: Folders, options: argparse.Namespace) -> int:
     """Stop all daemons, whatever their containers left and the clients that wait, and wait for the ports."""
     was_running = _running(folders)
     taken = _stop_all(folders)
+    folders.unregister()
     if taken:
         raise ClusterError(f'All is stopped, but port {taken[0]} is still taken.')
     say('down' if was_running else 'was down already')

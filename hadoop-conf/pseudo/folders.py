@@ -56,6 +56,18 @@ class Folders:
                 'remove the folder that is there.'
             ) from None
 
+    def register(self) -> None:
+        """Name this cluster where `mr-elm -r hadoop` looks for one, whatever folder it is called in."""
+        file = _state_file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(self.named / 'home'), encoding='utf-8')
+
+    def unregister(self) -> None:
+        """Take back what `register` wrote, unless another cluster was started since."""
+        file = _state_file()
+        if file.exists() and file.read_text(encoding='utf-8') == str(self.named / 'home'):
+            file.unlink()
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Let one command at a time change the cluster; the others wait."""
@@ -68,6 +80,11 @@ class Folders:
 def user() -> str:
     """Return the name HDFS knows this user by: the system's, whatever LOGNAME says."""
     return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def _state_file() -> Path:
+    """Return the file of this user that mr_elm.rows.hdfs reads."""
+    return Path(os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share') / 'mr-elm' / 'hadoop-home'
 
 
 def _in_cache(named: Path) -> Path:

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from getpass import getuser
 from importlib import import_module
@@ -32,19 +32,27 @@ WAIT = 60  # seconds for an answer of WebHDFS
 def find_home() -> Path | None:
     """Return the folder of the Hadoop to use, or None.
 
-    HADOOP_HOME names it; else it is the local cluster of this folder or checkout; else that of the command `hadoop`.
+    HADOOP_HOME names it; else it is the local cluster of this folder or checkout, or the one that cluster.py started
+    last; else that of the command `hadoop`.
     """
     named = os.environ.get('HADOOP_HOME')
     if named:
         return Path(named)
-    for folder in (Path.cwd(), Path(__file__).resolve().parents[2]):
-        home = folder / 'build' / 'hadoop' / 'home'  # where `make hadoop-up` puts a cluster
+    homes = [folder / 'build' / 'hadoop' / 'home' for folder in (Path.cwd(), Path(__file__).resolve().parents[2])]
+    with suppress(OSError):  # no local cluster runs
+        homes.append(Path(find_state_file().read_text(encoding='utf-8')))
+    for home in homes:
         if (home / 'bin' / 'hadoop').exists():
             return home.resolve()
     found = shutil.which('hadoop')
     if found:
         return Path(found).resolve().parent.parent
     return None
+
+
+def find_state_file() -> Path:
+    """Return the file of this user where cluster.py names the local cluster that runs."""
+    return Path(os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share') / 'mr-elm' / 'hadoop-home'
 
 
 def is_local_cluster() -> bool:

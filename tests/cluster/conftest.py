@@ -35,7 +35,8 @@ class Cluster:
     def manage(self, *words):
         """Run cluster.py."""
         command = [sys.executable, ROOT / 'hadoop-conf' / 'cluster.py', '--state', STATE, *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True)
+        env = {**os.environ, 'XDG_DATA_HOME': str(STATE / 'data')}  # the user's own cluster stays the one that is found
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=env)
 
     def up(self):
         """Start what does not run."""

@@ -25,6 +25,7 @@ def reader(cluster, tmp_path, monkeypatch):
             HADOOP_HOME=str(cluster.home),
             PORT_BASE=str(cluster.port),
             HADOOP_STATE=str(tmp_path / 'another'),
+            XDG_DATA_HOME=str(tmp_path / 'data'),
         )
 
     yield run

@@ -1,10 +1,13 @@
 """The one place that makes runners of mrjob: configuration files, folders of stages, nothing left behind."""
 
 import os
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from mr_elm.engines.by_hand import main
+from mr_elm.rows.hdfs import find_home
 from mr_elm.streaming.mr_stats import MRStats
 
 
@@ -53,6 +56,25 @@ def test_where_there_is_no_hadoop_nothing_is_recorded(elm, write, tmp_path, monk
     done = elm('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop', '-q')
     assert done.status == 1 and done.err.count('\n') == 1 and str(tmp_path / 'none') in done.err
     assert list(tmp_path.glob('m.npz*')) == []
+
+
+def test_the_cluster_that_was_started_last_is_found_from_any_folder(tmp_path, monkeypatch):
+    """The program that starts one is no part of the package: it runs by the Python of the system."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / 'hadoop-conf'))
+    folders = import_module('pseudo.folders').Folders(tmp_path / 'a cluster')
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'data'))
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    for name in ('HADOOP_HOME', 'PATH'):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert find_home() is None
+    folders.prepare()
+    (folders.home / 'bin').mkdir()
+    (folders.home / 'bin' / 'hadoop').touch()
+    folders.register()
+    assert find_home() == folders.home.resolve()
+    folders.unregister()
+    assert find_home() is None
 
 
 def test_a_hadoop_that_does_not_answer_is_the_first_thing_that_is_said(program, write, tmp_path):

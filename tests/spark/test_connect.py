@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from reference.commands import elm
 
+from mr_elm.engines.spark.session import demand_answer
+
 TESTS = Path(__file__).parents[1]
 SERVER = 'org.apache.spark.sql.connect.service.SparkConnectServer'
 PATIENCE = 120  # seconds
@@ -140,3 +142,25 @@ def test_a_master_that_does_not_answer_ends_a_command(folder, tmp_path, master, 
     done = elm('train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master)
     assert done.status == 1 and f'{master}: expected a ' in done.err and done.err.count('\n') == 1
     assert time.monotonic() - begin < 10
+
+
+@pytest.mark.parametrize('kind', ['spark', 'sc', 'k8s', 'yarn'])
+def test_a_process_that_takes_connections_and_says_nothing_is_no_master(tmp_path, kind, monkeypatch):
+    """There are two of them, asked together."""
+    begin = time.monotonic()
+    with socket.create_server(('127.0.0.1', 0)) as first, socket.create_server(('127.0.0.1', 0)) as second:
+        places = [f'127.0.0.1:{silent.getsockname()[1]}' for silent in (first, second)]
+        address = {'spark': ','.join(places), 'k8s': f'https://{places[0]}'}.get(kind, places[0])
+        master = 'yarn' if kind == 'yarn' else f'{kind}://{address}'
+        monkeypatch.setenv('HADOOP_CONF_DIR', str(tmp_path))
+        (tmp_path / 'yarn-site.xml').write_text(
+            '<configuration><property><name>yarn.resourcemanager.address</name>'
+            f'<value>{places[0]}</value></property></configuration>'
+        )
+        with pytest.raises(OSError, match=f'^--master {master}: expected a .* none answers'):
+            demand_answer(master)
+    assert time.monotonic() - begin < 10
+
+
+def test_a_server_answers(server):
+    demand_answer(server)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import queue
 import re
 import shutil
 import socket
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -22,6 +25,7 @@ from weakref import WeakSet
 from mr_elm.engines.pool import task_variables
 from mr_elm.engines.shipping import source_digest, zip_code
 from mr_elm.errors import import_package
+from mr_elm.rows.hdfs import read_configuration
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
 SERVER = 'sc://'  # begins the address of a server of Spark Connect
@@ -31,6 +35,12 @@ PYTHON = 'spark.sql.execution.pyspark.python'  # property: the Python of the wor
 ATTEMPTS = 4  # of a task, as on a cluster
 OF_SPARK_SUBMIT = 'PYSPARK_GATEWAY_PORT'  # set where spark-submit has started this process
 PATIENCE = 5.0  # seconds to wait for a master; Spark alone tries for minutes
+HTTP_REQUEST = b'GET / HTTP/1.0\r\n\r\n'  # which Hadoop's own protocol and TLS refuse
+QUESTIONS = {  # what a master of a kind answers at once, if only by a refusal
+    'sc': b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + bytes(3) + b'\4' + bytes(5),  # HTTP/2 with empty settings
+    'spark': (21).to_bytes(8, 'big') + b'\3' + bytes(12),  # an empty call of Spark's own protocol
+    'k8s': HTTP_REQUEST,
+}
 ON_THIS_MACHINE = {
     'spark.driver.host': '127.0.0.1',
     'spark.driver.bindAddress': '127.0.0.1',
@@ -156,22 +166,50 @@ def close_session(session: Any) -> None:
 
 
 def demand_answer(master: str) -> None:
-    """Raise OSError where no process listens at the address of a master."""
-    kind, _, rest = master.partition('://')
-    if kind not in ('spark', 'sc'):
+    """Raise OSError where no process answers at the address of a master within PATIENCE."""
+    words, addresses = find_addresses(master)
+    if not addresses:
         return
-    reason: Exception | None = None
-    for address in rest.partition('/')[0].split(','):
+    problems: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+
+    def ask(address: str) -> None:
         host, _, port = address.rpartition(':') if ':' in address else (address, '', SERVER_PORT)
         try:
-            with socket.create_connection((host.strip('[]'), int(port)), PATIENCE):
-                return
+            with socket.create_connection((host.strip('[]'), int(port)), PATIENCE) as connection:
+                connection.sendall(words)
+                connection.recv(1)  # a refusal is an answer
+            problems.put(None)
         except (OSError, ValueError) as error:
-            reason = error
-    raise OSError(
-        f'--master {master}: expected {"a server" if kind == "sc" else "a master"} of Spark there, none '
-        f'answers ({reason})'
-    )
+            problems.put(error)
+
+    for address in addresses:  # a name server may not answer either: nobody waits for these threads
+        threading.Thread(target=ask, args=(address,), daemon=True).start()
+    reason: Exception | None = None
+    deadline = time.monotonic() + PATIENCE
+    for _ in addresses:
+        try:
+            reason = problems.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            reason = TimeoutError(f'no answer within {PATIENCE:.0f} s')
+        if reason is None:
+            return
+    kind = 'a server' if master.startswith(SERVER) else 'a master'
+    raise OSError(f'--master {master}: expected {kind} of Spark there, none answers ({reason})')
+
+
+def find_addresses(master: str) -> tuple[bytes, list[str]]:
+    """Return what to send to the addresses of a master so that it answers, and these addresses.
+
+    There are none where it is no master of its own, and where the configuration of Hadoop names several ones.
+    """
+    kind, _, rest = master.partition('://')
+    rest = rest.removeprefix('https://').removeprefix('http://').partition('/')[0]
+    if kind == 'yarn':
+        manager = read_configuration(None).get('yarn.resourcemanager.address')
+        return HTTP_REQUEST, [manager] if manager else []
+    if kind in QUESTIONS:
+        return QUESTIONS[kind], rest.split(',')
+    return b'', []
 
 
 @contextmanager
