@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
@@ -14,31 +14,39 @@ from mr_elm.methods import METHODS
 
 HEAD = """# All commands and their options
 
-`make docs-commands` writes this page from the same tables that the command line is made of, `mr_elm/methods.py` and
-the options that it names. `mr-elm COMMAND --help-all` prints the same in a terminal; `--help` prints the options that
-most people need.
+`make docs-commands` writes this page from the tables of the command line. `mr-elm COMMAND --help-all` prints the same
+in a terminal. `--help` prints the options that most people need.
+
+Each option is on this page once. If several commands have it, it is in the section of the first one; the other
+sections name it.
 
 All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or
 `drop = ["id", "date"]` (the command line counts more), and `--log-file FILE`, which adds what the command says
 on standard error to a file, each line with the time.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
-OTHERS = 'Other runner options of mrjob may be given too, such as `-D mapreduce.job.maps=8`.'
+OTHERS = 'Other runner options of mrjob may be given too, such as `-D mapreduce.job.maps=8`.\n'
 
-
-UNTITLED = ('positional arguments', 'options')
+Row = tuple[str, str]  # how an argument is typed, and what it is
+Parsers = dict[str, argparse.ArgumentParser]  # method -> parser; '' -> that of a command without methods
 
 
 def write_page() -> str:
     """Return the page."""
-    parsers = {name: find_parser(name) for name in EXAMPLES}
-    shared = {title: rows_of(group) for title, group in groups_of(parsers['train pesvm']) if title in SHARED}
+    commands: dict[str, Parsers] = {}
+    for name in sorted(EXAMPLES, key=place):
+        command, _, method = name.partition(' ')
+        commands.setdefault(command, {})[method] = find_parser(name)
     parts = [HEAD, '## Methods\n', *list_methods(), '']
-    for title, rows in shared.items():
-        parts += [f'## {SHARED[title]}\n', *table(rows), '']
-    parts += [OTHERS, '']
-    for name in sorted(parsers, key=place):
-        parts += describe(name, parsers[name], shared)
+    home: dict[Row, str] = {}  # row -> the section that it stands in
+    for group in commands['train']['pesvm']._action_groups:
+        if group.title in SHARED:
+            home.update(dict.fromkeys(rows_of(group), SHARED[group.title]))
+    for section in SHARED.values():
+        parts += [f'## {section}\n', *table([row for row in home if home[row] == section]), '']
+    parts.append(OTHERS)
+    for command, parsers in commands.items():
+        parts += describe(command, parsers, home)
     return '\n'.join(parts).rstrip() + '\n'
 
 
@@ -63,34 +71,71 @@ def list_methods() -> Iterator[str]:
         yield f'| `{name}` | {method.what} | {estimators} |'
 
 
-def describe(name: str, parser: argparse.ArgumentParser, shared: dict[str, list[str]]) -> Iterator[str]:
-    """Yield the section of a command; a group of options that is a shared one is a link."""
-    usage, examples = EXAMPLES[name]
-    yield f'## mr-elm {name}\n'
-    yield f'{" ".join((parser.description or "").split())}\n'
-    yield f'```text\nmr-elm {name} {usage}\n```\n'
-    if examples:
-        yield '\n'.join(['```text', *(f'# {what}\nmr-elm {line}' for line, what in examples.items()), '```\n'])
-    own: list[str] = []
-    for title, group in groups_of(parser):
-        rows = rows_of(group)
-        if shared.get(title) == rows:
-            anchor = SHARED[title].lower().replace(' ', '-')
-            own.append(f'| [{title}](#{anchor}) | |')
-        elif rows:
-            own += [*([] if title in UNTITLED else [f'| **{title}** | |']), *rows]
-    yield from (*table(own), '')
+def describe(command: str, parsers: Parsers, home: dict[Row, str]) -> Iterator[str]:
+    """Yield the section of a command; rows that have no home yet get theirs here."""
+    section = f'mr-elm {command}'
+    yield f'## {section}\n'
+    for method, parser in parsers.items():
+        text = ' '.join((parser.description or '').split())
+        yield f'* `{method}`: {text}' if method else text
+    yield '\n```text'
+    if '' in parsers:
+        yield f'mr-elm {command} {EXAMPLES[command][0]}'
+    for method in parsers:
+        yield from (f'mr-elm {line}    # {what}' for line, what in EXAMPLES[f'{command} {method}'.strip()][1].items())
+    yield '```\n'
+    methods: dict[Row, list[str]] = {}
+    for method, parser in parsers.items():
+        for row in (row for group in parser._action_groups for row in rows_of(group)):
+            methods.setdefault(row, []).append(method)
+    for row in methods:
+        home.setdefault(row, section)
+    own = [row for row in methods if home[row] == section]
+    places = [names for names, _ in own]
+    own.sort(key=lambda row: places.index(row[0]))  # what one argument is for several methods stands together
+    if '' in parsers:
+        yield from table(own)
+    elif own:
+        yield from ('| argument | methods | what it is |', '|---|---|---|')
+        yield from (f'| {names} | {list_users(methods[names, what], list(parsers))} | {what} |' for names, what in own)
+    others = [
+        f'[{other}](#{other.lower().replace(" ", "-")}): {list_names(home, other, set(methods))}'
+        for other in dict.fromkeys(home[row] for row in methods)
+        if other != section
+    ]
+    if others:
+        separator = [''] if own else []
+        yield from (*separator, f'Also: {"; ".join(others)}.')
+    yield ''
 
 
-def groups_of(parser: argparse.ArgumentParser) -> list[tuple[str, argparse._ArgumentGroup]]:
-    """List (title, group) of a parser."""
-    return [(group.title or '', group) for group in parser._action_groups]
+def list_names(home: dict[Row, str], section: str, used: set[Row]) -> str:
+    """Name the rows of a section that a command uses, or those that it does not if they are fewer."""
+    rows = [row for row in home if home[row] == section]
+    names = {row: f'`{row[0].split()[0].strip("`,")}`' for row in rows}
+    others = list(dict.fromkeys(names[row] for row in rows if row not in used))
+    listed = list(dict.fromkeys(names[row] for row in rows if row in used))
+    if not others:
+        return 'all'
+    if len(others) < len(listed) and section in SHARED.values():
+        return f'all but {", ".join(others)}'
+    return ', '.join(listed)
 
 
-def rows_of(group: argparse._ArgumentGroup) -> list[str]:
-    """Return a line of a table for each argument of a group."""
+def list_users(methods: list[str], every: list[str]) -> str:
+    """Name the methods that have an option; the cell is empty if all have it."""
+    others = [f'`{method}`' for method in every if method not in methods]
+    if len(others) == 0:
+        return ''
+    if len(others) == 1:
+        return f'not {others[0]}'
+    return ', '.join(f'`{method}`' for method in methods)
+
+
+def rows_of(group: argparse._ArgumentGroup) -> list[Row]:
+    """Return (names, what it is) for each argument of a group."""
     return [
-        f'| {names_of(action)} | {escape((action.help or "") % vars(action))} |'
+        (names_of(action), escape((action.help or '') % vars(action)))
         for action in group._group_actions
         if action.dest not in HELP
     ]
@@ -115,9 +160,10 @@ def escape(text: str) -> str:
     return text.replace('|', '\\|')
 
 
-def table(rows: Sequence[str]) -> list[str]:
+def table(rows: list[Row]) -> list[str]:
     """Return the lines of a table of arguments."""
-    return ['| argument | what it is |', '|---|---|', *rows]
+    lines = [f'| {names} | {what} |' for names, what in rows]
+    return ['| argument | what it is |', '|---|---|', *lines] if lines else []
 
 
 if __name__ == '__main__':

@@ -112,7 +112,7 @@ def test_a_row_of_the_table_is_a_command_with_help_and_a_page(rows, tmp_path, mo
     assert '  twin       a twin of pesvm\n' in run('train', '--help')
     text = run('train', 'twin', '--help')
     assert '--twins L' in text and '(default: 7)' in text and 'mr-elm train twin rows.csv --twins 3' in text
-    assert '## mr-elm train twin' in run('page')
+    assert '* `twin`: Train a twin.' in run('page')
     run('train', 'twin', rows, '--model', tmp_path / 'm.npz', '-q')
     header, arrays = model_of(tmp_path / 'm.npz')
     assert (header['method'], header['parameters']['n_hidden']) == ('twin', 7)
