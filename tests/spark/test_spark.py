@@ -180,6 +180,14 @@ def test_a_task_that_fails_is_explained(run, words, cause, task):
         run(MRWrong, *words)
 
 
+def test_the_readme_prints_the_first_run_of_the_page_on_spark():
+    first, second = (
+        [body for tag, body in blocks_of(read_page(page)) if tag == 'sh spark'][0]
+        for page in ('README.md', 'docs/spark.md')
+    )
+    assert first == second
+
+
 def test_the_page_on_spark_runs(session, here, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
