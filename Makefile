@@ -82,7 +82,7 @@ dist: $(STAMP) ## build sdist and wheel, and take the first steps of the README 
 	$(BIN)/python -m pip install --quiet --editable '.[dist]'
 	$(BIN)/python -m build --outdir build/dist .
 	$(PYTHON) -m venv build/wheel-venv
-	build/wheel-venv/bin/python -m pip install --quiet "$$(ls build/dist/*.whl)[sklearn,plot]"
+	build/wheel-venv/bin/python -m pip install --quiet "$$(ls build/dist/*.whl)[sklearn,plot,onnx]"
 	$(BIN)/python tests/reference/first_steps.py build/wheel-venv/bin
 
 # without its peers a comparison goes on, and names them
