@@ -7,9 +7,9 @@ from typing import Any
 
 # package that is needed only for some things -> what pip is to install
 OPTIONAL = {'pyspark': 'pyspark[connect]', 'venv_pack': 'venv-pack'}
-LONGEST = 400  # characters of an object in a message or at a prompt
-LONGEST_VALUE = 60
-FEW = 3  # items of a list that are written
+MAX_TEXT = 400  # characters of an object in a message or at a prompt
+MAX_VALUE = 60
+MAX_ITEMS = 3  # items of a list that are written
 
 
 class DataFormatError(ValueError):
@@ -76,9 +76,9 @@ def one_line(thing: Any) -> str:
 def write_object(thing: object, values: dict[str, Any]) -> str:
     """Return the name of an object's class, with these values, in one line."""
     text = f'{type(thing).__name__}({", ".join(f"{name}={write_value(value)}" for name, value in values.items())})'
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_TEXT:
         return text
-    return f'{text[:LONGEST]}...)'
+    return f'{text[:MAX_TEXT]}...)'
 
 
 def write_value(value: Any) -> str:
@@ -92,7 +92,9 @@ def write_value(value: Any) -> str:
     if is_dataclass(value):
         return f'{type(value).__name__}(...)'
     if isinstance(value, (list, tuple)):
-        text = ', '.join(map(write_value, value[:FEW])) + (f', ... of {len(value):,}' if len(value) > FEW else '')
+        text = ', '.join(map(write_value, value[:MAX_ITEMS])) + (
+            f', ... of {len(value):,}' if len(value) > MAX_ITEMS else ''
+        )
         if isinstance(value, list):
             return f'[{text}]'
         return f'({text}{"," if len(value) == 1 else ""})'
@@ -103,9 +105,9 @@ def write_value(value: Any) -> str:
 
 def cut(text: str) -> str:
     """Return a text without what makes it long."""
-    if len(text) <= LONGEST_VALUE:
+    if len(text) <= MAX_VALUE:
         return text
-    return f'{text[:LONGEST_VALUE]}...'
+    return f'{text[:MAX_VALUE]}...'
 
 
 def import_package(name: str, purpose: str) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-FEW_BYTES = 1 << 23  # CSR rows become dense where they take no more than this,
+DENSE_BYTES = 1 << 23  # CSR rows become dense where they take no more than this,
 DENSE_SHARE = 0.1  # where more than this share of their values is not zero,
-MOST_BYTES = 1 << 29  # or where they take no more than this and more than
-LEAST_SHARE = 0.01  # this share is not zero
-CROWDED = 0.2  # share of their values, from which rows that meet a dense matrix are better dense
+MAX_DENSE_BYTES = 1 << 29  # or where they take no more than this and more than
+MIN_DENSE_SHARE = 0.01  # this share is not zero
+DENSE_PRODUCT_SHARE = 0.2  # share of their values, from which rows that meet a dense matrix are better dense
 NAMES = 'csr_matrix', 'hstack', 'random', 'vstack'  # others of scipy.sparse that this package uses
 
 
@@ -28,12 +28,12 @@ def multiplies_faster_dense(X: Any) -> bool:
     """Tell whether products of these CSR rows take less time when they are dense ones."""
     n_values = max(X.shape[0] * X.shape[1], 1)
     share, n_bytes = X.nnz / n_values, 8 * n_values
-    return share > DENSE_SHARE or n_bytes <= FEW_BYTES or (share > LEAST_SHARE and n_bytes <= MOST_BYTES)
+    return share > DENSE_SHARE or n_bytes <= DENSE_BYTES or (share > MIN_DENSE_SHARE and n_bytes <= MAX_DENSE_BYTES)
 
 
 def is_crowded(X: Any) -> bool:
     """Tell whether CSR rows are multiplied faster as dense ones with a matrix that is dense anyway."""
-    return bool(X.nnz > CROWDED * X.shape[0] * X.shape[1])
+    return bool(X.nnz > DENSE_PRODUCT_SHARE * X.shape[0] * X.shape[1])
 
 
 def expand(X: Any) -> Any:

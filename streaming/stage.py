@@ -27,7 +27,7 @@ from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions, add_stage_arguments
 from mr_elm.rows.sniff import sniff, take_first_lines
-from mr_elm.rows.splits import CHUNK, SplitReader, count_chunks, find_file, read_whole_lines
+from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, count_chunks, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.scores.selection import select_sample
 from mr_elm.streaming.pulse import report_alive
@@ -171,7 +171,7 @@ class MRRows(MRJob):
         if self.options.planned_splits:
             planned = [split for line in self.stdin for split in json.loads(line)]
         yield from self.map_splits(planned)
-        while self.stdin.read(CHUNK):
+        while self.stdin.read(CHUNK_BYTES):
             pass  # Hadoop takes a task that leaves input unread for a failed one
 
     def map_splits(self, planned: list[list[int]] | None) -> Iterator[Pair]:

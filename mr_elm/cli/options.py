@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from mr_elm.cli import Elsewhere, suggest
 from mr_elm.cli.examples import examples_of, usage_of
-from mr_elm.engines import DEFAULT_ENGINE, ENGINES, SERVERLESS, SMALL, make_engine
+from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import LogLines, Reporter
 from mr_elm.machines.option_fields import Option, flag_of, option_fields, value_type
@@ -30,7 +30,7 @@ from mr_elm.rows.options import (
     add_task_argument,
     positive,
 )
-from mr_elm.rows.storage import COPY, STANDARD, Entry, is_local
+from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local
 from mr_elm.store import is_stream
 
 OUTPUT_DIR = '--output-dir'
@@ -100,7 +100,7 @@ class Parser(argparse.ArgumentParser):
         args = self.parse_intermixed_args(own)
         reads_standard = STANDARD in getattr(args, 'inputs', ())
         if getattr(args, 'runner', '') is None:
-            args.runner, args.small = 'inline' if reads_standard else DEFAULT_ENGINE, SMALL
+            args.runner, args.small = 'inline' if reads_standard else DEFAULT_ENGINE, INLINE_BYTES
         if reads_standard:
             self.check_standard_input(args)
         if self.runs_jobs:
@@ -252,7 +252,7 @@ def copy_standard_input(inputs: Sequence[str]) -> Iterator[Sequence[str | Entry]
         yield inputs
         return
     with tempfile.NamedTemporaryFile(prefix='mr_elm-') as stream:
-        shutil.copyfileobj(sys.stdin.buffer, stream, COPY)
+        shutil.copyfileobj(sys.stdin.buffer, stream, COPY_BYTES)
         stream.flush()
         yield [Entry('standard input', False, stream.tell(), copy=stream.name)]
 
@@ -310,7 +310,7 @@ def add_runner_options(parser: Parser) -> None:
         '--runner',
         choices=(*ENGINES, SERVERLESS),
         metavar='NAME',
-        help=f'local (all cores from {SMALL / 1e6:.0f} MB on), inline (one), hadoop, spark, emr or '
+        help=f'local (all cores from {INLINE_BYTES / 1e6:.0f} MB on), inline (one), hadoop, spark, emr or '
         f'emr-serverless (default: {DEFAULT_ENGINE})',
     )
     group.set_defaults(small=0)

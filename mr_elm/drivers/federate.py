@@ -36,7 +36,7 @@ from mr_elm.rows.storage import write_file
 from mr_elm.solvers.increment import size_of, sum_arrays, sums_of
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.masks import MOST_SITES, add, from_ring, make_mask, to_ring
+from mr_elm.sums.masks import MAX_SITES, add, from_ring, make_mask, to_ring
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 
@@ -249,8 +249,8 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
 
 def demand_all_sites(sites: Sequence[Mapping[str, Any]], paths: Sequence[str]) -> None:
     """Raise ModelFormatError unless each site is there once whose mask another one has used."""
-    if len(sites) > MOST_SITES:
-        raise ModelFormatError(f'expected at most {MOST_SITES:,} sites, found {len(sites):,}')
+    if len(sites) > MAX_SITES:
+        raise ModelFormatError(f'expected at most {MAX_SITES:,} sites, found {len(sites):,}')
     masks = [site['mask'] for site in sites if 'mask' in site]
     if not masks:
         return

@@ -29,7 +29,7 @@ from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import score_values
 from mr_elm.scores.threshold import choose_positive
-from mr_elm.solvers.kelm import PASSES, KernelSolution, Product
+from mr_elm.solvers.kelm import SUBSPACE_PASSES, KernelSolution, Product
 from mr_elm.solvers.nystrom import Preconditioner, hash_rounded
 from mr_elm.typing import Floats
 
@@ -98,7 +98,7 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
     facts: dict[str, Any] = {}
     if machine.takes_passes:
         solution, residual = machine.solve_truncated(
-            count_passes(data, PASSES + 2), T, weights, make_factor_product(data), True
+            count_passes(data, SUBSPACE_PASSES + 2), T, weights, make_factor_product(data), True
         )
         facts = {'rank': min(machine.rank or data.n_rows, data.n_rows), 'residual': residual}
         data.reporter.say(f'svd: rank {facts["rank"]:,}, relative residual {residual:.1e}')

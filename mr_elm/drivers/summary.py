@@ -20,7 +20,7 @@ from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.mr_values import MRValues
 from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.values import FEWEST, ColumnValues, choose_encoding
+from mr_elm.sums.values import MIN_NAME_ROWS, ColumnValues, choose_encoding
 
 
 def learn_rows(
@@ -59,7 +59,7 @@ def learn_rows(
 def warn_of_row_numbers(data: DataSet, summary: Summary) -> None:
     """Warn of features that number the rows: range, mean and variance are those of n whole numbers in a row."""
     columns, n = summary.columns, summary.n_rows
-    if n < FEWEST or columns.n != n:
+    if n < MIN_NAME_ROWS or columns.n != n:
         return
     spread = (n**2 - 1) / 12
     numbered = np.flatnonzero(

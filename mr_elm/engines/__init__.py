@@ -23,7 +23,7 @@ ENGINES = {
 }
 
 DEFAULT_ENGINE = 'local'  # of a command
-SMALL = 5_000_000  # bytes of rows, below which starting processes takes longer than the tasks
+INLINE_BYTES = 5_000_000  # bytes of rows, below which starting processes takes longer than the tasks
 SERVERLESS = 'emr-serverless'  # runs a whole command, whose engine there is Spark
 
 

@@ -19,7 +19,7 @@ from mr_elm.passes.finished import map_input_records
 from mr_elm.rows.hdfs import escape_glob
 from mr_elm.rows.inputs import InputPlan
 
-WHOLE = 1 << 40  # bytes; Hadoop cuts no file into smaller splits
+WHOLE_FILE_BYTES = 1 << 40  # bytes; Hadoop cuts no file into smaller splits
 
 
 class Cluster(Remote):
@@ -125,7 +125,11 @@ class Cluster(Remote):
         if not plan.in_parts:
             return [escape_glob(file.uri or file.path) for file in plan.files]
         n_maps = plan.n_tasks or self.wanted_maps or self.maps_over(plan.size)
-        return ['-D', f'mapreduce.input.fileinputformat.split.minsize={WHOLE}', *plan_tasks(plan, n_maps, folder)]
+        return [
+            '-D',
+            f'mapreduce.input.fileinputformat.split.minsize={WHOLE_FILE_BYTES}',
+            *plan_tasks(plan, n_maps, folder),
+        ]
 
     def python_arguments(self, folder: str) -> list[str]:
         """Choose the Python of the tasks and how the code gets there."""

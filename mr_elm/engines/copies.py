@@ -12,7 +12,7 @@ from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.storage import copy
 
-ROOM = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
+ROOM_FACTOR = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
 
 
 class LocalCopies(Engine):
@@ -38,6 +38,6 @@ class LocalCopies(Engine):
     def keep_parsed(self, plan: InputPlan) -> InputPlan:
         """Return the plan with a folder for parsed rows, unless the rows are binary or the disk has little room."""
         room = shutil.disk_usage(tempfile.gettempdir()).free
-        if find_kind(plan.kind).reader is not None or ROOM * plan.size > room:
+        if find_kind(plan.kind).reader is not None or ROOM_FACTOR * plan.size > room:
             return plan
         return replace(plan, parsed=tempfile.mkdtemp(dir=self.copies.name))

@@ -32,7 +32,7 @@ from mr_elm.passes.finished import Finished
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 
-REDUCES = 2  # reduce tasks for each process: their keys take unequal time
+REDUCES_A_PROCESS = 2  # reduce tasks for each process: their keys take unequal time
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Job:
         """Run the tasks in a pool, or in this process: they write files."""
         parts = [
             os.path.join(self.output, f'part-{number:05d}')
-            for number in range(max(len(self.tasks), REDUCES * n_processes))
+            for number in range(max(len(self.tasks), REDUCES_A_PROCESS * n_processes))
         ]
         finished = Finished(type(self.stage), self.output)
         if is_map_only(self.stage):
@@ -96,7 +96,11 @@ class Job:
         indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths)
         self.progress.begin_reduce(sum(map(os.path.getsize, paths)))
         self.run_all(
-            pool, n_processes, 'reduce', plan_reduces(zip(paths, indexes, strict=True), REDUCES * n_processes), parts
+            pool,
+            n_processes,
+            'reduce',
+            plan_reduces(zip(paths, indexes, strict=True), REDUCES_A_PROCESS * n_processes),
+            parts,
         )
         return finished
 

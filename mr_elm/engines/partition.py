@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 
-TASKS = 8  # that share keys of about the same work, unless the user says mapreduce.job.reduces
+REDUCE_TASKS = 8  # that share keys of about the same work, unless the user says mapreduce.job.reduces
 
 
 def hash_key(key: str) -> int:
@@ -40,5 +40,5 @@ def find_fewest_tasks(sizes: dict[str, float], share: float) -> tuple[int, float
 
 
 def count_tasks(keys: list[str]) -> int:
-    """Return the fewest reduce tasks of which none gets more keys than `TASKS` would that share them evenly."""
-    return find_fewest_tasks(dict.fromkeys(keys, 1.0), -(-len(keys) // TASKS) / len(keys))[0]
+    """Return the fewest reduce tasks of which none gets more keys than `REDUCE_TASKS` would that share them evenly."""
+    return find_fewest_tasks(dict.fromkeys(keys, 1.0), -(-len(keys) // REDUCE_TASKS) / len(keys))[0]

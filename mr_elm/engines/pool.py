@@ -30,7 +30,7 @@ from mr_elm.errors import TaskError
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')  # they decide the last bits too
-INTERVAL = 0.2  # seconds between two reports of a task
+REPORT_SECONDS = 0.2  # seconds between two reports of a task
 WORK: dict[str, Callable] = {'map': write_map, 'reduce': write_reduce}
 
 
@@ -174,7 +174,7 @@ class Reports(Listener):
     def count(self, name: str, amount: int) -> None:
         """Add to a counter."""
         self.counts[name] += amount
-        if time.monotonic() - self.spoken > INTERVAL:
+        if time.monotonic() - self.spoken > REPORT_SECONDS:
             self.write({'counts': self.take()})
 
     def set_status(self, text: str) -> None:

@@ -15,10 +15,11 @@ from typing import Any, TextIO
 
 COUNTER = re.compile(r'^reporter:counter:mr_elm,(rows|bytes|reduced),(\d+)$', re.MULTILINE)
 STATUS = re.compile(r'^reporter:status:(?!computing$)(.*)$', re.MULTILINE)
-INTERVAL = 0.3
-FIRST, LONGEST = 5.0, 60.0  # seconds between two lines of a log, which become longer with the work
-SHORT = 2.0  # seconds of work that nobody needs to be told of
-EARLY, LONG = 0.1, 30.0  # share done and seconds before which the time left is a guess
+REDRAW_SECONDS = 0.3
+# Between two lines of a log: the pauses become longer with the work.
+FIRST_LINE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 60.0
+SILENT_SECONDS = 2.0  # seconds of work that nobody needs to be told of
+EARLY_SHARE, LONG_SECONDS = 0.1, 30.0  # share done and seconds before which the time left is a guess
 
 
 class Reporter:
@@ -41,7 +42,7 @@ class Reporter:
 
         estimate : returns the seconds; it may take some time itself, and is not called where nothing is printed.
         """
-        if not self.quiet and (seconds := estimate()) >= SHORT:
+        if not self.quiet and (seconds := estimate()) >= SILENT_SECONDS:
             self.say(f'{work}: about {describe_time(seconds)}')
 
     def stage(self, name: str, total_bytes: int, folder: str | None = None, n_rows: int | None = None) -> Stage:
@@ -96,7 +97,7 @@ class Meter:
             from tqdm import tqdm  # takes half as long to import as numpy
 
             self.bar = tqdm(total=total, bar_format='{bar:20} {desc}', leave=False, file=reporter.stream)
-        self.start, self.due = time.perf_counter(), FIRST if self.bar is None else SHORT
+        self.start, self.due = time.perf_counter(), FIRST_LINE_SECONDS if self.bar is None else SILENT_SECONDS
 
     def __enter__(self) -> Meter:
         return self
@@ -112,16 +113,16 @@ class Meter:
             return
         text = f'{self.name}: {describe()}, {self.describe_share(done, seconds)}'
         if self.bar is None:
-            self.due = seconds + min(max(FIRST, seconds / 4), LONGEST)
+            self.due = seconds + min(max(FIRST_LINE_SECONDS, seconds / 4), LONGEST_PAUSE_SECONDS)
             self.reporter.say(text)
         else:
-            self.due, self.bar.n = seconds + INTERVAL, done
+            self.due, self.bar.n = seconds + REDRAW_SECONDS, done
             self.bar.set_description_str(text)
 
     def describe_share(self, done: float, seconds: float) -> str:
         """Return the share that is done and the time left; the time so far where the time left is not known."""
         share = done / max(self.total, 1)
-        if share in (0, 1) or share < EARLY and seconds < LONG:
+        if share in (0, 1) or share < EARLY_SHARE and seconds < LONG_SECONDS:
             return f'{share:.0%} done, {describe_time(seconds)} so far'
         return f'{share:.0%} done, about {describe_time(seconds / share - seconds)} left'
 
@@ -195,13 +196,13 @@ class Stage(Listener):
     def _follow(self) -> None:
         counter, total = ('bytes', self.total_bytes) if self.n_rows is None else ('rows', self.n_rows)
         with Meter(self.reporter, f'{self.name}, map', total) as meter:
-            while not self._is_reducing() and not self.done.wait(INTERVAL):
+            while not self._is_reducing() and not self.done.wait(REDRAW_SECONDS):
                 self._poll()
                 if self.seen['bytes']:
                     meter.show(min(self.seen[counter], total), partial('{:,} rows'.format, self.seen['rows']))
         total = self.reduced_bytes or sum(map(os.path.getsize, self._find('reducer', 'input')))
         with Meter(self.reporter, f'{self.name}, reduce', total) as meter:
-            while not self.done.wait(INTERVAL):
+            while not self.done.wait(REDRAW_SECONDS):
                 self._poll()
                 meter.show(min(self.seen['reduced'], total), lambda: self.status or f'{total / 1e6:,.1f} MB')
 

@@ -19,7 +19,7 @@ class SumCosts:
 
 
 # Of a job of Hadoop Streaming without rows, and of a byte through 1 Gbit/s and a reducer.
-USUAL = SumCosts(15.0, 1.3e-8)
+USUAL_COSTS = SumCosts(15.0, 1.3e-8)
 
 
 def predict_sum_seconds(
@@ -37,7 +37,9 @@ def predict_sum_seconds(
     return costs.job + adding + predict_sum_seconds(n_groups, n_bytes, 1, slots, costs, find_share)
 
 
-def choose_fan_in(n_maps: int, n_bytes: float, find_share: Callable[[int], float], costs: SumCosts = USUAL) -> int:
+def choose_fan_in(
+    n_maps: int, n_bytes: float, find_share: Callable[[int], float], costs: SumCosts = USUAL_COSTS
+) -> int:
     """Return the power of two that takes the fewest seconds; 1, no tree, where that is as fast.
 
     It is assumed that all map tasks run at once. The arguments are those of `predict_sum_seconds`.

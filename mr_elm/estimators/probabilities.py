@@ -11,13 +11,13 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.linear_check import FEWEST_FEATURES, sample_labelled, warn_of_linear
 from mr_elm.machines.press import HeldOut
-from mr_elm.model.base import PRESENT
+from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
 from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
-from mr_elm.solvers.ridge import SMALLEST
+from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
@@ -70,7 +70,7 @@ class Labelled(ClassifierMixin):
         Where rows may have several labels: (n, K), above 0 where a row has a label.
         """
         if self.multilabel_:
-            return self._values(X) - PRESENT  # type: ignore[attr-defined]
+            return self._values(X) - PRESENCE_THRESHOLD  # type: ignore[attr-defined]
         values, labelling = self._values(X), self._labelling  # type: ignore[attr-defined]
         if labelling.calibration is not None:
             scores = labelling.score(values)
@@ -87,7 +87,7 @@ class Labelled(ClassifierMixin):
         """
         values = self._values(X)  # type: ignore[attr-defined]
         if self.multilabel_:
-            return (values > PRESENT).astype(int)
+            return (values > PRESENCE_THRESHOLD).astype(int)
         return self.classes_[self._labelling.choose(values)]
 
     @available_with('probabilities')
@@ -154,5 +154,5 @@ def leave_equal_rows_out(rows: HeldOut, X: Rows, n_classes: int) -> HeldOut:
     groups = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
     ratio = np.bincount(groups, rows.weights)[groups] / rows.weights
     left, T = 1 - rows.leverages, class_targets(rows.numbers.astype(int), n_classes)
-    growth = left / np.maximum(1 - rows.leverages * ratio, SMALLEST)
+    growth = left / np.maximum(1 - rows.leverages * ratio, MIN_LEVERAGE_GAP)
     return replace(rows, decisions=T - (T - rows.decisions) * growth[:, None])

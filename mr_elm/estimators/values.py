@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from mr_elm.errors import write_value
 from mr_elm.rows.labels import hold_integers, write_label
-from mr_elm.sums.statistics import MANY_ROWS, describe_single_rows, find_single_rows
+from mr_elm.sums.statistics import WARNED_ROWS, describe_single_rows, find_single_rows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 EXACT = 2.0**53  # below, floats hold all whole numbers
@@ -39,7 +39,7 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
 
 def warn_of_single_rows(classes: np.ndarray, codes: np.ndarray) -> None:
     """Warn of classes that are probably none; see `find_single_rows`. codes : (n,), the number of each row's class."""
-    if len(codes) > MANY_ROWS and (single := find_single_rows(np.bincount(codes, minlength=len(classes)).tolist())):
+    if len(codes) > WARNED_ROWS and (single := find_single_rows(np.bincount(codes, minlength=len(classes)).tolist())):
         places = [(write_label(classes[k]), f'row {int(np.argmax(codes == k))} of y') for k in single]
         warnings.warn(describe_single_rows(places, len(codes)), stacklevel=3)
 

@@ -28,7 +28,7 @@ figure { margin: 1rem 0; padding: .5rem; background: #ffffff; border: 1px solid 
 figure svg { max-width: 100%; height: auto; }
 pre { overflow-x: auto; padding: .75rem; border: 1px solid var(--line); }
 """
-MOST_COLUMNS, MOST_CLASSES = 200, 30
+SHOWN_COLUMNS, SHOWN_CLASSES = 200, 30
 
 
 def make_card(
@@ -45,11 +45,11 @@ def make_card(
     columns = list_columns(model)
     columns.sort(key=lambda column: -(column[2] or 0))
     shown = [
-        [column, kind, *([] if share is None else [f'{share:.4f}'])] for column, kind, share in columns[:MOST_COLUMNS]
+        [column, kind, *([] if share is None else [f'{share:.4f}'])] for column, kind, share in columns[:SHOWN_COLUMNS]
     ]
     parts += ['<h2>Columns</h2>', table(shown, ['column', 'kind', *(['importance'] if len(shown[0]) > 2 else [])])]
-    if len(columns) > MOST_COLUMNS:
-        parts.append(f'<p>and {len(columns) - MOST_COLUMNS:,} more</p>')
+    if len(columns) > SHOWN_COLUMNS:
+        parts.append(f'<p>and {len(columns) - SHOWN_COLUMNS:,} more</p>')
     use = [
         f'mr-elm predict {os.path.basename(name)} rows.csv -o predictions.csv',
         '# in Python',
@@ -99,13 +99,13 @@ def show_scores(model: Model, found: Evaluation, pairs: tuple[Floats, Floats] | 
     yield table((name, value) for name, value in scores.items() if not isinstance(value, dict))
     for name in ('per_class', 'per_label', 'per_target'):
         rows = scores.get(name) or {}
-        if 0 < len(rows) <= MOST_CLASSES:
+        if 0 < len(rows) <= SHOWN_CLASSES:
             yield table(
                 [(key, *row.values()) for key, row in rows.items()],
                 [name.removeprefix('per_'), *next(iter(rows.values()))],
             )
     confusion = scores.get('confusion')
-    if confusion and len(confusion['true']) <= MOST_CLASSES:
+    if confusion and len(confusion['true']) <= SHOWN_CLASSES:
         yield table(
             [(name, *row) for name, row in zip(confusion['true'], confusion['rows'], strict=True)],
             ['true class, predicted:', *confusion['predicted']],

@@ -10,7 +10,7 @@ from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.encoding import CATEGORY
 from mr_elm.rows.text import quote
 
-FEW = 10  # names that are listed
+SHOWN_NAMES = 10  # names that are listed
 # parameters that are told elsewhere, or that only programs read
 ELSEWHERE = {
     'map',
@@ -103,9 +103,9 @@ def list_names(names: Sequence[str]) -> str:
     if not names:
         return ''
     more = ''
-    if len(names) > FEW:
-        more = f' and {len(names) - FEW:,} more'
-    return f'{len(names):,}: {", ".join(names[:FEW])}{more}'
+    if len(names) > SHOWN_NAMES:
+        more = f' and {len(names) - SHOWN_NAMES:,} more'
+    return f'{len(names):,}: {", ".join(names[:SHOWN_NAMES])}{more}'
 
 
 def list_columns(model: Model) -> list[tuple[str, str, float | None]]:

@@ -16,7 +16,7 @@ from mr_elm.typing import Floats, Rows
 
 OWN = '/'  # what our names begin with, and those of columns do not
 OPERATORS = {'sigmoid': 'Sigmoid', 'tanh': 'Tanh', 'sine': 'Sin', 'relu': 'Relu'}
-LARGEST = 50.0  # norm of the weights of a machine whose scores float32 spoils by less than 1e-4
+MAX_SINGLE_NORM = 50.0  # norm of the weights of a machine whose scores float32 spoils by less than 1e-4
 
 
 class Graph(Writer):
@@ -198,6 +198,6 @@ def suits_single(model: Model) -> bool:
             bounded, weights = NODES[machine.layer.kind].bounded, machine.arrays['output_weights'][:-1]
         else:
             bounded, weights = bool(machine.kernel.kind.exponent), machine.arrays['dual_coef']
-        return bounded and bool(np.linalg.norm(weights, axis=0).max(initial=0.0) < LARGEST)
+        return bounded and bool(np.linalg.norm(weights, axis=0).max(initial=0.0) < MAX_SINGLE_NORM)
 
     return not model.numeric and all(map(suits, model.members))

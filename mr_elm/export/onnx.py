@@ -7,7 +7,7 @@ from onnx import checker, helper
 
 from mr_elm.export.columns import columns_of, demand_known
 from mr_elm.export.graph import OWN, Graph, suits_single
-from mr_elm.model.base import PRESENT, Model
+from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, Column
 from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
@@ -16,7 +16,7 @@ from mr_elm.typing import Floats
 OPSET, ML_OPSET = 20, 3  # 20 is the first that joins texts
 OUTPUTS = 'label', 'scores', 'probabilities'
 IR_VERSION = 9  # of files that onnxruntime 1.17 reads
-LARGEST = 2**31 - 2**20  # bytes: a file of ONNX holds 2 GB
+MAX_BYTES = 2**31 - 2**20  # bytes: a file of ONNX holds 2 GB
 
 
 def make_onnx(model: Model, single: bool = False) -> Any:
@@ -49,7 +49,7 @@ def make_onnx(model: Model, single: bool = False) -> Any:
         else:
             kind = number
         outputs.append(helper.make_tensor_value_info(name, kind, shape_of(model, name)))
-    if sum(len(each.raw_data) for each in graph.constants) > LARGEST:
+    if sum(len(each.raw_data) for each in graph.constants) > MAX_BYTES:
         raise ValueError('export: expected a model of less than 2 GB, which a file of ONNX holds, found a larger one')
     whole = helper.make_graph(graph.nodes, f'mr_elm {model.header.method}', inputs, outputs, graph.constants)
     proto = helper.make_model(
@@ -143,7 +143,7 @@ def write_classes(graph: Graph, model: Model, scores: str) -> list[str]:
 def write_labels(graph: Graph, model: Model, scores: str) -> str:
     """Write the names of the labels of a row, joined."""
     separator, names = model.header.separator or '', np.array(model.classes, object)
-    present = graph.put('Greater', scores, PRESENT)
+    present = graph.put('Greater', scores, PRESENCE_THRESHOLD)
     before = graph.put('CumSum', graph.cast(present, np.int64), np.array(1), exclusive=1)
     later = graph.put('Where', graph.put('Greater', before, np.array(0)), separator + names, names)
     pieces = graph.put('Where', present, later, np.array('', object))

@@ -11,9 +11,9 @@ from mr_elm.estimators import ESTIMATORS
 from mr_elm.export.columns import demand_known
 from mr_elm.export.graph import Graph, suits_single
 from mr_elm.export.onnx import ML_OPSET, write_classes
-from mr_elm.model.base import PRESENT
+from mr_elm.model.base import PRESENCE_THRESHOLD
 
-LEAST = 18  # opset: sums take their axes as an input
+MIN_OPSET = 18  # opset: sums take their axes as an input
 
 
 def register() -> None:
@@ -67,14 +67,14 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
             "export: expected rows of numbers, this estimator has encode='auto': write it alone, by "
             'mr_elm.export.onnx.make_onnx(estimator.to_model())'
         )
-    if container.target_opset < LEAST:
-        raise ValueError(f'export: expected target_opset {LEAST} at least, found {container.target_opset}')
+    if container.target_opset < MIN_OPSET:
+        raise ValueError(f'export: expected target_opset {MIN_OPSET} at least, found {container.target_opset}')
     graph = Graph(real if suits_single(model) else np.float64, f'{scope.get_unique_operator_name("mr_elm")}/')
     scores = graph.write_scores(model, graph.cast(operator.inputs[0].full_name, graph.real))
     if model.numeric:
         found = [scores]
     elif model.multilabel:
-        found = [graph.cast(graph.put('Greater', scores, PRESENT), np.int64), scores]
+        found = [graph.cast(graph.put('Greater', scores, PRESENCE_THRESHOLD), np.int64), scores]
     else:
         numbers, *probabilities = write_classes(graph, model, scores)
         names = estimator.classes_.astype(object if is_text(estimator) else np.int64)
@@ -84,4 +84,4 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         graph.nodes.append(helper.make_node('Identity', [value], [variable.full_name]))
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)
-    container.node_domain_version_pair_sets |= {('', LEAST), ('ai.onnx.ml', ML_OPSET)}
+    container.node_domain_version_pair_sets |= {('', MIN_OPSET), ('ai.onnx.ml', ML_OPSET)}

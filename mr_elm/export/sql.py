@@ -15,15 +15,15 @@ from mr_elm.export.machines import Writer
 from mr_elm.features.forest import Forest
 from mr_elm.features.kernels import ROUNDING, row_squares
 from mr_elm.machines.written import Written
-from mr_elm.model.base import PRESENT, Model
+from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, Column
 from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.typing import Floats, Rows
 
-MOST_FEATURES, MOST_NODES, MOST_TREES = 200, 2000, 100
-TERMS = 16  # of a sum, before some stand in parentheses: databases limit the depth of an expression
+MAX_FEATURES, MAX_NODES, MAX_TREES = 200, 2000, 100
+SUM_TERMS = 16  # of a sum, before some stand in parentheses: databases limit the depth of an expression
 STEEPEST = '700e0'  # of an exponent: e^x of more overflows, and some databases stop at an underflow too
 INFINITE = ('inf', '-inf', 'infinity', '-infinity')  # how databases write it
 # dialect -> an array of columns, one of numbers, the sum of a * b over two arrays, and that of |a - b|
@@ -232,8 +232,8 @@ def write(number: float) -> str:
 
 def add_up(terms: list[str]) -> str:
     """Write a sum whose parentheses are not deep."""
-    while len(terms) > TERMS:
-        terms = [f'({" + ".join(terms[start : start + TERMS])})' for start in range(0, len(terms), TERMS)]
+    while len(terms) > SUM_TERMS:
+        terms = [f'({" + ".join(terms[start : start + SUM_TERMS])})' for start in range(0, len(terms), SUM_TERMS)]
     return ' + '.join(terms)
 
 
@@ -285,9 +285,9 @@ def demand_small(model: Model) -> None:
         elif isinstance(machine, KernelModel) and machine.kernel.name != 'linear':
             nodes += machine.support_vectors.shape[0]
     for found, most, what in (
-        (model.n_features, MOST_FEATURES, 'features'),
-        (trees, MOST_TREES, 'trees'),
-        (nodes, MOST_NODES, 'nodes or support vectors'),
+        (model.n_features, MAX_FEATURES, 'features'),
+        (trees, MAX_TREES, 'trees'),
+        (nodes, MAX_NODES, 'nodes or support vectors'),
     ):
         if found > most:
             raise ValueError(
@@ -370,7 +370,7 @@ def write_answers(query: Query, model: Model, scores: Columns) -> Columns:
 
 def write_labels(query: Query, model: Model, scores: Columns) -> str:
     """Write the names of the labels of a row, joined."""
-    present = [f'{score} > {write(PRESENT)}' for score in scores]
+    present = [f'{score} > {write(PRESENCE_THRESHOLD)}' for score in scores]
     parts = []
     for k, name in enumerate(model.classes):
         own = query.text(name)

@@ -11,8 +11,8 @@ from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.typing import Floats, Rows
 
-MOST_LEAVES = 64  # of a tree: a word has a bit for each
-ROWS = 4096  # that fall through the trees together
+MAX_LEAVES = 64  # of a tree: a word has a bit for each
+ROWS_AT_ONCE = 4096  # that fall through the trees together
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,16 @@ class Forest:
 
     @cached_property
     def leaf_numbers(self) -> np.ndarray:
-        """Return the number of the leaf at each place of each tree, (n_trees, MOST_LEAVES)."""
+        """Return the number of the leaf at each place of each tree, (n_trees, MAX_LEAVES)."""
         leaves = np.flatnonzero(self.features < 0)
         trees = np.searchsorted(self.roots, leaves, side='right') - 1
-        numbers = np.zeros((self.n_trees, MOST_LEAVES), np.int32)
+        numbers = np.zeros((self.n_trees, MAX_LEAVES), np.int32)
         numbers[trees, self.places[self.children[leaves]].astype(int)] = self.children[leaves]
         return numbers
 
     def find_leaves(self, X: Rows) -> np.ndarray:
         """Return the number of the leaf of each row in each tree, (n, n_trees) int32. X : (n, d), dense or CSR."""
-        parts = [self._find_leaves(X[start : start + ROWS]) for start in range(0, X.shape[0], ROWS)]
+        parts = [self._find_leaves(X[start : start + ROWS_AT_ONCE]) for start in range(0, X.shape[0], ROWS_AT_ONCE)]
         if parts:
             return np.concatenate(parts)
         return np.zeros((0, self.n_trees), np.int32)

@@ -20,7 +20,7 @@ BIAS_DOUBLE = 1.5 * 2.0**52 + 1023  # added to a whole number n, it leaves n + 1
 BIAS_SINGLE = np.float32(1.5 * 2.0**23 + 127)
 LEAST_DOUBLE = -708.3964185322641  # the least x whose exp is a normal number, here and in float32
 LEAST_SINGLE = np.float32(-87.33654)
-COLUMNS = 256  # two rows of partial distances of this length stay in the first cache
+COLUMNS_AT_ONCE = 256  # two rows of partial distances of this length stay in the first cache
 
 
 @inline
@@ -213,13 +213,13 @@ def fill_kernel_rows(features: np.ndarray, indices: np.ndarray, exponential: tup
     distances overlap nothing else.
     """
     (gamma, root), (d, N) = exponential, features.shape
-    rows, partial = np.empty((len(indices), d), np.float32), np.empty((2, COLUMNS), np.float32)
+    rows, partial = np.empty((len(indices), d), np.float32), np.empty((2, COLUMNS_AT_ONCE), np.float32)
     du, dv, g = partial[0], partial[1], np.float32(gamma)
     for r in range(len(rows)):
         for f in range(d):
             rows[r, f] = features[f, indices[r]]
-    for start in range(0, N, COLUMNS):
-        stop = min(start + COLUMNS, N)
+    for start in range(0, N, COLUMNS_AT_ONCE):
+        stop = min(start + COLUMNS_AT_ONCE, N)
         m = stop - start
         for r in range(0, len(rows), 2):
             u, v = rows[r], rows[min(r + 1, len(rows) - 1)]

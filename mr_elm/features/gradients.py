@@ -24,12 +24,12 @@ from mr_elm.features.nodes import NODES
 from mr_elm.parallel import sum_in_threads
 from mr_elm.typing import Floats, Rows
 
-BLOCK = 1 << 22  # slopes, or gradients, in memory together
-ROWS = 4096  # whose slopes are summed up together, at most
-MOST_WORK = 1e10  # multiplications for gradients at distance nodes: fewer of the rows are taken beyond it
-FEWEST = 500  # rows that are taken all the same
+BLOCK_NUMBERS = 1 << 22  # slopes, or gradients, in memory together
+MAX_ROWS = 4096  # whose slopes are summed up together, at most
+MAX_PRODUCTS = 1e10  # multiplications for gradients at distance nodes: fewer of the rows are taken beyond it
+MIN_ROWS = 500  # rows that are taken all the same
 Along = Callable[[Floats, np.ndarray], Floats]  # gradients (n, d), which features are used (d,) -> (n, m)
-KEPT = 0.999  # of the trace of G: a full metric leaves out directions that hold less
+KEPT_SHARE = 0.999  # of the trace of G: a full metric leaves out directions that hold less
 
 
 def keep_used(gradients: Floats, used: np.ndarray) -> Floats:
@@ -81,7 +81,7 @@ def combine_slopes(
 
 def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_threads: int | None = None) -> Floats:
     """Return the second Gram S, (L, L), of the slopes of the nodes at some rows."""
-    step = max(1, min(ROWS, BLOCK // layer.n_hidden))
+    step = max(1, min(MAX_ROWS, BLOCK_NUMBERS // layer.n_hidden))
 
     def sum_part(start: int) -> Floats:
         part = slice(start, start + step)
@@ -101,7 +101,7 @@ def sum_distance_gradients(
     Of many rows the first are taken, and stand for all.
     """
     work = layer.n_hidden * layer.weights.shape[1] * B.shape[1]
-    n = min(X.shape[0], max(FEWEST, int(MOST_WORK / work)))
+    n = min(X.shape[0], max(MIN_ROWS, int(MAX_PRODUCTS / work)))
     metric, total = layer.metric, np.zeros(())
     # its r numbers are turned back at the end
     mixing = None
@@ -148,7 +148,7 @@ def evaluate_blocks(
     layer: HiddenLayer, X: Rows, weights: Floats | None, n_outputs: int = 1
 ) -> Iterator[tuple[Rows, Floats, Floats | None]]:
     """Yield (rows, slopes of the nodes there, weights of the rows or None), block by block."""
-    step = max(1, BLOCK // max(layer.n_hidden, layer.n_features * n_outputs))
+    step = max(1, BLOCK_NUMBERS // max(layer.n_hidden, layer.n_features * n_outputs))
     for start in range(0, X.shape[0], step):
         rows = X[start : start + step]
         yield rows, evaluate_slopes(layer, rows), None if weights is None else weights[start : start + step]
@@ -175,7 +175,7 @@ def make_metric(gradients: Floats, variances: Floats | None = None) -> Floats | 
     else:
         values, vectors = linalg.eigh(gradients)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-        n_kept = 1 + int(np.searchsorted(np.cumsum(values), KEPT * values.sum()))
+        n_kept = 1 + int(np.searchsorted(np.cumsum(values), KEPT_SHARE * values.sum()))
         metric = np.sqrt(values[:n_kept, None]) * vectors[:, :n_kept].T
     size = float((metric**2 * variances).sum())
     if 0 < size < np.inf:

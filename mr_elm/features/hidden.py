@@ -18,11 +18,11 @@ from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.typing import Floats, Rows
 
-CACHE = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
-FEWEST = 128  # rows, below which a matrix product is slow
-MANY = 4096  # landmarks of a layer, from which on a compiled loop pays for loading the compiler
-WIDTH = 512  # landmarks that such a loop works on together
-FEW_COLUMNS = 20  # of so many columns one holds a number: to fold the weights of these alone is quicker than of all
+CACHE_BYTES = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
+MIN_ROWS = 128  # rows, below which a matrix product is slow
+COMPILED_LANDMARKS = 4096  # landmarks of a layer, from which on a compiled loop pays for loading the compiler
+LANDMARKS_AT_ONCE = 512  # landmarks that such a loop works on together
+SHARED_COLUMNS = 20  # of so many columns one holds a number: to fold the weights of these alone is quicker than of all
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class HiddenLayer:
             self.nodes.evaluate(X, out[:, self.n_leaves :])
             write_indicators(self.forest.find_leaves(X), out[:, : self.n_leaves])
             return out
-        if self.kind in LANDMARK_NODES.values() and NODES[self.kind].norm == 2 and self.n_hidden >= MANY:
+        if self.kind in LANDMARK_NODES.values() and NODES[self.kind].norm == 2 and self.n_hidden >= COMPILED_LANDMARKS:
             return self._fill(X, out, self._exponentiate)
         return self._fill(X, out, partial(self._apply, NODES[self.kind].activate))
 
@@ -177,9 +177,9 @@ class HiddenLayer:
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
         if NODES[self.kind].norm == 1:  # rows become dense, and no product wants many of them
-            step = max(1, CACHE // (8 * max(self.n_hidden, self.n_features)))
+            step = max(1, CACHE_BYTES // (8 * max(self.n_hidden, self.n_features)))
         else:
-            step = max(FEWEST, CACHE // (8 * max(self.n_hidden, 1)))
+            step = max(MIN_ROWS, CACHE_BYTES // (8 * max(self.n_hidden, 1)))
         for start in range(0, X.shape[0], step):
             compute(X[start : start + step], out[start : start + step])
         return out
@@ -210,7 +210,7 @@ class HiddenLayer:
             columns = None
         else:
             columns = sp.find_columns(X)
-        if columns is None or FEW_COLUMNS * len(columns) > self.n_features:
+        if columns is None or SHARED_COLUMNS * len(columns) > self.n_features:
             W, b = self.folded
             multiply(X, W, out)
         else:
@@ -244,8 +244,8 @@ class HiddenLayer:
         from mr_elm.features import fused
 
         Z, norms, centres, centre_norms = self._place(X)
-        for first in range(0, self.n_hidden, WIDTH):
-            nodes = slice(first, min(first + WIDTH, self.n_hidden))
+        for first in range(0, self.n_hidden, LANDMARKS_AT_ONCE):
+            nodes = slice(first, min(first + LANDMARKS_AT_ONCE, self.n_hidden))
             tile = multiply(Z, centres[:, nodes], np.empty((len(norms), nodes.stop - first)))
             fused.exponentiate(tile, (norms, centre_norms[nodes]), 1 / self.biases[nodes], NODES[self.kind].takes_root)
             out[:, nodes] = tile

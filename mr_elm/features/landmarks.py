@@ -13,9 +13,9 @@ from mr_elm.rows.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-CACHED = 1 << 14  # numbers hashed together
-AT_ONCE = 4096  # sparse rows hashed together
-COMPARED = 1 << 20  # numbers of rows that are compared with landmarks together
+NUMBERS_AT_ONCE = 1 << 14  # numbers hashed together
+ROWS_AT_ONCE = 4096  # sparse rows hashed together
+COMPARED_NUMBERS = 1 << 20  # numbers of rows that are compared with landmarks together
 
 
 def scramble(x: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
     key = scramble(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
     if not sp.issparse(X):
         positions = scramble(np.arange(X.shape[1], dtype=np.uint64) * GOLDEN + key)
-        step = max(1, CACHED // max(X.shape[1], 1))
+        step = max(1, NUMBERS_AT_ONCE // max(X.shape[1], 1))
         return np.concatenate(
             [
                 np.zeros(0, np.uint64),
@@ -40,7 +40,7 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
     return np.concatenate(
         [
             np.zeros(0, np.uint64),
-            *(hash_few_sparse(X[start : start + AT_ONCE], key) for start in range(0, X.shape[0], AT_ONCE)),
+            *(hash_few_sparse(X[start : start + ROWS_AT_ONCE], key) for start in range(0, X.shape[0], ROWS_AT_ONCE)),
         ]
     )
 
@@ -179,7 +179,7 @@ class LandmarkFinder:
         first = np.searchsorted(self.projections, projections - reach)
         last = np.searchsorted(self.projections, projections + reach, side='right')
         near = np.flatnonzero(first < last)
-        step = max(1, COMPARED // max(self.layer.n_features, 1))
+        step = max(1, COMPARED_NUMBERS // max(self.layer.n_features, 1))
         for start in range(0, len(near), step):
             rows = near[start : start + step]
             Z, allowed = self.place(X[rows])

@@ -24,7 +24,7 @@ from mr_elm.rows.encoding import CATEGORY, Encoding
 from mr_elm.typing import Floats, Rows
 
 KINDS = ('none', 'diagonal', 'full')
-MOST_FEATURES = 2000  # of a full metric
+MAX_FEATURES = 2000  # of a full metric
 
 
 def apply_metric(Z: Rows, metric: Floats | None) -> Rows:
@@ -127,6 +127,6 @@ def choose_kind(kind: str, n_features: int, sparse: bool) -> str:
     """Return the kind of metric to learn: diagonal instead of full for sparse rows and for more than 2,000 features."""
     if kind not in KINDS:
         raise ValueError(f'metric: expected one of {", ".join(KINDS)}, found {write_value(kind)}')
-    if kind == 'full' and (sparse or n_features > MOST_FEATURES):
+    if kind == 'full' and (sparse or n_features > MAX_FEATURES):
         return 'diagonal'
     return kind

@@ -15,9 +15,11 @@ from mr_elm.parallel import map_in_threads
 from mr_elm.sparse import issparse
 from mr_elm.typing import Floats, Rows
 
-FEWEST_NODES = 4096  # of a layer: a smaller one is fast as it is
-ROWS, WIDTH = 512, 1024  # of a tile: 2 MB of float32, which stay in a core's cache
-SAFETY = 4.0  # times the rounding of float32 on the sum of all |B|: 75 times the largest error seen on 8,000 landmarks
+MIN_NODES = 4096  # of a layer: a smaller one is fast as it is
+TILE_ROWS, TILE_NODES = 512, 1024  # of a tile: 2 MB of float32, which stay in a core's cache
+SAFETY_FACTOR = (
+    4.0  # times the rounding of float32 on the sum of all |B|: 75 times the largest error seen on 8,000 landmarks
+)
 
 
 def takes_single(layer: HiddenLayer) -> bool:
@@ -29,7 +31,7 @@ def takes_single(layer: HiddenLayer) -> bool:
     if layer.forest is not None:
         return False
     smooth = node.slope is not None and not node.takes_root and node.norm == 2
-    return layer.n_hidden >= FEWEST_NODES and smooth and not issparse(layer.weights)
+    return layer.n_hidden >= MIN_NODES and smooth and not issparse(layer.weights)
 
 
 def make_landmarks(Z: Rows, kernel: Kernel) -> HiddenLayer | None:
@@ -50,7 +52,7 @@ def make_single_product(layer: HiddenLayer, n_threads: int | None = None) -> Cal
 
     def multiply(V: Floats) -> Floats:
         machine = SingleMachine.of_product(single, V)
-        parts = [slice(start, start + ROWS) for start in range(0, len(V), ROWS)]
+        parts = [slice(start, start + TILE_ROWS) for start in range(0, len(V), TILE_ROWS)]
         return np.concatenate(map_in_threads(lambda rows: machine.evaluate(layer.weights[rows])[0], parts, n_threads))
 
     return multiply
@@ -63,13 +65,13 @@ def product_error(layer: HiddenLayer) -> float:
 
         of the terms:  each is off by about (4 + 2 s) u v, s the largest square in an exponent; of random signs the L of
                        them add up to (4 + 2 s) u v sqrt(L)
-        of the sums:   float32 adds up to m = min(L, WIDTH) terms one after the other. The sum of k terms is about
+        of the sums:   float32 adds up to m = min(L, TILE_NODES) terms one after the other. The sum of k terms is about
                        v sqrt(k), and rounded by an error of deviation at most u v sqrt(k) / sqrt(3). m of these errors
                        add up to u v m / sqrt(6), those of L / m tiles to u v sqrt(m L / 6)
 
     This holds for every BLAS: those that add in several parts, as most do, round less.
     """
-    terms, sums = 4 + 2 * SingleLayer(layer).constants[0].max(), np.sqrt(min(layer.n_hidden, WIDTH) / 6)
+    terms, sums = 4 + 2 * SingleLayer(layer).constants[0].max(), np.sqrt(min(layer.n_hidden, TILE_NODES) / 6)
     return float(2.0**-24 * np.sqrt(layer.n_hidden) * (terms + sums))
 
 
@@ -141,8 +143,8 @@ class SingleLayer:
 
     def cut(self) -> Iterator[slice]:
         """Yield the nodes of each tile."""
-        for start in range(0, self.layer.n_hidden, WIDTH):
-            yield slice(start, min(start + WIDTH, self.layer.n_hidden))
+        for start in range(0, self.layer.n_hidden, TILE_NODES):
+            yield slice(start, min(start + TILE_NODES, self.layer.n_hidden))
 
 
 class SingleMachine:
@@ -163,11 +165,11 @@ class SingleMachine:
         values = np.tile(-self.bias, (len(X), 1))
         with np.errstate(over='ignore', invalid='ignore'):  # the bound of rows that overflow float32 is infinite
             Z, squares = self.single.place(X)
-            for start in range(0, len(X), ROWS):
-                rows = slice(start, start + ROWS)
+            for start in range(0, len(X), TILE_ROWS):
+                rows = slice(start, start + TILE_ROWS)
                 for nodes in self.single.cut():
                     values[rows] += self.single.evaluate(Z[rows], squares[rows], nodes) @ self.B[nodes]
-            return values, SAFETY * 2.0**-24 * self.size * (1 + self.measure_size(squares))
+            return values, SAFETY_FACTOR * 2.0**-24 * self.size * (1 + self.measure_size(squares))
 
     def measure_size(self, squares: Floats) -> Floats:
         """Return how large the terms of a pre-activation get, beside the width of its node, (n,).

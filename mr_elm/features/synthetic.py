@@ -8,9 +8,9 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.rows.encoding import CATEGORY, Encoding
 from mr_elm.typing import Floats
 
-MOST_NUMBERS = 1000  # columns: of more, independent numbers lie far from all rows (docs/methods.md has figures)
+MAX_NUMBERS = 1000  # columns: of more, independent numbers lie far from all rows (docs/methods.md has figures)
 NUMBER_STREAM, CHOICE_STREAM = 2, 3  # of the seed; random nodes are drawn from 0 and 1
-REPEATS = 8  # rows that are drawn for each one wanted, where categories alone may give the same row twice
+DRAWS_A_ROW = 8  # rows that are drawn for each one wanted, where categories alone may give the same row twice
 
 
 def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int, seed: int) -> Floats:
@@ -29,9 +29,9 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
     else:
         is_number = ~encoding.indicators
     n_numbers = int(is_number.sum())
-    if n_numbers > MOST_NUMBERS:
+    if n_numbers > MAX_NUMBERS:
         raise ValueError(
-            f'--landmarks synthetic: expected at most {MOST_NUMBERS:,} columns of numbers, found '
+            f'--landmarks synthetic: expected at most {MAX_NUMBERS:,} columns of numbers, found '
             f'{n_numbers:,}: mean and deviation of so many do not tell where rows lie; use --landmarks '
             'rows, or random nodes such as --map rff'
         )
@@ -39,7 +39,7 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
     if varies:
         n_drawn = n_landmarks
     else:
-        n_drawn = REPEATS * n_landmarks
+        n_drawn = DRAWS_A_ROW * n_landmarks
     numbers = np.random.default_rng([seed, NUMBER_STREAM]).standard_normal((n_drawn, n_numbers))
     rows = np.zeros((n_drawn, statistics.n_features))
     rows[:, is_number] = statistics.mean[is_number] + statistics.deviation[is_number] * numbers

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mr_elm.figures.figure import open_figure
 
-MOST = 30  # columns in a figure
+SHOWN_COLUMNS = 30  # columns in a figure
 
 
 def draw(importance: Mapping[str, float], path: str | Path) -> None:
@@ -14,13 +14,13 @@ def draw(importance: Mapping[str, float], path: str | Path) -> None:
     importance : name -> share of the whole. path : of the png.
     """
     ranked = sorted(importance.items(), key=lambda item: -item[1])
-    names, values = zip(*ranked[:MOST], strict=True)
+    names, values = zip(*ranked[:SHOWN_COLUMNS], strict=True)
     with open_figure(path, figsize=(7, 1.2 + 0.24 * len(names))) as (_, axes):
         axes.barh(range(len(names)), values)
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.margins(y=0.5 / len(names))
         rest = ''
-        if len(ranked) > MOST:
-            rest = f', {len(ranked) - MOST} more are not shown'
+        if len(ranked) > SHOWN_COLUMNS:
+            rest = f', {len(ranked) - SHOWN_COLUMNS} more are not shown'
         axes.set(xlabel='importance', title=f'importance of {len(names)} columns{rest}')

@@ -12,7 +12,7 @@ from mr_elm.scores.probability_scores import BINS
 from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
 
-MOST = 10  # classes that the legend names
+SHOWN_CLASSES = 10  # classes that the legend names
 
 
 def draw(found: Evaluation, classes: Sequence[str], path: str | Path, positive: str | None = None) -> None:
@@ -32,7 +32,7 @@ def draw(found: Evaluation, classes: Sequence[str], path: str | Path, positive: 
         label(roc, 'false positive rate', 'true positive rate (recall)')
         label(precision, 'recall', 'precision')
         roc.plot([0, 1], [0, 1], ':', color='grey')
-        if len(rankings) <= MOST:
+        if len(rankings) <= SHOWN_CLASSES:
             roc.legend(fontsize='small', title='class: area, average precision')
 
 

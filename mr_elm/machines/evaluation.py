@@ -13,7 +13,7 @@ from mr_elm.rows.blocks import Block
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
 from mr_elm.scores.probability_scores import ProbabilityScores, area_scores, precision_scores
-from mr_elm.scores.ranking import LIMIT, TOTAL, Ranking
+from mr_elm.scores.ranking import MAX_ALL_VALUES, MAX_VALUES, Ranking
 from mr_elm.typing import Floats
 
 
@@ -71,7 +71,7 @@ class ScoreCollector:
         self.model = model
         self.calibrated = model.labelling.calibration is not None
         self.ranked = range(len(model.classes))
-        self.limit = min(LIMIT, TOTAL // len(self.ranked))
+        self.limit = min(MAX_VALUES, MAX_ALL_VALUES // len(self.ranked))
         self.waiting: list[tuple] = []
         self.scores: ProbabilityScores | None = None
         self.rankings: dict[int, Ranking] = {}

@@ -12,7 +12,7 @@ from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.node_choice import Candidate, climb, judge, round_scale
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.solvers.increment import largest_nu
-from mr_elm.solvers.ridge import SMALLEST, factor_ridge
+from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, factor_ridge
 from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats
 
@@ -88,5 +88,5 @@ class Regression:
             return None
         values = self.E @ linalg.dpotrs(factor, self.right, lower=1)[0]
         half = linalg.solve_triangular(factor, self.E.T, lower=True, check_finite=False)
-        slack = np.maximum(1 - np.einsum('ji,ji->i', half, half), SMALLEST)
+        slack = np.maximum(1 - np.einsum('ji,ji->i', half, half), MIN_LEVERAGE_GAP)
         return (self.T - (self.T - values) / slack[:, None]) / self.roots

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.features.single import FEWEST_NODES
+from mr_elm.features.single import MIN_NODES
 from mr_elm.machines.options import GRAM, MOST_GRAM_NODES, PASSES, PESVMOptions
 
 COPIES = 3  # of the Gram in the driver: high part, low part, factor
@@ -42,7 +42,7 @@ def choose_type(memory: float, n_hidden: int, coarseness: float = 0.0) -> type:
     coarseness : nu times what float32 adds to the diagonal, see `measure_rounding`.
     Raises DataFormatError where neither fits.
     """
-    for dtype in (np.float64, np.float32) if n_hidden < FEWEST_NODES or coarseness > COARSE else (np.float32,):
+    for dtype in (np.float64, np.float32) if n_hidden < MIN_NODES or coarseness > COARSE else (np.float32,):
         if np.dtype(dtype).itemsize * (n_hidden + 1) ** 2 <= memory * 1e6:
             return dtype
     needed, most = 4 * (n_hidden + 1) ** 2 / 1e6, int(np.sqrt(memory * 1e6 / 4)) - 1

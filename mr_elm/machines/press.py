@@ -26,7 +26,7 @@ from mr_elm.model.models import HiddenNodeModel, NodeModel
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.rows.labels import find_labels, mark_labels
 from mr_elm.solvers.multiclass import class_targets
-from mr_elm.solvers.ridge import SMALLEST, factor_ridge, find_mean, find_penalty
+from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, factor_ridge, find_mean, find_penalty
 from mr_elm.sums.gram import expand, unpack_upper
 from mr_elm.typing import Floats
 
@@ -88,7 +88,7 @@ class LeaveOneOut:
     def score(self, block: Block, weights: Floats | None) -> HeldOut:
         """Score rows by the machines of all others. weights : of the rows in the training, None when all count once."""
         E = expand(self.model.layer, widen(block.X, self.model.n_features))
-        left, numbers = np.maximum(1 - self.leverages(E, weights), SMALLEST), find_numbers(self.model, block)
+        left, numbers = np.maximum(1 - self.leverages(E, weights), MIN_LEVERAGE_GAP), find_numbers(self.model, block)
         T = class_targets(numbers, 0 if self.model.multilabel else len(self.model.classes))
         rest = T - self.model.decide_expanded(E)
         if self.mean is not None:
@@ -106,7 +106,7 @@ class LeaveOneOut:
         else:
             w = weights[:, None]
         others = self.total - w
-        return np.where(others > SMALLEST * w, w * rest / np.maximum(others, SMALLEST * w), 0.0)
+        return np.where(others > MIN_LEVERAGE_GAP * w, w * rest / np.maximum(others, MIN_LEVERAGE_GAP * w), 0.0)
 
     def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
         """Return h_i of each row of E, (n,)."""

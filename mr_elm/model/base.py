@@ -28,7 +28,7 @@ from mr_elm.typing import Floats, Rows
 # what missing parts, or parts that do not fit, raise
 UNFIT = (ModelFormatError, KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 Kind = TypeVar('Kind', bound='Model')
-PRESENT = 0.5  # decision values are fitted to 1 where a row has a label, and to 0 where it has not
+PRESENCE_THRESHOLD = 0.5  # decision values are fitted to 1 where a row has a label, and to 0 where it has not
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class Model(ABC):
         Of several targets these are (n, K) values; of several labels (n, K), True where a row has a label.
         """
         if self.multilabel:
-            return scores > PRESENT
+            return scores > PRESENCE_THRESHOLD
         if self.numeric:
             if self.header.target_names:
                 return scores

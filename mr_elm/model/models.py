@@ -25,10 +25,10 @@ from mr_elm.solvers.multiclass import (
     group_coefficients,
 )
 from mr_elm.sums.gram import expand
-from mr_elm.sums.product import EXPANDED
+from mr_elm.sums.product import EXPANDED_NUMBERS
 from mr_elm.typing import Floats, Rows
 
-FEW_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one product with all of them is faster
+DENSE_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one product with all of them is faster
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +57,7 @@ class HiddenNodeModel(Model):
         """
         X, nodes = widen(X, self.n_features), self.layer.nodes
         width = nodes.n_hidden + 1
-        step = max(1, min(BLOCK_ROWS, EXPANDED // width))
+        step = max(1, min(BLOCK_ROWS, EXPANDED_NUMBERS // width))
         buffer = np.empty(min(step, X.shape[0]) * width)
         blocks = (X[start : start + step] for start in range(0, X.shape[0], step))
         parts = [
@@ -244,7 +244,7 @@ class KernelModel(Model):
     @cached_property
     def pairs(self) -> PairProduct | None:
         """Return the PairProduct of machines of pairs, or None, also where a product with all is as fast."""
-        by_pairs = self.scheme == ONE_VS_ONE and self.arrays['dual_coef'].size > FEW_COEFFICIENTS
+        by_pairs = self.scheme == ONE_VS_ONE and self.arrays['dual_coef'].size > DENSE_COEFFICIENTS
         if by_pairs:
             groups = group_coefficients(self.arrays['dual_coef'], len(self.classes))
         else:

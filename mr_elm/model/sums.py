@@ -12,12 +12,12 @@ from math import isqrt
 import numpy as np
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.rows.storage import COPY, copy, is_local, store_of
+from mr_elm.rows.storage import COPY_BYTES, copy, is_local, store_of
 from mr_elm.store import FilePath, is_stream, load_arrays, save_arrays
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
 GRAM, COUNTS = 'gram', 'leaf_counts'
-LARGEST = 2**32  # of a count
+COUNT_LIMIT = 2**32  # of a count
 
 
 def name_sums(path: FilePath) -> str:
@@ -34,7 +34,7 @@ def compute_digest(path: FilePath) -> str:
     """Return the SHA-256 of a file of this machine."""
     digest = hashlib.sha256()
     with open(path, 'rb') as stream:
-        while part := stream.read(COPY):
+        while part := stream.read(COPY_BYTES):
             digest.update(part)
     return digest.hexdigest()
 
@@ -60,7 +60,11 @@ def shrink_counts(sums: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarra
         high, low = sums[name], sums[f'{name}_low']
         of_leaves = mark_leaves(count_side(len(high)), int((trees < 0).sum()))
         counts = high[of_leaves]
-        if low[of_leaves].any() or (counts != np.rint(counts)).any() or not 0 <= counts.min() <= counts.max() < LARGEST:
+        if (
+            low[of_leaves].any()
+            or (counts != np.rint(counts)).any()
+            or not 0 <= counts.min() <= counts.max() < COUNT_LIMIT
+        ):
             continue
         found |= {
             name: high[~of_leaves],

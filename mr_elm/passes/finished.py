@@ -8,7 +8,7 @@ from mrjob.util import to_lines
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.storage import COPY, Entry, store_of
+from mr_elm.rows.storage import COPY_BYTES, Entry, store_of
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Finished:
         for path in self.parts():
             end = b'\n'
             with store_of(path).open(path) as stream:
-                while chunk := stream.read(COPY):
+                while chunk := stream.read(COPY_BYTES):
                     yield chunk
                     end = chunk[-1:]
             if end != b'\n':

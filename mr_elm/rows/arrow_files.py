@@ -28,7 +28,7 @@ PARQUET = b'PAR1'  # what its files begin and end with
 FILE, STREAM = b'ARROW1', b'\xff\xff\xff\xff'
 END = STREAM + b'\0\0\0\0'  # of a stream
 # bytes of each column that are read at a time: less than a row group, which is fetched whole from elsewhere
-BUFFER = 1 << 16
+BUFFER_BYTES = 1 << 16
 
 
 class Parts:
@@ -86,7 +86,7 @@ class ParquetParts(Parts):
         """Open the file to be read in pieces smaller than a row group."""
         is_path = isinstance(source, str)
         return import_module('pyarrow.parquet').ParquetFile(
-            source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER if is_path else 0
+            source, page_checksum_verification=True, pre_buffer=not is_path, buffer_size=BUFFER_BYTES if is_path else 0
         )
 
     def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:

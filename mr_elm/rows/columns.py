@@ -20,7 +20,7 @@ from mr_elm.typing import Floats
 
 MISSING_TEXTS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
-FIRST = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
+PROBED_VALUES = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
 MISSING = ''  # how a missing value is called among categories
 
 
@@ -58,7 +58,7 @@ class TextColumn:
     @cached_property
     def plain(self) -> Floats | None:
         """Return the values as numbers where all are plain numbers or missing, else None."""
-        first = self.array[:FIRST].to_pylist()
+        first = self.array[:PROBED_VALUES].to_pylist()
         if hasattr(self.array, 'dictionary') or any(is_text(text, self.decimal) for text in first):
             return None
         try:

@@ -24,9 +24,9 @@ from mr_elm.rows.text import read_number
 DELIMITERS = (';', '\t', '|', ',', None)
 DELIMITER_NAMES = {';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas', None: 'blanks'}
 MISSING = {*MISSING_TEXTS, 'N/A', 'n/a', 'None', 'none', '?', '-', '.', '<NA>'}  # they say nothing of a column
-MOST = 0.9  # share of the rows, or of the fields of a column, that settles a question
-CHANCE = 8  # whole numbers that rise evenly are no chance
-CLOSE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
+MAJORITY = 0.9  # share of the rows, or of the fields of a column, that settles a question
+MIN_ROW_NUMBERS = 8  # whole numbers that rise evenly are no chance
+CLOSE_VOTE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
 Fields = list[list[str]]  # of some rows
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
 
@@ -93,7 +93,7 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
         and (options.delimiter in ('auto', trained.delimiter) and options.decimal in ('auto', trained.decimal))
     ):
         rows = split_rows(lines, trained.delimiter)
-        if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MOST * len(rows):
+        if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MAJORITY * len(rows):
             return trained.delimiter, trained.decimal
     return choose_delimiter(lines, options.delimiter, options.decimal)
 
@@ -273,7 +273,7 @@ def decide_header(rows: Fields, decimal: str, options: RowOptions) -> tuple[bool
             return before, None
         return False, 'no column tells whether the first line holds names'
     doubt = None
-    if abs(for_names - for_row) < CLOSE * (for_names + for_row):
+    if abs(for_names - for_row) < CLOSE_VOTE * (for_names + for_row):
         doubt = f'{for_names:.2g} columns speak for names in the first line, {for_row:.2g} against them'
     return for_names > for_row, doubt
 
@@ -291,7 +291,7 @@ def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]
     values = [value for value in column if not is_missing(value)]
     if not values or is_missing(first):
         return 0.0, 0.0
-    if sum(is_number(value, decimal) for value in values) > MOST * len(values):
+    if sum(is_number(value, decimal) for value in values) > MAJORITY * len(values):
         if is_number(first, decimal):
             return (0.0, 1.0)
         return (1.0, 0.0)
@@ -300,7 +300,7 @@ def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]
         return 0.0, 1.0
     shapes = Counter(map(shape_of, values))
     with_digits = sum(count for shape, count in shapes.items() if '9' in shape)
-    if with_digits > MOST * len(values) and len(shapes) <= max(3, len(values) // 10):  # dates, codes
+    if with_digits > MAJORITY * len(values) and len(shapes) <= max(3, len(values) // 10):  # dates, codes
         if shape_of(first) in shapes:
             return (0.0, 1.0)
         return (1.0, 0.0)
@@ -331,7 +331,7 @@ def are_counted(first: Sequence[str], below: Fields, decimal: str) -> bool:
     named = any(
         vote(first[j], [row[j] for row in below], decimal) == (1.0, 0.0) for j in range(len(first)) if j not in counted
     )
-    return len(counted) >= CHANCE or named or fractions > len(values) / 2
+    return len(counted) >= MIN_ROW_NUMBERS or named or fractions > len(values) / 2
 
 
 def rises_evenly(fields: Sequence[str]) -> bool:

@@ -12,8 +12,8 @@ from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.typing import Floats, Rows
 
-WIDE = 256  # features, up to which rows are spread to a dense matrix: 4,096 rows take 8 MB
-CROWDED = 0.2  # of the features of a row are not 0: rows fuller than this are dense
+DENSE_FEATURES = 256  # features, up to which rows are spread to a dense matrix: 4,096 rows take 8 MB
+DENSE_SHARE = 0.2  # of the features of a row are not 0: rows fuller than this are dense
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class EncodedRows:
 
 def is_sparse(width: int, n_slots: int) -> bool:
     """Tell whether rows are CSR: they are wide, and few of their features, at most n_slots of a row, are not 0."""
-    return width > WIDE and n_slots < CROWDED * width
+    return width > DENSE_FEATURES and n_slots < DENSE_SHARE * width
 
 
 def spread(X: Any) -> Any:

@@ -14,7 +14,7 @@ from mr_elm.errors import RowError, write_value
 from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import hold_integers
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.selection import SHOWN
+from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.text import demand_distinct
 from mr_elm.typing import Floats
 
@@ -37,11 +37,12 @@ class Frame:
         """Return the columns in the order of their names. Raises ValueError if one is missing, or has another name."""
         if missing := [name for name in names if name not in self.names]:
             raise ValueError(
-                f'X: expected a column named {write_value(missing[0])}, its columns are {", ".join(self.names[:SHOWN])}'
+                f'X: expected a column named {write_value(missing[0])}, its columns are '
+                f'{", ".join(self.names[:SHOWN_NAMES])}'
             )
         if unknown := [name for name in self.names if name not in names]:
             raise ValueError(
-                f'X: expected the columns {", ".join(names[:SHOWN])}, found also {write_value(unknown[0])}'
+                f'X: expected the columns {", ".join(names[:SHOWN_NAMES])}, found also {write_value(unknown[0])}'
             )
         return Table(tuple(self.table.columns[self.names.index(name)] for name in names), self.table.n_rows)
 
@@ -147,7 +148,7 @@ def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Fra
     names = reader.schema.names
     if missing := [name for name in named if name not in names]:
         raise ValueError(
-            f'X: expected a column named {write_value(missing[0])}, its columns are {", ".join(names[:SHOWN])}'
+            f'X: expected a column named {write_value(missing[0])}, its columns are {", ".join(names[:SHOWN_NAMES])}'
         )
     for batch in reader:
         if batch.num_rows:

@@ -26,7 +26,7 @@ OF_WEB_HDFS = (
     'dfs.webhdfs.enabled',
     'hadoop.security.authentication',
 )
-WAIT = 60  # seconds for an answer of WebHDFS
+TIMEOUT = 60  # seconds for an answer of WebHDFS
 
 
 def find_home() -> Path | None:
@@ -113,7 +113,7 @@ def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[An
         use_https=https,
         skip_instance_cache=True,
     )
-    system.session.request = partial(system.session.request, timeout=WAIT)
+    system.session.request = partial(system.session.request, timeout=TIMEOUT)
     return system, name_node.group(1)
 
 

@@ -17,7 +17,7 @@ from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.listing import expand_patterns, name_folders
 from mr_elm.rows.options import MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, is_pack, load_manifest, sum_footer
-from mr_elm.rows.selection import SHOWN
+from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.sniff import find_binary_kind, sniff, take_first_lines
 from mr_elm.rows.splits import DAMAGE, decompress, find_charset, find_ending, hadoop_cuts, read_stream
 from mr_elm.rows.storage import Entry, is_local, open_ranges, store_of
@@ -25,8 +25,8 @@ from mr_elm.rows.text import quote
 from mr_elm.rows.wire_rows import write_block
 
 READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
-MAGIC = 8  # first bytes of a file, which tell its kind
-MUCH = 1 << 16  # first bytes of a file, which tell how its text is encoded
+MAGIC_BYTES = 8  # first bytes of a file, which tell its kind
+CHARSET_BYTES = 1 << 16  # first bytes of a file, which tell how its text is encoded
 
 
 @dataclass(frozen=True)
@@ -235,8 +235,8 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
         )
     if options.names and packed.names and options.names != packed.names:
         raise DataFormatError(
-            f'{pack}: expected the columns {", ".join(options.names[:SHOWN])} in this order, found '
-            f'{", ".join(packed.names[:SHOWN])}: pack them again (mr-elm pack --like MODEL)'
+            f'{pack}: expected the columns {", ".join(options.names[:SHOWN_NAMES])} in this order, found '
+            f'{", ".join(packed.names[:SHOWN_NAMES])}: pack them again (mr-elm pack --like MODEL)'
         )
     wanted, found = ([*map(str, form.target_names or form.targets)] for form in (options, packed))
     if options.labelled and not options.ignore_label and wanted and wanted != found:
@@ -303,7 +303,7 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
             f'{path}: expected a file, a pipe or a device cannot be read twice (`-` reads standard input)'
         )
     with store_of(path).open(path) as stream:
-        if kind := find_binary_kind(stream.peek(MAGIC)[:MAGIC]):
+        if kind := find_binary_kind(stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]):
             file = inspect_parts(entry, kind, options)
         else:
             file = inspect_text(entry, stream, options)
@@ -333,10 +333,10 @@ def inspect_text(entry: Entry, stream: Any, options: RowOptions) -> InputFile | 
 def read_first(stream: Any, entry: Entry) -> bytes:
     """Return the first bytes of an open file, decompressed; none where they are damaged."""
     if not find_ending(entry.path):
-        return stream.peek(MUCH)[:MUCH]
+        return stream.peek(CHARSET_BYTES)[:CHARSET_BYTES]
     path = entry.copy or entry.path
     with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, decompress(packed, entry.path) as plain:
-        return plain.read(MUCH)
+        return plain.read(CHARSET_BYTES)
     return b''
 
 

@@ -25,10 +25,10 @@ from mr_elm.rows.blocks import Block
 MAGIC, VERSION = b'mrledger', 1
 HEADER = struct.Struct('<8sI16sQQ')  # magic, version, check of the key, entries, rows
 ENTRY = np.dtype([('hash', 'S16'), ('count', '<u2')])
-MOST_ROWS = 65_535  # of an entry
+MAX_COUNT = 65_535  # of an entry
 FEATURE = np.dtype([('index', '<i8'), ('value', '<f8')])
 KEY_BYTES = 32
-PIECE = 1 << 16  # entries that are read together
+PIECE_ENTRIES = 1 << 16  # entries that are read together
 Entries = tuple[np.ndarray, np.ndarray]  # hashes (n,) of type S16, in increasing order, each once; counts (n,) float64
 
 
@@ -177,10 +177,10 @@ class Ledger:
         return lines.split(b'\n')[:-1]
 
     def take(self, start: int) -> Entries:
-        """Return up to PIECE entries from number `start` on."""
+        """Return up to PIECE_ENTRIES entries from number `start` on."""
         with open(self.path, 'rb') as stream:
             stream.seek(HEADER.size + start * ENTRY.itemsize)
-            n_entries = min(PIECE, self.n_entries - start)
+            n_entries = min(PIECE_ENTRIES, self.n_entries - start)
             entries = np.frombuffer(stream.read(n_entries * ENTRY.itemsize), ENTRY)
         return np.ascontiguousarray(entries['hash']), entries['count'].astype(float)
 
@@ -193,11 +193,11 @@ def read_parts(stream: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def pack_entries(hashes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return entries of hashes and their counts, (n,) of type ENTRY; a count above MOST_ROWS takes several entries."""
-    n_entries = -(-counts // MOST_ROWS)
+    """Return entries of hashes and their counts, (n,) of type ENTRY; a count above MAX_COUNT takes several entries."""
+    n_entries = -(-counts // MAX_COUNT)
     entries = np.empty(n_entries.sum(), ENTRY)
-    entries['hash'], entries['count'] = np.repeat(hashes, n_entries), MOST_ROWS
-    entries['count'][np.cumsum(n_entries) - 1] = counts - (n_entries - 1) * MOST_ROWS
+    entries['hash'], entries['count'] = np.repeat(hashes, n_entries), MAX_COUNT
+    entries['count'][np.cumsum(n_entries) - 1] = counts - (n_entries - 1) * MAX_COUNT
     return entries
 
 

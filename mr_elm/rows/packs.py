@@ -29,7 +29,7 @@ from mr_elm.rows.storage import store_of, write_file
 MANIFEST = '_manifest.json'
 MAX_RECORD = 8 << 20  # bytes of features of a row group: a task holds one
 DICTIONARIES = ['label', 'ones.list.element']  # columns with few values
-END = 8  # bytes behind the footer of Parquet: its length, and PARQUET
+FOOTER_END_BYTES = 8  # bytes behind the footer of Parquet: its length, and PARQUET
 FORMAT = {'format': 'mr_elm-pack', 'version': 1}
 NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input'}
 
@@ -167,9 +167,9 @@ def sum_footer(source: Source) -> int:
     if isinstance(source, str):
         with open(source, 'rb') as stream:
             return sum_footer(stream)
-    source.seek(-END, os.SEEK_END)
-    size = int(np.frombuffer(source.read(END), '<u4', 1)[0])
-    source.seek(-END - size, os.SEEK_END)
+    source.seek(-FOOTER_END_BYTES, os.SEEK_END)
+    size = int(np.frombuffer(source.read(FOOTER_END_BYTES), '<u4', 1)[0])
+    source.seek(-FOOTER_END_BYTES - size, os.SEEK_END)
     return zlib.crc32(source.read(size))
 
 

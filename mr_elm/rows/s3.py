@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 CONNECTION: dict[str, str] = {}  # what -r emr was told of S3: options of boto3.client
-WAIT = 60  # seconds for an answer; pyarrow's own default waits far longer
+TIMEOUT = 60  # seconds for an answer; pyarrow's own default waits far longer
 ATTEMPTS = 3
 
 
@@ -25,8 +25,8 @@ def open_s3() -> Any:
         **find_keys(),
         region=region,
         endpoint_override=endpoint,
-        request_timeout=WAIT,
-        connect_timeout=WAIT,
+        request_timeout=TIMEOUT,
+        connect_timeout=TIMEOUT,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts),
     )
     return import_module('fsspec.implementations.arrow').ArrowFSWrapper(system, skip_instance_cache=True)

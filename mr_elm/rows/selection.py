@@ -8,7 +8,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import demand_distinct, find_repeated
 
-SHOWN = 50  # names in a message
+SHOWN_NAMES = 50  # names in a message
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Header:
             if self.names is None:
                 known = 'it has no header line'
             else:
-                known = f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN])}'
+                known = f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN_NAMES])}'
             raise DataFormatError(f'{self.path}: expected a column named {column!r}, {known}') from None
         if not -self.n_columns <= position < self.n_columns:
             raise DataFormatError(
@@ -204,12 +204,12 @@ def order_features(header: Header, features: Sequence[int], names: Sequence[str]
     if missing := [name for name in names if name not in found]:
         raise DataFormatError(
             f'{header.path}: expected a column named {missing[0]!r}, its {len(found)} features are '
-            f'{", ".join(map(str, list(found)[:SHOWN]))}'
+            f'{", ".join(map(str, list(found)[:SHOWN_NAMES]))}'
         )
     known = set(names)
     if unknown := [str(name) for name in found if name not in known]:
         raise DataFormatError(
-            f'{header.path}: expected the columns {", ".join(names[:SHOWN])}, found also '
+            f'{header.path}: expected the columns {", ".join(names[:SHOWN_NAMES])}, found also '
             f'{unknown[0]!r}: leave it out with --drop {unknown[0]}'
         )
     return [found[name] for name in names]

@@ -8,10 +8,10 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import BYTE_ORDER_MARK, split_chunk
 from mr_elm.rows.options import KINDS, RowOptions
-from mr_elm.rows.splits import CHUNK
+from mr_elm.rows.splits import CHUNK_BYTES
 
-LINES = 200
-ENOUGH = 3  # lines, once as many bytes as one chunk have been read
+MAX_LINES = 200
+MIN_LINES = 3  # lines, once as many bytes as one chunk have been read
 MAGICS = (
     (
         b'PK\x03\x04',
@@ -38,10 +38,10 @@ TEXTS = (
     (re.compile(r'<(!doctype|html|\?xml)', re.I), 'a web page or XML, perhaps instead of a download that failed'),
     (re.compile(r'\{\s*("|$)|\[\s*[\[{]'), 'JSON: write its rows as csv or as parquet'),
 )
-RANGE = 4096  # characters that tell what a text is
+TEXT_CHARACTERS = 4096  # characters that tell what a text is
 
 
-def take_first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[str], int]:
+def take_first_lines(chunks: Iterable[bytes], limit: int = MAX_LINES) -> tuple[list[str], int]:
     """Take the first lines that are not blank from chunks of whole lines: (lines, bytes of the blank lines above).
 
     They are `limit`, or fewer where lines are long.
@@ -53,7 +53,7 @@ def take_first_lines(chunks: Iterable[bytes], limit: int = LINES) -> tuple[list[
             blank_bytes += count_blank(chunk)
         lines += [line for line in split_chunk(chunk, i == 0) if line.strip()]
         size += len(chunk)
-        if len(lines) >= limit or size >= CHUNK and len(lines) >= ENOUGH:
+        if len(lines) >= limit or size >= CHUNK_BYTES and len(lines) >= MIN_LINES:
             break
     return lines[:limit], blank_bytes
 
@@ -114,5 +114,5 @@ def name_binary(first_bytes: bytes) -> str | None:
 
 def name_text(lines: list[str]) -> str | None:
     """Say what a file of text is by its first lines, and what to do with it; None where they may be rows."""
-    text = '\n'.join(lines[:20])[:RANGE].lstrip()
+    text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip()
     return next((said for pattern, said in TEXTS if pattern.match(text)), None)

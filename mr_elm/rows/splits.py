@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from mr_elm.rows.inputs import InputFile, InputPlan
 
 URI = re.compile(r'(\w+):(?://([^/]*))?(/.*)')
-CHUNK = 1 << 20  # bytes of text that are read at a time: they stay in the cache of the processor
-RAW = 1 << 16  # bytes of compressed data read at a time
+CHUNK_BYTES = 1 << 20  # bytes of text that are read at a time: they stay in the cache of the processor
+RAW_BYTES = 1 << 16  # bytes of compressed data read at a time
 DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile)  # what zipfile raises
 CODECS = {'.gz': 'gzip', '.zst': 'zstd'}  # endings of the names of files -> what pyarrow calls them
 COMPRESSED = ('.gz', '.zst', '.bz2', '.zip')
@@ -106,7 +106,8 @@ def decompress(stream: BinaryIO, name: str) -> BinaryIO:
     if ending == '.bz2':
         return transform(stream, Bz2Members().expand)
     return cast(
-        BinaryIO, io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'), CODECS[ending]), RAW)
+        BinaryIO,
+        io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'), CODECS[ending]), RAW_BYTES),
     )
 
 
@@ -114,7 +115,7 @@ def transform(stream: BinaryIO, change: Callable[[bytes], bytes]) -> BinaryIO:
     """Read a stream whose pieces are changed one by one, the empty one behind the end too."""
     arrow = import_module('pyarrow')
     changed = arrow.TransformInputStream(arrow.PythonFile(stream, 'r'), lambda data: change(bytes(data)))
-    return cast(BinaryIO, io.BufferedReader(changed, RAW))
+    return cast(BinaryIO, io.BufferedReader(changed, RAW_BYTES))
 
 
 class Bz2Members:
@@ -203,7 +204,7 @@ def read_whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[byt
     """Yield chunks that end with a whole line, until `limit` bytes have been begun or the stream ends."""
     done = 0
     while limit is None or done < limit:
-        chunk = stream.read(CHUNK if limit is None else min(CHUNK, limit - done))
+        chunk = stream.read(CHUNK_BYTES if limit is None else min(CHUNK_BYTES, limit - done))
         if not chunk:
             return
         if not chunk.endswith(b'\n'):
@@ -268,5 +269,5 @@ class SplitReader:
                     count(n_bytes)
                     yield batch
                 return
-            with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK) as stream:
+            with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK_BYTES) as stream:
                 yield from count_chunks(read_stream(stream, file['path'], start, length, form.charset), count)

@@ -22,8 +22,8 @@ from typing import Any, BinaryIO
 
 from mr_elm.store import is_stream, replace_file
 
-COPY = 4 << 20
-AHEAD = 16 << 20  # bytes of a file elsewhere that a task asks for at a time: a request takes as long as 4 MB
+COPY_BYTES = 4 << 20
+READ_AHEAD_BYTES = 16 << 20  # bytes of a file elsewhere that a task asks for at a time: a request takes as long as 4 MB
 DENIED = 'ACCESS_DENIED', 'FORBIDDEN', 'AccessControlException'
 REFUSED = re.compile(r"host='([^']*)', port=(\d+).*(\[Errno \d+\][^'\")]*)")  # in what requests says
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
@@ -77,7 +77,7 @@ class LocalStore:
                 Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns)) for item in found
             ]
 
-    def open(self, path: str, ahead: int = COPY) -> BinaryIO:
+    def open(self, path: str, ahead: int = COPY_BYTES) -> BinaryIO:
         """Open a file for reading bytes."""
         return open(path, 'rb')
 
@@ -88,7 +88,7 @@ class LocalStore:
     def put(self, source: str, path: str) -> None:
         """Copy a file of this machine to a path; replaces what is there."""
         with open(source, 'rb') as stream, replace_file(path) as target:
-            shutil.copyfileobj(stream, target, COPY)
+            shutil.copyfileobj(stream, target, COPY_BYTES)
 
     def move(self, source: str, path: str) -> None:
         """Give a file or a folder a new name, under which there must be nothing."""
@@ -163,7 +163,7 @@ class RemoteStore:
         key, folder = self.key(folder).rstrip('/'), folder.rstrip('/')
         return [make_entry(folder + info['name'].rstrip('/')[len(key) :], info) for info in listing]
 
-    def open(self, path: str, ahead: int = COPY) -> BinaryIO:
+    def open(self, path: str, ahead: int = COPY_BYTES) -> BinaryIO:
         """Open a file for reading bytes, from any position. ahead : bytes that are asked for at a time."""
         entry = self.find(path)
         if entry is None:
@@ -191,7 +191,7 @@ class RemoteStore:
         with translate_errors(path):
             try:
                 with open(source, 'rb') as stream, self.system.open(self.key(temporary), 'wb') as target:
-                    shutil.copyfileobj(stream, target, COPY)
+                    shutil.copyfileobj(stream, target, COPY_BYTES)
                 if self.find(path) is not None and not self.is_s3:
                     self.remove(path)
                 self._rename(temporary, path)
@@ -362,7 +362,7 @@ def open_ranges(path: str) -> Iterator[Any]:
     if is_local(path):
         yield path
         return
-    with store_of(path).open(path, AHEAD) as stream:
+    with store_of(path).open(path, READ_AHEAD_BYTES) as stream:
         yield stream
 
 
@@ -397,7 +397,7 @@ def copy(source: str, target: str) -> None:
         store_of(target).put(source, target)
         return
     with store_of(source).open(source) as stream, open(target, 'wb') as local:
-        shutil.copyfileobj(stream, local, COPY)
+        shutil.copyfileobj(stream, local, COPY_BYTES)
 
 
 def demand_free(path: str, overwrite: bool = False) -> None:

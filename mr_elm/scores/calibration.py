@@ -19,11 +19,11 @@ from mr_elm.errors import one_line
 from mr_elm.solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, count_votes
 from mr_elm.typing import Floats
 
-LEAST = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored
-STEPS = 100  # of Newton's method; about ten are taken
-CLOSE = 1e-9  # relative length of the last step; the error is about its square
-FAR = 10  # median sizes; of 5 to 20, all fit as well
-SHORTEST = 1e-8  # share of a step
+MIN_SLOPE = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored
+MAX_STEPS = 100  # of Newton's method; about ten are taken
+STEP_TOLERANCE = 1e-9  # relative length of the last step; the error is about its square
+MAX_MEDIANS = 10  # median sizes; of 5 to 20, all fit as well
+MIN_STEP_SHARE = 1e-8  # share of a step
 ROUNDING = 1e-14  # of the mean log loss
 
 
@@ -111,14 +111,14 @@ def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None 
 
 
 def bound_scores(scores: Floats) -> Floats:
-    """Return scores of at most FAR times their median size.
+    """Return scores of at most MAX_MEDIANS times their median size.
 
     If the leverage of a row is close to 1, the machine of all other rows may score it by hundreds. With a wrong sign,
     the log loss of this row alone would make all probabilities unsure.
     """
     sizes = np.abs(scores[scores != 0])
     if len(sizes):
-        return np.clip(scores, -FAR * np.median(sizes), FAR * np.median(sizes))
+        return np.clip(scores, -MAX_MEDIANS * np.median(sizes), MAX_MEDIANS * np.median(sizes))
     return scores
 
 
@@ -131,12 +131,12 @@ def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:
 
 
 def minimise_log_loss(scores: Floats, q: Floats, weights: Floats) -> Floats:
-    """Return (e^t, b_1, ...) by Newton's method; e^t stays at LEAST or above. weights : of sum 1."""
+    """Return (e^t, b_1, ...) by Newton's method; e^t stays at MIN_SLOPE or above. weights : of sum 1."""
     theta = np.append(1.0, np.zeros(scores.shape[1] - 1))
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         step = newton_step(theta, scores, q, weights)
         theta = search_line(theta, step, scores, q, weights)
-        if np.abs(step).max() < CLOSE * (1 + np.abs(theta).max()):
+        if np.abs(step).max() < STEP_TOLERANCE * (1 + np.abs(theta).max()):
             break
     return theta
 
@@ -144,9 +144,9 @@ def minimise_log_loss(scores: Floats, q: Floats, weights: Floats) -> Floats:
 def search_line(theta: Floats, step: Floats, scores: Floats, q: Floats, weights: Floats) -> Floats:
     """Return theta moved by the step, or by so much less that the log loss does not rise."""
     value, rate = log_loss_at(theta, scores, q, weights), 1.0
-    while rate > SHORTEST:
+    while rate > MIN_STEP_SHARE:
         moved = theta + rate * step
-        moved[0] = max(moved[0], LEAST)
+        moved[0] = max(moved[0], MIN_SLOPE)
         if log_loss_at(moved, scores, q, weights) <= value + ROUNDING:
             return moved
         rate /= 2
@@ -178,7 +178,7 @@ def newton_step(theta: Floats, scores: Floats, q: Floats, weights: Floats) -> Fl
     H[1:, 1:] = np.diag(weighted[:, 1:].sum(axis=0)) - weighted[:, 1:].T @ P[:, 1:]
     H[np.diag_indices_from(H)] += 1e-12
     free = np.ones(len(theta), bool)
-    free[0] = theta[0] > LEAST or gradient[0] < 0
+    free[0] = theta[0] > MIN_SLOPE or gradient[0] < 0
     step = np.zeros(len(theta))
     step[free] = -np.linalg.solve(H[np.ix_(free, free)], gradient[free])
     return step

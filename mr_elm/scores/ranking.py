@@ -15,8 +15,8 @@ import numpy as np
 from mr_elm.errors import one_line
 from mr_elm.typing import Floats
 
-LIMIT = 1 << 17  # distinct values of a class
-TOTAL = 1 << 21  # of all classes
+MAX_VALUES = 1 << 17  # distinct values of a class
+MAX_ALL_VALUES = 1 << 21  # of all classes
 SMALLEST = np.finfo(float).tiny
 HALF = np.array(0.5).view(np.int64)
 
@@ -33,16 +33,16 @@ class Ranking:
     positive: np.ndarray
     negative: np.ndarray
     dropped: int = 0
-    limit: int = LIMIT
+    limit: int = MAX_VALUES
     __repr__ = one_line
 
     @classmethod
-    def of(cls, probabilities: Floats, positive: np.ndarray, weights: Floats, limit: int = LIMIT) -> Ranking:
+    def of(cls, probabilities: Floats, positive: np.ndarray, weights: Floats, limit: int = MAX_VALUES) -> Ranking:
         """Count rows. probabilities, weights : (n,). positive : (n,) of bool."""
         return cls(key_of(probabilities), weights * positive, weights * ~positive, 0, limit).reduce()
 
     @classmethod
-    def of_numbers(cls, values: Floats, positive: np.ndarray, weights: Floats, limit: int = LIMIT) -> Ranking:
+    def of_numbers(cls, values: Floats, positive: np.ndarray, weights: Floats, limit: int = MAX_VALUES) -> Ranking:
         """Count rows by any finite numbers, (n,); see `of`."""
         return cls(key_of_number(values), weights * positive, weights * ~positive, 0, limit).reduce()
 

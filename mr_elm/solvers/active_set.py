@@ -32,7 +32,7 @@ from mr_elm import linalg
 from mr_elm.compiled import inline, jit
 from mr_elm.solvers import loops
 from mr_elm.solvers.box import (
-    TINY,
+    MIN_CURVATURE,
     BoxBlock,
     BoxQP,
     Progress,
@@ -47,14 +47,15 @@ from mr_elm.solvers.interior import find_lower_point, is_small
 from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
-FACE = 4000  # most variables released at once
+MAX_FACE = 4000  # most variables released at once
 NEWTON_STEPS = 500  # Newton systems before `newton` gives up
 OELM_STEPS_A_ROW = 5  # the same for `oelm`
 BAS_STEPS_A_ROW = 50  # the same for `bas`, which changes one constraint in each
-SOLVED = 0.1  # of eps: what is below needs no further step
-SLOW, AFTER = 50, 20  # Newton systems before `newton` tries another way; and after it, where rounding may hide the end
-PATIENCE = 20  # Newton systems without less violation, after which the objective is looked at
-SWEEPS = 50  # over the released variables, before Newton's step comes whether they are settled or not
+SOLVED_SHARE = 0.1  # of eps: what is below needs no further step
+# Newton systems before `newton` tries another way; and after it, where rounding may hide the end.
+SLOW_STEPS, LATE_STEPS = 50, 20
+STALLED_STEPS = 20  # Newton systems without less violation, after which the objective is looked at
+MAX_SWEEPS = 50  # over the released variables, before Newton's step comes whether they are settled or not
 STEPS = ('newton', 'gradient_path', 'one_variable', 'two_variables')  # kinds that are counted and timed
 
 
@@ -66,10 +67,10 @@ class ActiveSetSearch:
         self.problem, self.settings = problem, settings
         self.alpha, self.gradient = np.zeros(problem.n_samples), -np.ones(problem.n_samples)
         self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
-        self.factor = FreeFactor(self.block, TINY * problem.curvature.max())
+        self.factor = FreeFactor(self.block, MIN_CURVATURE * problem.curvature.max())
         self.n_iter = self.n_certified = 0
         self.certified = False
-        self.progress = Progress(PATIENCE)
+        self.progress = Progress(STALLED_STEPS)
         self.steps = dict.fromkeys(STEPS, 0)
         self.seconds = dict.fromkeys(STEPS, 0.0)
 
@@ -129,7 +130,7 @@ class ActiveSetSearch:
         found = find_lower_point(self.problem, self.progress.objective)
         if found is not None:
             self.alpha, self.gradient, n_rows = found
-            self.n_certified, self.progress = self.n_certified + n_rows, Progress(PATIENCE)
+            self.n_certified, self.progress = self.n_certified + n_rows, Progress(STALLED_STEPS)
 
     def count_iteration(self) -> None:
         """Count an iteration, and report it."""
@@ -154,7 +155,7 @@ def solve_oelm(problem: BoxQP, settings: Settings) -> Result:
 
 def solve_newton(problem: BoxQP, settings: Settings) -> Result:
     """Minimise a BoxQP by the same with a reassignment in pairs; `n_iter` counts Newton systems."""
-    return release_and_step(problem, settings, NEWTON_STEPS, reassign_pairs, SLOW)
+    return release_and_step(problem, settings, NEWTON_STEPS, reassign_pairs, SLOW_STEPS)
 
 
 def release_and_step(problem: BoxQP, settings: Settings, limit: int, reassign: Callable, slow: int = 0) -> Result:
@@ -167,7 +168,7 @@ def release_and_step(problem: BoxQP, settings: Settings, limit: int, reassign: C
         if search.n_iter == slow and slow:
             search.take_short_cut()
             if is_small(problem) and problem.is_large(settings.eps):
-                limit = min(limit, slow + AFTER)
+                limit = min(limit, slow + LATE_STEPS)
         release_violators(search, reassign)
         with search.time_steps('newton'):
             step_by_newton(search)
@@ -193,14 +194,16 @@ def reassign_released(search: ActiveSetSearch, block: BoxBlock, released: np.nda
     with search.time_steps('one_variable'):
         Q, a, g, upper, diagonal = (part[released] for part in block)
         Q = np.ascontiguousarray(Q[:, released])
-        search.steps['one_variable'] += loops.sweeps(Q, a, g, upper, diagonal, SOLVED * search.settings.eps, SWEEPS)
+        search.steps['one_variable'] += loops.sweeps(
+            Q, a, g, upper, diagonal, SOLVED_SHARE * search.settings.eps, MAX_SWEEPS
+        )
         block.a[released] = a
 
 
 def reassign_pairs(search: ActiveSetSearch, block: BoxBlock, released: np.ndarray) -> None:
     """Step two variables at a time over the whole face, free ones too, in place."""
     with search.time_steps('two_variables'):
-        steps, _ = loops.step_pairs(*block, SOLVED * search.settings.eps, len(block.a))
+        steps, _ = loops.step_pairs(*block, SOLVED_SHARE * search.settings.eps, len(block.a))
         search.steps['two_variables'] += steps
 
 
@@ -216,11 +219,11 @@ def step_by_newton(search: ActiveSetSearch) -> None:
 
 
 def choose_face(search: ActiveSetSearch) -> np.ndarray:
-    """Return the free variables and the violators, the worst FACE of them where they are more, in increasing order."""
+    """Return the free variables and the violators, at most the worst MAX_FACE of them, in increasing order."""
     misfit = search.violations()
     free = free_variables(search.alpha, search.problem.upper)
-    face = np.flatnonzero(free | (misfit > SOLVED * search.settings.eps))
-    most = min(FACE, search.cache.capacity)
+    face = np.flatnonzero(free | (misfit > SOLVED_SHARE * search.settings.eps))
+    most = min(MAX_FACE, search.cache.capacity)
     if len(face) <= most:
         return face
     return np.sort(face[np.argsort(-misfit[face], kind='stable')[:most]])
@@ -231,7 +234,7 @@ def solve_bas(problem: BoxQP, settings: Settings) -> Result:
     search, free = ActiveSetSearch(problem, settings), np.empty(0, np.int64)
     limit = settings.max_iter or BAS_STEPS_A_ROW * problem.n_samples
     while search.n_iter < limit:
-        if not len(free) or np.abs(search.gradient[free]).max() <= SOLVED * settings.eps:
+        if not len(free) or np.abs(search.gradient[free]).max() <= SOLVED_SHARE * settings.eps:
             if search.is_finished():
                 break
             misfit = search.violations()

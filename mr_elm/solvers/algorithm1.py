@@ -21,17 +21,17 @@ from mr_elm.solvers import loops
 from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, conclude
 from mr_elm.solvers.row_cache import RowCache
 
-LEAST_STEPS, STEPS_A_ROW = 1_000_000, 100  # after which the rule gives up
-WORK = 2e9  # operations between two reports
+MIN_STEPS, STEPS_A_ROW = 1_000_000, 100  # after which the rule gives up
+REPORT_OPERATIONS = 2e9  # operations between two reports
 
 
 def solve_by_paper(problem: BoxQP, settings: Settings) -> Result:
     """Minimise a BoxQP by Algorithm 1 on float64 kernel rows; `n_iter` counts its steps."""
     started, n = time.process_time(), problem.n_samples
-    max_steps = settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * n)
+    max_steps = settings.max_iter or max(MIN_STEPS, STEPS_A_ROW * n)
     cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
     alpha, gradient = np.zeros(n), -np.ones(n)
-    inverse, steps, at_once = 1 / problem.curvature, 0, int(WORK / n) + 1
+    inverse, steps, at_once = 1 / problem.curvature, 0, int(REPORT_OPERATIONS / n) + 1
     while steps < max_steps:
         done, missing = loops.paper_steps(
             cache.slab,

@@ -43,19 +43,20 @@ from mr_elm.solvers.interior import find_lower_point, is_small
 from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
-BLOCK = 2048  # most variables in a block, whose matrix then takes 17 MB in float32
-NEW_SHARE, LEAST_NEW, MOST_NEW = 0.25, 128, 512  # new variables of a block: share of the support vectors, and bounds
-FEW = 0.1  # of the violators that push f one way: so many that push it the other way join a block
-MOVING = 0.1  # share of a block; where fewer variables change, the next block is half as large: rows are alike
-WHOLE_UP_TO = 1000  # rows, up to which a problem is one block
-BLOCKS = 1000  # before giving up
-PATIENCE = 10  # blocks without less violation, after which the objective is looked at
-SLOW, SLOW_WHOLE = 50, 10  # blocks, after which another way is tried; of a problem that is one block
-AFTER, LONG_AFTER = 20, 300  # blocks more, after the other way and without one, where rounding may hide the end
-EXACT_UP_TO, EXACT = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
-FLOAT64_BELOW = 1e-4  # eps under which rounded kernel values are not good enough
-NOISE = 0.1  # of eps; where rounding makes more of the gradient, the end is solved in float64
-PAIRS_WORTH = 150  # variables: for each so many of a block, a pair step a variable is cheap beside a factorisation
+MAX_BLOCK = 2048  # most variables in a block, whose matrix then takes 17 MB in float32
+NEW_SHARE, MIN_NEW, MAX_NEW = 0.25, 128, 512  # new variables of a block: share of the support vectors, and bounds
+OPPOSITE_SHARE = 0.1  # of the violators that push f one way: so many that push it the other way join a block
+MOVING_SHARE = 0.1  # share of a block; where fewer variables change, the next block is half as large: rows are alike
+WHOLE_ROWS = 1000  # rows, up to which a problem is one block
+MAX_BLOCKS = 1000  # before giving up
+STALLED_BLOCKS = 10  # blocks without less violation, after which the objective is looked at
+SLOW_BLOCKS, SLOW_WHOLE_BLOCKS = 50, 10  # blocks, after which another way is tried; of a problem that is one block
+# Blocks more, after the other way and without one, where rounding may hide the end.
+LATE_BLOCKS, LONG_LATE_BLOCKS = 20, 300
+EXACT_ROWS, EXACT_EPS = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
+FLOAT64_EPS = 1e-4  # eps under which rounded kernel values are not good enough
+NOISE_SHARE = 0.1  # of eps; where rounding makes more of the gradient, the end is solved in float64
+VARIABLES_A_PAIR = 150  # variables: for each so many of a block, a pair step a variable is cheap beside a factorisation
 
 
 class Effort(NamedTuple):
@@ -97,17 +98,17 @@ class BlockSearch:
         self.started = time.process_time()
         self.problem, self.settings = problem, settings
         n = problem.n_samples
-        if n <= EXACT_UP_TO:
-            self.eps = min(settings.eps, EXACT)
+        if n <= EXACT_ROWS:
+            self.eps = min(settings.eps, EXACT_EPS)
         else:
             self.eps = settings.eps
         self.alpha, self.gradient = np.zeros(n), -np.ones(n)
-        takes_double = self.eps < FLOAT64_BELOW or problem.is_large(settings.eps)
+        takes_double = self.eps < FLOAT64_EPS or problem.is_large(settings.eps)
         self.use(settings.dtype or ('float64' if takes_double else 'float32'))
-        self.progress, self.has_jumped = Progress(PATIENCE), False
-        self.limit = settings.max_iter or BLOCKS
-        self.whole = n <= min(WHOLE_UP_TO, self.cache.capacity)
-        self.n_iter, self.n_certified, self.room = 0, 0, BLOCK
+        self.progress, self.has_jumped = Progress(STALLED_BLOCKS), False
+        self.limit = settings.max_iter or MAX_BLOCKS
+        self.whole = n <= min(WHOLE_ROWS, self.cache.capacity)
+        self.n_iter, self.n_certified, self.room = 0, 0, MAX_BLOCK
         self.certified = self.cache.is_matrix
 
     def use(self, dtype: str) -> None:
@@ -133,13 +134,13 @@ class BlockSearch:
         goal = self.eps
         while self.n_iter < self.limit:
             worst = float(self.violations().max())
-            if not self.has_jumped and self.n_iter >= (SLOW_WHOLE if self.whole else SLOW):
+            if not self.has_jumped and self.n_iter >= (SLOW_WHOLE_BLOCKS if self.whole else SLOW_BLOCKS):
                 self.take_short_cut()
                 continue
             if self.has_stalled(worst):
                 break
             noise = self.rounding * float(np.linalg.norm(self.alpha))  # what rounding makes of the running gradient
-            if noise <= NOISE * self.eps:
+            if noise <= NOISE_SHARE * self.eps:
                 noise = 0.0
             if worst <= max(goal, 2 * noise):
                 self.certify()
@@ -177,13 +178,13 @@ class BlockSearch:
         capacity = self.cache.capacity
         met, free = self.cache.slot_of >= 0, free_variables(self.alpha, self.problem.upper)
         # 1a  violators whose rows are new, few of them, so that a block fetches few kernel rows
-        n_new = int(min(max(NEW_SHARE * np.count_nonzero(self.alpha), LEAST_NEW), MOST_NEW, capacity))
+        n_new = int(min(max(NEW_SHARE * np.count_nonzero(self.alpha), MIN_NEW), MAX_NEW, capacity))
         new = self.take_both_sides(~met, 0.5 * goal, n_new, 0.0)
         # 1b  free variables
         kept = take_largest(np.flatnonzero(met & free), self.violations(), capacity - len(new))
         # 1c  violators at their bounds whose rows are there
         left = min(max(self.room - len(kept), self.room // 2), capacity - len(kept)) - len(new)
-        others = self.take_both_sides(met & ~free, 0.1 * goal, max(left, 0), FEW)
+        others = self.take_both_sides(met & ~free, 0.1 * goal, max(left, 0), OPPOSITE_SHARE)
         return np.unique(np.concatenate([new, kept, others]))
 
     def take_both_sides(self, mask: np.ndarray, least: float, count: int, few: float) -> np.ndarray:
@@ -210,13 +211,13 @@ class BlockSearch:
         self.cache.ensure(block)
         size = len(block) ** 2
         if len(self.matrix) < size:
-            self.matrix = np.empty(max(size, min(2 * size, (2 * BLOCK) ** 2)), self.matrix.dtype)
+            self.matrix = np.empty(max(size, min(2 * size, (2 * MAX_BLOCK) ** 2)), self.matrix.dtype)
         change = self.minimise(block, self.cache.block(block, targets, self.matrix), tolerance, effort)
-        idle = np.count_nonzero(change) < MOVING * len(block)
+        idle = np.count_nonzero(change) < MOVING_SHARE * len(block)
         if idle:
-            self.room = max(self.room // 2, BLOCK // 8)
+            self.room = max(self.room // 2, MAX_BLOCK // 8)
         else:
-            self.room = min(2 * self.room, BLOCK)
+            self.room = min(2 * self.room, MAX_BLOCK)
         self.cache.move(block, change, targets, self.gradient)
         self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
 
@@ -255,7 +256,7 @@ class BlockSearch:
         """Go to about where the minimum is, if it can be found and is lower than where the search is."""
         self.has_jumped = True
         if self.problem.is_large(self.settings.eps):
-            self.limit = min(self.limit, self.n_iter + (AFTER if is_small(self.problem) else LONG_AFTER))
+            self.limit = min(self.limit, self.n_iter + (LATE_BLOCKS if is_small(self.problem) else LONG_LATE_BLOCKS))
         if not is_small(self.problem):
             return
         self.certify()
@@ -264,7 +265,7 @@ class BlockSearch:
         if found is not None:
             self.alpha, self.gradient, n_rows = found
             self.n_certified, self.certified = self.n_certified + n_rows, True
-            self.progress = Progress(PATIENCE)
+            self.progress = Progress(STALLED_BLOCKS)
 
     def has_stalled(self, worst: float) -> bool:
         """Tell whether rounding has ended the search; where that of float32 has, it goes on in float64.
@@ -276,7 +277,7 @@ class BlockSearch:
         if self.cache.is_matrix or self.cache.slab.dtype == np.float64:
             return True
         self.alpha, self.gradient = (part.copy() for part in self.progress.lowest or (self.alpha, self.gradient))
-        self.progress = Progress(PATIENCE)
+        self.progress = Progress(STALLED_BLOCKS)
         self.use('float64')
         return False
 
@@ -291,7 +292,7 @@ def take_largest(some: np.ndarray, score: Floats, count: int) -> np.ndarray:
 def minimise_block(block: BoxBlock, tolerance: float, effort: Effort) -> None:
     """Minimise to a violation of tolerance, in place: pair steps, and Newton steps where pairs are slow."""
     Q, a, g, upper, diagonal = block
-    most = max(effort.pairs, len(a) // PAIRS_WORTH) * len(a)
+    most = max(effort.pairs, len(a) // VARIABLES_A_PAIR) * len(a)
     if loops.step_pairs(*block, tolerance, most)[1] == loops.SETTLED:
         return
     for _ in range(effort.newton):

@@ -25,7 +25,7 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning, one_line, write_
 from mr_elm.typing import Floats
 
 SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
-TINY = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
+MIN_CURVATURE = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class BoxQP:
     def curvature(self) -> Floats:
         """Return Q_ii, (N,), at least so large that 1/Q_ii is finite and a step of it ends on a bound."""
         largest = self.diagonal.max()
-        return np.maximum(self.diagonal, TINY * largest if largest > 0 else TINY)
+        return np.maximum(self.diagonal, MIN_CURVATURE * largest if largest > 0 else MIN_CURVATURE)
 
     def is_large(self, eps: float) -> bool:
         """Tell whether the rounding of float32 makes more than eps of a single kernel value."""

@@ -9,7 +9,9 @@ from mr_elm import linalg
 from mr_elm.parallel import map_in_threads, one_blas_thread
 from mr_elm.typing import Floats
 
-WIDTH = 256  # of a block row and of a strip: large enough for a fast product, small enough to share the work evenly
+STRIP_WIDTH = (
+    256  # of a block row and of a strip: large enough for a fast product, small enough to share the work evenly
+)
 
 
 def factor_upper(A: Floats, n_threads: int | None) -> int:
@@ -19,8 +21,8 @@ def factor_upper(A: Floats, n_threads: int | None) -> int:
     """
     n = len(A)
     (potrf,) = linalg.get_lapack_funcs(('potrf',), (A,))
-    for start in range(0, n, WIDTH):
-        stop = min(start + WIDTH, n)
+    for start in range(0, n, STRIP_WIDTH):
+        stop = min(start + STRIP_WIDTH, n)
         with one_blas_thread():
             U, failed = potrf(A[start:stop, start:stop], lower=0, clean=1)
             if failed:
@@ -46,7 +48,7 @@ def add_strips(A: Floats, E: Floats, factor: float, first: int, n_threads: int |
     """Add factor E'E to the rows and columns of A from the first on, the upper triangle of it."""
 
     def add_strip(left: int) -> None:
-        right = min(left + WIDTH, len(A))
+        right = min(left + STRIP_WIDTH, len(A))
         A[first:right, left:right] += factor * (E[:, first:right].T @ E[:, left:right])
 
-    map_in_threads(add_strip, reversed(range(first, len(A), WIDTH)), n_threads)  # the longest first
+    map_in_threads(add_strip, reversed(range(first, len(A), STRIP_WIDTH)), n_threads)  # the longest first

@@ -23,7 +23,7 @@ from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.features.kernels import multiply_transposed, row_squares
 from mr_elm.solvers.block_rule import Effort, minimise_block
 from mr_elm.solvers.box import (
-    TINY,
+    MIN_CURVATURE,
     BoxBlock,
     BoxQP,
     Result,
@@ -38,9 +38,9 @@ from mr_elm.solvers.box import (
 from mr_elm.solvers.rules import solve_dual
 from mr_elm.typing import Floats, Rows
 
-PASSES = 2000  # before giving up
-FACE_EVERY = 10  # passes
-FACE = 2000  # variables, up to which solving for them together is worth its price
+MAX_PASSES = 2000  # before giving up
+FACE_PERIOD = 10  # passes
+MAX_FACE = 2000  # variables, up to which solving for them together is worth its price
 EFFORT = Effort(np.inf, 0.1, newton=5, pairs=1, after=2)
 
 
@@ -78,10 +78,10 @@ class NodePoint:
         face = np.flatnonzero(
             free_variables(self.alpha, self.upper) | (violations(self.alpha, gradient, self.upper) > 0)
         )
-        if 0 < len(face) <= FACE:
+        if 0 < len(face) <= MAX_FACE:
             rows, t, here = self.H[face], self.targets[face], self.alpha[face]
             Q = multiply_transposed(rows, rows) * np.outer(t, t)
-            curvature = np.maximum(Q.diagonal(), TINY * self.squares.max())
+            curvature = np.maximum(Q.diagonal(), MIN_CURVATURE * self.squares.max())
             minimise_block(BoxBlock(Q, here, gradient[face], self.upper[face], curvature), tolerance, EFFORT)
             self.alpha[face] = here
 
@@ -97,13 +97,13 @@ def solve_node_dual(
     """
     started, settings = time.process_time(), settings or Settings()
     point = NodePoint(H, check_targets(targets, H.shape[0]), upper_bounds(C, weights, H.shape[0]))
-    rng, limit = np.random.default_rng(settings.seed), settings.max_iter or PASSES
+    rng, limit = np.random.default_rng(settings.seed), settings.max_iter or MAX_PASSES
     active, n_iter, worst = np.arange(H.shape[0]), 0, np.inf
     while worst > settings.eps and n_iter < limit:
         n_iter += 1
         point.sweep(rng.permutation(active))
         gradient = point.gradient()
-        if n_iter % FACE_EVERY == 0:
+        if n_iter % FACE_PERIOD == 0:
             point.solve_face(gradient, 0.1 * settings.eps)
             gradient = point.gradient()
         worst = violations(point.alpha, gradient, point.upper).max()

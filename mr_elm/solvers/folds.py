@@ -32,7 +32,7 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.solvers.increment import add_sums, largest_nu
-from mr_elm.solvers.ridge import SMALLEST, Sums, factor_ridge, find_mean, right_side
+from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, Sums, factor_ridge, find_mean, right_side
 from mr_elm.sums.gram import mirror_upper
 from mr_elm.typing import Floats
 
@@ -187,7 +187,7 @@ class NuPath:
     def leave_out(self) -> Floats:
         """Return the values that each row has by a machine of all other rows, (n_nu, n, K)."""
         fitted = np.einsum('nqk->qnk', np.tensordot(self.E, self.weights, 1))
-        slack = np.maximum(1 - self.leverages.T, SMALLEST)[:, :, None]
+        slack = np.maximum(1 - self.leverages.T, MIN_LEVERAGE_GAP)[:, :, None]
         return (self.T - (self.T - fitted) / slack) / self.roots
 
     def predict(self, E: Floats) -> Floats:

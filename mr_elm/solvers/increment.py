@@ -20,9 +20,9 @@ from mr_elm.solvers.ridge import Sums, factor_ridge
 from mr_elm.sums.exact_sum import add_pair, add_values
 from mr_elm.sums.gram import GridSteps, pack_upper, unpack_upper
 
-UNIT = np.finfo(float).eps / 2
+UNIT_ROUNDOFF = np.finfo(float).eps / 2
 OF_CLASSES = ('class_sums', 'class_sums_low', 'counts', 'counts_low')
-DOUBTFUL = 1e3  # times u |E'E|: what lies below this is rounding
+DOUBTFUL_ERROR = 1e3  # times u |E'E|: what lies below this is rounding
 
 
 def sums_of(arrays: Mapping[str, np.ndarray]) -> Sums:
@@ -95,16 +95,16 @@ def demand_left(left: Sums, before: Sums, peak: float) -> None:
 
     peak : the largest trace of E'E that the model ever had, which its rounding errors follow.
     """
-    if (left.counts < -DOUBTFUL * UNIT * before.counts).any():
+    if (left.counts < -DOUBTFUL_ERROR * UNIT_ROUNDOFF * before.counts).any():
         raise AccountingError('cannot forget these rows: there are more of them than the model was trained on')
     empty = (left.counts == 0) & (before.counts > 0)
     largest = np.maximum(peak, np.sqrt(peak * before.counts[empty]))  # that a sum over rows can have been
-    if (np.abs(left.class_sums[empty]) > DOUBTFUL * UNIT * largest[:, None]).any():
+    if (np.abs(left.class_sums[empty]) > DOUBTFUL_ERROR * UNIT_ROUNDOFF * largest[:, None]).any():
         raise AccountingError(
             'cannot forget these rows: some of them were never part of the model (a class would be '
             'left without rows, but with a sum)'
         )
-    if factor_ridge(left.gram, DOUBTFUL * UNIT * peak) is None:
+    if factor_ridge(left.gram, DOUBTFUL_ERROR * UNIT_ROUNDOFF * peak) is None:
         raise AccountingError(
             'cannot forget these rows: some of them were never part of the model (the remaining sums would be negative)'
         )
@@ -112,7 +112,7 @@ def demand_left(left: Sums, before: Sums, peak: float) -> None:
 
 def largest_nu(peak: float) -> float:
     """Return the nu beyond which I/nu drowns in the rounding errors of E'E."""
-    return 1 / (DOUBTFUL * UNIT * peak)
+    return 1 / (DOUBTFUL_ERROR * UNIT_ROUNDOFF * peak)
 
 
 def warn_of_doubt(nu: float, peak: float) -> None:

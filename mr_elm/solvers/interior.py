@@ -22,12 +22,12 @@ from mr_elm import linalg
 from mr_elm.solvers.box import duality_gap, objective_of
 from mr_elm.typing import Floats
 
-STEPS = 100  # before giving up
-CLOSE = 1e-13  # of the objective: a gap below this is rounding
-SPOILT = 1.0  # of the first condition, whose terms are about 1: rounding has made this of it
-BACK = 0.995  # of the way to the next bound
-MOST_DENSE = 2000  # rows of a problem whose Q is factorised
-MOST_COLUMNS, LEAST_SHARE = 1000, 4  # of Z, and rows for each of its columns
+MAX_STEPS = 100  # before giving up
+GAP_TOLERANCE = 1e-13  # of the objective: a gap below this is rounding
+ROUNDING_LIMIT = 1.0  # of the first condition, whose terms are about 1: rounding has made this of it
+STEP_SHARE = 0.995  # of the way to the next bound
+MAX_DENSE_ROWS = 2000  # rows of a problem whose Q is factorised
+MAX_COLUMNS, ROWS_A_COLUMN = 1000, 4  # of Z, and rows for each of its columns
 
 Solve = Callable[[Floats], Floats]
 
@@ -35,7 +35,7 @@ Solve = Callable[[Floats], Floats]
 def is_small(problem: Any) -> bool:
     """Tell whether the method takes but seconds: Q is small, or has a thin factor."""
     n, Z = int(np.count_nonzero(problem.upper)), problem.rows.factor()
-    return n <= MOST_DENSE or (Z is not None and Z.shape[1] <= min(MOST_COLUMNS, n // LEAST_SHARE))
+    return n <= MAX_DENSE_ROWS or (Z is not None and Z.shape[1] <= min(MAX_COLUMNS, n // ROWS_A_COLUMN))
 
 
 def find_lower_point(problem: Any, objective: float) -> tuple[Floats, Floats, int] | None:
@@ -58,7 +58,7 @@ def find_near_minimum(problem: Any) -> Floats | None:
         return None
     part = np.flatnonzero(problem.upper > 0)
     t, Z = problem.targets[part], problem.rows.factor()
-    thin = Z is not None and LEAST_SHARE * Z.shape[1] <= len(part)
+    thin = Z is not None and ROWS_A_COLUMN * Z.shape[1] <= len(part)
     system: Any = ThinSystem(Z[part] * t[:, None]) if thin else DenseSystem(problem.block(part))
     alpha = np.zeros(problem.n_samples)
     with np.errstate(all='ignore'):
@@ -128,13 +128,13 @@ def follow_centre(system: Any, upper: Floats, diagonal: Floats) -> Floats | None
     g = system.multiply(a) - 1
     s, v = np.maximum(g, 0) + 1, np.maximum(-g, 0) + 1
     best, least = None, np.inf
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         w = upper - a
         gap, true_gap = float(a @ s + w @ v), duality_gap(a, g, upper)
         if true_gap < least:
             best, least = (a, w, s, v), true_gap
         rest = s - v - g  # 0 but for rounding
-        if not CLOSE * abs(objective_of(a, g)) < gap or not np.abs(rest).max() < SPOILT:
+        if not GAP_TOLERANCE * abs(objective_of(a, g)) < gap or not np.abs(rest).max() < ROUNDING_LIMIT:
             break
         try:
             solve = system.factor(s / a + v / w)
@@ -148,7 +148,7 @@ def follow_centre(system: Any, upper: Floats, diagonal: Floats) -> Floats | None
         low, high = (mu - da * ds) / a - s, (mu + da * dv) / w - v
         da = solve(rest + low - high)
         ds, dv = low - s / a * da, high + v / w * da
-        size = min(1.0, BACK * reach((a, da), (w, -da), (s, ds), (v, dv)))
+        size = min(1.0, STEP_SHARE * reach((a, da), (w, -da), (s, ds), (v, dv)))
         a, s, v = a + size * da, s + size * ds, v + size * dv
         g = system.multiply(a) - 1
         if not (a > 0).all() or not (a < upper).all():

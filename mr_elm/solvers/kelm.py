@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from mr_elm.solvers.nystrom import Preconditioner
 
 FactorProduct = Callable[[Floats, Floats, Floats], Floats]
-PASSES = 3  # of the subspace iteration
-TAIL = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
+SUBSPACE_PASSES = 3  # of the subspace iteration
+TAIL_SHARE = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,9 @@ class Decomposition:
         demand_C(C)
         if self.is_whole:
             return 1 / (self.values + 1 / C), 0.0
-        if self.values[-1] > TAIL / C:
+        if self.values[-1] > TAIL_SHARE / C:
             warnings.warn(
-                f'expected to leave out only eigenvalues below {TAIL:g}/C = {TAIL / C:.2g}, the last of the '
+                f'expected to leave out only eigenvalues below {TAIL_SHARE:g}/C = {TAIL_SHARE / C:.2g}, the last of '
                 f'{len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
                 NumericalWarning,
                 stacklevel=2,
@@ -223,7 +223,12 @@ def decompose(omega: Floats) -> Decomposition:
 
 
 def decompose_by_passes(
-    multiply: Callable[[Floats], Floats], n_rows: int, rank: int, seed: int = 0, n_passes: int = PASSES, more: int = 20
+    multiply: Callable[[Floats], Floats],
+    n_rows: int,
+    rank: int,
+    seed: int = 0,
+    n_passes: int = SUBSPACE_PASSES,
+    more: int = 20,
 ) -> Decomposition:
     """Return the `rank` largest eigenvalues of Omega and their vectors, by randomised subspace iteration.
 
@@ -247,7 +252,7 @@ def relative_residual(product: Floats, dual_coef: Floats, T: Floats, C: float) -
     return float((np.linalg.norm(rest, axis=0) / measure_sizes(T)).max())
 
 
-SHARE = 0.5  # of the tolerance, that rough products may take
+ROUGH_SHARE = 0.5  # of the tolerance, that rough products may take
 
 Product = Callable[[Floats], Floats]
 
@@ -277,7 +282,7 @@ def solve_cg(
     T = np.array(T, dtype=float)
     late = None
     if rough is not None:
-        late = LateProduct(lambda V: rough.multiply(V) + V / C, SHARE * limits.tolerance / (rough.error * C))
+        late = LateProduct(lambda V: rough.multiply(V) + V / C, ROUGH_SHARE * limits.tolerance / (rough.error * C))
     found, passes = solve_positive(
         lambda V: multiply(V) + V / C,
         lambda A: Approximation.of(A, T, multiply(A) + A / C),

@@ -16,7 +16,7 @@ from mr_elm.typing import Floats
 fast = jit(fastmath=True)
 inner = jit(fastmath=True, **INNER)
 SETTLED, OUT_OF_STEPS = -1, -2
-STRETCH = 64  # numbers looked at together, then one by one where the largest is among them
+STRETCH_NUMBERS = 64  # numbers looked at together, then one by one where the largest is among them
 
 
 @inline
@@ -31,13 +31,13 @@ def _largest(bits: np.ndarray) -> int:
     best, at = bits[0], 0
     for j in range(len(bits)):
         best = max(best, bits[j])
-    while at + STRETCH <= len(bits):
+    while at + STRETCH_NUMBERS <= len(bits):
         found = 0
-        for j in range(at, at + STRETCH):
+        for j in range(at, at + STRETCH_NUMBERS):
             found |= bits[j] == best
         if found:
             break
-        at += STRETCH
+        at += STRETCH_NUMBERS
     while bits[at] != best:
         at += 1
     return at

@@ -24,12 +24,12 @@ from mr_elm.solvers.kelm import inverse_diagonal
 from mr_elm.solvers.passes import CountedProduct, iterate
 from mr_elm.typing import Floats, Rows
 
-FLAT = 1e-12  # of the sum of eigenvalues: a tau below it would be rounding
-FIRST_RANK, ENOUGH = 500, 2  # the rank to begin with, and how many times d_eff is enough
-DIGITS = 6  # of scaled features, that tell rows apart
-SAMPLE = 1000  # rows on which the approximation is judged
-AT_ONCE = 4096  # rows of Z, or columns of B', that are worked on together
-TRIES = 6  # of a larger multiple of I, each ten times the last
+FLAT_SPECTRUM = 1e-12  # of the sum of eigenvalues: a tau below it would be rounding
+FIRST_RANK, RANK_FACTOR = 500, 2  # the rank to begin with, and how many times d_eff is enough
+ROUNDED_DIGITS = 6  # of scaled features, that tell rows apart
+SAMPLE_ROWS = 1000  # rows on which the approximation is judged
+STRIP_ROWS = 4096  # rows of Z, or columns of B', that are worked on together
+RIDGE_TRIALS = 6  # of a larger multiple of I, each ten times the last
 NOT_POSITIVE = (
     'expected a positive kernel, found one that is not positive on landmarks: use another kernel, or scale '
     'the features, whose size may hide how rows differ'
@@ -101,7 +101,7 @@ def precondition_well(
     most, rank = min(most, Z.shape[0] if scale is None else int((scale != 0).sum())), first
     while True:
         found = precondition(Z, kernel, C, min(rank, most), scale, seed, n_threads)
-        wanted = int(np.ceil(ENOUGH * found.effective_dimension))
+        wanted = int(np.ceil(RANK_FACTOR * found.effective_dimension))
         if found.rank >= min(wanted, most) or found.rank < min(rank, most):  # there may be fewer landmarks
             return found
         rank = int(1.1 * wanted)
@@ -127,8 +127,8 @@ def precondition(
 
     # 1  landmarks, and a sample to judge by, that is not among them where there are others
     n, trained = Z.shape[0], np.arange(Z.shape[0]) if scale is None else np.flatnonzero(scale)
-    order = choose_landmarks(Z, rank + SAMPLE, seed, trained)
-    landmarks, sample = order[:rank], order[rank:] if len(order) > rank else order[:SAMPLE]
+    order = choose_landmarks(Z, rank + SAMPLE_ROWS, seed, trained)
+    landmarks, sample = order[:rank], order[rank:] if len(order) > rank else order[:SAMPLE_ROWS]
     rank = len(landmarks)
     # 2  U'U = K(landmarks, landmarks), B' = U'^-1 K(landmarks, Z)
     upper = factor_core(fill_tile(landmarks, landmarks, np.empty((rank, rank))), n_threads)
@@ -143,7 +143,7 @@ def precondition(
     gram: Floats = np.zeros((rank, rank), order='F')
     for some in cut_columns(n):
         add_gram(gram, B[:, some].T, 1.0, n_threads)
-    tau = max(1 / C, FLAT * float(np.trace(gram)))
+    tau = max(1 / C, FLAT_SPECTRUM * float(np.trace(gram)))
     gram[np.diag_indices_from(gram)] += tau
     if factor_upper(gram, n_threads):
         raise ValueError(NOT_POSITIVE)
@@ -160,7 +160,7 @@ def factor_core(core: Floats, n_threads: int | None) -> Floats:
     Raises ValueError when that is not small.
     """
     smallest = np.sqrt(len(core)) * np.finfo(float).eps * np.trace(core)
-    for jitter in smallest * 10.0 ** np.arange(TRIES):
+    for jitter in smallest * 10.0 ** np.arange(RIDGE_TRIALS):
         upper = core.copy(order='F')
         upper[np.diag_indices_from(upper)] += jitter
         if not factor_upper(upper, n_threads):
@@ -170,7 +170,7 @@ def factor_core(core: Floats, n_threads: int | None) -> Floats:
 
 def cut_columns(n: int) -> list[slice]:
     """Return slices of n columns."""
-    return [slice(start, min(start + AT_ONCE, n)) for start in range(0, n, AT_ONCE)]
+    return [slice(start, min(start + STRIP_ROWS, n)) for start in range(0, n, STRIP_ROWS)]
 
 
 def choose_landmarks(Z: Rows, n: int, seed: int = 0, among: np.ndarray | None = None) -> np.ndarray:
@@ -191,7 +191,7 @@ def hash_rounded(Z: Rows, seed: int) -> np.ndarray:
     The last digits do not count: of rows of text, scaled, they depend on the splits.
     """
     return np.concatenate(
-        [hash_rows(round_values(Z[start : start + AT_ONCE]), seed) for start in range(0, Z.shape[0], AT_ONCE)]
+        [hash_rows(round_values(Z[start : start + STRIP_ROWS]), seed) for start in range(0, Z.shape[0], STRIP_ROWS)]
     )
 
 
@@ -202,5 +202,5 @@ def round_values(Z: Rows) -> Rows:
         values = rounded.data
     else:
         values = rounded
-    np.round(values, DIGITS, out=values)
+    np.round(values, ROUNDED_DIGITS, out=values)
     return rounded

@@ -14,7 +14,7 @@ So each kernel value is computed once, and only the tiles of step 1 are kept. Wh
 1 and 2 compute nothing: a row of Q is computed from features when a step first needs it, and few ever are. That is 1.4
 to 1.9 times as fast on segment, letter and optdigits.
 
-A machine of more than MOST_ROWS rows, or not solved after ROUNDS rounds, or whose face is large, is left to
+A machine of more than MAX_ROWS rows, or not solved after MAX_ROUNDS rounds, or whose face is large, is left to
 `block_rule`.
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; one against one:
@@ -32,7 +32,7 @@ import numpy as np
 from mr_elm.compiled import INNER, inline, jit
 from mr_elm.errors import one_line
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.box import TINY, Result, Settings, duality_gap, objective_of
+from mr_elm.solvers.box import MIN_CURVATURE, Result, Settings, duality_gap, objective_of
 from mr_elm.solvers.loops import (
     SETTLED,
     SignedRows,
@@ -44,20 +44,22 @@ from mr_elm.solvers.loops import (
 )
 from mr_elm.typing import Floats
 
-MOST_ROWS = 1200  # of a small machine; `block_rule` was as fast at about so many on 22 sets, when both kept more rows
+MAX_ROWS = 1200  # of a small machine; `block_rule` was as fast at about so many on 22 sets, when both kept more rows
 ROWS_A_FEATURE = 3  # of a machine, in the mean, from which rows on demand pay
-ROUNDS = 50  # after which a machine is left to blocks
-EXACT_UP_TO, EXACT = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
-SHARE = 0.3  # of eps, to which the others are solved: the new gradient must not be above eps
-FEW = 128  # variables, over all of which steps are so cheap that to choose between them does not pay
-FIRST = 4  # where variables are more, the first step for each so many of them shows which matter
-SWEEPS = 2  # pair steps a variable after each Newton step
-WORTH = 50  # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
-MOST_FACE = 600  # variables of a face; beyond, `block_rule` and its LAPACK in float32 is faster
+MAX_ROUNDS = 50  # after which a machine is left to blocks
+EXACT_ROWS, EXACT_EPS = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
+EPS_SHARE = 0.3  # of eps, to which the others are solved: the new gradient must not be above eps
+CYCLIC_ROWS = 128  # variables, over all of which steps are so cheap that to choose between them does not pay
+ROWS_A_FIRST_STEP = 4  # where variables are more, the first step for each so many of them shows which matter
+NEWTON_SWEEPS = 2  # pair steps a variable after each Newton step
+VARIABLES_A_SWEEP = (
+    50  # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
+)
+MAX_FACE = 600  # variables of a face; beyond, `block_rule` and its LAPACK in float32 is faster
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 RIDGE = 1e-14  # of the largest diagonal value, the smallest that a factorisation begins with
-RIDGES = 12  # that are tried, each 10 times as large as the one before
-HALVINGS = 6  # of a step of Newton
+RIDGE_TRIALS = 12  # that are tried, each 10 times as large as the one before
+MAX_HALVINGS = 6  # of a step of Newton
 A, G, UPPER, DIAGONAL, INVERSE = range(5)  # lines of what is known of variables, a state (5, n)
 fast, inner = jit(fastmath=True), jit(fastmath=True, **INNER)
 
@@ -155,7 +157,7 @@ def solve_small_machines(
     counts = np.bincount(codes)
     n_classes, ends = len(counts), np.cumsum(counts)
     sizes = counts[:, None] + counts
-    most = min(MOST_ROWS, int(sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
+    most = min(MAX_ROWS, int(sqrt(settings.cache_bytes / 32)))  # two squares of a machine take half of the cache
     small = np.triu(sizes <= most, 1)
     if not small.any() or 16 * (counts[small.any(0) | small.any(1)] ** 2).sum() > settings.cache_bytes:
         return None
@@ -171,7 +173,7 @@ def solve_small_machines(
     members = np.concatenate([classes[k] for pair in pairs for k in pair])
     targets = np.repeat(np.tile([-1.0, 1.0], len(pairs)), counts[pairs].ravel())
     offsets = np.append(0, np.cumsum(sizes[pairs[:, 0], pairs[:, 1]]))
-    diagonal = np.maximum(diagonal, TINY * max(float(diagonal.max()), 1e-300))[members]
+    diagonal = np.maximum(diagonal, MIN_CURVATURE * max(float(diagonal.max()), 1e-300))[members]
     state = np.array([np.zeros(len(members)), np.full(len(members), -1.0), upper[members], diagonal, 1 / diagonal])
     violation, n_iter = np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
     found = SmallMachines(
@@ -186,7 +188,7 @@ def solve_small_machines(
     X, exponential = features if on_demand else (np.empty((0, 0)), (0.0, False))
     X, starts = np.ascontiguousarray(X[:, order] if on_demand else X), ends - counts
     squares = [np.empty((len(group),) * 2) if on_demand else rows.tile(group, group) for group in classes]
-    limit = min(settings.max_iter or ROUNDS, ROUNDS)
+    limit = min(settings.max_iter or MAX_ROUNDS, MAX_ROUNDS)
 
     # 2 the machines of a class with the later ones
     def solve_class(i: int) -> None:
@@ -234,20 +236,26 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
     n, settled, made, rounds, width = len(rows.Q), False, 0, 0, len(rows.Q)
     a, g, upper, diagonal, inverse = state[A], state[G], state[UPPER], state[DIAGONAL], state[INVERSE]
     part, face, chooser = np.empty((10, n)), np.empty(n, np.int64), make_chooser(n)
-    if n <= EXACT_UP_TO:
-        tolerance = min(eps, EXACT)
+    if n <= EXACT_ROWS:
+        tolerance = min(eps, EXACT_EPS)
     else:
-        tolerance = SHARE * eps
+        tolerance = EPS_SHARE * eps
     # 3  steps over all variables
-    whole, newton, most = True, n <= FEW, n if n <= FEW else n // FIRST
+    whole, newton, most = True, n <= CYCLIC_ROWS, n if n <= CYCLIC_ROWS else n // ROWS_A_FIRST_STEP
     while whole:
         round_variables(chooser, a, g, upper, diagonal, inverse)
         steps, said = pair_steps(rows, a, g, upper, diagonal, inverse, chooser, tolerance, most)
         settled, made, rounds = said == SETTLED, made + steps, rounds + 1
         width, worst, total = find_face(a, g, upper, tolerance, face)
-        whole = not settled and rounds < limit and n > FEW and made < max(2, n // WORTH) * n and 2 * width > n
+        whole = (
+            not settled
+            and rounds < limit
+            and n > CYCLIC_ROWS
+            and made < max(2, n // VARIABLES_A_SWEEP) * n
+            and 2 * width > n
+        )
     # 4  steps over the face
-    while not settled and rounds < limit and width <= MOST_FACE:
+    while not settled and rounds < limit and width <= MAX_FACE:
         inside = buffers[1, : width * width].reshape(width, width)
         for r in range(width):
             take_face(bring_row(rows, face[r]), r, face[:width], state, inside, part)
@@ -257,7 +265,15 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
             step_by_newton(inside, here, slope, top, buffers[2, : width * width].reshape(width, width), part[5:])
         round_variables(chooser, here, slope, top, steep, inverses)
         steps, said = pair_steps(
-            hold_all(inside), here, slope, top, steep, inverses, chooser, tolerance, max(SWEEPS, width // WORTH) * width
+            hold_all(inside),
+            here,
+            slope,
+            top,
+            steep,
+            inverses,
+            chooser,
+            tolerance,
+            max(NEWTON_SWEEPS, width // VARIABLES_A_SWEEP) * width,
         )
         newton, rounds = said != SETTLED, rounds + 1
         for r in range(width):
@@ -320,7 +336,7 @@ def step_by_newton(Q: np.ndarray, a: Floats, g: Floats, upper: Floats, L: np.nda
     direction, step, change, best, best_change = room[0], room[1], room[2], room[3], room[4]
     best[:], best_change[:] = 0.0, 0.0
     find_direction(Q, g, L, direction)
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         rise, cut = 0.0, False
         change[:] = 0.0
         for i in range(n):
@@ -353,10 +369,10 @@ def find_direction(Q: np.ndarray, g: Floats, L: np.ndarray, x: Floats) -> None:
         largest = max(largest, Q[i, i])
         x[i] = -g[i]
     ridge = RIDGE * np.sqrt(n) * largest
-    while attempt < RIDGES and not factorise(Q, ridge, L):
+    while attempt < RIDGE_TRIALS and not factorise(Q, ridge, L):
         ridge *= 10
         attempt += 1
-    if attempt == RIDGES:
+    if attempt == RIDGE_TRIALS:
         return
     for i in range(n):
         row, s = L[i], x[i]

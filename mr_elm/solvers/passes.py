@@ -18,10 +18,10 @@ from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.typing import Floats
 
-VANISHED = 1e-14  # of the largest squared residual: a direction with no more is dropped
-ROUGH = 1e-4  # of a residual: what iterations by a rough product are asked to leave of it
-ENOUGH = 0.9  # of the tolerance: what they are asked for at most, so that the true residual meets it too
-GAIN = 10  # times that a residual must fall, for a rough product to be used again
+VANISHED_SHARE = 1e-14  # of the largest squared residual: a direction with no more is dropped
+ROUGH_REDUCTION = 1e-4  # of a residual: what iterations by a rough product are asked to leave of it
+TOLERANCE_SHARE = 0.9  # of the tolerance: what they are asked for at most, so that the true residual meets it too
+MIN_REDUCTION = 10  # times that a residual must fall, for a rough product to be used again
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def solve_positive(
         if before > limits.tolerance:
             wanted = limits.tolerance
             if rough is not None:
-                wanted = max(ENOUGH * wanted, ROUGH * before)
+                wanted = max(TOLERANCE_SHARE * wanted, ROUGH_REDUCTION * before)
             elif product.late is not None:
-                wanted = ENOUGH * wanted
+                wanted = TOLERANCE_SHARE * wanted
             product.multiply = rough or multiply
             product.relax(before)
             X = X + iterate(product, found.rest, found.sizes, precondition, wanted)
@@ -141,7 +141,7 @@ def solve_positive(
         product.count += 1
         product.late = None  # whose errors were too large if there is another round
         product.tell(found.residual)
-        rough = rough if found.residual * GAIN <= before else None
+        rough = rough if found.residual * MIN_REDUCTION <= before else None
     return found, product.count
 
 
@@ -175,6 +175,6 @@ def symmetrise(G: Floats) -> Floats:
 def orthonormalise(R: Floats, Z: Floats) -> tuple[Floats, Floats, Floats]:
     """Return (Q, M^-1 Q, rho) with R = Q rho and Q' M^-1 Q = I, given Z = M^-1 R; vanished directions are dropped."""
     values, vectors = linalg.eigh(symmetrise(R.T @ Z))
-    kept = values > VANISHED * max(values[-1], np.finfo(float).tiny)
+    kept = values > VANISHED_SHARE * max(values[-1], np.finfo(float).tiny)
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     return R @ (vectors / roots), Z @ (vectors / roots), roots[:, None] * vectors.T

@@ -5,7 +5,7 @@
 E (N, m) expanded rows, T (N, K) targets, nu > 0 the weight of the errors, B (m, K) the output weights, bias last. Or
 with another penalty, of leaves and other nodes in one regression:
 
-    min_B  |E B - T|^2 + mu |B_leaves|^2 + lam B_nodes' (K + JITTER I) B_nodes + FREE b^2
+    min_B  |E B - T|^2 + mu |B_leaves|^2 + lam B_nodes' (K + JITTER I) B_nodes + BIAS_RIDGE b^2
 
 E = [leaves | nodes | -1]. K (L, L) is the kernel between landmarks: the third term is the norm of their function in the
 space of the kernel. For other nodes it is lam |B_nodes|^2. b is the bias.
@@ -64,7 +64,7 @@ from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes
 from mr_elm.typing import Floats, Rows
 
-STRIP = 256  # columns, whose sizes need little memory
+STRIP_COLUMNS = 256  # columns, whose sizes need little memory
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,13 @@ class Penalty:
         diagonal = np.arange(len(system))
         system[diagonal[:first], diagonal[:first]] += self.leaves
         system[first:last, first:last] += self.nodes
-        system[last, last] += FREE
+        system[last, last] += BIAS_RIDGE
 
     def multiply(self, B: Floats) -> Floats:
         """Return the product with vectors (m, K)."""
-        return np.concatenate([self.leaves * B[: self.n_leaves], self.nodes @ B[self.n_leaves : -1], FREE * B[-1:]])
+        return np.concatenate(
+            [self.leaves * B[: self.n_leaves], self.nodes @ B[self.n_leaves : -1], BIAS_RIDGE * B[-1:]]
+        )
 
 
 @dataclass(frozen=True)
@@ -174,8 +176,8 @@ def solve_penalised(gram: Floats, right_side: Floats, penalty: Penalty) -> Solut
 def measure_norm(system: Floats) -> float:
     """Return the 1-norm of a symmetric matrix whose lower triangle is filled, a strip of columns at a time."""
     sums = -np.abs(system.diagonal())
-    for start in range(0, len(system), STRIP):
-        part = slice(start, start + STRIP)
+    for start in range(0, len(system), STRIP_COLUMNS):
+        part = slice(start, start + STRIP_COLUMNS)
         sizes = np.abs(system[:, part])
         sums += sizes.sum(axis=1)
         sums[part] += sizes.sum(axis=0)
@@ -191,7 +193,7 @@ def solve_by_eigenvectors(gram: Floats, right_side: Floats, nu: float) -> Soluti
 
 
 JITTER = 1e-3  # added to the kernel between landmarks, whose values are at most 1: copies of a landmark share weights
-FREE = 1e-6  # ridge of the bias, which is as good as free
+BIAS_RIDGE = 1e-6  # ridge of the bias, which is as good as free
 
 
 def make_penalty(layer: HiddenLayer, mu: float, lam: float) -> Penalty:
@@ -216,7 +218,7 @@ def measure_nodes(layer: HiddenLayer) -> Floats:
     return (K + K.T) / 2 + JITTER * np.eye(len(K))
 
 
-SMALLEST = 1e-9  # of 1 - h: what lies below is rounding
+MIN_LEVERAGE_GAP = 1e-9  # of 1 - h: what lies below is rounding
 
 
 def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
@@ -248,7 +250,7 @@ def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None)
     factor = linalg.cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
     rest = T - H @ linalg.cho_solve(factor, WH.T @ T)
     leverages = weights * np.einsum('ij,ji->i', H, linalg.cho_solve(factor, H.T))
-    return T - rest / np.maximum(1 - leverages, SMALLEST)[:, None], leverages
+    return T - rest / np.maximum(1 - leverages, MIN_LEVERAGE_GAP)[:, None], leverages
 
 
 def solve_initial(H: Floats, T: Floats, weights: Floats | None = None) -> tuple[Floats, int]:

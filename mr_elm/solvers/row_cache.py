@@ -12,7 +12,7 @@ from mr_elm.typing import Floats
 
 KEPT: list[np.ndarray] = []  # memory of the last solve, for the next one: new pages cost up to half of a solve
 KEEP_BYTES = 400_000_000  # touched, beyond which memory goes back to the system
-LEAST_ROWS = 64  # kept whatever the bound on memory says, so that a block can be solved
+MIN_ROWS = 64  # kept whatever the bound on memory says, so that a block can be solved
 
 
 class RowCache:
@@ -30,7 +30,7 @@ class RowCache:
         if self.is_matrix:
             self.capacity, self.slab, self.slot_of = n, rows.matrix, np.arange(n)
         else:
-            self.capacity = int(min(n, max(max_bytes // (n * np.dtype(dtype).itemsize), LEAST_ROWS)))
+            self.capacity = int(min(n, max(max_bytes // (n * np.dtype(dtype).itemsize), MIN_ROWS)))
             self.slab, self.slot_of = take_memory((self.capacity, n), dtype), np.full(n, -1)
         self._row_in = np.full(self.capacity, -1)
         self._asked = np.zeros(self.capacity, np.int64)

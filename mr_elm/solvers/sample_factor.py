@@ -19,14 +19,14 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm.errors import NumericalWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.solvers.cholesky import WIDTH, add_gram, factor_upper
+from mr_elm.solvers.cholesky import STRIP_WIDTH, add_gram, factor_upper
 from mr_elm.solvers.ridge import Penalty
 from mr_elm.sums.product import expand_slices
 from mr_elm.typing import Floats, Rows
 
 JITTERS = (0.125, 2.0, 2e3, 2e6)  # times the rounding error of the trace: what is added to the diagonal, in turn
-USUAL = 2.0  # the largest of them that hardly costs passes
-FEW = 1000  # rows that tell the trace well enough
+USUAL_SCALE = 2.0  # the largest of them that hardly costs passes
+TRACE_ROWS = 1000  # rows that tell the trace well enough
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def measure_rounding(layer: HiddenLayer, sample: Sample) -> float:
 
     Rows whose weights are 0 count as others do: the order of magnitude is enough.
     """
-    variances = sum(E.var(axis=0).sum() * len(E) for _, E in expand_slices(layer, sample.X[:FEW]))
-    trace = variances / min(FEW, len(sample.weights)) * sample.weights.sum() / sample.share
+    variances = sum(E.var(axis=0).sum() * len(E) for _, E in expand_slices(layer, sample.X[:TRACE_ROWS]))
+    trace = variances / min(TRACE_ROWS, len(sample.weights)) * sample.weights.sum() / sample.share
     return JITTERS[0] * float(np.finfo(np.float32).eps * trace)
 
 
@@ -141,7 +141,7 @@ class SampleGram:
             self.M[diagonal] += 1 / nu + jitter * np.finfo(self.M.dtype).eps * self.M[diagonal].sum(dtype=float)
             if not factor_upper(self.M, self.n_threads):
                 return SampleFactor.of(self.M, self.v)
-            if jitter >= USUAL:
+            if jitter >= USUAL_SCALE:
                 warnings.warn(
                     'the Gram of the sample is not positive definite in floating point: more is added to its '
                     'diagonal, which costs passes; a smaller nu would be more accurate',
@@ -159,4 +159,7 @@ class SampleGram:
 
 def cut_blocks(m: int) -> list[tuple[slice, slice]]:
     """Return (slice of each block on the diagonal, slice of all behind it) of a matrix that `factor_upper` factors."""
-    return [(slice(start, min(start + WIDTH, m)), slice(min(start + WIDTH, m), m)) for start in range(0, m, WIDTH)]
+    return [
+        (slice(start, min(start + STRIP_WIDTH, m)), slice(min(start + STRIP_WIDTH, m), m))
+        for start in range(0, m, STRIP_WIDTH)
+    ]

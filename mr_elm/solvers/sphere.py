@@ -49,9 +49,9 @@ from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
 RULES = ('exact', 'paper')
-EVEN = 1e-5  # of the largest K(x, x): differences below this are rounding, of float32 too
-FEW_DRAWS = 512  # subsets drawn at a time
-STEPS_A_ROW, LEAST_STEPS = 100, 1_000_000  # after which `paper` gives up
+EVEN_SHARE = 1e-5  # of the largest K(x, x): differences below this are rounding, of float32 too
+DRAWN_SUBSETS = 512  # subsets drawn at a time
+STEPS_A_ROW, MIN_STEPS = 100, 1_000_000  # after which `paper` gives up
 
 
 class SphereProblem:
@@ -133,7 +133,7 @@ def invert(costs: Floats) -> Floats:
 def common_diagonal(diagonal: Floats) -> float:
     """Return tau = K(x, x). Raises ValueError when it is not the same for all rows."""
     least, largest = float(diagonal.min()), float(diagonal.max())
-    if not (largest > 0 and largest - least <= EVEN * largest):
+    if not (largest > 0 and largest - least <= EVEN_SHARE * largest):
         raise ValueError(
             'expected a normalised kernel, whose K(x, x) > 0 is the same for all rows; here it goes from '
             f'{least:.6g} to {largest:.6g} (use --normalise or normalise=True, which divides K(u, v) by '
@@ -231,7 +231,7 @@ def solve_by_paper(problem: SphereProblem, settings: Settings) -> Result:
         raise ValueError('rule: expected exact for rows of different weights, found paper')
     started = time.process_time()
     search = SubsetSearch(problem, settings)
-    search.run(settings.max_iter or max(LEAST_STEPS, STEPS_A_ROW * problem.n_samples))
+    search.run(settings.max_iter or max(MIN_STEPS, STEPS_A_ROW * problem.n_samples))
     _, product, n_rows = problem.products(search.a)
     farthest = product[problem.trains].min()
     outside = np.sqrt(search.a @ product - 2 * farthest + search.radius**2) / search.radius - 1
@@ -258,8 +258,8 @@ class SubsetSearch:
         """Return subsets of row numbers, one a line."""
         n, subset = len(self.trains), self.settings.subset
         if n <= subset:
-            return np.tile(self.trains, (FEW_DRAWS, 1))
-        return self.trains[self.random.integers(0, n, (FEW_DRAWS, subset))]
+            return np.tile(self.trains, (DRAWN_SUBSETS, 1))
+        return self.trains[self.random.integers(0, n, (DRAWN_SUBSETS, subset))]
 
     def run(self, limit: int) -> None:
         """Step until a pass over all rows finds none outside of (1 + eps) R, or the limit is reached."""

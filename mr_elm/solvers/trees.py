@@ -8,7 +8,8 @@
 2. A tree grows best first: the leaf with the largest gain
        sum_k G_left,k^2 / (w_left + 1) + G_right,k^2 / (w_right + 1) - G_k^2 / (w + 1),     G = sum of w R,
    is split, until there are LEAVES. The histogram of the larger child is that of the parent less that of the smaller.
-3. Of more than SKETCH targets the tree sees random combinations R S, S (K, SKETCH) normal, drawn anew for each tree.
+3. Of more than SKETCH_TARGETS targets the tree sees random combinations R S, S (K, SKETCH_TARGETS) normal, drawn anew
+   for each tree.
 
 The order of all sums is that of the rows, so that the same rows give the same trees.
 
@@ -27,13 +28,14 @@ from mr_elm.features.forest import Forest
 from mr_elm.typing import Floats, Rows
 
 BINS = 255  # of a feature: their numbers fit into a byte
-SKETCH = 3  # combinations of targets that a tree sees
+SKETCH_TARGETS = 3  # combinations of targets that a tree sees
 LEAF_RIDGE = 1.0  # added to the weight of a leaf
-SMALLEST_GAIN = 1e-7  # below it a gain is rounding
-WIDE = 60  # features, beyond which a tree sees QUARTER of them: twice as fast, and as accurate on 4 of 4 sets (2026-11)
-QUARTER = 0.25
-TOGETHER = 256  # features of sparse rows that become dense together
-MOST_FEATURES = 2000  # of sparse rows that trees see: those that are most often not 0
+MIN_GAIN = 1e-7  # below it a gain is rounding
+# Beyond so many features a tree sees FEATURE_SHARE of them: twice as fast, and as accurate on 4 of 4 sets (2026-11).
+WIDE_FEATURES = 60
+FEATURE_SHARE = 0.25
+DENSE_FEATURES = 256  # features of sparse rows that become dense together
+MAX_FEATURES = 2000  # of sparse rows that trees see: those that are most often not 0
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class TreeOptions:
     def for_rows(cls, n_rows: int, n_features: int, n_trees: int, seed: int) -> 'TreeOptions':
         """Return the options for a sample of so many rows and features."""
         share = 1.0
-        if n_features > WIDE:
-            share = QUARTER
+        if n_features > WIDE_FEATURES:
+            share = FEATURE_SHARE
         return cls(n_trees, fewest=float(min(20, max(3, n_rows // 50))), column_share=share, seed=seed)
 
     def vary(self) -> 'TreeOptions':
@@ -84,8 +86,8 @@ class Bins:
         """Put rows (n, d), dense or CSR, into bins."""
         columns, edges = choose_columns(X), []
         numbers = np.empty((len(columns), X.shape[0]), np.uint8)
-        for start in range(0, len(columns), TOGETHER):
-            some = columns[start : start + TOGETHER]
+        for start in range(0, len(columns), DENSE_FEATURES):
+            some = columns[start : start + DENSE_FEATURES]
             if sp.issparse(X):
                 dense = sp.take_columns(X, some).toarray()
             else:
@@ -99,10 +101,10 @@ class Bins:
 def choose_columns(X: Rows) -> np.ndarray:
     """Return the features that trees see: of wide sparse rows those that are most often not 0."""
     d = X.shape[1]
-    if not sp.issparse(X) or d <= MOST_FEATURES:
+    if not sp.issparse(X) or d <= MAX_FEATURES:
         return np.arange(d)
     counts = np.bincount(X.indices[X.data != 0], minlength=d)
-    return np.sort(np.argsort(-counts, kind='stable')[:MOST_FEATURES])
+    return np.sort(np.argsort(-counts, kind='stable')[:MAX_FEATURES])
 
 
 def find_edges(column: Floats) -> Floats:
@@ -138,8 +140,8 @@ def grow_forest(
     """Grow trees: a Forest for raw rows.
 
     bins : of n rows. T : (n, K) targets, whose mean the machine takes off. weights : (n,) of the rows, or None.
-    gains : (d,), to which the gains of all splits are added, or None. Of more than SKETCH targets they are those of the
-    combinations.
+    gains : (d,), to which the gains of all splits are added, or None. Of more than SKETCH_TARGETS targets they are
+    those of the combinations.
     """
     n, K = T.shape
     if weights is None:
@@ -151,10 +153,10 @@ def grow_forest(
     for number in range(options.n_trees):
         random = np.random.default_rng([options.seed, number])
         residual = w[:, None] * (T - values)
-        if K <= SKETCH:
+        if K <= SKETCH_TARGETS:
             seen = residual
         else:
-            seen = residual @ (random.standard_normal((K, SKETCH)) / np.sqrt(SKETCH))
+            seen = residual @ (random.standard_normal((K, SKETCH_TARGETS)) / np.sqrt(SKETCH_TARGETS))
         tree = grow_tree(bins, np.column_stack([w, seen]).astype(np.float32), options, random, gains)
         leaves = np.empty(n, np.int32)
         put_in_leaves(bins.numbers, *tree, leaves)
@@ -224,7 +226,7 @@ def split_leaves(
         # 1. the leaf with the largest gain
         best = -1
         for node in range(n_nodes):
-            if nodes[0, node] < 0 and gain[node] > (SMALLEST_GAIN if best < 0 else gain[best]):
+            if nodes[0, node] < 0 and gain[node] > (MIN_GAIN if best < 0 else gain[best]):
                 best = node
         if best < 0:
             break

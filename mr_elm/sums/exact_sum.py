@@ -15,16 +15,18 @@ from mr_elm.typing import Floats
 
 STEP_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
-SMALLEST = 1e-270  # bound of sums that are all but zero, so that step and inverse stay normal numbers
-CHUNK = 1 << 14  # entries added at a time, few enough to stay in a core's cache
-LARGE = 3000  # columns, from which the sums take twice the memory that a compiler does, which is 100 MB
-MANY = 30_000_000  # entries of such arrays in a process, after which to load a compiler takes less time than it saves
+MIN_BOUND = 1e-270  # bound of sums that are all but zero, so that step and inverse stay normal numbers
+CHUNK_ENTRIES = 1 << 14  # entries added at a time, few enough to stay in a core's cache
+COMPILED_COLUMNS = 3000  # columns, from which the sums take twice the memory that a compiler does, which is 100 MB
+COMPILER_ENTRIES = (
+    30_000_000  # entries of such arrays in a process, after which to load a compiler takes less time than it saves
+)
 ADDED = {'large': 0}  # entries of such arrays, added so far; an entry that threads lose only delays the loading
 
 
 def choose_step(bound: float) -> float:
     """Return the step for sums of terms of magnitude at most `bound`: a power of two, bound * 2^-66 or just above."""
-    return float(2.0 ** (np.ceil(np.log2(max(bound, SMALLEST))) - STEP_BITS))
+    return float(2.0 ** (np.ceil(np.log2(max(bound, MIN_BOUND))) - STEP_BITS))
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -78,12 +80,12 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     Compiled code takes a third of the time, see `has_compiler`. It is loaded where large arrays are many.
     """
     m = len(values)
-    rows = max(1, CHUNK // m)
-    if m >= LARGE:
+    rows = max(1, CHUNK_ENTRIES // m)
+    if m >= COMPILED_COLUMNS:
         ADDED['large'] += m**2 // 2
     else:
         ADDED['large'] += 0
-    if has_compiler() or ADDED['large'] > MANY:
+    if has_compiler() or ADDED['large'] > COMPILER_ENTRIES:
         from mr_elm.sums.exact_loops import add_upper
 
         add_upper(high, low, values, step, rows)
@@ -97,7 +99,7 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
 def round_triangle(high: Floats, values: Floats, step: float) -> None:
     """Do what `add_triangle` does to pairs that are 0, whose low part stays 0: round, and write 0 for -0."""
     m = len(values)
-    rows = max(1, CHUNK // m)
+    rows = max(1, CHUNK_ENTRIES // m)
     for start in range(0, m, rows):
         part = slice(start, start + rows), slice(start, m)
         rounded = high[part]

@@ -23,9 +23,10 @@ from mr_elm.rows.wire import demand_arrays
 from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, round_triangle
 from mr_elm.typing import Floats, Rows
 
-TILE = 256
-OWN_DIGITS = 2.0**-20  # of a number: steps are 2^-66 of a bound, float64 has 53 binary digits, and sums want some more
-FEW = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more
+TILE_NODES = 256
+# Step over a number: steps are 2^-66 of a bound, float64 has 53 binary digits, and sums want some more.
+RELATIVE_STEP = 2.0**-20
+JOINED_LABELS = 32  # labels of a block that are summed within the symmetric product; it would cost too much with more
 TARGETS, SQUARES = 'targets', 'squares'  # the names of E'T and T'T among the sums of a regression
 ONES = 'ones'  # the name of E'1, which a pass over centred targets sums up too; a Gram has it as its last column
 
@@ -96,12 +97,12 @@ class GridSteps:
 def bound_targets(minimum: Floats, maximum: Floats, origin: tuple[float, ...] = ()) -> float:
     """Return a bound on targets that lie between minimum and maximum, (K,) or (), counted from their origin.
 
-    It is at least OWN_DIGITS of the origin: targets have no finer digits, and others that come later may vary more.
+    It is at least RELATIVE_STEP of the origin: targets have no finer digits, and others that come later may vary more.
     """
     bound = np.abs([minimum, maximum]).max()
     if origin:
         m_0 = np.array(origin)
-        bound = max(np.abs([minimum - m_0, maximum - m_0]).max(), OWN_DIGITS * np.abs(m_0).max())
+        bound = max(np.abs([minimum - m_0, maximum - m_0]).max(), RELATIVE_STEP * np.abs(m_0).max())
     return float(bound)
 
 
@@ -232,7 +233,7 @@ class GramSum(TargetSums):
         if self.numeric:
             return block.targets[:1].size
         n_labels = len(self.label_sets(block)[0])
-        if n_labels <= FEW:
+        if n_labels <= JOINED_LABELS:
             return n_labels
         return 0
 
@@ -310,7 +311,7 @@ class GramSum(TargetSums):
         add_pair(self.high, self.low, other.high, other.low)
         self.merge_targets(other)
 
-    def tiles(self, tile: int = TILE) -> Iterator[tuple[tuple[int, int], list[Floats]]]:
+    def tiles(self, tile: int = TILE_NODES) -> Iterator[tuple[tuple[int, int], list[Floats]]]:
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""
         for i, j, part in cut_slices(len(self.high), tile):
             yield (i, j), [cut_tile(matrix[part], i == j) for matrix in (self.high, self.low)]
@@ -355,7 +356,7 @@ def cut_slices(m: int, tile: int) -> Iterator[tuple[int, int, tuple[slice, slice
             yield i, j, (rows, edges[j])
 
 
-def measure_tiles(m: int, tile: int = TILE) -> Iterator[tuple[int, int, int]]:
+def measure_tiles(m: int, tile: int = TILE_NODES) -> Iterator[tuple[int, int, int]]:
     """Yield (i, j, numbers) for the tiles of the upper triangle of an m x m matrix, as `cut_tile` makes them."""
     for i, j, (rows, columns) in cut_slices(m, tile):
         height, width = rows.stop - rows.start, columns.stop - columns.start
@@ -378,7 +379,7 @@ def merge_pairs(pairs: Iterable[list[Floats]]) -> list[Floats]:
     return [high, low]
 
 
-def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TILE) -> Floats:
+def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TILE_NODES) -> Floats:
     """Put tiles together: (high, low), each (m, m) with the upper triangle filled.
 
     tiles : (i, j) -> [high, low].

@@ -5,7 +5,7 @@ import numpy as np
 from mr_elm.compiled import jit
 from mr_elm.typing import Floats
 
-STRIP = 64  # columns of E that are added together: sums of 2,000 leaves then stay in the second cache, 1 MB
+STRIP_COLUMNS = 64  # columns of E that are added together: sums of 2,000 leaves then stay in the second cache, 1 MB
 
 
 @jit()
@@ -24,9 +24,9 @@ def add_leaves(leaves: np.ndarray, E: Floats, weights: Floats, block: Floats) ->
             row = block[leaves[i, a]]
             for b in range(a, n_trees):
                 row[leaves[i, b]] += weights[i]
-    strip = np.empty((m, STRIP))
-    for start in range(0, n_columns, STRIP):
-        size = min(STRIP, n_columns - start)
+    strip = np.empty((m, STRIP_COLUMNS))
+    for start in range(0, n_columns, STRIP_COLUMNS):
+        size = min(STRIP_COLUMNS, n_columns - start)
         strip[:] = 0.0
         for i in range(n):
             root = np.sqrt(weights[i])

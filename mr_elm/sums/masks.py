@@ -18,9 +18,9 @@ import numpy as np
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.typing import Floats
 
-LARGEST = 2.0**104  # steps of an exact sum
-MOST_SITES = 1 << 22
-WORD = 2.0**64
+MAX_STEPS = 2.0**104  # steps of an exact sum
+MAX_SITES = 1 << 22
+WORD_SIZE = 2.0**64
 
 
 def to_ring(high: Floats, low: Floats, step: float) -> np.ndarray:
@@ -31,10 +31,10 @@ def to_ring(high: Floats, low: Floats, step: float) -> np.ndarray:
     ring = np.zeros((len(high), 2), np.uint64)
     for part in high, low:
         steps = np.abs(part) / step
-        if not (steps <= LARGEST).all() or (steps % 1 != 0).any():
+        if not (steps <= MAX_STEPS).all() or (steps % 1 != 0).any():
             raise OverflowError('expected exact sums of at most 2^104 steps of their grid, found others')
-        upper = np.floor(steps / WORD)
-        words = np.column_stack([steps - upper * WORD, upper]).astype(np.uint64)
+        upper = np.floor(steps / WORD_SIZE)
+        words = np.column_stack([steps - upper * WORD_SIZE, upper]).astype(np.uint64)
         words[part < 0] = negate(words[part < 0])
         ring = add(ring, words)
     return ring
@@ -45,8 +45,8 @@ def from_ring(ring: np.ndarray, step: float) -> tuple[Floats, Floats]:
     below = ring[:, 1] >> np.uint64(63) == 1
     size = ring.copy()
     size[below] = negate(ring[below])
-    high, low = size[:, 1] * WORD, np.zeros(len(ring))
-    if not (high <= LARGEST).all():
+    high, low = size[:, 1] * WORD_SIZE, np.zeros(len(ring))
+    if not (high <= MAX_STEPS).all():
         raise OverflowError(
             'expected exact sums of at most 2^104 steps of their grid, found others: the sums of a '
             'site are missing or damaged, or there are too many rows'

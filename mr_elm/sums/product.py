@@ -15,12 +15,12 @@ from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps, TargetSums, expand
 from mr_elm.typing import Floats, Rows
 
-EXPANDED = 1 << 22  # numbers of E in memory together: a few rows, however many nodes there are
+EXPANDED_NUMBERS = 1 << 22  # numbers of E in memory together: a few rows, however many nodes there are
 
 
 def expand_slices(layer: HiddenLayer, X: Rows) -> Iterator[tuple[slice, Floats]]:
     """Yield (slice of the rows, E of these rows), each in the same memory: 32 MB, or one row."""
-    step = max(1, EXPANDED // (layer.n_hidden + 1))
+    step = max(1, EXPANDED_NUMBERS // (layer.n_hidden + 1))
     buffer = np.empty(min(step, X.shape[0]) * (layer.n_hidden + 1))
     for start in range(0, X.shape[0], step):
         rows = slice(start, min(start + step, X.shape[0]))
@@ -52,7 +52,7 @@ class ProductSum:
         D = self.D.astype(np.float32)
         total = np.zeros((len(D), D.shape[1] + T.shape[1]))
         Z, squares = layer.place(X)
-        step = max(1, EXPANDED // layer.layer.n_hidden)
+        step = max(1, EXPANDED_NUMBERS // layer.layer.n_hidden)
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
             tiles = [(nodes, layer.evaluate(Z[rows], squares[rows], nodes)) for nodes in layer.cut()]

@@ -98,9 +98,9 @@ class ColumnStatistics:
         return cls(float(n), *columns)
 
 
-MANY_ROWS = 1000  # among more rows, a class of a single one is probably a mistake
-USUAL_ROWS = 10  # rows of a class on average: where they are fewer, single ones are usual
-SHOWN = 3  # classes in a message
+WARNED_ROWS = 1000  # among more rows, a class of a single one is probably a mistake
+MEAN_CLASS_ROWS = 10  # rows of a class on average: where they are fewer, single ones are usual
+SHOWN_CLASSES = 3  # classes in a message
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
 
@@ -219,22 +219,22 @@ def find_single_rows(counts: Sequence[int]) -> list[int]:
     """
     single = [k for k, count in enumerate(counts) if count == 1]
     n_rows, n_others = sum(counts) - len(single), sum(count > 1 for count in counts)
-    if sum(counts) > MANY_ROWS and n_rows >= USUAL_ROWS * n_others > 0:
+    if sum(counts) > WARNED_ROWS and n_rows >= MEAN_CLASS_ROWS * n_others > 0:
         return single
     return []
 
 
 def describe_single_rows(places: Sequence[tuple[str, str]], n_rows: int) -> str:
     """Say for people which classes have one row only. places : (name of a class, where its row stands)."""
-    shown = ', '.join(f'{quote(name)} ({place})' for name, place in places[:SHOWN])
+    shown = ', '.join(f'{quote(name)} ({place})' for name, place in places[:SHOWN_CLASSES])
     if len(places) == 1:
         return (
             f'expected many rows of each class, found one row of the class {shown} among {n_rows:,} rows: is it a '
             'label?'
         )
     more = ''
-    if len(places) > SHOWN:
-        more = f' and {len(places) - SHOWN} more'
+    if len(places) > SHOWN_CLASSES:
+        more = f' and {len(places) - SHOWN_CLASSES} more'
     return (
         f'expected many rows of each class, found one row of each of {len(places)} classes, {shown}{more}, among '
         f'{n_rows:,} rows: are they labels?'

@@ -28,8 +28,8 @@ DAY = (
     rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})'
 )
 DATE = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
-MANY = 0.9  # share of the rows, above which different texts are names rather than categories
-FEWEST = 20  # rows that tell so
+NAME_SHARE = 0.9  # share of the rows, above which different texts are names rather than categories
+MIN_NAME_ROWS = 20  # rows that tell so
 NUMBER_WITH_SIGNS = re.compile(r"[-+$€£¥₹% ]*\d[\d.,' \u00a0]*[-+$€£¥₹% ]*")
 
 
@@ -177,14 +177,18 @@ def warn_of_category(name: str, values: ColumnValues) -> None:
     n_rows = sum(counts.values()) - values.missing
     n_values = len(counts) - (MISSING in counts)
     example = quote(values.example or min(counts))
-    if values.texts and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, FEWEST))) and n_values > FEWEST:
+    if (
+        values.texts
+        and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, MIN_NAME_ROWS)))
+        and n_values > MIN_NAME_ROWS
+    ):
         warnings.warn(
             f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
             f'{example}: write them all alike, or without signs, if they are numbers',
             UnsuitableWarning,
             stacklevel=2,
         )
-    elif n_rows >= FEWEST and n_values > MANY * n_rows:
+    elif n_rows >= MIN_NAME_ROWS and n_values > NAME_SHARE * n_rows:
         warnings.warn(
             f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
             f'{example}: leave it out if they are names of the rows (--drop {name})',

@@ -116,7 +116,7 @@ def test_weights_several_targets_and_sets_of_labels():
 
 def test_many_nodes_are_evaluated_in_float32(monkeypatch):
     wanted = values(make(ESVMClassifier, 'nystrom').fit(X, LABELS))
-    monkeypatch.setattr(single, 'FEWEST_NODES', 10)
+    monkeypatch.setattr(single, 'MIN_NODES', 10)
     found = values(make(ESVMClassifier, 'nystrom', solver='passes', tolerance=1e-8).fit(X, LABELS))
     assert np.abs(found - wanted).max() <= 1e-5
 

@@ -145,7 +145,7 @@ def test_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, packed, ma
 def test_the_last_passes_of_many_rows_are_of_float32(fit, packed, maps, monkeypatch):
     words, taken, real = (*GAUSSIAN, '--solver', 'cg', '--rank', 20, '--tolerance', '1e-4'), [], MRProduct.multiply
     wanted = fit(packed, *words)[1]
-    monkeypatch.setattr(single, 'FEWEST_NODES', N)
+    monkeypatch.setattr(single, 'MIN_NODES', N)
     monkeypatch.setattr(
         MRProduct, 'multiply', lambda stage, X: taken.append(stage.single is not None) or real(stage, X)
     )
@@ -228,7 +228,7 @@ def test_text_sparse_and_packed_rows_give_the_same_predictions(
 
 def keep_sparse(monkeypatch):
     """Let sparse rows stay so, however few and full they are."""
-    for name, value in (('FEW_BYTES', 0), ('DENSE_SHARE', 1.0), ('LEAST_SHARE', 1.0)):
+    for name, value in (('DENSE_BYTES', 0), ('DENSE_SHARE', 1.0), ('MIN_DENSE_SHARE', 1.0)):
         monkeypatch.setattr(f'mr_elm.sparse.{name}', value)
 
 

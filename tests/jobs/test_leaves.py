@@ -10,7 +10,7 @@ from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
 from mr_elm.machines import joint
 from mr_elm.model.file import read_model
 from mr_elm.model.models import join_members
-from mr_elm.solvers.ridge import FREE, JITTER
+from mr_elm.solvers.ridge import BIAS_RIDGE, JITTER
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import expand
 
@@ -93,7 +93,7 @@ def solve_densely(model, X, T, weights=None, center=False):
         K = np.exp(-((layer.weights[:, None] - layer.weights) ** 2).sum(axis=2) / layer.biases[0])
         P[m:-1, m:-1] = K + JITTER * np.eye(len(K))
     P /= given['nu']
-    P[-1, -1] = FREE
+    P[-1, -1] = BIAS_RIDGE
     return E @ np.linalg.solve(P + E.T @ (w[:, None] * E), E.T @ (w[:, None] * (T - mean))) + mean
 
 

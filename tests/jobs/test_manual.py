@@ -44,8 +44,8 @@ ANYWHERE_ELSE = [
     (re.compile(r'(?<=[\t "])([\d,]*):[\w+/]+=*'), r'\1:base64'),  # last digits depend on the processor
     (re.compile(r'"blas": "[^"]*"'), '"blas": ""'),
     (re.compile(r'^compiling .* once .*\n', re.MULTILINE), ''),  # where no earlier test has
-    (re.compile(r'^.*, \d+% done, .*\n', re.MULTILINE), ''),
-]  # where work took seconds, on a busy machine
+    (re.compile(r'^.*, \d+% done, .*\n', re.MULTILINE), ''),  # where work took seconds, on a busy machine
+]
 RECIPES = 'docs/extending.md'
 OF_NEWCOMERS = 'README.md', 'docs/first-steps.md'  # all of these run in a shell
 OF_A_SHELL = {*'|&;<>()$`*?[]{}~!\n'}  # what a shell does more with than to cut it into words

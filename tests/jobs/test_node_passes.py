@@ -172,9 +172,9 @@ def test_inspect_says_how_a_model_was_solved(elm, train, packed, tmp_path):
 def test_passes_of_large_layers_are_of_float32_until_the_residual_is_measured(train, packed, monkeypatch, kind):
     words, taken = ('--map', kind, '--hidden', 30, '--nu', 5, '--class-weight', 'balanced'), []
     wanted = train(packed, *words, *EXACT)[2]
-    monkeypatch.setattr(single, 'FEWEST_NODES', 30)
-    monkeypatch.setattr(single, 'WIDTH', 16)
-    monkeypatch.setattr(hidden, 'MANY', 30)
+    monkeypatch.setattr(single, 'MIN_NODES', 30)
+    monkeypatch.setattr(single, 'TILE_NODES', 16)
+    monkeypatch.setattr(hidden, 'COMPILED_LANDMARKS', 30)
     for name in 'add', 'add_single':
         real = getattr(ProductSum, name)
         monkeypatch.setattr(ProductSum, name, lambda *given, real=real, name=name: taken.append(name) or real(*given))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mr_elm.drivers.gram_job import share_tiles
-from mr_elm.engines.partition import TASKS, count_tasks, find_fewest_tasks, hash_key, measure_largest_shares
+from mr_elm.engines.partition import REDUCE_TASKS, count_tasks, find_fewest_tasks, hash_key, measure_largest_shares
 from mr_elm.rows.wire import make_key
 from mr_elm.sums.gram import GramSum, GridSteps, measure_tiles
 
@@ -67,8 +67,8 @@ def test_machines_are_shared_almost_evenly():
     for n_machines in range(1, 60):
         keys = [make_key('rows', machine, 0) for machine in range(n_machines)]
         found = busiest(keys, count_tasks(keys))
-        assert found <= min(-(-n_machines // TASKS) + 1, busiest(keys, min(n_machines, TASKS)))
-        assert found == 1 or n_machines > TASKS
+        assert found <= min(-(-n_machines // REDUCE_TASKS) + 1, busiest(keys, min(n_machines, REDUCE_TASKS)))
+        assert found == 1 or n_machines > REDUCE_TASKS
 
 
 @pytest.mark.parametrize('n_hidden', [100, 1000, 5000])

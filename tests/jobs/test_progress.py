@@ -66,7 +66,7 @@ def test_a_stage_that_fails_says_nothing_of_rows(tmp_path):
 @pytest.fixture
 def talkative(monkeypatch):
     """Give a reporter that writes a log and waits for no seconds before a line."""
-    for name in ('FIRST', 'LONGEST'):
+    for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS'):
         monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
     return Reporter(stream=io.StringIO())
 
@@ -154,7 +154,7 @@ def test_work_is_announced_unless_it_is_short(talkative):
     ],
 )
 def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatch, words, line):
-    for name in ('FIRST', 'LONGEST', 'SHORT'):
+    for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS', 'SILENT_SECONDS'):
         monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
     path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(300)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
@@ -171,9 +171,9 @@ def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatc
     ],
 )
 def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, monkeypatch, words, line):
-    for name in ('FIRST', 'LONGEST'):
+    for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS'):
         monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
-    monkeypatch.setattr('mr_elm.engines.progress.INTERVAL', 0.01)
+    monkeypatch.setattr('mr_elm.engines.progress.REDRAW_SECONDS', 0.01)
     path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(1000)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
     assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err
@@ -191,7 +191,7 @@ def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, m
     ],
 )
 def test_the_time_of_a_large_solve_is_said_before_it(elm, write, tmp_path, monkeypatch, words, work):
-    monkeypatch.setattr('mr_elm.engines.progress.SHORT', 0.0)
+    monkeypatch.setattr('mr_elm.engines.progress.SILENT_SECONDS', 0.0)
     path = write('rows.csv', ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(1000)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
     assert re.search(rf'^{work}: about \d+ s$', done.err, re.MULTILINE), done.err

@@ -33,7 +33,7 @@ def test_free_variables_that_were_met_are_in_it_and_the_worst_new_violators_of_e
     block = search.choose_block(GOAL)
     assert (np.diff(block) > 0).all() and set(np.flatnonzero(met & free)) <= set(block)
     new = block[~met[block]]
-    assert 0 < len(new) <= block_rule.MOST_NEW
+    assert 0 < len(new) <= block_rule.MAX_NEW
     for side in (rises, ~rises):
         left = np.setdiff1d(np.flatnonzero(~met & side), new)
         assert misfit[left].max() <= misfit[new[side[new]]].min()

@@ -5,7 +5,7 @@ import pytest
 from reference.sums import exact_sum, to_grid
 
 from mr_elm.sums.exact_sum import (
-    CHUNK,
+    CHUNK_ENTRIES,
     EXACT_ROWS,
     add_pair,
     add_triangle,
@@ -130,7 +130,7 @@ def test_a_triangle_is_added_like_its_entries(monkeypatch, m, compiled):
     expected = summed([values] * 3, choose_step(1.0))
     upper = np.triu_indices(m)
     assert bits([high[upper], low[upper]]) == bits([part[upper] for part in expected])
-    assert m < 130 or m * m > CHUNK  # both sides of the cut are tried
+    assert m < 130 or m * m > CHUNK_ENTRIES  # both sides of the cut are tried
 
 
 @pytest.mark.parametrize('m', [1, 7, 200])
@@ -147,7 +147,12 @@ def test_the_first_block_is_rounded_to_the_bits_that_adding_it_to_nothing_gives(
 
 
 def test_only_many_large_triangles_are_worth_loading_a_compiler(monkeypatch):
-    for name, value in (('has_compiler', lambda: False), ('LARGE', 100), ('MANY', 12_000), ('ADDED', {'large': 0})):
+    for name, value in (
+        ('has_compiler', lambda: False),
+        ('COMPILED_COLUMNS', 100),
+        ('COMPILER_ENTRIES', 12_000),
+        ('ADDED', {'large': 0}),
+    ):
         monkeypatch.setattr(f'mr_elm.sums.exact_sum.{name}', value)
     compiled = []
     monkeypatch.setattr('mr_elm.sums.exact_loops.add_upper', lambda high, *rest: compiled.append(len(high)))

@@ -12,7 +12,7 @@ from mr_elm.features.nodes import draw_nodes
 from mr_elm.rows.blocks import Block
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import (
-    FEW,
+    JOINED_LABELS,
     SQUARES,
     TARGETS,
     GramSum,
@@ -151,8 +151,8 @@ def test_the_sums_are_those_of_the_whole_expansion(kind, case, size):
     assert gram.n_rows == N
 
 
-# Up to FEW labels of a block are summed within the product E'E, more of them on a path of their own.
-@pytest.mark.parametrize('k', [FEW, FEW + 1, 60])
+# Up to JOINED_LABELS labels of a block are summed within the product E'E, more of them on a path of their own.
+@pytest.mark.parametrize('k', [JOINED_LABELS, JOINED_LABELS + 1, 60])
 @pytest.mark.parametrize('weighted', [False, True], ids=['plain', 'weighted'])
 @pytest.mark.parametrize('size', [N, 100])
 def test_the_sums_of_few_and_of_many_classes_are_those_of_their_rows(k, weighted, size):

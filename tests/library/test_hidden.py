@@ -10,7 +10,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS, NODES, draw_nodes
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.sparse import CROWDED
+from mr_elm.sparse import DENSE_PRODUCT_SHARE
 from mr_elm.sums.statistics import ColumnStatistics
 
 D, L, N = 5, 9, 40
@@ -57,7 +57,7 @@ def test_every_map_is_its_naive_twin_on_dense_and_sparse_rows(kind, scale, case)
 
 
 @pytest.mark.parametrize('kind', NODES)
-@pytest.mark.parametrize('density', [0.0, CROWDED / 2, 2 * CROWDED, 1.0])
+@pytest.mark.parametrize('density', [0.0, DENSE_PRODUCT_SHARE / 2, 2 * DENSE_PRODUCT_SHARE, 1.0])
 def test_sparse_rows_are_dense_rows(kind, density):
     rng = np.random.default_rng(1)
     X = np.where(rng.random((N, D)) < density, rng.standard_normal((N, D)), 0)

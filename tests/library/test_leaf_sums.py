@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.rows.blocks import Block
-from mr_elm.solvers.ridge import FREE, JITTER, TargetBlock, find_penalty, make_penalty, solve_regularized
+from mr_elm.solvers.ridge import BIAS_RIDGE, JITTER, TargetBlock, find_penalty, make_penalty, solve_regularized
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GramSum, GridSteps, expand
 
@@ -100,7 +100,10 @@ def test_output_weights_have_no_gradient_of_the_penalised_error(layer, rng):
 
     def objective(b):
         return (
-            ((E @ b - T[:, 0]) ** 2).sum() + mu * (b[:m] ** 2).sum() + lam * b[m:-1] @ K @ b[m:-1] + FREE * b[-1] ** 2
+            ((E @ b - T[:, 0]) ** 2).sum()
+            + mu * (b[:m] ** 2).sum()
+            + lam * b[m:-1] @ K @ b[m:-1]
+            + BIAS_RIDGE * b[-1] ** 2
         )
 
     b = solve_regularized(np.triu(E.T @ E), E.T @ T, 1.0, make_penalty(layer, mu, lam)).output_weights[:, 0]

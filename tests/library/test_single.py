@@ -35,9 +35,9 @@ def make_layer(kind, rng):
 @pytest.fixture(params=SMOOTH)
 def layer(request, rng, monkeypatch):
     """Draw a layer that is large enough, and narrow tiles."""
-    monkeypatch.setattr(single, 'FEWEST_NODES', L)
-    monkeypatch.setattr(single, 'WIDTH', 128)
-    monkeypatch.setattr(single, 'ROWS', 64)
+    monkeypatch.setattr(single, 'MIN_NODES', L)
+    monkeypatch.setattr(single, 'TILE_NODES', 128)
+    monkeypatch.setattr(single, 'TILE_ROWS', 64)
     return make_layer(request.param, rng)
 
 
@@ -72,7 +72,7 @@ def test_many_landmarks_are_those_of_a_few(kind, rng, monkeypatch):
     for rows in X, csr_matrix(X):
         wanted = layer.evaluate(rows, np.empty((200, L)))
         with monkeypatch.context() as patch:
-            patch.setattr(hidden, 'MANY', L)
+            patch.setattr(hidden, 'COMPILED_LANDMARKS', L)
             found = layer.evaluate(rows, np.empty((200, L + 1))[:, :L])
         assert np.allclose(found, wanted, rtol=1e-12, atol=1e-15)
 
@@ -80,7 +80,7 @@ def test_many_landmarks_are_those_of_a_few(kind, rng, monkeypatch):
 def test_steps_roots_and_small_layers_stay_in_float64(layer, rng, monkeypatch):
     assert takes_single(layer)
     assert not any(takes_single(replace(layer, kind=kind)) for kind in ('hardlimit', 'laplacian', 'product-laplacian'))
-    monkeypatch.setattr(single, 'FEWEST_NODES', L + 1)
+    monkeypatch.setattr(single, 'MIN_NODES', L + 1)
     assert not takes_single(layer)
 
 
@@ -88,21 +88,22 @@ def test_steps_roots_and_small_layers_stay_in_float64(layer, rng, monkeypatch):
 @pytest.mark.parametrize('n, scale', [(600, 0.0), (2100, 0.01), (1024, 0.1)])
 def test_where_all_values_are_close_to_one_the_sums_make_the_error(monkeypatch, n, scale, seed):
     """Recursive sums of 600 to 1,024 numbers: BLAS kernels differ by the factor 3, the bound holds for all of them."""
-    monkeypatch.setattr(single, 'FEWEST_NODES', n)
+    monkeypatch.setattr(single, 'MIN_NODES', n)
     rng = np.random.default_rng(seed)
     Z, kernel, V = scale * rng.normal(size=(n, D)), make_kernel('gaussian', sigma=1.5), rng.normal(size=(n, 3))
     layer = make_landmarks(Z, kernel)
     off = make_single_product(layer)(V) - make_kernel_product(Z, kernel)(V)
     error = np.linalg.norm(off, axis=0) / np.linalg.norm(V, axis=0)
     assert (error < product_error(layer)).all()
-    one_by_one = np.cumsum(V.astype(np.float32), axis=0, dtype=np.float32)[: single.WIDTH]  # the worst of all orders
-    rounded = np.abs(one_by_one[-1] - V[: single.WIDTH].sum(axis=0)) * np.sqrt(n * (n / len(one_by_one)))
+    tile = V[: single.TILE_NODES]
+    one_by_one = np.cumsum(tile.astype(np.float32), axis=0, dtype=np.float32)  # the worst of all orders
+    rounded = np.abs(one_by_one[-1] - tile.sum(axis=0)) * np.sqrt(n * (n / len(tile)))
     assert np.median(rounded / np.linalg.norm(V, axis=0)) < product_error(layer)
 
 
 @pytest.mark.parametrize('scale', [0.1, 1.0, 3.0])
 def test_products_of_a_kernel_have_about_the_error_that_is_said(rng, monkeypatch, scale):
-    monkeypatch.setattr(single, 'FEWEST_NODES', 2 * L)
+    monkeypatch.setattr(single, 'MIN_NODES', 2 * L)
     Z, kernel, V = scale * rng.normal(size=(2 * L, D)), make_kernel('gaussian', sigma=1.5), rng.normal(size=(2 * L, 3))
     layer = make_landmarks(Z, kernel)
     found, threaded = (make_single_product(layer, n_threads)(V) for n_threads in (None, 2))

@@ -90,7 +90,7 @@ def test_rows_of_one_class_and_rows_that_do_not_train_are_left_to_another_solver
 def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monkeypatch):
     X, codes = rows
     source, machine = kernel_rows(X, make_kernel('gaussian', gamma=0.2)), BoxMachine(5.0, 'block', Settings())
-    monkeypatch.setattr(pairs, 'MOST_ROWS', 200)
+    monkeypatch.setattr(pairs, 'MAX_ROWS', 200)
     small = machine.solve_pairs(source, codes)
     sizes = [COUNTS[i] + COUNTS[j] for i in range(6) for j in range(i + 1, 6)]
     assert small.unsolved.tolist() == [p for p, size in enumerate(sizes) if size > 200]
@@ -106,7 +106,7 @@ def test_large_machines_and_unsolved_ones_are_left_to_another_solver(rows, monke
 def test_a_machine_that_was_given_up_is_not_begun_again(rows, make, kind, rule, monkeypatch):
     X, codes = rows
     begun, solve = [], pairs.solve_machine
-    monkeypatch.setattr(pairs, 'ROUNDS', 1)
+    monkeypatch.setattr(pairs, 'MAX_ROUNDS', 1)
     monkeypatch.setattr(pairs, 'solve_machine', lambda *given: (begun.append(1), solve(*given))[1])
     make(C=1000.0, rule=rule).fit(X, codes)
     assert sum(begun) == len(COUNTS) * (len(COUNTS) - 1) // 2

@@ -101,9 +101,9 @@ def test_rows_that_are_shifted_have_numbers_where_columns_vary(rng):
 @pytest.mark.parametrize('share', [0, 1])
 def test_kernels_of_wide_rows_are_those_of_their_columns_that_hold_numbers(rng, monkeypatch, given, share):
     if share:  # they stay sparse, and are no dense ones of fewer columns
-        monkeypatch.setattr(sparse, 'FEW_BYTES', 0)
+        monkeypatch.setattr(sparse, 'DENSE_BYTES', 0)
         monkeypatch.setattr(sparse, 'DENSE_SHARE', 1)
-        monkeypatch.setattr(sparse, 'LEAST_SHARE', 1)
+        monkeypatch.setattr(sparse, 'MIN_DENSE_SHARE', 1)
     X, kernel = make_words(rng)[0], make_kernel(given['kernel'], 4.0, degree=given.get('degree'))
     wide, K, some = spread(X), kernel.tile(X, X), np.array([5, 40, 2])
     source = kernel_rows(wide, kernel)

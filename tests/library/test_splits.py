@@ -38,7 +38,7 @@ def lines_of(path, start=0, length=None):
 @pytest.mark.parametrize('name', FILES)
 @pytest.mark.parametrize('chunk', [1, 3, 1 << 20])
 def test_every_line_belongs_to_exactly_one_split_for_any_two_cuts(name, chunk, tmp_path, monkeypatch):
-    monkeypatch.setattr(splits, 'CHUNK', chunk)
+    monkeypatch.setattr(splits, 'CHUNK_BYTES', chunk)
     path, data = tmp_path / 'rows', FILES[name]
     path.write_bytes(data)
     for a, b in itertools.combinations_with_replacement(range(len(data) + 1), 2):
@@ -50,7 +50,7 @@ def test_every_line_belongs_to_exactly_one_split_for_any_two_cuts(name, chunk, t
 
 @pytest.mark.parametrize('chunk', [1, 2, 5, 100])
 def test_chunks_end_with_whole_lines(chunk, tmp_path, monkeypatch):
-    monkeypatch.setattr(splits, 'CHUNK', chunk)
+    monkeypatch.setattr(splits, 'CHUNK_BYTES', chunk)
     path = tmp_path / 'rows'
     path.write_bytes(b''.join(ROWS[:50]))
     chunks = list(read_split(path))

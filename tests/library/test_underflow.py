@@ -151,7 +151,7 @@ def far_nodes(kind, rng):
 @pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize('many', [False, True])
 def test_distance_nodes_are_0_far_away(kind, wrap, many, rng, monkeypatch):
-    monkeypatch.setattr('mr_elm.features.hidden.MANY', 300 if many else 301)
+    monkeypatch.setattr('mr_elm.features.hidden.COMPILED_LANDMARKS', 300 if many else 301)
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         values = far_nodes(kind, rng).evaluate(wrap(FAR), np.full((len(FAR), 300), np.nan))
@@ -161,7 +161,7 @@ def test_distance_nodes_are_0_far_away(kind, wrap, many, rng, monkeypatch):
 @pytest.mark.parametrize('kind', ['nystrom', 'rbf'])
 @pytest.mark.parametrize('bias', [0.0, -0.25])
 def test_many_landmarks_predict_far_rows_by_the_bias_in_float32_too(kind, bias, rng, monkeypatch):
-    monkeypatch.setattr(single, 'FEWEST_NODES', 300)
+    monkeypatch.setattr(single, 'MIN_NODES', 300)
     B = np.append(rng.normal(size=(300, 1)) * 1e3, [[bias]], axis=0)
     model = HiddenNodeModel(ModelHeader('pesvm', 'classification', ['a', 'b'], 2, {}), {'output_weights': B})
     model.__dict__['layer'] = far_nodes(kind, rng)

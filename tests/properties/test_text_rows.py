@@ -111,7 +111,7 @@ def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data
     assert totals['used'] == len(used) and len(rejected) == sum(n for kind, n in totals.items() if 'rejected' in kind)
     assert totals['lines'] == len(used) + len(rejected) + sum(totals[kind] for kind in ('headers', 'comments', 'blank'))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splits, 'CHUNK', chunk)
+        patch.setattr(splits, 'CHUNK_BYTES', chunk)
         assert read(data, form, [cut for cut in cuts if cut < len(data)], rows) == whole
     assert read(data, form, block_rows=rows, stop=True)[1] == rejected[:1]
 

@@ -72,7 +72,7 @@ def train_on_frame(session, folder):
 def main(server, folder):
     """Do all."""
     spark = '-r', 'spark', '--master', server
-    job.FAN_IN, job.SMALL = 3, 100  # a tree of sums, and a layer that is an artifact
+    job.FAN_IN, job.CLOSURE_BYTES = 3, 100  # a tree of sums, and a layer that is an artifact
     train = ['train', 'pesvm', folder / 'packed', '--hidden', 300, '-q', *spark, '--model']
     results = {
         'trained': [elm(*train, folder / f'{n}.npz', '--partitions-of-rows', n) for n in (1, 7)],

@@ -157,7 +157,7 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
 
 
 def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, 'PAUSE', 0.05)
+    monkeypatch.setattr(engine, 'POLL_SECONDS', 0.05)
     said, folder = io.StringIO(), str(tmp_path / 'reports')
     task = StageTask('', '', (), {}, [[]] * 4, folder)
     with engine.ClusterSpark(reporter=Reporter(stream=said)).follow(folder, 4, 'Gram'):

@@ -18,7 +18,7 @@ from mr_elm.engines.task_logs import describe_failure, find_cause, find_split
 from mr_elm.rows.storage import store_of
 
 ENDED = ('TERMINATING', 'TERMINATED', 'TERMINATED_WITH_ERRORS')
-WAIT = 600  # seconds after which EMR has surely copied its logs
+LOG_SECONDS = 600  # seconds after which EMR has surely copied its logs
 MASTER = re.compile(r'container_\w+_0*1$')  # the application master is the first container of an application
 STARTED = re.compile(r'\[(attempt_\w+)\] using containerId: \[(container_\w+) on NM: \[([^:\]]+)')
 log = logging.getLogger('mrjob.mr_elm')  # EMRProgress listens
@@ -65,7 +65,7 @@ def describe_end(cluster: dict[str, Any]) -> str | None:
 
 def wait_for_cause(folder: str, step: str, interval: float) -> str | None:
     """Return what the logs say, as soon as they do; None when they never do."""
-    end = time.monotonic() + WAIT
+    end = time.monotonic() + LOG_SECONDS
     try:
         while (cause := find_cause_of_step(folder, step)) is None and time.monotonic() < end:
             log.info('Waiting up to %.0f s for logs (Ctrl-C: go without)', end - time.monotonic())

@@ -12,7 +12,7 @@ from mr_elm.engines.progress import Reporter, describe_time
 CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
 STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')
 PERCENT = re.compile(r'([\d.]+)% complete')
-PAUSE = 60.0  # seconds between two lines that say the same
+POLL_SECONDS = 60.0  # seconds between two lines that say the same
 
 
 class EMRProgress(HadoopProgress):
@@ -41,7 +41,7 @@ class EMRProgress(HadoopProgress):
 
     def tell(self, state: str, text: str) -> None:
         """Say what is new, and the same again after a while."""
-        if state != self.state or time.monotonic() - self.spoke >= PAUSE:
+        if state != self.state or time.monotonic() - self.spoke >= POLL_SECONDS:
             self.state, self.spoke = state, time.monotonic()
             self.reporter.say(f'{self.stage}: {text}')
 

@@ -24,7 +24,7 @@ from mr_elm.engines.mrjob_private import last_step, options_of, runner_arguments
 from mr_elm.passes.work import Work, new_staging
 from mr_elm.rows.hdfs import HadoopCommand, find_command, is_local_cluster
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.storage import COPY, Entry, store_of
+from mr_elm.rows.storage import COPY_BYTES, Entry, store_of
 
 JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
 
@@ -105,7 +105,7 @@ class WebFiles(Filesystem):
 
     def _cat_file(self, path: str) -> Iterator[bytes]:
         with store_of(path).open(path) as stream:
-            while chunk := stream.read(COPY):
+            while chunk := stream.read(COPY_BYTES):
                 yield chunk
 
 

@@ -13,7 +13,7 @@ from mr_elm.rows.hdfs import find_home, read_configuration
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
 TRACKING = re.compile(r'The url to track the job: (\S+)')
 JOB = re.compile(r'\b(job_\d+_\d+)\b')
-PAUSE = 5.0  # seconds between two lines
+POLL_SECONDS = 5.0  # seconds between two lines
 
 
 class HadoopProgress(logging.Handler):
@@ -48,7 +48,7 @@ class HadoopProgress(logging.Handler):
         if found := JOB.search(text):
             self.job = found.group(1)
         found = PERCENT.search(text)
-        if found and time.monotonic() - self.spoke >= PAUSE:
+        if found and time.monotonic() - self.spoke >= POLL_SECONDS:
             self.spoke = time.monotonic()
             self.reporter.say(f'{self.stage}: {self.describe(*map(int, found.groups()))}')
 

@@ -13,7 +13,7 @@ from mr_elm.rows.hdfs import find_command, find_home, read_configuration
 
 CLIENT = 'org.apache.hadoop.yarn.client.cli.ApplicationCLI'  # `hadoop CLASS` is understood by every launcher
 FINAL = {'FINISHED', 'FAILED', 'KILLED'}
-PAUSE = 1.0
+POLL_SECONDS = 1.0
 TIMEOUT = 10
 CLIENT_TIMEOUT = 120
 HISTORY_SECONDS, HISTORY_PAUSE = 30, 0.5  # until the history server knows of a job that has ended; between questions
@@ -44,7 +44,7 @@ class Yarn:
         if running := still_running(found):
             started(running[0])
         while still_running(found):
-            time.sleep(PAUSE)
+            time.sleep(POLL_SECONDS)
             found = self.find(tag)
         return next((job for job, (_, final) in found.items() if final == 'SUCCEEDED'), None)
 

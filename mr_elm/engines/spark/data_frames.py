@@ -16,7 +16,7 @@ from mr_elm.engines.spark.task import FACTS, describe_partition, write_batches
 from mr_elm.passes.work import ROOT, new_staging
 from mr_elm.rows.inputs import InputFile, InputPlan, plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.selection import SHOWN
+from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.storage import is_local, store_of
 from mr_elm.rows.text import demand_distinct
 
@@ -33,7 +33,9 @@ def demand_session(df: Any) -> None:
 def demand_columns(df: Any, names: Iterable[str]) -> None:
     """Raise ValueError when a column is missing."""
     if missing := [name for name in names if name not in df.columns]:
-        raise ValueError(f'df: expected a column named {missing[0]!r}, its columns are {", ".join(df.columns[:SHOWN])}')
+        raise ValueError(
+            f'df: expected a column named {missing[0]!r}, its columns are {", ".join(df.columns[:SHOWN_NAMES])}'
+        )
 
 
 def find_kind(df: Any, name: str) -> str:

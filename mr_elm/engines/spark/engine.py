@@ -50,8 +50,8 @@ from mr_elm.rows.splits import plan_splits
 from mr_elm.rows.storage import store_of
 
 OPTIONS = ('--master', '--partitions-of-rows', '-D', '--jobconf')
-MANY_ROWS = 1 << 16  # more than any cluster has cores
-PAUSE = 5.0  # seconds between two looks at how many tasks have ended
+MAX_SLICES = 1 << 16  # more than any cluster has cores
+POLL_SECONDS = 5.0  # seconds between two looks at how many tasks have ended
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ class ClusterSpark(Spark, Remote):
     @cached_property
     def n_maps(self) -> int:
         """Return how many map tasks to plan at least: one a core that the cluster gives, as Spark cuts a range."""
-        numbers = self.session.range(MANY_ROWS).selectExpr('spark_partition_id() as number')
+        numbers = self.session.range(MAX_SLICES).selectExpr('spark_partition_id() as number')
         return self.wanted_maps or numbers.distinct().count()
 
     def maps_over(self, n_bytes: int) -> int:
@@ -337,7 +337,7 @@ class ClusterSpark(Spark, Remote):
 def tell(reports: str, n_tasks: int, reporter: Reporter, stage: str, done: threading.Event) -> None:
     """Print a line when the number of map tasks that have ended has changed, until the job is done."""
     before = 0
-    while not done.wait(PAUSE):
+    while not done.wait(POLL_SECONDS):
         ended = len(list_reports(reports, 'mapper'))
         if before < ended < n_tasks:
             reporter.say(f'{stage}: {ended} of {n_tasks} tasks have ended')

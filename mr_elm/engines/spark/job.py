@@ -24,7 +24,7 @@ from mr_elm.sums.gram import merge_pairs
 FAN_IN = 16  # tasks whose sums one task adds up
 ALL = sys.maxsize  # tasks in one group
 REDUCERS = 'mapreduce.job.reduces'  # how drivers say how many reduce tasks share the keys
-SMALL = 1 << 20  # bytes of a file that travels with the tasks; larger ones are sent once, as artifacts
+CLOSURE_BYTES = 1 << 20  # bytes of a file that travels with the tasks; larger ones are sent once, as artifacts
 # Lines are up to 16 MB long, and an Arrow array holds 2 GB
 LINES_PER_BATCH = 'spark.sql.execution.arrow.maxRecordsPerBatch', '64'
 RAISED = re.compile(r'StageError: (mapper|reducer) (\d+) on (.+?): (.*)')  # what the task says
@@ -62,7 +62,7 @@ class SparkJob:
         for dest, texts, is_own in self.stage.split_words(argv):
             if is_own and dest in self.stage.file_options:
                 content = Path(texts[1]).read_bytes()
-                if len(content) > SMALL and dest != 'plan':
+                if len(content) > CLOSURE_BYTES and dest != 'plan':
                     name = send_file(self.session, texts[1])
                     files[name] = None
                 else:

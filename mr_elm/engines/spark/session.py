@@ -34,7 +34,7 @@ STAGING = 'spark.mr_elm.staging'  # property: the folder of a cluster where a ru
 PYTHON = 'spark.sql.execution.pyspark.python'  # property: the Python of the workers
 ATTEMPTS = 4  # of a task, as on a cluster
 OF_SPARK_SUBMIT = 'PYSPARK_GATEWAY_PORT'  # set where spark-submit has started this process
-PATIENCE = 5.0  # seconds to wait for a master; Spark alone tries for minutes
+MASTER_SECONDS = 5.0  # seconds to wait for a master; Spark alone tries for minutes
 HTTP_REQUEST = b'GET / HTTP/1.0\r\n\r\n'  # which Hadoop's own protocol and TLS refuse
 QUESTIONS = {  # what a master of a kind answers at once, if only by a refusal
     'sc': b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + bytes(3) + b'\4' + bytes(5),  # HTTP/2 with empty settings
@@ -166,7 +166,7 @@ def close_session(session: Any) -> None:
 
 
 def demand_answer(master: str) -> None:
-    """Raise OSError where no process answers at the address of a master within PATIENCE."""
+    """Raise OSError where no process answers at the address of a master within MASTER_SECONDS."""
     words, addresses = find_addresses(master)
     if not addresses:
         return
@@ -175,7 +175,7 @@ def demand_answer(master: str) -> None:
     def ask(address: str) -> None:
         host, _, port = address.rpartition(':') if ':' in address else (address, '', SERVER_PORT)
         try:
-            with socket.create_connection((host.strip('[]'), int(port)), PATIENCE) as connection:
+            with socket.create_connection((host.strip('[]'), int(port)), MASTER_SECONDS) as connection:
                 connection.sendall(words)
                 connection.recv(1)  # a refusal is an answer
             problems.put(None)
@@ -185,12 +185,12 @@ def demand_answer(master: str) -> None:
     for address in addresses:  # a name server may not answer either: nobody waits for these threads
         threading.Thread(target=ask, args=(address,), daemon=True).start()
     reason: Exception | None = None
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + MASTER_SECONDS
     for _ in addresses:
         try:
             reason = problems.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
-            reason = TimeoutError(f'no answer within {PATIENCE:.0f} s')
+            reason = TimeoutError(f'no answer within {MASTER_SECONDS:.0f} s')
         if reason is None:
             return
     kind = 'a server' if master.startswith(SERVER) else 'a master'

@@ -19,7 +19,8 @@ from typing import Any
 from mr_elm.engines.tasks import import_stage
 from mr_elm.rows.storage import is_local, store_of
 
-LARGE = 1 << 28  # bytes of a task, from which on it pays to load numba, by which rows are read and summed up faster
+# Of a task, from which on it pays to load numba, which reads and sums rows faster.
+COMPILER_BYTES = 1 << 28
 BATCH_BYTES = 1 << 23  # of lines that travel together: one Arrow array of bytes holds 2 GB at most
 ROWS = 'group long, key binary, value binary'  # lines between the tasks, cut behind their keys
 FACTS = 'partition long, size long, digest long'  # of a partition of a DataFrame
@@ -54,7 +55,7 @@ class StageTask:
         """Run the map tasks whose numbers come in: their lines, marked by the group that adds them up."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                if sum(length for _, _, length in self.splits[number]) >= LARGE:
+                if sum(length for _, _, length in self.splits[number]) >= COMPILER_BYTES:
                     import_module('mr_elm.compiled')
                 with self.open('mapper', number, number, io.BytesIO()) as stage:
                     yield from make_batches(number // tasks_per_group, self.map(stage, number))
