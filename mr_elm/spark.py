@@ -12,10 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from math import isfinite
 from typing import Any
-
-import numpy as np
 
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark.batches import (
@@ -45,13 +42,13 @@ from mr_elm.engines.spark.data_frames import (
 )
 from mr_elm.engines.spark.session import STAGING, runs_here, send_code, send_file
 from mr_elm.errors import write_value
-from mr_elm.machines.option_fields import flag_of, option_fields, value_type
 from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
 from mr_elm.model.base import Model
 from mr_elm.model.file import read_model
+from mr_elm.option import demand_value, flag_of, option_fields
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.options import RowOptions
+from mr_elm.rows.options import RowOptions, RowUse
 from mr_elm.rows.storage import fetch_file
 
 
@@ -166,7 +163,7 @@ def train(
     Raises ValueError when a column or an option cannot be used, DataFormatError when a row cannot.
     """
     settings = make_options(method, options)
-    demand_choice('encode', encode, ('refuse', 'auto'))
+    demand_value(option_fields(RowOptions)['encode'], encode, 'encode')
     demand_session(df)
     table = select_columns(df, label, weight, encode == 'auto')
     rows = RowOptions(
@@ -198,14 +195,15 @@ def make_options(method: str, given: Mapping[str, Any]) -> Any:
     demand_choice('method', method, tuple(METHODS))
     kind = import_named(METHODS[method].options)
     known = {flag_of(each).lstrip('-').replace('-', '_'): each for each in option_fields(kind).values()}
-    values = {'bad_rows': demand_choice('bad_rows', given.get('bad_rows', 'stop'), ('stop', 'skip'))}
+    known['bad_rows'] = option_fields(RowUse)['bad_rows']
+    values = {}
     for name, value in given.items():
-        if name != 'bad_rows':
-            each = known[demand_choice(f'option of {method}', name, (*known, 'bad_rows'))]
-            values[each.name] = check_value(name, each, value)
-    made = kind(**values)
-    made.check()
-    return made
+        each = known[demand_choice(f'option of {method}', name, tuple(known))]
+        demand_value(each, value, name)
+        values[each.name] = value
+    options = kind(**values)
+    options.check()
+    return options
 
 
 def demand_choice(what: str, found: Any, choices: Sequence[str]) -> str:
@@ -213,25 +211,3 @@ def demand_choice(what: str, found: Any, choices: Sequence[str]) -> str:
     if found not in choices:
         raise ValueError(f'{what}: expected {", ".join(choices)}, found {write_value(found)}')
     return found
-
-
-def check_value(name: str, each: Any, value: Any) -> Any:
-    """Return the value of an option of the command line. Raises ValueError when it cannot be that."""
-    kind, option = value_type(each), each.metadata['option']
-    if value is None and each.default is None:
-        return None
-    if kind is str:
-        if option.choices:
-            return demand_choice(name, value, option.choices)
-        return str(value)
-    if kind is bool:
-        fits, expected = isinstance(value, bool), 'True or False'
-    elif kind is int:
-        low, high = option.bounds or (1, np.inf)
-        fits, expected = type(value) is int and low <= value <= high, f'a whole number from {low}'
-    else:
-        fits = type(value) in (int, float) and value > 0 and (option.infinite or isfinite(value))
-        expected = 'a number above 0'
-    if not fits:
-        raise ValueError(f'{name}: expected {expected}, found {write_value(value)}')
-    return value

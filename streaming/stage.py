@@ -25,7 +25,7 @@ from mr_elm.rows.blocks import BLOCK_ROWS, Block, encode_labels, take_rows
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.kinds import find_kind
-from mr_elm.rows.options import RowOptions, add_stage_arguments
+from mr_elm.rows.options import OF_LABELS, RowOptions, add_row_options
 from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, count_chunks, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
@@ -135,7 +135,7 @@ class MRRows(MRJob):
             default=False,
             help='standard input names splits to read, it does not hold the rows themselves',
         )
-        add_stage_arguments(self.add_passthru_arg)
+        add_row_options(lambda _: self.add_passthru_arg, 'task', 'no_label', *OF_LABELS)
         self.add_file_arg(
             '--column-encoding',
             help='JSON: how text and missing values become features (default: rows hold numbers only)',

@@ -16,6 +16,7 @@ FOLDERS = {
 # A room imports from itself and from the rooms before it: files of the package's top, and folders.
 ROOMS = [
     'errors',
+    'option',
     'processes',
     'signals',
     'typing',

@@ -21,15 +21,16 @@ from mr_elm.cli.train import Training, read_training
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.option import flag_of, option_fields
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
-from mr_elm.rows.options import add_row_arguments, add_target_arguments
+from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import store_of
 from mr_elm.store import replace_file
 
 FORMAT = {'format': 'mr_elm-training', 'version': 1}
 # what a run of jobs may be given, but not stages that are run one by one
 TRAIN_ONLY = {'bundle': '--bundle', 'resume': '--resume', 'ledger': '--ledger', 'part_by': '--part-by'}
-DELIMITERS = {None: 'space', '\t': 'tab'}
+WORDS = {None: 'space', '\t': 'tab', True: 'yes', False: 'no'}  # value of --delimiter or --header -> as it is typed
 SCRIPT = """#!/bin/sh
 # What `mr-elm train` does, stage by stage.
 set -e
@@ -177,25 +178,18 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
 
 def list_row_words(training: Training) -> list[str]:
     """List the options of a stage that say how the rows are written, but for the defaults."""
-    words: list[str] = []
-
-    def add(flag: str, dest: str | None = None, default: Any = None, **_: object) -> None:
-        name = dest or flag.lstrip('-').replace('-', '_')
-        value = getattr(training.rows if name in ('n_features', 'missing_labels') else training.args, name)
-        if value != default and name != 'bad_rows':  # which is among the options of the stage
-            words.append(f'{flag}={write_option(value)}')
-
-    add_row_arguments(add)
-    add_target_arguments(add)
-    if training.rows.numeric_labels:
-        return [*words, '--task=regression']
-    return words
+    words = [
+        f'{flag_of(each)}={write_option(value)}'
+        for name, each in option_fields(RowOptions).items()
+        if name not in OF_ENCODING and (value := getattr(training.rows, name)) != each.default
+    ]
+    return [*words, '--task=regression'] if training.rows.numeric_labels else words
 
 
 def write_option(value: Any) -> Any:
     """Write the value of an option of rows as a command line has it."""
     if not isinstance(value, tuple):
-        return DELIMITERS.get(value, value)
+        return WORDS.get(value, value)
     text = io.StringIO()
     csv.writer(text, lineterminator='').writerow(value)
     return text.getvalue()

@@ -12,7 +12,6 @@ from mr_elm.cli.options import (
     add_quiet_option,
     add_resume_option,
     add_runner_options,
-    add_task_option,
     choose_engine,
     copy_standard_input,
     demand_targets,
@@ -23,8 +22,8 @@ from mr_elm.data.generators import GENERATORS, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
 from mr_elm.engines.progress import Reporter
-from mr_elm.rows.blocks import BLOCK_ROWS
-from mr_elm.rows.options import RowOptions, add_target_arguments, positive
+from mr_elm.option import add_options
+from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
 
 
@@ -34,24 +33,9 @@ def pack(argv: Sequence[str]) -> None:
         'pack',
         'Write rows as binary blocks, one block in each line, with checksums, and a manifest with their statistics.',
     )
-    add_input_options(parser, encodes=True, reads_standard=True)
+    add_input_options(parser, 'task', 'no_label', *OF_LABELS, *OF_ENCODING, reads_standard=True)
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
-    parser.add_argument(
-        '--dtype',
-        choices=('float64', 'float32'),
-        default='float64',
-        help='number format of the features (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--block-rows',
-        type=positive,
-        default=BLOCK_ROWS,
-        metavar='N',
-        help='rows in each block; fewer if rows are wide (default: %(default)s)',
-    )
-    add_task_option(parser)
-    add_target_arguments(parser.add_argument)
-    parser.add_argument('--no-label', action='store_true', help='the rows have no label')
+    add_options(parser.add_to, packing.Packing)
     parser.add_argument('--like', metavar='MODEL', help='take the columns of this model, and how they become features')
     add_runner_options(parser)
     add_resume_option(parser)

@@ -13,7 +13,7 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.errors import import_package
 from mr_elm.model.base import Model
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.options import add_row_arguments, read_columns
+from mr_elm.rows.options import add_row_options, read_columns
 from mr_elm.rows.storage import demand_free, write_file
 
 
@@ -87,9 +87,9 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
 
     if args.test is None:
         return make_card(model, args.model).encode()
-    parser = argparse.ArgumentParser()
-    add_row_arguments(parser.add_argument)
-    plan = plan_inputs([args.test], rows_for(model, parser.parse_args([])))
+    unsaid = argparse.ArgumentParser()
+    add_row_options(lambda _: unsaid.add_argument)
+    plan = plan_inputs([args.test], rows_for(model, unsaid.parse_args([])))
     with make_engine('inline', (), Reporter(quiet=True)) as engine:
         found, _ = score.evaluate(args.path, model, plan, engine)
         pairs = None

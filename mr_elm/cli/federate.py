@@ -9,7 +9,6 @@ from mr_elm.cli.options import (
     Parser,
     add_input_options,
     add_runner_options,
-    add_task_option,
     choose_engine,
     leave_if_elsewhere,
     plan_rows,
@@ -18,7 +17,7 @@ from mr_elm.drivers.federate import Mask, make_layer, read_layer, write_statisti
 from mr_elm.drivers.keys import read_private_key, read_public_key
 from mr_elm.engines.progress import Reporter
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.options import RowOptions, add_target_arguments
+from mr_elm.rows.options import OF_LABELS, RowOptions
 from mr_elm.rows.storage import demand_free
 from mr_elm.store import save_arrays
 
@@ -28,8 +27,7 @@ ENDING = '.stats.json'  # by which `mr-elm layer` knows statistics
 def sums(argv: Sequence[str]) -> None:
     """Write the statistics of rows, or their sums on a layer, for a model of the rows of several sites."""
     parser = Parser('sums', sums.__doc__)
-    add_input_options(parser)
-    add_target_arguments(parser.group('input').add_argument)
+    add_input_options(parser, 'task', *OF_LABELS)
     parser.add_argument(
         '-o', '--output', required=True, metavar='OUT', help=f'where to write: SITE{ENDING} or SITE.sums.npz'
     )
@@ -55,7 +53,6 @@ def sums(argv: Sequence[str]) -> None:
         metavar='TEXT',
         help='--mask: the same at all sites, and one that was never used before, such as the date and time',
     )
-    add_task_option(parser)
     add_runner_options(parser)
     args, passed = parser.parse(argv)
     check_usage(parser, args)

@@ -2,39 +2,57 @@
 
 import argparse
 import logging
-import math
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import Field
+from dataclasses import dataclass
 from functools import cache
 from textwrap import fill
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 from mr_elm.cli import Elsewhere, suggest
 from mr_elm.cli.examples import examples_of, usage_of
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import LogLines, Reporter
-from mr_elm.machines.option_fields import Option, flag_of, option_fields, value_type
+from mr_elm.option import AdvancedHelp, add_options, option, option_fields
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
-from mr_elm.rows.options import (
-    AdvancedHelp,
-    RowOptions,
-    add_encode_arguments,
-    add_no_label_argument,
-    add_row_arguments,
-    add_task_argument,
-    positive,
-)
-from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local
+from mr_elm.rows.options import RowOptions, RowUse, add_row_options
+from mr_elm.rows.storage import COPY, STANDARD, Entry, is_local
 from mr_elm.store import is_stream
 
 OUTPUT_DIR = '--output-dir'
 Options = TypeVar('Options')
+
+
+@dataclass(frozen=True)
+class RunnerOptions:
+    """Say how much runs at once, and where Spark does."""
+
+    jobs: int | None = option(
+        None,
+        'local: the number of processes (default: MR_ELM_JOBS, or one for each core; fewer if --memory holds the sums '
+        'of fewer)',
+        'runner',
+        advanced=True,
+    )
+    master: str | None = option(
+        None,
+        'spark: where it runs, such as local[*], yarn, spark://HOST:PORT, or sc://HOST for a server of Spark Connect '
+        '(default: what spark-submit says)',
+        'runner',
+        metavar='URL',
+        advanced=True,
+    )
+    partitions_of_rows: int | None = option(
+        None,
+        'spark: the number of map tasks (default: one for each core, on a cluster also one for each 128 MB)',
+        'runner',
+        advanced=True,
+    )
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,6 +93,10 @@ class Parser(argparse.ArgumentParser):
         if title not in self.groups:
             self.groups[title] = self.add_argument_group(title)
         return self.groups[title]
+
+    def add_to(self, title: str) -> Callable:
+        """Return the `add_argument` of a group."""
+        return self.group(title).add_argument
 
     def format_help(self) -> str:
         """Return the help: the options that most people need, or all when --help-all asks for them."""
@@ -226,10 +248,10 @@ def count_values() -> dict[str, int]:
     }
 
 
-def add_input_options(parser: Parser, encodes: bool = False, reads_standard: bool = False, n_inputs: str = '+') -> None:
+def add_input_options(parser: Parser, *names: str, reads_standard: bool = False, n_inputs: str = '+') -> None:
     """Add the inputs and the options that say how they are written.
 
-    encodes : add also how text becomes features. reads_standard : whether `-` may be the input.
+    names : of other options of rows, see `add_row_options`. reads_standard : whether `-` may be the input.
     n_inputs : * where there need be none.
     """
     parser.reads_standard = reads_standard
@@ -239,10 +261,7 @@ def add_input_options(parser: Parser, encodes: bool = False, reads_standard: boo
         metavar='INPUT',
         help='files, folders or globs; .gz and .bz2 too' + ('; - for standard input' if reads_standard else ''),
     )
-    group = parser.group('input')
-    add_row_arguments(group.add_argument)
-    if encodes:
-        add_encode_arguments(group.add_argument)
+    add_row_options(parser.add_to, *names)
 
 
 @contextmanager
@@ -257,24 +276,6 @@ def copy_standard_input(inputs: Sequence[str]) -> Iterator[Sequence[str | Entry]
         yield [Entry('standard input', False, stream.tell(), copy=stream.name)]
 
 
-def above_zero(text: str) -> float:
-    """Read a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float('inf'):
-        raise argparse.ArgumentTypeError(f'expected a number above 0, found {text!r}')
-    return value
-
-
-def above_zero_or_infinite(text: str) -> float:
-    """Read a number above 0, or inf."""
-    if text == 'inf':
-        return float('inf')
-    return above_zero(text)
-
-
 def demand_targets(parser: Parser, args: argparse.Namespace, is_regression: bool) -> None:
     """Exit with status 2 where --targets or --labels-separator contradict other options."""
     if args.targets and not is_regression:
@@ -287,14 +288,9 @@ def demand_targets(parser: Parser, args: argparse.Namespace, is_regression: bool
         parser.error('--labels-separator: cannot be used with --task regression, see --targets')
 
 
-def add_task_option(parser: Parser) -> None:
-    """Add what the labels are."""
-    add_task_argument(parser.add_argument)
-
-
 def add_label_options(parser: Parser) -> None:
     """Add options for applying a model to rows."""
-    add_no_label_argument(parser.add_argument)
+    add_options(parser.add_to, RowUse, ('no_label',))
     parser.add_argument(
         '--ignore-extra-features',
         action='store_true',
@@ -304,7 +300,7 @@ def add_label_options(parser: Parser) -> None:
 
 def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
-    group = parser.add_argument_group('runner')
+    group = parser.group('runner')
     group.add_argument(
         '-r',
         '--runner',
@@ -314,31 +310,7 @@ def add_runner_options(parser: Parser) -> None:
         f'emr-serverless (default: {DEFAULT_ENGINE})',
     )
     group.set_defaults(small=0)
-    group.add_argument(
-        '--jobs',
-        type=positive,
-        metavar='N',
-        help=AdvancedHelp(
-            'local: the number of processes (default: MR_ELM_JOBS, or one for each core; fewer if --memory holds the '
-            'sums of fewer)'
-        ),
-    )
-    group.add_argument(
-        '--master',
-        metavar='URL',
-        help=AdvancedHelp(
-            'spark: where it runs, such as local[*], yarn, spark://HOST:PORT, or sc://HOST for a server of Spark '
-            'Connect (default: what spark-submit says)'
-        ),
-    )
-    group.add_argument(
-        '--partitions-of-rows',
-        type=positive,
-        metavar='N',
-        help=AdvancedHelp(
-            'spark: the number of map tasks (default: one for each core, on a cluster also one for each 128 MB)'
-        ),
-    )
+    add_options(parser.add_to, RunnerOptions)
     python = group.add_mutually_exclusive_group()
     python.add_argument(
         '--python',
@@ -417,92 +389,6 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
         resume=output is not None and args.resume,
         **known,
     )
-
-
-def add_options(parser: Parser, kind: type, only: Container[str] | None = None) -> None:
-    """Add the options of a dataclass to a parser. only : the names of the fields to add, or None for all."""
-    method = parser.prog.split()[-1]
-    for name, each in option_fields(kind).items():
-        if only is None or name in only:
-            option = each.metadata['option']
-            parser.group(option.group.format(method=method)).add_argument(
-                flag_of(each), dest=name, default=each.default, help=help_of(each, option), **reading_of(each, option)
-            )
-
-
-def help_of(each: Field, option: Option) -> str:
-    """Return the help of an option, its default behind it where that is one value."""
-    text = option.help.replace('{choices}', ', '.join(option.choices))
-    if type(each.default) in (str, int, float):
-        text += ' (default: %(default)s)'
-    else:
-        text += ''
-    if option.advanced:
-        return AdvancedHelp(text)
-    return text
-
-
-def reading_of(each: Field, option: Option) -> dict[str, Any]:
-    """Return the arguments of `add_argument` that say how a value is read, by the type of the field."""
-    kind = value_type(each)
-    if kind is bool:
-        return {'action': 'store_true'}
-    if get_origin(kind) is tuple:
-        return {'type': LISTS[get_args(kind)[0]](option.choices), 'metavar': option.metavar or 'LIST'}
-    if kind is str:
-        return {'choices': option.choices or None, 'metavar': option.metavar or None}
-    if kind is float:
-        return {'type': above_zero_or_infinite if option.infinite else above_zero, 'metavar': option.metavar or 'X'}
-    return {'type': within(*option.bounds) if option.bounds else positive, 'metavar': option.metavar or 'N'}
-
-
-def within(low: int, high: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers from low to high."""
-
-    def read(text: str) -> int:
-        if not text.isdecimal() or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f'expected a whole number from {low} to {high}, found {text!r}')
-        return int(text)
-
-    return read
-
-
-def read_numbers(text: str) -> tuple[float, ...]:
-    """Read a list of numbers above 0, comma between."""
-    try:
-        values = [float(part) for part in text.split(',')]
-    except ValueError:
-        values = [0.0]
-    if not all(value > 0 and math.isfinite(value) for value in values):
-        raise argparse.ArgumentTypeError(f'expected numbers above 0, separated by commas, found {text!r}')
-    return tuple(values)
-
-
-def read_whole_numbers(text: str) -> tuple[int, ...]:
-    """Read a list of whole numbers above 0, comma between; they are sorted, each once."""
-    return tuple(sorted({positive(part) for part in text.split(',')}))
-
-
-def reader_of_names(choices: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
-    """Return a reader of a list of names, comma between; each counts once."""
-
-    def read(text: str) -> tuple[str, ...]:
-        names = text.split(',')
-        if unknown := [name for name in names if name not in choices]:
-            raise argparse.ArgumentTypeError(
-                f'expected names of {", ".join(choices)}, separated by commas, found {unknown[0]!r}'
-            )
-        return tuple(dict.fromkeys(names))
-
-    return read
-
-
-# type of the values of a list -> function of the choices that returns a reader
-LISTS: dict[type, Callable[..., Callable]] = {
-    float: lambda _: read_numbers,
-    int: lambda _: read_whole_numbers,
-    str: reader_of_names,
-}
 
 
 def read_options(

@@ -2,26 +2,30 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mr_elm.cli.increment import demand_no_ledger, read_living
-from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option, read_numbers
+from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
 from mr_elm.cli.output import Output
 from mr_elm.drivers.increment import solve_members
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.machines.parts import keep_parts, measure_drift, read_parts, remove_parts, score_parts, select_part
+from mr_elm.option import add_options, option
+
+
+@dataclass(frozen=True)
+class PartsOptions:
+    """Say which machines of the parts are scored."""
+
+    nu: tuple[float, ...] | None = option(None, 'weights of the errors to score (default: that of the model); C of elm')
 
 
 def parts(argv: Sequence[str]) -> None:
     """Score each part of a training by the model of the others, or write the model of some parts; no row is read."""
     parser = Parser('parts', parts.__doc__, runs_jobs=False)
     parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train --part-by, with its sums')
-    parser.add_argument(
-        '--nu',
-        type=read_numbers,
-        metavar='LIST',
-        help='weights of the errors to score (default: that of the model); C of elm',
-    )
+    add_options(parser.add_to, PartsOptions)
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.add_argument(
         '--without',

@@ -32,7 +32,8 @@ from mr_elm.machines.living import demand_living, demand_summable
 from mr_elm.machines.written import Written, add_written_arguments, demand_threshold
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums, name_sums
-from mr_elm.rows.options import AdvancedHelp, RowOptions, read_columns
+from mr_elm.option import AdvancedHelp
+from mr_elm.rows.options import RowOptions, read_columns
 from mr_elm.rows.storage import STANDARD, demand_free, write_file
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.typing import Floats

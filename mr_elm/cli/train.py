@@ -13,7 +13,6 @@ from typing import Any
 from mr_elm.cli.options import (
     Parser,
     add_input_options,
-    add_options,
     add_resume_option,
     add_runner_options,
     choose_engine,
@@ -26,8 +25,9 @@ from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.engines.base import Engine
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.model.base import Model
+from mr_elm.option import AdvancedHelp, add_options
 from mr_elm.rows.inputs import InputPlan, plan_inputs
-from mr_elm.rows.options import AdvancedHelp, RowOptions, add_target_arguments, read_columns
+from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions, read_columns
 
 OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
 OF_THE_LAYER = (
@@ -191,10 +191,9 @@ def read_training(words: Sequence[str]) -> Training:
 def make_parser(name: str, method: Method) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'train {name}', method.description)
-    add_input_options(parser, encodes=True)
-    add_target_arguments(parser.group('input').add_argument)
+    add_input_options(parser, *OF_LABELS, *OF_ENCODING)
     add_model_options(parser, living=method.living)
-    add_options(parser, load(method.options))
+    add_options(parser.add_to, load(method.options), method=name)
     if method.living:
         parser.group(name).add_argument(
             '--like',

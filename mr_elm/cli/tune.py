@@ -11,7 +11,6 @@ import numpy as np
 from mr_elm.cli.options import (
     Parser,
     add_input_options,
-    add_options,
     add_resume_option,
     add_runner_options,
     choose_engine,
@@ -24,7 +23,8 @@ from mr_elm.cli.train import add_model_options
 from mr_elm.machines.grid_task import Search
 from mr_elm.machines.search_options import GRID, NodeSearch
 from mr_elm.methods import METHODS, Method, Tuning, load
-from mr_elm.rows.options import RowOptions
+from mr_elm.option import add_options
+from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
 from mr_elm.scores.selection import LeftOut, Score
 
@@ -63,11 +63,11 @@ def tune(words: Sequence[str]) -> None:
 def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'tune {name}', tuning.description)
-    add_input_options(parser, encodes=True)
+    add_input_options(parser, *OF_ENCODING)
     add_model_options(parser, required=False, living=method.living)
     parser.group(GRID)
-    add_options(parser, load(method.options), tuning.options)
-    add_options(parser, load(tuning.search))
+    add_options(parser.add_to, load(method.options), tuning.options, name)
+    add_options(parser.add_to, load(tuning.search))
     add_runner_options(parser)
     add_resume_option(parser)
     return parser

@@ -12,6 +12,7 @@ from mr_elm.drivers.summary import learn_encoding, survey, warn_of_labels
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.option import option
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.blocks import BLOCK_ROWS
@@ -27,13 +28,10 @@ from mr_elm.sums.summary import Summary
 
 @dataclass(frozen=True)
 class Packing:
-    """Say how rows are packed.
+    """Say how rows are packed."""
 
-    dtype : float64 or float32. block_rows : how many rows of text make a block.
-    """
-
-    dtype: str = 'float64'
-    block_rows: int = BLOCK_ROWS
+    dtype: str = option('float64', 'number format of the features', choices=('float64', 'float32'))
+    block_rows: int = option(BLOCK_ROWS, 'rows in each block; fewer if rows are wide')
 
 
 DEFAULT = Packing()

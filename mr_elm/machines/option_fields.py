@@ -1,67 +1,18 @@
-"""Say how options of a method are declared, once for the command line and for drivers, and which ones methods share.
+"""Declare the options that methods share; see `mr_elm.option`."""
 
-A field made by `option` is an option of the command line; its name there, and what it reads, follow from the field's
-name and type unless `option` is told otherwise. The order of the fields is the order of the help.
-"""
-
-from collections.abc import Iterable
-from dataclasses import Field, dataclass, field, fields
-from types import NoneType, UnionType
-from typing import Any, ClassVar, get_args
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.features.scaling import SCALES
+from mr_elm.option import option
 from mr_elm.scores.threshold import make_goal
 from mr_elm.solvers.rules import COORDINATE, METHOD_RULES
 
 WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
-TASKS = ('classification', 'regression')
 ROWS, SYNTHETIC = LANDMARKS = 'rows', 'synthetic'
 LARGEST_SEED = 2**64 - 1
-
-
-@dataclass(frozen=True)
-class Option:
-    """Say how a parameter is given on the command line.
-
-    help : what it is; `{choices}` stands for the names to choose from. The default is added behind it.
-    group : heading in the help; '' for none, `{method}` for the name of the method.
-    choices : names to choose from, or none. flag : as typed; '' for the field's name with dashes.
-    metavar : stands for the value; '' for the choices, X for a number or N for a whole one.
-    bounds : least and largest whole number; None for any above 0.
-    advanced : whether only --help-all shows it. infinite : whether a number may be inf.
-    """
-
-    help: str
-    group: str = ''
-    choices: tuple = ()
-    flag: str = ''
-    metavar: str = ''
-    bounds: tuple[int, int] | None = None
-    advanced: bool = False
-    infinite: bool = False
-
-
-def option(default: Any, help: str, group: str = '', choices: Iterable[str] = (), **more: Any) -> Any:
-    """Make the field of an option. more : flag, metavar, bounds, advanced or infinite, see Option."""
-    return field(default=default, metadata={'option': Option(help, group, tuple(choices), **more)})
-
-
-def option_fields(kind: type) -> dict[str, Field]:
-    """Return the fields of a dataclass that are options of the command line, by name and in order."""
-    return {each.name: each for each in fields(kind) if 'option' in each.metadata}
-
-
-def flag_of(each: Field) -> str:
-    """Return what a user types for an option."""
-    return each.metadata['option'].flag or f'--{each.name.replace("_", "-")}'
-
-
-def value_type(each: Field) -> Any:
-    """Return the type of a field, without the None of an option that need not be given."""
-    kinds: tuple = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
-    return next(kind for kind in kinds if kind is not NoneType)
 
 
 def weights_option(group: str) -> Any:

@@ -7,7 +7,6 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import LEAVES, MAPS, MAPS_OF_LEAVES, NODES, has_leaves, name_nodes, part_map
 from mr_elm.machines.option_fields import (
     ROWS,
-    TASKS,
     MetricOptions,
     TrainingOptions,
     class_weight_option,
@@ -20,13 +19,14 @@ from mr_elm.machines.option_fields import (
     kernel_option,
     landmarks_option,
     no_center_option,
-    option,
     positive_option,
     probabilities_option,
     rule_option,
     threshold_option,
     weights_option,
 )
+from mr_elm.option import option
+from mr_elm.rows.options import TASKS
 from mr_elm.solvers.box import ATTEMPTS, SUBSET
 from mr_elm.solvers.multiclass import SCHEMES
 from mr_elm.solvers.rules import choose_rule

@@ -16,9 +16,9 @@ from mr_elm.machines.option_fields import (
     demand,
     demand_slope,
     landmarks_option,
-    option,
 )
 from mr_elm.machines.options import RANDOM_NODES
+from mr_elm.option import option
 from mr_elm.scores.selection import GRIDS, NodeCandidate, candidates
 
 GRID = 'grid'

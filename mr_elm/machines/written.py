@@ -9,7 +9,7 @@ import numpy as np
 
 from mr_elm.machines.spread import Spread
 from mr_elm.model.base import Model
-from mr_elm.rows.options import AdvancedHelp
+from mr_elm.option import AdvancedHelp
 from mr_elm.scores.intervals import find_quantile
 from mr_elm.solvers.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Rows

@@ -16,6 +16,7 @@ from mr_elm.typing import Floats
 PAIR = re.compile(r'^[+-]?\d+:\S')
 QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
 NUMBER_CHARACTERS = b'0123456789.+-eE'
+LARGEST_INDEX = 10_000_000  # that is believed where nobody said how many features there are
 MAX_DIGITS = 18  # of an index; Python refuses to read thousands
 
 
@@ -79,12 +80,14 @@ def check_indices(index: Floats, indptr: np.ndarray, form: RowOptions) -> None:
     rising = np.diff(index, prepend=0.0) > 0
     starts = indptr[:-1][np.diff(indptr) > 0]
     rising[starts] = True
-    if form.ignore_extra or not form.n_features:
-        limit = form.max_features
-    else:
-        limit = form.n_features
+    limit = find_largest(form) if form.ignore_extra or not form.n_features else form.n_features
     if not (rising.all() and (index >= 1).all() and (index == np.floor(index)).all() and (index <= limit).all()):
         raise ValueError('indices')
+
+
+def find_largest(form: RowOptions) -> int:
+    """Return the largest index that is believed: a wrong one would cost memory for so many features."""
+    return max(LARGEST_INDEX, form.n_features or 0)
 
 
 def drop_extra(index: Floats, value: Floats, indptr: np.ndarray, n_features: int) -> tuple[Floats, Floats, np.ndarray]:
@@ -132,8 +135,8 @@ def check_pair(token: str, previous: int, form: RowOptions) -> int:
         raise RowError('index below 1', f'{quote(token)}; indices begin at 1')
     if index <= previous:
         raise RowError('indices not rising', f'{index} comes after {previous}')
-    if index > form.max_features:
-        raise RowError('index too large', f'{index}, and --max-features allows {form.max_features}')
+    if index > find_largest(form):
+        raise RowError('index too large', f'{index}: --n-features says how many features rows have, if it is right')
     if value is None:
         raise RowError('not a number', f'{quote(token)}')
     if not np.isfinite(value):
@@ -148,9 +151,7 @@ def recognise(lines: list[str]) -> bool:
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOptions:
     """Return the RowOptions, which the lines have no say in."""
-    return options.decide(
-        'libsvm', n_features=options.n_features, max_features=options.max_features, ignore_extra=options.ignore_extra
-    )
+    return options.decide('libsvm', n_features=options.n_features, ignore_extra=options.ignore_extra)
 
 
 KIND = Kind(

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from mr_elm.errors import one_line
+from mr_elm.option import add_options, option, option_fields
 from mr_elm.rows.text import read_exact
 
 # name -> its Kind; csv stands last, it takes what no other kind recognises
@@ -20,13 +21,65 @@ KINDS = {
     'libsvm': 'mr_elm.rows.libsvm_rows:KIND',
     'csv': 'mr_elm.rows.csv_format:KIND',
 }
-MAX_FEATURES = 10_000_000
+TASKS = ('classification', 'regression')
+INPUT = 'input'  # heading of these options in the help
 MAX_CATEGORIES = 100  # values of a column that have a feature of their own
 # what pandas, R, SQL and Python write where a value is missing; `none` and `na` are words, so they are classes
 MISSING_LABELS = ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL', 'None')
 HEADERS = {'auto': None, 'yes': True, 'no': False}
 ColumnPlace = Any  # a name or a position; what was decided is a position alone
+OF_LABELS = 'targets', 'labels_separator'  # options of a training, and of stages
+OF_ENCODING = 'encode', 'category', 'max_categories'  # options of commands that choose an encoding
 OF_ROWS = ('labelled', 'ignore_label', 'numeric_labels', 'labels_separator', 'missing_labels', 'held_out', 'tested')
+
+
+def read_columns(text: str) -> tuple[str, ...]:
+    """Read a list of names or indexes of columns, as csv writes names that hold a comma."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    if not all(names) or not names:
+        raise argparse.ArgumentTypeError(f'expected names or indexes of columns, with commas between, found {text!r}')
+    return tuple(names)
+
+
+def read_texts(text: str) -> tuple[str, ...]:
+    """Read a list of texts, as csv writes them; one of them may be empty."""
+    return tuple(field.strip() for field in next(csv.reader([text], skipinitialspace=True)) or [''])
+
+
+def read_delimiter(text: str) -> str | None:
+    """Read --delimiter: one character, auto, or None for white space."""
+    character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
+    if character not in (None, 'auto') and (len(character) != 1 or not character.isascii() or character in '"\r\n'):
+        raise argparse.ArgumentTypeError(f'expected one character of ASCII but a quote, tab or space, found {text!r}')
+    return character
+
+
+def read_charset(text: str) -> str | None:
+    """Read the name of an encoding of text; None for UTF-8."""
+    try:
+        name = codecs.lookup(text).name
+        'a'.encode(name)
+    except (LookupError, ValueError):
+        raise argparse.ArgumentTypeError(
+            f'expected the name of an encoding of text, such as latin-1, found {text!r}'
+        ) from None
+    return None if name in ('utf-8', 'ascii') else name
+
+
+def read_separator(text: str) -> str:
+    """Read --labels-separator: one character or more that are no white space."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(
+            f'expected a character that stands between labels, such as ";", found {text!r}'
+        )
+    return text.strip()
+
+
+def read_header(text: str) -> bool | None:
+    """Read --header."""
+    if text not in HEADERS:
+        raise argparse.ArgumentTypeError(f'expected one of {", ".join(HEADERS)}, found {text!r}')
+    return HEADERS[text]
 
 
 @dataclass(frozen=True)
@@ -45,7 +98,7 @@ class RowOptions:
     targets : the columns of several targets. labels_separator : what stands between the labels of a row.
     missing_labels : texts that stand for a missing label, None for MISSING_LABELS.
     columns, drop : the only features, and columns that are none; None where the user said nothing.
-    n_features : width that rows must have or fit in. max_features : largest index believed (libsvm).
+    n_features : width that rows must have or fit in.
     ignore_extra : drop features beyond n_features instead of rejecting the row (libsvm).
     encode : auto, or refuse: text where a number belongs, and missing values, are then bad rows.
     encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
@@ -66,28 +119,131 @@ class RowOptions:
     positions of the columns of a table that are read as numbers at once, not as text first (csv).
     """
 
-    kind: str = 'auto'
-    delimiter: str | None = 'auto'
-    decimal: str = 'auto'
-    header: bool | None = None
-    charset: str | None = None
-    label_column: ColumnPlace = 0
-    weight_column: ColumnPlace = None
+    kind: str = option(
+        'auto',
+        'how rows are written (default: detected from the file)',
+        INPUT,
+        ('auto', *sorted(KINDS)),
+        flag='--format',
+        advanced=True,
+    )
+    delimiter: str | None = option(
+        'auto',
+        'one character, or "space" for white space (default: detected from the file)',
+        INPUT,
+        metavar='X',
+        advanced=True,
+        read=read_delimiter,
+    )
+    decimal: str = option(
+        'auto',
+        'the decimal point of a csv file (default: detected from the file)',
+        INPUT,
+        ('auto', '.', ','),
+        advanced=True,
+    )
+    header: bool | None = option(
+        None,
+        'whether the first line of a csv file names the columns (default: detected from the file)',
+        INPUT,
+        metavar=f'{{{",".join(HEADERS)}}}',
+        advanced=True,
+        read=read_header,
+    )
+    charset: str | None = option(
+        None,
+        'how text is encoded, such as latin-1 or cp1252 (default: UTF-8, or UTF-16 where the file begins so)',
+        INPUT,
+        flag='--encoding',
+        metavar='NAME',
+        advanced=True,
+        read=read_charset,
+    )
+    label_column: ColumnPlace = option(
+        0,
+        "name or index of the label (default: 0 or the model's)",
+        INPUT,
+        metavar='NAME|INDEX',
+        read=str,
+        unsaid=None,
+    )
+    weight_column: ColumnPlace = option(
+        None,
+        'name or index of the column that says how often each row counts; `none` if the rows for a model that was '
+        'trained with weights have none',
+        INPUT,
+        metavar='NAME|INDEX',
+        advanced=True,
+        read=str,
+    )
     labelled: bool = True
     ignore_label: bool = False
     numeric_labels: bool = False
-    targets: tuple[ColumnPlace, ...] = ()
-    labels_separator: str | None = None
-    missing_labels: tuple[str, ...] | None = None
-    columns: tuple[str, ...] | None = None
-    drop: tuple[str, ...] | None = None
-    n_features: int | None = None
-    max_features: int = MAX_FEATURES
+    targets: tuple[ColumnPlace, ...] = option(
+        (),
+        'regression: names or indexes of several targets, instead of --label-column',
+        INPUT,
+        metavar='NAME,...',
+        advanced=True,
+        read=read_columns,
+    )
+    labels_separator: str | None = option(
+        None,
+        'classification: a row may have several labels, or none; X stands between them, such as ";"',
+        INPUT,
+        metavar='X',
+        advanced=True,
+        read=read_separator,
+    )
+    missing_labels: tuple[str, ...] | None = option(
+        None,
+        'texts that stand for a missing label, with which a row is bad; an empty label always is (default: '
+        f'{",".join(MISSING_LABELS[1:])}, or those of the model)',
+        INPUT,
+        metavar='A,...',
+        advanced=True,
+        read=read_texts,
+    )
+    columns: tuple[str, ...] | None = option(
+        None,
+        'names or indexes of the only columns that are features (default: all, or those of the model)',
+        INPUT,
+        metavar='NAME,...',
+        advanced=True,
+        read=read_columns,
+    )
+    drop: tuple[str, ...] | None = option(
+        None,
+        'names or indexes of columns that are not features (default: none, or those that the training of the model '
+        'left out)',
+        INPUT,
+        metavar='NAME,...',
+        advanced=True,
+        read=read_columns,
+    )
+    n_features: int | None = option(
+        None, 'features of a row (default: detected from the file)', INPUT, metavar='D', advanced=True
+    )
     ignore_extra: bool = False
-    encode: str = 'refuse'
+    encode: str = option('refuse', 'auto: accept text and missing values', INPUT, ('refuse', 'auto'))
     encoding: Any = None
-    max_categories: int = MAX_CATEGORIES
-    category: tuple[ColumnPlace, ...] = ()
+    max_categories: int = option(
+        MAX_CATEGORIES,
+        '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the others '
+        'share one',
+        INPUT,
+        metavar='K',
+        advanced=True,
+    )
+    category: tuple[ColumnPlace, ...] = option(
+        (),
+        '--encode auto: names or indexes of columns whose numbers are names, such as a postal code: each value gets '
+        'an indicator of its own',
+        INPUT,
+        metavar='NAME,...',
+        advanced=True,
+        read=read_columns,
+    )
     names: tuple[str, ...] | None = None
     label_name: str | None = None
     weight_name: str | None = None
@@ -107,9 +263,8 @@ class RowOptions:
 
     @classmethod
     def of_arguments(cls, args: argparse.Namespace, **known: Any) -> 'RowOptions':
-        """Make what the user asked for of the options that `add_row_arguments` and others add; `known` overrides."""
+        """Make what the user asked for of the options that commands and stages have; `known` overrides."""
         asked = {field.name: getattr(args, field.name) for field in fields(cls) if hasattr(args, field.name)}
-        asked['header'] = HEADERS[args.header]
         if args.label_column is None:
             asked['label_column'] = 0
         if args.weight_column == 'none':
@@ -185,222 +340,16 @@ def to_tuple(value: Any) -> Any:
     return value
 
 
-class AdvancedHelp(str):
-    """Hold the help of an option that `--help` leaves out and `--help-all` shows."""
+@dataclass(frozen=True)
+class RowUse:
+    """Say what a job does with rows. no_label : whether they have no label."""
+
+    bad_rows: str = option('stop', 'stop, or skip and count bad rows', INPUT, ('stop', 'skip'))
+    task: str = option('classification', 'what the labels are', choices=TASKS)
+    no_label: bool = option(False, 'the rows have no label')
 
 
-def add_stage_arguments(add: Callable) -> None:
-    """Add all that a stage must know of rows and labels. add : see `add_row_arguments`."""
-    for add_some in (add_row_arguments, add_task_argument, add_target_arguments, add_no_label_argument):
-        add_some(add)
-
-
-def add_row_arguments(add: Callable) -> None:
-    """Add the options that say how rows are written. add : the `add_argument` of a parser, or what stands for it."""
-    add(
-        '--format',
-        dest='kind',
-        choices=('auto', *sorted(KINDS)),
-        default='auto',
-        help=AdvancedHelp('how rows are written (default: detected from the file)'),
-    )
-    add(
-        '--delimiter',
-        type=read_delimiter,
-        default='auto',
-        metavar='X',
-        help=AdvancedHelp('one character, or "space" for white space (default: detected from the file)'),
-    )
-    add(
-        '--decimal',
-        choices=('auto', '.', ','),
-        default='auto',
-        help=AdvancedHelp('the decimal point of a csv file (default: detected from the file)'),
-    )
-    add(
-        '--encoding',
-        dest='charset',
-        type=read_charset,
-        metavar='NAME',
-        help=AdvancedHelp(
-            'how text is encoded, such as latin-1 or cp1252 (default: UTF-8, or UTF-16 where the file begins so)'
-        ),
-    )
-    add(
-        '--header',
-        choices=('auto', 'yes', 'no'),
-        default='auto',
-        help=AdvancedHelp('whether the first line of a csv file names the columns (default: detected from the file)'),
-    )
-    add_column_arguments(add)
-
-
-def add_column_arguments(add: Callable) -> None:
-    """Add the options that say what stands in which column. add : see `add_row_arguments`."""
-    add('--label-column', metavar='NAME|INDEX', help="name or index of the label (default: 0 or the model's)")
-    add(
-        '--weight-column',
-        metavar='NAME|INDEX',
-        help=AdvancedHelp(
-            'name or index of the column that says how often each row counts; `none` if the '
-            'rows for a model that was trained with weights have none'
-        ),
-    )
-    add(
-        '--columns',
-        type=read_columns,
-        metavar='NAME,...',
-        help=AdvancedHelp(
-            'names or indexes of the only columns that are features (default: all, or those of the model)'
-        ),
-    )
-    add(
-        '--drop',
-        type=read_columns,
-        metavar='NAME,...',
-        help=AdvancedHelp(
-            'names or indexes of columns that are not features (default: none, or those that the '
-            'training of the model left out)'
-        ),
-    )
-    add(
-        '--n-features',
-        type=positive,
-        metavar='D',
-        help=AdvancedHelp('features of a row (default: detected from the file)'),
-    )
-    add(
-        '--max-features',
-        type=positive,
-        default=MAX_FEATURES,
-        metavar='D',
-        help=AdvancedHelp('largest index that libsvm text may have (default: %(default)s)'),
-    )
-    add(
-        '--missing-labels',
-        type=read_texts,
-        metavar='A,...',
-        help=AdvancedHelp(
-            'texts that stand for a missing label, with which a row is bad; an empty label always is (default: '
-            f'{",".join(MISSING_LABELS[1:])}, or those of the model)'
-        ),
-    )
-    add(
-        '--bad-rows',
-        choices=('stop', 'skip'),
-        default='stop',
-        help='stop, or skip and count bad rows (default: %(default)s)',
-    )
-
-
-def add_task_argument(add: Callable) -> None:
-    """Add --task. add : see `add_row_arguments`."""
-    add(
-        '--task',
-        choices=('classification', 'regression'),
-        default='classification',
-        help='what the labels are (default: %(default)s)',
-    )
-
-
-def add_target_arguments(add: Callable) -> None:
-    """Add the options of several targets and of several labels. add : see `add_row_arguments`."""
-    add(
-        '--targets',
-        type=read_columns,
-        default=(),
-        metavar='NAME,...',
-        help=AdvancedHelp('regression: names or indexes of several targets, instead of --label-column'),
-    )
-    add(
-        '--labels-separator',
-        type=read_separator,
-        metavar='X',
-        help=AdvancedHelp('classification: a row may have several labels, or none; X stands between them, such as ";"'),
-    )
-
-
-def add_no_label_argument(add: Callable) -> None:
-    """Add --no-label. add : see `add_row_arguments`."""
-    add('--no-label', action='store_true', help='the rows have no label')
-
-
-def add_encode_arguments(add: Callable) -> None:
-    """Add how text and missing values become features. add : see `add_row_arguments`."""
-    add(
-        '--encode',
-        choices=('refuse', 'auto'),
-        default='refuse',
-        help='auto: accept text and missing values (default: %(default)s)',
-    )
-    add(
-        '--category',
-        type=read_columns,
-        default=(),
-        metavar='NAME,...',
-        help=AdvancedHelp(
-            '--encode auto: names or indexes of columns whose numbers are names, such as a postal code: each value '
-            'gets an indicator of its own'
-        ),
-    )
-    add(
-        '--max-categories',
-        type=positive,
-        default=MAX_CATEGORIES,
-        metavar='K',
-        help=AdvancedHelp(
-            '--encode auto: values of a column, the most frequent ones, that have an indicator of their own; the '
-            'others share one (default: %(default)s)'
-        ),
-    )
-
-
-def read_columns(text: str) -> tuple[str, ...]:
-    """Read a list of names or indexes of columns, as csv writes names that hold a comma."""
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    if not all(names) or not names:
-        raise argparse.ArgumentTypeError(f'expected names or indexes of columns, with commas between, found {text!r}')
-    return tuple(names)
-
-
-def read_texts(text: str) -> tuple[str, ...]:
-    """Read a list of texts, as csv writes them; one of them may be empty."""
-    return tuple(field.strip() for field in next(csv.reader([text], skipinitialspace=True)) or [''])
-
-
-def read_delimiter(text: str) -> str | None:
-    """Read --delimiter: one character, auto, or None for white space."""
-    character = {'space': None, 'tab': '\t', '\\t': '\t'}.get(text, text)
-    if character not in (None, 'auto') and (len(character) != 1 or not character.isascii() or character in '"\r\n'):
-        raise argparse.ArgumentTypeError(f'expected one character of ASCII but a quote, tab or space, found {text!r}')
-    return character
-
-
-def read_charset(text: str) -> str | None:
-    """Read the name of an encoding of text; None for UTF-8."""
-    try:
-        name = codecs.lookup(text).name
-        'a'.encode(name)
-    except (LookupError, ValueError):
-        raise argparse.ArgumentTypeError(
-            f'expected the name of an encoding of text, such as latin-1, found {text!r}'
-        ) from None
-    if name in ('utf-8', 'ascii'):
-        return None
-    return name
-
-
-def read_separator(text: str) -> str:
-    """Read --labels-separator: one character or more that are no white space."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError(
-            f'expected a character that stands between labels, such as ";", found {text!r}'
-        )
-    return text.strip()
-
-
-def positive(text: str) -> int:
-    """Read a whole number above 0."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'expected a whole number above 0, found {text!r}')
-    return int(text)
+def add_row_options(add: Callable[[str], Callable], *names: str) -> None:
+    """Add the options that say how rows are written. add : see `add_options`. names : of the others to add."""
+    add_options(add, RowOptions, {*option_fields(RowOptions)} - {*OF_LABELS, *OF_ENCODING} | {*names})
+    add_options(add, RowUse, {'bad_rows', *names})

@@ -97,7 +97,6 @@ def test_labels_that_are_no_classes_are_named_by_their_column(elm, write, tmp_pa
         ['--kernel', 'laplacian'],
         ['--scale', 'x'],
         ['--n-features', '0'],
-        ['--max-features', '-3'],
         ['--delimiter', ''],
         ['--delimiter', 'ab'],
         ['--bad-rows', 'x'],

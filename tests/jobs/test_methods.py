@@ -8,8 +8,8 @@ import pytest
 from reference.manual import read_page
 
 from mr_elm.cli.reference import write_page
-from mr_elm.machines.option_fields import option_fields
 from mr_elm.methods import METHODS, load
+from mr_elm.option import option_fields
 
 # what the manual promises
 CONTRACT = {
@@ -37,7 +37,7 @@ OF_AUTO = {'probabilities': True, 'intervals': True}  # which cost it nothing
 ROW = """
 import sys
 from dataclasses import dataclass
-from mr_elm.machines.option_fields import option
+from mr_elm.option import option
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.methods import GRAM, METHODS, Method
 

@@ -146,9 +146,12 @@ def test_extra_features_are_dropped_when_asked_and_still_checked():
     assert [row.ordinal for row in reader.rejected] == [3]
 
 
-def test_the_largest_index_believed_can_be_chosen():
-    reader, [block] = read(['1 5:1', '1 6:1'], max_features=5)
-    assert pairs_of(block) == [{5: 1}] and '--max-features' in reader.rejected[0].detail
+def test_an_index_beyond_ten_millions_is_believed_where_the_number_of_features_is_said():
+    lines = ['1 5:1', '1 10000001:1']
+    reader, [block] = read(lines)
+    assert pairs_of(block) == [{5: 1}] and '--n-features' in reader.rejected[0].detail
+    reader, [block] = read(lines, n_features=10_000_001)
+    assert pairs_of(block) == [{5: 1}, {10_000_001: 1}] and not reader.rejected
 
 
 @pytest.mark.parametrize('seed', range(12))

@@ -113,7 +113,7 @@ def test_kinds_are_told_apart_by_content_and_name(data, path, kind):
 
 def test_the_user_may_say_the_kind():
     assert sniffed('1 1:2\n', kind='csv').kind == 'csv'
-    assert sniffed('1,2\n2,3\n', 'x.csv', kind='libsvm', n_features=7, max_features=9).n_features == 7
+    assert sniffed('1,2\n2,3\n', 'x.csv', kind='libsvm', n_features=7).n_features == 7
 
 
 @pytest.mark.parametrize(
