@@ -15,6 +15,8 @@ from mr_elm.errors import DataFormatError
 
 ABSURD = re.compile(r'size \d{13}')  # of memory that pyarrow could not get: a terabyte and more, for some rows
 
+NUMPY_NAMES = {'float': 'float32', 'halffloat': 'float16'}  # types of Arrow that numpy calls otherwise
+
 
 def to_texts(texts: Any) -> Any:
     """Return a sequence of texts as a pyarrow.StringArray; one is left as it is."""
@@ -37,7 +39,8 @@ def from_array(array: Any, missing: float | None = None) -> np.ndarray:
 
     missing : what stands for a missing one; it is undefined by default.
     """
-    dtype = np.dtype(array.type.to_pandas_dtype())
+    name = str(array.type)
+    dtype = np.dtype(NUMPY_NAMES.get(name, name))  # to_pandas_dtype of some versions needs pandas
     if not len(array):
         return np.empty(0, dtype)
     values = np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)

@@ -1,11 +1,21 @@
-"""Models that were written once are read for ever: the same predictions, and sums that still live."""
+"""Models that were written once are read for ever: the same predictions, and sums that still live.
 
+`tests/compat` has models and packs that the oldest and the newest Python wrote. docs/reader.mjs, in JavaScript, reads
+them too.
+"""
+
+import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from compat.write import MODELS
 
-OLD = Path(__file__).parents[1] / 'models'
+ROOT = Path(__file__).parents[2]
+OLD, COMPAT, READER = ROOT / 'tests/models', ROOT / 'tests/compat', ROOT / 'docs/reader.mjs'
+PYTHONS = sorted(path.name for path in COMPAT.iterdir() if path.is_dir() and path.name[0].isdecimal())
 NAMES = sorted(path.stem for path in OLD.glob('*.npz') if not path.stem.endswith('.sums'))
 
 
@@ -65,3 +75,50 @@ def test_an_old_model_is_an_estimator(model_of):
             np.testing.assert_allclose(predicted, scores[:, 0], rtol=1e-11)
         else:
             assert predicted.tolist() == labels
+
+
+def demand_predictions(found, python, name):
+    """Demand what was written with a model: the same labels, and numbers to 1e-12, relative where they are above 1."""
+    expected = (COMPAT / python / f'{name}.txt').read_text().splitlines()
+    for line, known in zip(found, expected, strict=True):
+        for text, old in zip(line.split('\t'), known.split('\t'), strict=True):
+            assert text == old or float(text) == pytest.approx(float(old), rel=1e-12, abs=1e-12), (python, name)
+
+
+@pytest.mark.parametrize('python', PYTHONS)
+def test_a_model_of_another_python_predicts_what_it_predicted(elm, python):
+    packs = set()
+    for name, (rows, _, words) in MODELS.items():
+        model, pack = COMPAT / python / f'{name}.npz', COMPAT / python / f'pack-{Path(rows).stem}'
+        for source in [COMPAT / f'later-{rows}'] if pack in packs else [COMPAT / f'later-{rows}', pack]:
+            done = elm('predict', model, source, *(words.split() or ['--scores']), '-q', '-r', 'inline', '-o', '-')
+            assert (done.status, done.err) == (0, '')
+            demand_predictions(done.out.splitlines(), python, name)
+        packs.add(pack)
+
+
+@pytest.mark.skipif(shutil.which('node') is None, reason='needs Node.js')
+def test_a_program_of_another_language_predicts_the_same():
+    known = [(name, *model) for name, model in MODELS.items() if '--interval' not in model[2]]
+    wanted = [
+        (python, name, [str(folder / f'{name}.npz'), str(source), words == '--probabilities'])
+        for python, folder in ((python, COMPAT / python) for python in PYTHONS)
+        for name, rows, _, words in known
+        for source in (COMPAT / f'later-{rows}', folder / f'pack-{Path(rows).stem}')
+    ]
+    script = f"""
+        import {{ predictFile }} from {json.dumps(str(READER))}
+        const wanted = JSON.parse(process.argv[1])
+        console.log(JSON.stringify(wanted.map((words) => predictFile(...words))))"""
+    words = json.dumps([each[-1] for each in wanted])
+    done = subprocess.run(['node', '--input-type=module', '-e', script, words], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, '')
+    for (python, name, _), lines in zip(wanted, json.loads(done.stdout), strict=True):
+        demand_predictions(lines, python, name)
+
+
+@pytest.mark.skipif(shutil.which('node') is None, reason='needs Node.js')
+def test_the_program_prints_what_predict_prints():
+    command = ['node', READER, COMPAT / '3.13/mr-kelm.npz', COMPAT / 'later-three.csv']
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    demand_predictions(done.stdout.splitlines(), '3.13', 'mr-kelm')

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_arrays import from_array
 from mr_elm.rows.arrow_files import find_cuts, read_parts
 from mr_elm.rows.columns import Table
 from mr_elm.rows.encoded_rows import spread
@@ -365,6 +366,23 @@ print(len(block), 'pandas' in sys.modules)
     plan = json.dumps(plan_inputs([path], RowOptions(encode='auto')).to_json())
     done = subprocess.run([sys.executable, '-c', script, plan], capture_output=True, text=True, check=True)
     assert done.stdout == '2 False\n'
+
+
+@pytest.mark.parametrize('kind', ['float16', 'float32', 'float64', 'int8', 'uint16', 'int32', 'uint64'])
+def test_numbers_of_arrow_are_those_of_numpy(kind):
+    class Number:  # to_pandas_dtype of some versions of pyarrow needs pandas, which need not be installed
+        def __str__(self):
+            return str(array.type)
+
+    class Array:
+        type, offset, null_count = Number(), 1, 0
+        buffers = staticmethod(lambda: array.buffers())
+        __len__ = lambda _: 2  # noqa: E731
+
+    array = pa.array(np.array([7, 1, 2], kind))
+    found = from_array(Array())
+    assert (found.dtype, found.tolist()) == (np.dtype(kind), [1, 2])
+    assert from_array(array[1:]).tolist() == [1, 2]
 
 
 @pytest.mark.parametrize('n_answers', [0, 1])
