@@ -21,7 +21,7 @@ from mr_elm.engines.progress import LogLines, Reporter
 from mr_elm.option import AdvancedHelp, add_options, option, option_fields
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.options import RowOptions, RowUse, add_row_options
-from mr_elm.rows.storage import COPY, STANDARD, Entry, is_local
+from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local
 from mr_elm.store import is_stream
 
 OUTPUT_DIR = '--output-dir'
