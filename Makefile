@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-quick lint docs docs-commands dist bench bench-quick papers results joint speedup sizeup
+.PHONY: help venv demo test test-quick lint docs docs-commands dist bench bench-quick papers results figures joint speedup sizeup
 .PHONY: scaleup soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
@@ -23,6 +23,9 @@ $(STAMP): setup.cfg pyproject.toml
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets
 	$(BIN)/python -m benchmarks.demo build/demo
+
+figures: $(STAMP) ## draw the figures of the gallery (docs/figures; NAMES="drift nodes")
+	PYTHONPATH=. $(BIN)/python docs/figures/draw.py docs/figures $(NAMES)
 
 joint: $(STAMP) ## draw what leaves and what landmarks give to the method auto (docs/figures/joint.png)
 	$(BIN)/python -m benchmarks.joint docs/figures/joint.png

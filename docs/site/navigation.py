@@ -3,6 +3,7 @@
 NAVIGATION = {
     'Guide': [
         'first-steps',
+        'gallery',
         'methods',
         'metric',
         'text',
