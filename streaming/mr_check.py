@@ -36,14 +36,14 @@ def read_checks(
 ) -> tuple[dict[int, tuple[float, float]], list[GatheredRows]]:
     """Read the output pairs: MACHINE -> (loss, least margin), and the worst violators of each machine that has any."""
     sums: dict[int, tuple[float, float]] = {}
-    found: dict[int, list] = {}
+    checks: dict[int, list] = {}
     for key, value in pairs:
         kind, (machine,) = split_key(key)
         if kind == 'loss':
             sums[int(machine)] = value['loss'] / FINE, value['least']
         else:
-            found.setdefault(int(machine), []).append(value)
-    return sums, [join_worst(found[number], most) for number in sorted(found)]
+            checks.setdefault(int(machine), []).append(value)
+    return sums, [join_worst(checks[number], most) for number in sorted(checks)]
 
 
 def join_worst(pieces: list[list[np.ndarray]], most: int) -> GatheredRows:

@@ -90,11 +90,11 @@ class MRDual(ProblemStage):
 
 def read_machines(pairs: Iterable[tuple[str, Any]]) -> dict[tuple[int, ...], TrainedMachine]:
     """Read the output pairs: (MACHINE, PART) -> TrainedMachine."""
-    found: dict[tuple[int, ...], dict[str, list]] = {}
+    machines: dict[tuple[int, ...], dict[str, list]] = {}
     for key, value in pairs:
-        kind, place = split_key(key)
-        found.setdefault(tuple(map(int, place)), {}).setdefault(kind, []).append(value)
-    return {place: TrainedMachine.read(records) for place, records in found.items()}
+        kind, key_parts = split_key(key)
+        machines.setdefault(tuple(map(int, key_parts)), {}).setdefault(kind, []).append(value)
+    return {key_parts: TrainedMachine.read(records) for key_parts, records in machines.items()}
 
 
 if __name__ == '__main__':

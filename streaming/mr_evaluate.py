@@ -30,12 +30,12 @@ def merge_confusions(values: Iterable[Any]) -> Any:
 
 def pairs_to_json(confusion: Confusion) -> dict[str, list]:
     """Write a Confusion as a dictionary of lists."""
-    return {'counts': [[true, said, n] for (true, said), n in sorted(confusion.table.items())]}
+    return {'counts': [[true, predicted, n] for (true, predicted), n in sorted(confusion.table.items())]}
 
 
 def pairs_from_json(value: Any) -> Confusion:
     """Undo `pairs_to_json`."""
-    return Confusion({(true, said): n for true, said, n in value['counts']})
+    return Confusion({(true, predicted): n for true, predicted, n in value['counts']})
 
 
 def merge_residuals(values: Iterable[Any]) -> Any:
@@ -159,12 +159,12 @@ class MREvaluate(MRRows):
         else:
             self.count_classes(block, self.labelling.choose(decisions), decisions)
 
-    def add_errors(self, block: Block, said: np.ndarray) -> None:
+    def add_errors(self, block: Block, predictions: np.ndarray) -> None:
         """Add the errors of a regression, of each target."""
-        if block.targets.shape != said.shape:
-            raise DataFormatError(f'expected rows of {said[:1].size} target(s), found {block.targets[:1].size}')
-        names = [()] if said.ndim == 1 else [(k,) for k in range(said.shape[1])]
-        columns = (values.reshape(len(said), -1).T for values in (block.targets, said))
+        if block.targets.shape != predictions.shape:
+            raise DataFormatError(f'expected rows of {predictions[:1].size} target(s), found {block.targets[:1].size}')
+        names = [()] if predictions.ndim == 1 else [(k,) for k in range(predictions.shape[1])]
+        columns = (values.reshape(len(predictions), -1).T for values in (block.targets, predictions))
         for name, true, predicted in zip(names, *columns, strict=True):
             new = Residuals.of(true, predicted, block.weights)
             if name in self.residuals:
@@ -172,20 +172,20 @@ class MREvaluate(MRRows):
             else:
                 self.residuals[name] = new
 
-    def count_classes(self, block: Block, said: np.ndarray, decisions: Floats) -> None:
+    def count_classes(self, block: Block, predictions: np.ndarray, decisions: Floats) -> None:
         """Count rows by label and predicted class, and what the probabilities say."""
-        self.count_pairs(block, said)
+        self.count_pairs(block, predictions)
         if self.collector is not None:
             self.collector.add(block, decisions)
 
-    def count_pairs(self, block: Block, said: np.ndarray) -> None:
+    def count_pairs(self, block: Block, predictions: np.ndarray) -> None:
         """Count rows by label and predicted class."""
         if block.weights is None:
             weights = np.ones(len(block), int)
         else:
             weights = block.weights
         counts = np.zeros((len(block.names), len(self.model.classes)), weights.dtype)
-        np.add.at(counts, (block.codes, said), weights)
+        np.add.at(counts, (block.codes, predictions), weights)
         for i, k in zip(*counts.nonzero(), strict=True):
             self.pairs[self.model.class_of(block.names[i]), self.model.classes[k]] += counts[i, k].item()
 
@@ -202,10 +202,12 @@ class MREvaluate(MRRows):
                 yield make_key(*name), arrays
 
 
-def compare_sets(model: Model, block: Block, said: np.ndarray) -> LabelSets:
+def compare_sets(model: Model, block: Block, predictions: np.ndarray) -> LabelSets:
     """Compare the labels of rows with those that a model predicts, (n, K); labels that it does not know are missed."""
     labels, true = mark_sets(model, block)
-    return LabelSets.of(labels, true, np.pad(said, ((0, 0), (0, len(labels) - said.shape[1]))), block.weights)
+    return LabelSets.of(
+        labels, true, np.pad(predictions, ((0, 0), (0, len(labels) - predictions.shape[1]))), block.weights
+    )
 
 
 if __name__ == '__main__':

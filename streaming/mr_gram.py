@@ -140,15 +140,15 @@ class MRGram(MRRows):
 
 def group_sums(pairs: Iterable[tuple[str, Any]], n: int = 0) -> dict[tuple[int, ...], tuple[dict, dict]]:
     """Read output pairs: the first n coordinates -> ((I, J) -> tile, LABEL -> sum)."""
-    found: dict[tuple[int, ...], tuple[dict, dict]] = {}
+    groups: dict[tuple[int, ...], tuple[dict, dict]] = {}
     for key, value in pairs:
         kind, coordinates = split_key(key)
-        tiles, sums = found.setdefault(tuple(map(int, coordinates[:n])), ({}, {}))
+        tiles, sums = groups.setdefault(tuple(map(int, coordinates[:n])), ({}, {}))
         if kind == 'gram':
             tiles[int(coordinates[n]), int(coordinates[n + 1])] = value
         else:
             sums[coordinates[n]] = value
-    return found
+    return groups
 
 
 if __name__ == '__main__':

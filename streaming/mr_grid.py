@@ -69,8 +69,8 @@ class MRGrid(ProblemStage):
         problem = self.problem.choose(candidate)
         n_folds, key = (problem.n_outer, OUTER) if candidate.tests_outer else (problem.n_folds, INNER)
         folds = fold_numbers(rows.X, n_folds, problem.seed + key)
-        made = problem.prepare_rows(rows.X)
-        source = ready_rows(made) if problem.kernel else NodeRows(made)
+        kernel_rows = problem.prepare_rows(rows.X)
+        source = ready_rows(kernel_rows) if problem.kernel else NodeRows(kernel_rows)
         self.set_status(f'candidate {number + 1} of {len(problem.candidates)}')
         tested = [candidate.outer] if candidate.tests_outer else range(n_folds)
         cells = cross_validate(

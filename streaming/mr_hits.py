@@ -59,8 +59,8 @@ class MRHits(MRFolds):
             int((class_numbers(scores[:, start : start + width], n_classes, ONE_VS_ALL) == truth).sum())
             for start in range(0, scores.shape[1], width)
         ]
-        known = self.hits.get(number, {'correct': [0] * len(correct), 'total': 0})
-        self.hits[number] = add_up([known, {'correct': correct, 'total': len(truth)}])
+        counts = self.hits.get(number, {'correct': [0] * len(correct), 'total': 0})
+        self.hits[number] = add_up([counts, {'correct': correct, 'total': len(truth)}])
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the counts."""

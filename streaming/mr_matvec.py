@@ -87,17 +87,17 @@ def read_products(
     pairs: Iterable[tuple[str, Any]], of_U: tuple[int, ...], of_V: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
     """Read the output pairs: U'T and V S^-1, of these shapes. Raises AccountingError when a number is missing."""
-    found = {U: np.full(of_U, np.nan), V: np.full(of_V, np.nan)}
+    products = {U: np.full(of_U, np.nan), V: np.full(of_V, np.nan)}
     for key, (value,) in pairs:
-        kind, (matrix, *place) = split_key(key)
-        row, column = int(place[0]), int(place[-1])
+        kind, (matrix, *coordinates) = split_key(key)
+        row, column = int(coordinates[0]), int(coordinates[-1])
         if kind == 'entry':
-            found[matrix][row, column] = value
+            products[matrix][row, column] = value
         else:
-            found[matrix][row : row + len(value)] = value
-    if any(np.isnan(product).any() for product in found.values()):
+            products[matrix][row : row + len(value)] = value
+    if any(np.isnan(product).any() for product in products.values()):
         raise AccountingError("expected every entry of U'T and V S^-1 once, some are missing: run the stage again")
-    return found[U], found[V]
+    return products[U], products[V]
 
 
 if __name__ == '__main__':

@@ -100,8 +100,8 @@ class MRPass(MRRows):
         held, trained = (None if weights is None else weights[part] for part in (slice(edge), slice(edge, None)))
         self.sums.add(take_rows(block, slice(edge, None)), trained)
         if self.held is not None:
-            for E, part, own in self.sums.expand(take_rows(block, slice(edge)), held):
-                self.held.add(E, self.folds.class_numbers(part), own)
+            for E, part, part_weights in self.sums.expand(take_rows(block, slice(edge)), held):
+                self.held.add(E, self.folds.class_numbers(part), part_weights)
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums, nothing when there was no row."""
@@ -127,9 +127,9 @@ def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, int]) -> Fl
     """Read the output pairs: E'E D, of this shape. Raises AccountingError when a part is missing."""
     product, expected = np.empty(shape), dict(cut_columns(*shape))
     for key, (high, low) in pairs:
-        kind, place = split_key(key)
+        kind, coordinates = split_key(key)
         if kind == 'product':
-            product[expected.pop(int(place[0]))] = high + low
+            product[expected.pop(int(coordinates[0]))] = high + low
     if expected:
         raise AccountingError(f'expected every part of a product once, {len(expected)} are missing')
     return product

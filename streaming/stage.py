@@ -85,12 +85,14 @@ class MRRows(MRJob):
 
     def split_words(self, argv: Sequence[str]) -> list[tuple[str, list[str], bool]]:
         """Separate the options on a command line that was parsed before: [(destination, words, is it of the stage)]."""
-        found: list[tuple[str, list[str], bool]] = []
-        own = self.own_options
+        words_of_options: list[tuple[str, list[str], bool]] = []
+        own_options = self.own_options
 
         class Note(argparse.Action):
             def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-                found.append((self.dest, [*filter(None, [option_string]), *values], self.dest in own))
+                words_of_options.append(
+                    (self.dest, [*filter(None, [option_string]), *values], self.dest in own_options)
+                )
 
         parser = argparse.ArgumentParser(add_help=False)
         for action in self.arg_parser._actions:
@@ -98,7 +100,7 @@ class MRRows(MRJob):
                 *action.option_strings, action=Note, dest=action.dest, nargs=1 if action.nargs is None else action.nargs
             )
         parser.parse_known_args(argv)
-        return found
+        return words_of_options
 
     @staticmethod
     def shell_proof(words: Iterable[Any]) -> list[Any]:
@@ -306,11 +308,11 @@ class MRRows(MRJob):
         mask = select_sample(X, held_out, HELD_OUT_KEY) == tested
         self.n_held += len(block) - int(mask.sum())
         self.row_lines = list(compress(self.row_lines, mask))
-        kept = take_rows(replace(block, X=X), mask)
-        if kept.codes is None:
-            return kept
-        names, codes = encode_labels([kept.names[code] for code in kept.codes])
-        return replace(kept, names=names, codes=codes)
+        rest = take_rows(replace(block, X=X), mask)
+        if rest.codes is None:
+            return rest
+        names, codes = encode_labels([rest.names[code] for code in rest.codes])
+        return replace(rest, names=names, codes=codes)
 
     def record_rejected(self, reader: Any, number: int) -> None:
         """Send rows that could not be used to the driver."""

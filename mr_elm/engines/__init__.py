@@ -34,15 +34,15 @@ def find_engine(name: str) -> type[Engine]:
 
 
 def make_engine(
-    name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None, **known: Any
+    name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None, **values: Any
 ) -> Engine:
     """Make the engine of a name.
 
     arguments : options of the engine, as on the command line. reporter : speaks to the user; None: nobody does.
-    known : what else `Engine` holds.
+    values : what else `Engine` holds.
     """
     if reporter:
-        known |= {'reporter': reporter}
+        values |= {'reporter': reporter}
     else:
-        known |= {}
-    return find_engine(name)(tuple(arguments), **known)
+        values |= {}
+    return find_engine(name)(tuple(arguments), **values)

@@ -90,12 +90,12 @@ class Engine:
     @property
     def wanted_maps(self) -> int | None:
         """Return the value of mapreduce.job.maps, or None where it is not set. Raises ValueError."""
-        wanted = self.value_of('mapreduce.job.maps')
-        if wanted is not None and not wanted.isdigit():
-            raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {wanted!r}')
-        if wanted is None:
+        maps = self.value_of('mapreduce.job.maps')
+        if maps is not None and not maps.isdigit():
+            raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {maps!r}')
+        if maps is None:
             return None
-        return int(wanted)
+        return int(maps)
 
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when tasks cannot be given these inputs, or options of the engine contradict each other."""

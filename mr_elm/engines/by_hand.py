@@ -157,20 +157,20 @@ def copy_lines(lines: Iterable[bytes], job: Any, plan: Any) -> None:
     """
     options = job.options
     if options.cat_output is None:
-        wanted = not options.output_dir
+        copies = not options.output_dir
     else:
-        wanted = options.cat_output
+        copies = options.cat_output
     for line in lines:
         job.demand_usable(line, plan)
-        if wanted:
+        if copies:
             job.stdout.write(line)
     job.stdout.flush()
 
 
 def split_options(job: Any, argv: list[str]) -> tuple[list[str], list[str]]:
     """Separate the words of a stage, for its tasks, from mrjob's runner options: (own, passed)."""
-    words = [(mine, texts) for dest, texts, mine in job.split_words(argv) if dest not in OUR_PART]
-    own, passed = ([text for mine, texts in words if mine is wanted for text in texts] for wanted in (True, False))
+    words = [(owned, texts) for dest, texts, owned in job.split_words(argv) if dest not in OUR_PART]
+    own, passed = ([text for owned, texts in words if owned is is_own for text in texts] for is_own in (True, False))
     return own, passed
 
 

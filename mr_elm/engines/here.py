@@ -141,8 +141,8 @@ class Job:
 
 def name_task(kind: str, number: int, splits: Iterable[list[int]] = ()) -> str:
     """Name a task and its splits, for people."""
-    places = name_splits(splits)
-    return f'{kind} task {number}' + (f', split {places}' if places else '')
+    names = name_splits(splits)
+    return f'{kind} task {number}' + (f', split {names}' if names else '')
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ class Local(LocalCopies):
                 *arguments,
             ]
             job_stage = job_class(args=words)
-            kept = job_stage.options.output_dir or self.stage_output(job_class)
-            output = kept or os.path.join(folder, 'output')
+            kept_folder = job_stage.options.output_dir or self.stage_output(job_class)
+            output = kept_folder or os.path.join(folder, 'output')
             os.makedirs(output)
             n_processes = self.count_processes(plan, job_stage)
             tasks = plan_splits(plan, plan.n_tasks or self.wanted_maps or n_processes)
@@ -180,7 +180,7 @@ class Local(LocalCopies):
                 job = Job(job_stage, words, tasks, folder, output, progress)
                 if n_processes > 1 or not self.small:
                     finished = job.run_in_files(self.pool, n_processes)
-                elif kept or is_map_only(job_stage):
+                elif kept_folder or is_map_only(job_stage):
                     finished = job.run_in_files(None, 1)
                 else:
                     finished = job.run_in_memory()

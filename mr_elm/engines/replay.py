@@ -99,10 +99,10 @@ class Replay(Engine):
     def leave_options(self, job_class: Any, arguments: list[str]) -> list[str]:
         """Copy the files that the next stage is given; returns its options, which name the copies."""
         names_of_files, words = job_class(args=[]).file_options, list(arguments)
-        for place, (option, path) in enumerate(zip(arguments, arguments[1:], strict=False), 1):
+        for position, (option, path) in enumerate(zip(arguments, arguments[1:], strict=False), 1):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
-                words[place] = f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}'
-                shutil.copyfile(path, words[place])
+                words[position] = f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}'
+                shutil.copyfile(path, words[position])
         return words
 
     def leave_inputs(self, plan: InputPlan) -> list[str]:

@@ -11,8 +11,8 @@ LAST_LINE = re.compile(r'^(?!\s)[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)
 
 def find_cause(log: str) -> str | None:
     """Return the last line of the last Python traceback in a log, or None."""
-    _, found, tail = log.rpartition(TRACEBACK)
-    if found:
+    _, separator, tail = log.rpartition(TRACEBACK)
+    if separator:
         return next((line for line in tail.splitlines() if LAST_LINE.match(line)), None)
     return None
 
@@ -32,9 +32,9 @@ def find_java_cause(log: str) -> str | None:
 
 def find_split(log: str) -> str | None:
     """Return the split that a task's log names, or None."""
-    found = SPLIT.search(log)
-    if found:
-        return found.group(1)
+    match = SPLIT.search(log)
+    if match:
+        return match.group(1)
     return None
 
 

@@ -44,10 +44,13 @@ def make_card(
         parts += [f'<h2>Scores on {escape(os.path.basename(test[0]))}</h2>', *show_scores(model, test[1], pairs)]
     columns = list_columns(model)
     columns.sort(key=lambda column: -(column[2] or 0))
-    shown = [
+    sections = [
         [column, kind, *([] if share is None else [f'{share:.4f}'])] for column, kind, share in columns[:SHOWN_COLUMNS]
     ]
-    parts += ['<h2>Columns</h2>', table(shown, ['column', 'kind', *(['importance'] if len(shown[0]) > 2 else [])])]
+    parts += [
+        '<h2>Columns</h2>',
+        table(sections, ['column', 'kind', *(['importance'] if len(sections[0]) > 2 else [])]),
+    ]
     if len(columns) > SHOWN_COLUMNS:
         parts.append(f'<p>and {len(columns) - SHOWN_COLUMNS:,} more</p>')
     use = [
@@ -93,9 +96,9 @@ def write_cell(value: Any) -> str:
     return f'<td>{escape(value)}</td>'
 
 
-def show_scores(model: Model, found: Evaluation, pairs: tuple[Floats, Floats] | None) -> Iterable[str]:
+def show_scores(model: Model, evaluation: Evaluation, pairs: tuple[Floats, Floats] | None) -> Iterable[str]:
     """Yield tables and figures of the scores."""
-    scores = found.scores(model.classes, model.header.target_names, model.header.positive)
+    scores = evaluation.scores(model.classes, model.header.target_names, model.header.positive)
     yield table((name, value) for name, value in scores.items() if not isinstance(value, dict))
     for name in ('per_class', 'per_label', 'per_target'):
         rows = scores.get(name) or {}
@@ -112,8 +115,8 @@ def show_scores(model: Model, found: Evaluation, pairs: tuple[Floats, Floats] | 
         )
     if pairs is not None:
         yield draw(draw_residuals, *pairs)
-    if found.rankings:
-        yield draw(lambda path: draw_curves(found, model.classes, path, model.header.positive))
+    if evaluation.rankings:
+        yield draw(lambda path: draw_curves(evaluation, model.classes, path, model.header.positive))
 
 
 def draw(function: Any, *arguments: Any) -> str:

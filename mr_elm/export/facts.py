@@ -34,12 +34,12 @@ SOLVED = ('condition', 'passes', 'residual')
 
 def list_facts(model: Model) -> dict[str, str]:
     """Return name -> what there is to say, only what this model has."""
-    header, given = model.header, model.header.parameters
+    header, parameters = model.header, model.header.parameters
     if model.encoding is None:
         columns = ''
     else:
         columns = f' of {len(model.encoding.columns):,} columns'
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         'method': f'{header.method}, {METHODS[header.method].what}' if header.method in METHODS else header.method,
         'task': header.task,
         'classes': list_names(model.classes),
@@ -51,15 +51,15 @@ def list_facts(model: Model) -> dict[str, str]:
         'features': f'{model.n_features:,}{columns}',
         'rows': f'{header.n_rows_used:,} used, {header.n_rows_rejected:,} rejected',
         'machine': '; '.join(map(describe_machine, model.members)),
-        'options': write_values(given, [name for name in given if name not in ELSEWHERE]),
-        'solver': ', '.join(part for part in (given.get('solver'), write_values(given, SOLVED)) if part),
-        'certificate': write_values(given.get('certificates', {}), ('gap', 'violation', 'n_iter')),
+        'options': write_values(parameters, [name for name in parameters if name not in ELSEWHERE]),
+        'solver': ', '.join(part for part in (parameters.get('solver'), write_values(parameters, SOLVED)) if part),
+        'certificate': write_values(parameters.get('certificates', {}), ('gap', 'violation', 'n_iter')),
         'probabilities': header.calibration and write_values(header.calibration, header.calibration),
-        'constant': given.get('constant_prediction') is not None
-        and (f'nearly all rows are predicted {given["constant_prediction"]}'),
+        'constant': parameters.get('constant_prediction') is not None
+        and (f'nearly all rows are predicted {parameters["constant_prediction"]}'),
         'history': '; '.join(f'{event.get("action")} {event.get("when", "")}' for event in header.history[-3:]),
     }
-    return {name: str(value) for name, value in found.items() if value}
+    return {name: str(value) for name, value in facts.items() if value}
 
 
 def describe_machine(machine: Model) -> str:

@@ -82,10 +82,10 @@ class Graph(Writer):
             return self._sum_differences(Z, sp.expand(A), 'Abs')
         if takes_root and self.real == np.float32:
             return self.put('Sqrt', self._sum_differences(Z, sp.expand(A), 'Mul'))
-        squares, own = self.square(Z), row_squares(A)
-        D = self.put('Max', self.put('Add', self.multiply(Z, -2 * A, own), squares), 0.0)
+        squares, row_norms = self.square(Z), row_squares(A)
+        D = self.put('Max', self.put('Add', self.multiply(Z, -2 * A, row_norms), squares), 0.0)
         if takes_root:
-            equal = self.put('LessOrEqual', D, self.put('Mul', self.shift(squares, own), ROUNDING))
+            equal = self.put('LessOrEqual', D, self.put('Mul', self.shift(squares, row_norms), ROUNDING))
             D = self.put('Where', equal, 0.0, D)
         D = self.put('Where', self.put('IsInf', squares), squares, D)
         if takes_root:
@@ -160,9 +160,9 @@ class Graph(Writer):
         values[~inner] = B[forest.children[~inner]]
         compared = self.take(X, features[forest.roots], axis=1)
         nodes: Any = self.put('Add', children[forest.roots], self._exceeds(compared, thresholds[forest.roots]))
-        kept = [self.keep(each) for each in (features, thresholds, children)]
+        constants = [self.keep(each) for each in (features, thresholds, children)]
         for _ in range(forest.depth - 1):
-            where, limits, targets = (self.take(table, nodes) for table in kept)
+            where, limits, targets = (self.take(table, nodes) for table in constants)
             compared = self.put('GatherElements', X, where, axis=1)
             nodes = self.put('Add', targets, self._exceeds(compared, limits))
         return self.put('ReduceSum', self.take(values, nodes), np.array([1]), keepdims=0)

@@ -74,8 +74,8 @@ class Writer(ABC):
         if kernel.name not in ('linear', 'polynomial'):
             raise ValueError(f'export: expected a kernel that other programs know, found {kernel.name}')
         if kernel.normalised:
-            own = replace(kernel, normalised=False).diagonal(row_squares(A))
-            coefficients = coefficients * invert_root(own)[:, None]
+            diagonal = replace(kernel, normalised=False).diagonal(row_squares(A))
+            coefficients = coefficients * invert_root(diagonal)[:, None]
         zeros = np.zeros(coefficients.shape[1])
         if kernel.name == 'linear':
             values = self.multiply(Z, np.asarray(A.T @ coefficients).T, zeros)

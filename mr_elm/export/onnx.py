@@ -35,14 +35,14 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     graph = Graph(np.float32 if single and suits_single(model) else np.float64)
     number = helper.np_dtype_to_tensor_dtype(np.dtype(outside))
     inputs, X = write_inputs(graph, model, number)
-    found = dict(zip(OUTPUTS, write_answers(graph, model, X), strict=False))
+    answers = dict(zip(OUTPUTS, write_answers(graph, model, X), strict=False))
     if graph.real != outside:
-        found = {
+        answers = {
             name: value if name == 'label' and not model.numeric else graph.cast(value, outside)
-            for name, value in found.items()
+            for name, value in answers.items()
         }
     outputs, text = [], helper.np_dtype_to_tensor_dtype(np.dtype(object))
-    for name, value in found.items():
+    for name, value in answers.items():
         graph.nodes.append(helper.make_node('Identity', [value], [name]))
         if name == 'label' and not model.numeric:
             kind = text
@@ -102,7 +102,7 @@ def write_column(graph: Graph, column: Column) -> list[str]:
     if column.kind == CATEGORY:
         n = len(column.categories)
         codes = {**column.lookup, **dict.fromkeys(MISSING_TEXTS, column.lookup.get(MISSING, n))}
-        found = graph.put(
+        value = graph.put(
             'LabelEncoder',
             graph.put('Reshape', column.name, np.array([-1])),
             domain='ai.onnx.ml',
@@ -110,7 +110,7 @@ def write_column(graph: Graph, column: Column) -> list[str]:
             values_int64s=list(codes.values()),
             default_int64=n,
         )
-        return [graph.take(np.eye(n + 1), found)]
+        return [graph.take(np.eye(n + 1), value)]
     values = graph.cast(graph.put('Reshape', column.name, np.array([-1, 1])), graph.real)
     if np.isnan(column.mean):  # a missing number has no stand-in
         return [values]

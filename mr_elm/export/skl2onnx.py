@@ -72,15 +72,15 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     graph = Graph(real if suits_single(model) else np.float64, f'{scope.get_unique_operator_name("mr_elm")}/')
     scores = graph.write_scores(model, graph.cast(operator.inputs[0].full_name, graph.real))
     if model.numeric:
-        found = [scores]
+        outputs = [scores]
     elif model.multilabel:
-        found = [graph.cast(graph.put('Greater', scores, PRESENCE_THRESHOLD), np.int64), scores]
+        outputs = [graph.cast(graph.put('Greater', scores, PRESENCE_THRESHOLD), np.int64), scores]
     else:
         numbers, *probabilities = write_classes(graph, model, scores)
         names = estimator.classes_.astype(object if is_text(estimator) else np.int64)
-        found = [graph.take(names, numbers), *(probabilities or [scores])]
-    found[-1] = graph.cast(found[-1], real)
-    for value, variable in zip(found, operator.outputs, strict=True):
+        outputs = [graph.take(names, numbers), *(probabilities or [scores])]
+    outputs[-1] = graph.cast(outputs[-1], real)
+    for value, variable in zip(outputs, operator.outputs, strict=True):
         graph.nodes.append(helper.make_node('Identity', [value], [variable.full_name]))
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)

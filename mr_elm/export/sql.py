@@ -99,23 +99,23 @@ class Query(Writer):
 
     def write(self, table: str, columns: dict[str, str], keep: Sequence[str]) -> str:
         """Return the query. columns : name -> expression. keep : names of columns of the table."""
-        kept = {f'kept_{k + 1}': self.quote(name) for k, name in enumerate(keep)}
-        parts, source, carried = [], table, [f'{name} AS {inner}' for inner, name in kept.items()]
+        carried_columns = {f'kept_{k + 1}': self.quote(name) for k, name in enumerate(keep)}
+        parts, source, carried = [], table, [f'{name} AS {inner}' for inner, name in carried_columns.items()]
         # PostgreSQL would write each step into the next one, and compute it as often as that one names it
         kind = 'AS'
         if self.dialect == 'postgres':
             kind = 'AS MATERIALIZED'
         for k, step in enumerate(self.steps):
-            shown = ',\n    '.join([*carried, *(f'{expression} AS {name}' for expression, name in step.items())])
-            parts.append(f'step_{k + 1} {kind} (\n  SELECT\n    {shown}\n  FROM {source}\n)')
+            select_list = ',\n    '.join([*carried, *(f'{expression} AS {name}' for expression, name in step.items())])
+            parts.append(f'step_{k + 1} {kind} (\n  SELECT\n    {select_list}\n  FROM {source}\n)')
             source, carried = f'step_{k + 1}', ['*']
-        shown = ',\n  '.join(
+        select_list = ',\n  '.join(
             [
                 *(f'{expression} AS {self.quote(name)}' for name, expression in columns.items()),
-                *(f'{inner} AS {name}' for inner, name in kept.items()),
+                *(f'{inner} AS {name}' for inner, name in carried_columns.items()),
             ]
         )
-        return f'WITH {", ".join(parts)}\nSELECT\n  {shown}\nFROM {source}\n'
+        return f'WITH {", ".join(parts)}\nSELECT\n  {select_list}\nFROM {source}\n'
 
     def scale(self, X: Columns, offset: Floats, scale: Floats) -> Columns:
         """Write (x - offset) * scale."""
@@ -144,9 +144,9 @@ class Query(Writer):
         """Write distances."""
         if norm == 1:
             return self.combine(1, Z, sp.expand(A), np.zeros(A.shape[0]))
-        own = row_squares(A)
+        row_norms = row_squares(A)
         (size,) = self.square(Z)
-        products = self.multiply(Z, -2 * A, own)
+        products = self.multiply(Z, -2 * A, row_norms)
         D = [f'({size} + {product})' for product in products]
         if not takes_root:
             return self.put([size, *products], *(f'CASE WHEN {d} < 0 THEN 0e0 ELSE {d} END' for d in D))
@@ -154,7 +154,7 @@ class Query(Writer):
             [size, *products],
             *(
                 f'CASE WHEN {d} <= {write(ROUNDING)} * ({size} + {write(a)}) THEN 0e0 ELSE SQRT({d}) END'
-                for d, a in zip(D, own, strict=True)
+                for d, a in zip(D, row_norms, strict=True)
             ),
         )
 
@@ -284,14 +284,14 @@ def demand_small(model: Model) -> None:
                 trees += 0
         elif isinstance(machine, KernelModel) and machine.kernel.name != 'linear':
             nodes += machine.support_vectors.shape[0]
-    for found, most, what in (
+    for count, most, what in (
         (model.n_features, MAX_FEATURES, 'features'),
         (trees, MAX_TREES, 'trees'),
         (nodes, MAX_NODES, 'nodes or support vectors'),
     ):
-        if found > most:
+        if count > most:
             raise ValueError(
-                f'export: expected at most {most:,} {what} for a query of SQL, found {found:,}: train a '
+                f'export: expected at most {most:,} {what} for a query of SQL, found {count:,}: train a '
                 'smaller model, or export a graph of ONNX'
             )
 
@@ -303,11 +303,11 @@ def write_column(query: Query, column: Column) -> Columns:
         text = f'COALESCE(CAST({name} AS {query.string}), {query.text(MISSING)})'
         value = f'CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN {query.text(MISSING)} ELSE {text} END'
         spellings = [spell(category, column.categories) for category in column.categories]
-        own = [f'{value} IN {query.texts(each)}' for each in spellings]
+        conditions = [f'{value} IN {query.texts(each)}' for each in spellings]
         other = '1 = 1'
-        if own:
+        if conditions:
             other = f'{value} NOT IN {query.texts(sum(spellings, []))}'
-        return query.put([], *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*own, other)))
+        return query.put([], *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*conditions, other)))
     number = f'CAST({name} AS {query.real})'
     text = f'LOWER(CAST({name} AS {query.string}))'
     unusable = f'{name} IS NULL OR {text} = {query.text("nan")}'
@@ -373,11 +373,11 @@ def write_labels(query: Query, model: Model, scores: Columns) -> str:
     present = [f'{score} > {write(PRESENCE_THRESHOLD)}' for score in scores]
     parts = []
     for k, name in enumerate(model.classes):
-        own = query.text(name)
+        label = query.text(name)
         if k:
             joined = query.text(f'{model.header.separator}{name}')
-            own = f'CASE WHEN {" OR ".join(present[:k])} THEN {joined} ELSE {own} END'
-        parts.append(f"CASE WHEN {present[k]} THEN {own} ELSE '' END")
+            label = f'CASE WHEN {" OR ".join(present[:k])} THEN {joined} ELSE {label} END'
+        parts.append(f"CASE WHEN {present[k]} THEN {label} ELSE '' END")
     return f'CASE WHEN {scores[0]} IS NOT NULL THEN {" || ".join(parts)} END'
 
 

@@ -69,7 +69,7 @@ class Forest:
                 words[node] = np.uint64(1) << self.places[self.children[node]]
             else:
                 words[node] = words[self.children[node]] | words[self.children[node] + 1]
-        found = []
+        all_masks = []
         for feature in self.used:
             nodes = np.flatnonzero(self.features == feature)
             nodes = nodes[np.argsort(self.thresholds[nodes], kind='stable')]
@@ -78,8 +78,8 @@ class Forest:
             for i, compared in enumerate(nodes):
                 masks[:, i + 1] = masks[:, i]
                 masks[np.searchsorted(trees, tree_of[compared]), i + 1] &= ~words[self.children[compared]]
-            found.append((self.thresholds[nodes], trees, masks))
-        return found
+            all_masks.append((self.thresholds[nodes], trees, masks))
+        return all_masks
 
     @cached_property
     def places(self) -> np.ndarray:

@@ -129,9 +129,9 @@ def add_kernel_tile(
     m, n = products.shape
     values = np.empty(n)
     for r in range(m):
-        row, own, w, s = products[r], a_squares[r], plain[r], 0.0
+        row, square, w, s = products[r], a_squares[r], plain[r], 0.0
         for j in range(n):
-            d = _square_distance(own + b_squares[j], row[j])
+            d = _square_distance(square + b_squares[j], row[j])
             values[j] = -gamma * (np.sqrt(d) if root else d)
         exponentiate_negative(values)
         for j in range(n):
@@ -151,9 +151,9 @@ def fill_kernel_tile(
     (a_squares, b_squares), (gamma, root) = squares, exponential
     m, n = products.shape
     for r in range(m):
-        row, own, target = products[r], a_squares[r], out[r, start : start + n]
+        row, square, target = products[r], a_squares[r], out[r, start : start + n]
         for j in range(n):
-            d = _square_distance(own + b_squares[j], row[j])
+            d = _square_distance(square + b_squares[j], row[j])
             target[j] = -gamma * (np.sqrt(d) if root else d)
         exponentiate_negative(target)
 
@@ -167,9 +167,9 @@ def fill_single_tile(
     m, n = products.shape
     g, column, distance = np.float32(gamma), b_squares.astype(np.float32), np.empty(n, np.float32)
     for r in range(m):
-        row, own = products[r], np.float32(a_squares[r])
+        row, square = products[r], np.float32(a_squares[r])
         for j in range(n):
-            distance[j] = _square_single(own + column[j], np.float32(2) * row[j])
+            distance[j] = _square_single(square + column[j], np.float32(2) * row[j])
         _finish(distance, g, root, out[r, start : start + n])
 
 
@@ -179,9 +179,9 @@ def exponentiate(products: np.ndarray, squares: Pair, gammas: Floats, root: bool
     a_squares, b_squares = squares
     m, n = products.shape
     for r in range(m):
-        row, own = products[r], a_squares[r]
+        row, square = products[r], a_squares[r]
         for j in range(n):
-            d = _square_distance(own + b_squares[j], row[j])
+            d = _square_distance(square + b_squares[j], row[j])
             row[j] = -gammas[j] * (np.sqrt(d) if root else d)
         exponentiate_negative(row)
 
@@ -192,9 +192,9 @@ def exponentiate_single(products: np.ndarray, squares: tuple) -> None:
     a_squares, b_squares = squares
     m, n = products.shape
     for r in range(m):
-        row, own = products[r], a_squares[r]
+        row, square = products[r], a_squares[r]
         for j in range(n):
-            row[j] = -_square_single(own + b_squares[j], -row[j])
+            row[j] = -_square_single(square + b_squares[j], -row[j])
         raise_two_negative(row)
 
 
@@ -280,6 +280,6 @@ def add_rows(slab: np.ndarray, slots: np.ndarray, weights: Floats, total: Floats
 def add_to_rows(values: Floats, rows: np.ndarray, start: int, out: Floats) -> None:
     """Add values (m, n) to the numbers from `start` on of some rows (m,) of `out`."""
     for r in range(len(rows)):
-        here, new = out[rows[r], start : start + values.shape[1]], values[r]
+        target, new = out[rows[r], start : start + values.shape[1]], values[r]
         for j in range(len(new)):
-            here[j] += new[j]
+            target[j] += new[j]

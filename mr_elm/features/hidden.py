@@ -235,9 +235,9 @@ class HiddenLayer:
             out[:] = linalg.cdist(self.place_rows(X), self.dense_weights, 'cityblock')
             return
         Z = sp.multiply_columns(X, self.factors)
-        seen = sp.take_columns(Z, columns)
-        out[:] = linalg.cdist(seen.toarray(), sp.take_columns(W, columns).toarray(), 'cityblock')
-        out += (sum_rows(Z, np.abs(Z.data)) - sum_rows(seen, np.abs(seen.data)))[:, None]
+        strip = sp.take_columns(Z, columns)
+        out[:] = linalg.cdist(strip.toarray(), sp.take_columns(W, columns).toarray(), 'cityblock')
+        out += (sum_rows(Z, np.abs(Z.data)) - sum_rows(strip, np.abs(strip.data)))[:, None]
 
     def _exponentiate(self, X: Rows, out: Floats) -> None:
         """Write the values of landmarks by one compiled pass over products that stay in a core's cache."""

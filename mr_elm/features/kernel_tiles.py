@@ -45,7 +45,7 @@ class KernelTiles:
 
     def parts(self, A: Rows, stop: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield (slice of columns, K(A, B)[:, slice]) up to column `stop`."""
-        own, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
+        row_norms, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
         A = self.take_columns(A)
         if self.single is not None and not sp.issparse(A) and multiplies_exactly(A):
             A, rows = A.astype(np.float32), self.single
@@ -55,7 +55,7 @@ class KernelTiles:
                 products = self.multiply(A, part)
             else:
                 products = multiply_transposed(A, rows[part])
-            yield part, self.finish(products, own, self.squares[part])
+            yield part, self.finish(products, row_norms, self.squares[part])
 
     def take_columns(self, A: Rows) -> Rows:
         """Return the columns of A that B has; where B is dense, and where they fit, as dense ones."""
@@ -76,14 +76,14 @@ class KernelTiles:
             self.transposed[part.start] = self.rows[part.start : part.start + COLUMNS_AT_ONCE].T.tocsr()
         return (A @ self.transposed[part.start]).toarray()[:, : part.stop - part.start]
 
-    def finish(self, products: np.ndarray, own: Floats, squares: Floats) -> Floats:
+    def finish(self, products: np.ndarray, row_norms: Floats, squares: Floats) -> Floats:
         """Turn inner products (m, n) into kernel values in float64."""
         if not self.kernel.kind.exponent:
-            return self.kernel.finish(products.astype(float, copy=False), own, squares)
+            return self.kernel.finish(products.astype(float, copy=False), row_norms, squares)
         from mr_elm.features.fused import fill_kernel_tile
 
         tile = np.empty(products.shape)
-        fill_kernel_tile(products, (own, squares), self.kernel.exponential, tile, 0)
+        fill_kernel_tile(products, (row_norms, squares), self.kernel.exponential, tile, 0)
         return tile
 
     def add_product(self, A: Rows, vectors: Floats, out: Floats) -> Floats:
@@ -120,8 +120,8 @@ class PairProduct:
         from mr_elm.features.fused import add_to_rows
 
         for part, tile in self.tiles.parts(A):
-            for place, columns, weights in self.pieces[part.start]:
-                add_to_rows(weights @ tile[:, place].T, columns, start, out)
+            for rows, columns, weights in self.pieces[part.start]:
+                add_to_rows(weights @ tile[:, rows].T, columns, start, out)
 
 
 def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) -> Floats:

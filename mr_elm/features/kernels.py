@@ -176,30 +176,30 @@ def invert_root(values: Floats) -> Floats:
     return np.divide(1, np.sqrt(np.maximum(values, 0)), out=np.zeros(len(values)), where=values > 0)
 
 
-def make_kernel(name: str, variance: float | None = None, normalised: bool = False, **given: float | None) -> Kernel:
+def make_kernel(name: str, variance: float | None = None, normalised: bool = False, **values: float | None) -> Kernel:
     """Check a kernel's parameters and return a Kernel.
 
     name : a key of KERNELS.
     variance : of the rows, summed over the features, for the default width sigma = sqrt(variance).
     normalised : see Kernel.
-    given : sigma, gamma or degree; None counts as absent. The degree is 3 by default.
+    values : sigma, gamma or degree; None counts as absent. The degree is 3 by default.
     Raises ValueError for an unknown kernel, a parameter of another kernel, or a value out of range.
     """
     if name not in KERNELS:
         raise ValueError(f'kernel: expected one of {", ".join(KERNELS)}, found {write_value(name)}')
-    known = KERNELS[name].parameters
-    given = {key: value for key, value in given.items() if value is not None}
-    if set(given) - set(known):
+    allowed = KERNELS[name].parameters
+    values = {key: value for key, value in values.items() if value is not None}
+    if set(values) - set(allowed):
         raise ValueError(
-            f'expected {", ".join(known) or "no parameter"} with the {name} kernel, found {", ".join(sorted(given))}'
+            f'expected {", ".join(allowed) or "no parameter"} with the {name} kernel, found {", ".join(sorted(values))}'
         )
-    if len(given) > 1:
+    if len(values) > 1:
         raise ValueError('expected sigma or gamma = 1/(2 sigma^2), found both')
-    if not given and 'sigma' in known:
-        given = {'sigma': variance and variance**0.5}
-    elif not given and 'degree' in known:
-        given = {'degree': 3}
-    kernel = Kernel(name, {key: check_parameter(key, value) for key, value in given.items()}, bool(normalised))
+    if not values and 'sigma' in allowed:
+        values = {'sigma': variance and variance**0.5}
+    elif not values and 'degree' in allowed:
+        values = {'degree': 3}
+    kernel = Kernel(name, {key: check_parameter(key, value) for key, value in values.items()}, bool(normalised))
     demand_factor(kernel)
     return kernel
 

@@ -165,14 +165,14 @@ class LandmarkFinder:
 
     def find(self, X: Rows) -> np.ndarray:
         """Tell which rows of X, (n, d) dense or CSR, are landmarks: (n,) bool."""
-        found = self.find_exact(X)
+        is_landmark = self.find_exact(X)
         with np.errstate(over='ignore'):
             single = X.astype(np.float32).astype(float)
-        return found | self.find_exact(single)
+        return is_landmark | self.find_exact(single)
 
     def find_exact(self, X: Rows) -> np.ndarray:
         """Tell which rows of X are landmarks, to the last bit where there is no full metric."""
-        found = np.zeros(X.shape[0], bool)
+        is_landmark = np.zeros(X.shape[0], bool)
         offset = self.layer.offset
         projections = X @ self.direction - offset @ self.direction
         reach = self.rounding * (abs(X) @ self.size + np.abs(offset) @ self.size)
@@ -186,8 +186,8 @@ class LandmarkFinder:
             for k in range((last - first)[rows].max()):
                 candidates = np.minimum(first[rows] + k, last[rows] - 1)
                 apart = np.abs(Z - sp.expand(self.layer.weights[self.order[candidates]]))
-                found[rows] |= (apart <= allowed).all(axis=1)
-        return found
+                is_landmark[rows] |= (apart <= allowed).all(axis=1)
+        return is_landmark
 
     def place(self, X: Rows) -> tuple[Floats, Floats | float]:
         """Return rows as landmarks are kept, A z, dense, and how far rounding may take them from the same row."""

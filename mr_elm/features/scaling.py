@@ -76,13 +76,13 @@ def demand_scalable(
         too_large = ~np.isfinite(n * d * largest**power)
     if too_large.any():
         feature = int(too_large.argmax())
-        found = max(abs(float(low[feature])), abs(float(high[feature])))
+        bound = max(abs(float(low[feature])), abs(float(high[feature])))
         what = 'kernel values'
         if power == 2:
             what = 'squares'
         raise DataFormatError(
             f'column {name(feature)}: expected numbers whose {what} can be added up in float64, '
-            f'found numbers as large as {found:.3g}, too large to scale: where such a number '
+            f'found numbers as large as {bound:.3g}, too large to scale: where such a number '
             'stands for a missing value, leave the field empty and encode missing values; else '
             'divide the column by a constant, or use the scale minmax'
         )

@@ -25,8 +25,8 @@ def draw(scores: list, path: str | Path) -> None:
         widths = [None]
     values = np.full((len(widths), len(bounds)), np.nan)
     for score in scores:
-        place = widths.index(score.parameters.get(name)), bounds.index(score.C)
-        values[place] = np.fmax(values[place], score.accuracy)
+        cell = widths.index(score.parameters.get(name)), bounds.index(score.C)
+        values[cell] = np.fmax(values[cell], score.accuracy)
     with open_figure(path, figsize=(2.5 + 0.55 * len(bounds), 1.8 + 0.4 * len(widths))) as (figure, axes):
         image = draw_cells(axes, values, bounds, widths)
         axes.set(ylabel=name or '', title=f'cross-validated accuracy, best {np.nanmax(values):.4f}')

@@ -15,16 +15,16 @@ from mr_elm.typing import Floats
 SHOWN_CLASSES = 10  # classes that the legend names
 
 
-def draw(found: Evaluation, classes: Sequence[str], path: str | Path, positive: str | None = None) -> None:
+def draw(evaluation: Evaluation, classes: Sequence[str], path: str | Path, positive: str | None = None) -> None:
     """Draw three panels.
 
-    found : of a model with probabilities. classes : their names. path : of the png. positive : of two classes, the one
-    whose curves are drawn.
+    evaluation : of a model with probabilities. classes : their names. path : of the png. positive : of two classes, the
+    one whose curves are drawn.
     """
-    rankings = {k: ranking for k, ranking in sorted(found.rankings.items()) if positive in (None, classes[k])}
+    rankings = {k: ranking for k, ranking in sorted(evaluation.rankings.items()) if positive in (None, classes[k])}
     with open_figure(path, columns=3, figsize=(12, 4)) as (_, (reliability, roc, precision)):
-        if found.probabilities is not None:
-            draw_reliability(reliability, found.probabilities.bins)
+        if evaluation.probabilities is not None:
+            draw_reliability(reliability, evaluation.probabilities.bins)
         for k, ranking in rankings.items():
             true, false = ranking.curve()
             draw_curves(roc, precision, true, false, describe(ranking, classes[k]))
@@ -44,12 +44,12 @@ def describe(ranking: Ranking, name: str) -> str:
 
 def draw_reliability(axes: Any, bins: Floats) -> None:
     """Draw the share of right rows over the probability, and how many rows there are of each probability."""
-    weight, said, right = bins[:, bins[0] > 0]
+    weight, confidence, right = bins[:, bins[0] > 0]
     axes.bar(
         (np.arange(BINS) + 0.5) / BINS, bins[0] / bins[0].sum(), 1 / BINS, color='lightgrey', label='share of rows'
     )
     axes.plot([0, 1], [0, 1], ':', color='grey')
-    axes.plot(said / weight, right / weight, 'o-', label='share that is right')
+    axes.plot(confidence / weight, right / weight, 'o-', label='share that is right')
     axes.legend(fontsize='small')
 
 

@@ -120,14 +120,14 @@ class Model(ABC):
 
         Of several machines, the means of those that learned one.
         """
-        found = [
+        importances = [
             Importance(**member.header.parameters['importance'])
             for member in self.members
             if 'importance' in member.header.parameters
         ]
-        if not found:
+        if not importances:
             return None
-        features, columns = ([each.features for each in found], [each.columns for each in found])
+        features, columns = ([each.features for each in importances], [each.columns for each in importances])
         return Importance(np.mean(features, axis=0).tolist(), np.mean(columns, axis=0).tolist())
 
     def check_features(self) -> None:
@@ -151,9 +151,9 @@ class Model(ABC):
         Raises ModelFormatError where the file cannot be read back, as after numbers that are not finite.
         """
 
-        def read_back(written: str) -> None:
+        def read_back(path_written: str) -> None:
             try:
-                header, arrays = load_arrays(written, path)
+                header, arrays = load_arrays(path_written, path)
                 type(self)(ModelHeader.from_json(header), arrays, self.sums).check_whole()
             except UNFIT as error:
                 raise ModelFormatError(

@@ -67,9 +67,9 @@ def check_targets(targets: Any, numeric: bool) -> None:
     """Raise ValueError unless a header names several targets of a regression, or what separates labels."""
     if targets is None:
         return
-    kind, wanted = (list, 'names of targets') if numeric else (str, 'a separator of labels')
+    kind, meaning = (list, 'names of targets') if numeric else (str, 'a separator of labels')
     value: Any = targets.get('names' if numeric else 'separator') if isinstance(targets, dict) else None
-    demand(isinstance(value, kind) and len(value) > 0 and len(targets) == 1, f'targets: {wanted}', targets)
+    demand(isinstance(value, kind) and len(value) > 0 and len(targets) == 1, f'targets: {meaning}', targets)
     demand(
         not numeric
         or len(value) > 1
@@ -109,8 +109,8 @@ def check_report(header: ModelHeader) -> None:
 
 def check_names(header: ModelHeader) -> None:
     """Raise ValueError when what a header says of the columns of the rows does not fit their number."""
-    given, encoding = header.parameters['input'], header.encoding
-    names, n_columns = given.get('names'), header.n_features if encoding is None else len(encoding['columns'])
+    input_options, encoding = header.parameters['input'], header.encoding
+    names, n_columns = input_options.get('names'), header.n_features if encoding is None else len(encoding['columns'])
     demand(
         names is None
         or isinstance(names, list)
@@ -119,13 +119,21 @@ def check_names(header: ModelHeader) -> None:
         f'input: names of {n_columns} columns',
         names,
     )
-    delimiter = given.get('delimiter')
+    delimiter = input_options.get('delimiter')
     demand(delimiter is None or isinstance(delimiter, str) and (len(delimiter) == 1), 'input: a delimiter', delimiter)
     check_columns_of_targets(header)
     for name in ('label_name', 'weight_name'):
-        demand(given.get(name) is None or isinstance(given[name], str), f'input: a {name}', given.get(name))
-    demand(isinstance(given.get('dropped', []), list), 'input: a list of dropped columns', given.get('dropped'))
-    positions = given.get('positions')
+        demand(
+            input_options.get(name) is None or isinstance(input_options[name], str),
+            f'input: a {name}',
+            input_options.get(name),
+        )
+    demand(
+        isinstance(input_options.get('dropped', []), list),
+        'input: a list of dropped columns',
+        input_options.get('dropped'),
+    )
+    positions = input_options.get('positions')
     demand(
         positions is None or isinstance(positions, list) and all(map(is_whole, positions)),
         'input: positions of columns',
@@ -135,9 +143,9 @@ def check_names(header: ModelHeader) -> None:
 
 def check_columns_of_targets(header: ModelHeader) -> None:
     """Raise ValueError unless the columns of several targets are as many as these, where they are columns of files."""
-    given, n_targets = header.parameters['input'], len(header.target_names)
+    input_options, n_targets = header.parameters['input'], len(header.target_names)
     for name, kind in (('targets', int), ('target_names', str)):
-        columns = given.get(name)
+        columns = input_options.get(name)
         demand(
             columns is None
             or isinstance(columns, list)
@@ -155,23 +163,27 @@ def name_landmark_kernel(parameters: Mapping[str, Any]) -> str:
 
 def check_living(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell how the sums of a model were made."""
-    given = header.parameters
+    parameters = header.parameters
     for name in ('sigma', 'weight_scale', 'C' if header.method == 'elm' else 'nu'):
-        demand(is_positive(given[name]), f'{name}: a number above 0', given[name])
+        demand(is_positive(parameters[name]), f'{name}: a number above 0', parameters[name])
     demand(
-        'leaf_ridge' not in given or is_positive(given['leaf_ridge']),
+        'leaf_ridge' not in parameters or is_positive(parameters['leaf_ridge']),
         'leaf_ridge: a number above 0',
-        given.get('leaf_ridge'),
+        parameters.get('leaf_ridge'),
     )
-    demand('peak' not in given or is_positive(given['peak']), 'peak: a number above 0', given.get('peak'))
     demand(
-        isinstance(given['grid'], list) and len(given['grid']) == 3 and all(map(is_positive, given['grid'])),
-        'grid: three numbers above 0',
-        given['grid'],
+        'peak' not in parameters or is_positive(parameters['peak']), 'peak: a number above 0', parameters.get('peak')
     )
-    origin = given.get('origin', [])
+    demand(
+        isinstance(parameters['grid'], list)
+        and len(parameters['grid']) == 3
+        and all(map(is_positive, parameters['grid'])),
+        'grid: three numbers above 0',
+        parameters['grid'],
+    )
+    origin = parameters.get('origin', [])
     n_targets = 0
-    if given.get('center'):
+    if parameters.get('center'):
         n_targets = max(len(header.target_names), 1)
     demand(
         isinstance(origin, list) and len(origin) == n_targets and all(map(is_number, origin)),
@@ -179,12 +191,12 @@ def check_living(header: ModelHeader) -> None:
         origin,
     )
     demand(
-        isinstance(given['blas'], list) and all(isinstance(name, str) for name in given['blas']),
+        isinstance(parameters['blas'], list) and all(isinstance(name, str) for name in parameters['blas']),
         'blas: a list of names',
-        given['blas'],
+        parameters['blas'],
     )
     for name in ('n_hidden', 'seed', 'weights', 'scale', 'class_weight'):
-        demand(name in given, f'parameters with {name}', sorted(given))
+        demand(name in parameters, f'parameters with {name}', sorted(parameters))
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:

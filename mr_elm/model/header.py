@@ -110,12 +110,14 @@ class ModelHeader:
     @property
     def has_metric(self) -> bool:
         """Tell whether rows pass a learned metric, in one machine at least."""
-        return any(given.get('metric', 'none') != 'none' for given in (self.parameters, *(self.members or ())))
+        return any(
+            parameters.get('metric', 'none') != 'none' for parameters in (self.parameters, *(self.members or ()))
+        )
 
     @property
     def has_leaves(self) -> bool:
         """Tell whether leaves of trees are nodes, in one machine at least."""
-        return any(has_leaves(given.get('map', '')) for given in (self.parameters, *(self.members or ())))
+        return any(has_leaves(parameters.get('map', '')) for parameters in (self.parameters, *(self.members or ())))
 
     def change_parameters(self, **values: object) -> 'ModelHeader':
         """Return a header with other values of some parameters."""

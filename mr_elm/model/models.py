@@ -124,18 +124,18 @@ class AveragedModel(Model):
     @classmethod
     def of(cls, members: Sequence[HiddenNodeModel]) -> 'AveragedModel':
         """Put machines together that were trained on the same rows."""
-        first, given = members[0].header, [member.header.parameters for member in members]
+        first, parameters = members[0].header, [member.header.parameters for member in members]
         shared = {
             name: value
             for name, value in first.parameters.items()
-            if all(name in one and one[name] == value for one in given)
+            if all(name in one and one[name] == value for one in parameters)
         }
-        own: list[Mapping[str, Any]] = [
-            {name: value for name, value in one.items() if name not in shared} for one in given
+        differences: list[Mapping[str, Any]] = [
+            {name: value for name, value in one.items() if name not in shared} for one in parameters
         ]
         sums = [each.sums for each in members if each.sums is not None]
         return cls(
-            replace(first, parameters=shared, members=own),
+            replace(first, parameters=shared, members=differences),
             join_arrays([each.arrays for each in members]),
             join_arrays(sums) if len(sums) == len(members) else None,
         )
@@ -145,11 +145,11 @@ class AveragedModel(Model):
         """Return the machines whose decision values are averaged."""
         return tuple(
             HiddenNodeModel(
-                self._header_of(own),
+                self._header_of(differences),
                 take_arrays(self.arrays, k),
                 None if self.sums is None else take_arrays(self.sums, k),
             )
-            for k, own in enumerate(self.header.members or ())
+            for k, differences in enumerate(self.header.members or ())
         )
 
     def check(self) -> None:
@@ -163,8 +163,8 @@ class AveragedModel(Model):
         """Return decision values: (n, K), the means of those of the machines."""
         return np.mean([member.decision_function(X) for member in self.members], axis=0)
 
-    def _header_of(self, own: Mapping[str, Any]) -> ModelHeader:
-        return replace(self.header, parameters={**self.header.parameters, **own}, members=None)
+    def _header_of(self, differences: Mapping[str, Any]) -> ModelHeader:
+        return replace(self.header, parameters={**self.header.parameters, **differences}, members=None)
 
 
 NodeModel = HiddenNodeModel | AveragedModel
@@ -186,13 +186,13 @@ class KernelModel(Model):
         """Return the Kernel."""
         parameters = self.header.parameters
         if parameters['kernel'] in KERNELS:
-            known = KERNELS[parameters['kernel']].parameters
+            allowed = KERNELS[parameters['kernel']].parameters
         else:
-            known = ()
+            allowed = ()
         return make_kernel(
             parameters['kernel'],
             normalised=parameters.get('normalised', False),
-            **{name: parameters.get(name) for name in known},
+            **{name: parameters.get(name) for name in allowed},
         )
 
     @cached_property

@@ -51,7 +51,7 @@ def shrink_counts(sums: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarra
 
     Of rows with weights these are no whole numbers, and stay as they are. arrays : of the model, which has the trees.
     """
-    found = dict(sums)
+    shrunk = dict(sums)
     for name in sums:
         prefix = name.removesuffix(GRAM)
         trees = arrays.get(f'{prefix}tree_features')
@@ -66,26 +66,26 @@ def shrink_counts(sums: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarra
             or not 0 <= counts.min() <= counts.max() < COUNT_LIMIT
         ):
             continue
-        found |= {
+        shrunk |= {
             name: high[~of_leaves],
             f'{name}_low': low[~of_leaves],
             f'{prefix}{COUNTS}': counts.astype(np.min_scalar_type(int(counts.max()))),
         }
-    return found
+    return shrunk
 
 
 def restore_counts(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Undo `shrink_counts`. Raises KeyError or ValueError where the parts do not fit."""
-    found = {name: array for name, array in arrays.items() if not name.endswith(COUNTS)}
-    for name in arrays.keys() - found.keys():
+    restored = {name: array for name, array in arrays.items() if not name.endswith(COUNTS)}
+    for name in arrays.keys() - restored.keys():
         counts, gram = arrays[name], f'{name.removesuffix(COUNTS)}{GRAM}'
         if counts.dtype.kind != 'u' or counts.ndim != 1:
             raise ValueError(f'expected {name} of whole numbers, found {counts.dtype}')
         of_leaves = mark_leaves(count_side(len(counts) + len(arrays[gram])), count_side(len(counts)))
         for part, inner in ((gram, counts), (f'{gram}_low', 0.0)):
-            found[part] = np.empty(len(of_leaves))
-            found[part][of_leaves], found[part][~of_leaves] = inner, arrays[part]
-    return found
+            restored[part] = np.empty(len(of_leaves))
+            restored[part][of_leaves], restored[part][~of_leaves] = inner, arrays[part]
+    return restored
 
 
 def count_side(n_numbers: int) -> int:
@@ -149,10 +149,10 @@ def copy_sums(path: FilePath, copy_path: FilePath) -> None:
 
 def find_sums(path: FilePath) -> bool:
     """Tell whether there is a file of sums beside a model, wherever that is."""
-    found = None
+    entry = None
     if takes_sums(path):
-        found = store_of(name_sums(path)).find(name_sums(path))
-    return found is not None and not found.is_folder
+        entry = store_of(name_sums(path)).find(name_sums(path))
+    return entry is not None and not entry.is_folder
 
 
 def remove_sums(path: FilePath) -> None:

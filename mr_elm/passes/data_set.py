@@ -88,15 +88,15 @@ class DataSet:
 
     def _compare_blas(self) -> set[str]:
         """Warn once of every BLAS that computes otherwise: the last bits of the model depend on it. Returns all."""
-        found = whole_descriptions(self._blas_of_tasks | {describe_blas()})
-        if len(found) > self._n_blas:
-            self._n_blas = len(found)
+        descriptions = whole_descriptions(self._blas_of_tasks | {describe_blas()})
+        if len(descriptions) > self._n_blas:
+            self._n_blas = len(descriptions)
             self.engine.reporter.say(
                 'warning: tasks used different BLAS libraries or processor types '
-                f'({"; ".join(sorted(found))}): another run may give a model with other '
+                f'({"; ".join(sorted(descriptions))}): another run may give a model with other '
                 'last digits'
             )
-        return found
+        return descriptions
 
 
 def whole_descriptions(descriptions: set[str]) -> set[str]:

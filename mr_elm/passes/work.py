@@ -55,20 +55,20 @@ class Work:
 
     def open(self) -> None:
         """Take up the run of the record, or throw it away. Raises FileExistsError when another driver works with it."""
-        found = self.read()
-        if found is None:
+        record = self.read()
+        if record is None:
             return
-        if is_alive(found['driver']):
+        if is_alive(record['driver']):
             raise FileExistsError(
-                f'{self.output}: another run is writing it now (process {found["driver"]["pid"]}): '
+                f'{self.output}: another run is writing it now (process {record["driver"]["pid"]}): '
                 'wait for it, or end it'
             )
         if not self.resume:
             self.reporter.say(f'{self.record}: deleting an unfinished run (--resume would continue it)')
-            self.end_jobs(found['staging'])
-            self.remove(found['staging'])
+            self.end_jobs(record['staging'])
+            self.remove(record['staging'])
             return
-        self.staging, self.jobs, self.resumed = found['staging'], found['jobs'], True
+        self.staging, self.jobs, self.resumed = record['staging'], record['jobs'], True
         self.begin()
         self.reporter.say(f'{self.record}: continuing an unfinished run, finished jobs: {len(self.jobs)}')
 
@@ -78,10 +78,10 @@ class Work:
             return None
         try:
             with store_of(self.record).open(self.record) as stream:
-                found = json.load(stream)
-            if {**found, **RECORD} != found or not STAGING.fullmatch(found['staging']):
+                record = json.load(stream)
+            if {**record, **RECORD} != record or not STAGING.fullmatch(record['staging']):
                 raise ValueError('another format or version')
-            return {name: found[name] for name in ('staging', 'driver', 'jobs')}
+            return {name: record[name] for name in ('staging', 'driver', 'jobs')}
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f'{self.record}: expected the record of an unfinished run ({error})') from None
 
@@ -102,10 +102,10 @@ class Work:
         if file.path not in self.placed:
             self.begin()
             uri = f'{self.staging}/input/{copy_name(file)}'
-            there = None
+            entry = None
             if self.resumed:
-                there = store_of(uri).find(uri)
-            if there is None or there.size != file.size:
+                entry = store_of(uri).find(uri)
+            if entry is None or entry.size != file.size:
                 if file.size > LARGE:
                     self.reporter.say(f'{file.path}: copying {file.size / 1e6:,.0f} MB to the cluster')
                 store_of(uri).put(file.path, uri)
@@ -156,13 +156,13 @@ class Work:
         """End the run: remove it, or, after an error that may be mended, keep what has finished and say so."""
         if not self.begun:
             return
-        kept = bool(self.record and self.jobs) and error is not None and not isinstance(error, FINAL)
-        if error is not None and kept:
+        resumable = bool(self.record and self.jobs) and error is not None and not isinstance(error, FINAL)
+        if error is not None and resumable:
             add_note(error, f'{len(self.jobs)} finished job(s) are kept, --resume continues from there')
         try:
             if error is not None:
                 self.end_jobs(self.staging)
-            if not kept:
+            if not resumable:
                 self.remove(self.staging)
         except OSError as problem:
             if error is None:

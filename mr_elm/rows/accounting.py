@@ -74,12 +74,12 @@ class Accounts:
         self.keep(kind, tuple(int(c) for c in coordinates), value)
         return True
 
-    def keep(self, kind: str, place: tuple[int, ...], value: Any) -> None:
+    def keep(self, kind: str, key: tuple[int, ...], value: Any) -> None:
         """Keep a record about the input. Raises AccountingError at a second one of a place, unless it is an error."""
         table = {'counts': self.counts, 'rejected': self.rows, 'error': self.errors}[kind]
-        if place in table and kind != 'error':
-            raise AccountingError(f'expected one record for {kind} {place}, found two: a task was counted twice')
-        table[place] = value
+        if key in table and kind != 'error':
+            raise AccountingError(f'expected one record for {kind} {key}, found two: a task was counted twice')
+        table[key] = value
 
     def settle(self, bad_rows: str) -> None:
         """Demand that the pass read everything once.
@@ -95,11 +95,11 @@ class Accounts:
             unit = find_kind(self.plan.kind).unit
             raise DataFormatError(f'{first.path}, {unit} {first.line}: {first.reason}: {first.detail}')
         self._demand_whole_files()
-        for place, counts in sorted(self.counts.items()):
+        for key, counts in sorted(self.counts.items()):
             explained = sum(counts[kind] for kind in LINE_KINDS[1:]) + sum(counts['rejected'].values())
             if counts['lines'] != explained:
                 raise AccountingError(
-                    f'{counts["file"]}, split at byte {place[1]}: {counts["lines"]} lines were read, '
+                    f'{counts["file"]}, split at byte {key[1]}: {counts["lines"]} lines were read, '
                     f'{explained} are accounted for'
                 )
         if self.map_input_records not in (None, self.records):

@@ -104,9 +104,9 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
         return options.header
     header, doubt = decide_header(rows, decimal, options)
     if doubt and len(rows) > 1:
-        taken, other = ('names of the columns', 'no') if header else ('a row', 'yes')
+        meaning, opposite = ('names of the columns', 'no') if header else ('a row', 'yes')
         warnings.warn(
-            f'{path}: the first line was taken for {taken}, although {doubt}: --header {other} says otherwise',
+            f'{path}: the first line was taken for {meaning}, although {doubt}: --header {opposite} says otherwise',
             UnsuitableWarning,
             stacklevel=2,
         )
@@ -132,17 +132,17 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
     A column has the style that it had in the training, or else the one that all its first values agree on. Features,
     and labels behind them, have the same order in both.
     """
-    known: dict[int, list[str]] = {}
+    trained_styles: dict[int, list[str]] = {}
     if options.trained:
         before = (*options.trained.feature_positions, *options.trained.label_columns)
-        known = {before.index(position): signs for position, *signs in options.trained.styles}
+        trained_styles = {before.index(position): signs for position, *signs in options.trained.styles}
     columns = form.feature_positions
     if form.numeric_labels and not form.ignore_label:
         columns = (*columns, *form.label_columns)
     styles = []
     for k, position in enumerate(columns):
         values = [row[position] for row in rows if not is_missing(row[position])]
-        style = Style(*known[k]) if k in known else find_style(values, form.decimal)
+        style = Style(*trained_styles[k]) if k in trained_styles else find_style(values, form.decimal)
         if style and style != Style():
             styles.append((position, style.prefix, style.suffix, style.thousands))
     return tuple(styles)
@@ -256,8 +256,8 @@ def decide_header(rows: Fields, decimal: str, options: RowOptions) -> tuple[bool
     label, before = options.label_column, options.trained.header if options.trained else None
     if options.labelled and names_label(first, below, label, decimal):
         return True, None
-    known = options.names or ((label,) if isinstance(label, str) else ())
-    names = {name for name in known if not is_number(name, decimal)}
+    known_names = options.names or ((label,) if isinstance(label, str) else ())
+    names = {name for name in known_names if not is_number(name, decimal)}
     if names and names <= set(first):
         return True, None
     if before is not None and before is not any(numbers):

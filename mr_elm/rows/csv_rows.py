@@ -155,7 +155,7 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
     if form.numeric_labels:
         numbers |= labels
     numbers -= {*form.styles_by_column}
-    wanted = sorted({*form.feature_positions, *labels, *weights})
+    positions = sorted({*form.feature_positions, *labels, *weights})
     [columns] = (
         csv.read_csv(
             arrow.BufferReader(text),
@@ -164,8 +164,8 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
             ),
             csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False, ignore_empty_lines=False),
             csv.ConvertOptions(
-                column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in wanted},
-                include_columns=list(map(str, wanted)),
+                column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in positions},
+                include_columns=list(map(str, positions)),
                 decimal_point=form.decimal,
                 null_values=MISSING_TEXTS if form.numbers else [],
                 strings_can_be_null=False,

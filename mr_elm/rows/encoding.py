@@ -127,9 +127,9 @@ class Encoding:
             if column.kind == CATEGORY:
                 ones.append(start + values.codes(column.lookup, len(column.categories)))
                 continue
-            found = column.read_numbers(values)
-            missing = np.isnan(found)
-            numbers.append(np.where(missing, column.mean, found) if missing.any() else found)
+            parsed = column.read_numbers(values)
+            missing = np.isnan(parsed)
+            numbers.append(np.where(missing, column.mean, parsed) if missing.any() else parsed)
             positions.append(start)
             if column.missing:
                 ones.append(np.where(missing, start + 1, -1))

@@ -161,15 +161,15 @@ def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Fra
             raise ValueError(f'y: expected {start} values, one for each row of X, found {len(values)}')
 
 
-def take_column(batch: Any, given: Any, start: int) -> Any:
+def take_column(batch: Any, column: Any, start: int) -> Any:
     """Return the values of a batch in a column that has a name, or those of its rows. start : its first row."""
-    if given is None:
+    if column is None:
         return None
-    if not isinstance(given, str):
-        return given[start : start + batch.num_rows]
-    values = batch.column(given).to_pylist()
+    if not isinstance(column, str):
+        return column[start : start + batch.num_rows]
+    values = batch.column(column).to_pylist()
     if None in values:
-        raise ValueError(f'X: expected a value in each row of column {write_value(given)}, found a missing one')
+        raise ValueError(f'X: expected a value in each row of column {write_value(column)}, found a missing one')
     if type(values[0]) is int:  # numpy would take large ones for floats
         return hold_integers(values)
     return np.array(values)

@@ -44,9 +44,9 @@ def find_home() -> Path | None:
     for home in homes:
         if (home / 'bin' / 'hadoop').exists():
             return home.resolve()
-    found = shutil.which('hadoop')
-    if found:
-        return Path(found).resolve().parent.parent
+    command = shutil.which('hadoop')
+    if command:
+        return Path(command).resolve().parent.parent
     return None
 
 

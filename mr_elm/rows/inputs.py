@@ -165,11 +165,11 @@ class InputPlan:
 
 def describe_inputs(plan: InputPlan) -> str:
     """Say in one line how the files of a data set are read; '' where that had not to be decided."""
-    said = find_kind(plan.kind).describe(plan.form)
+    description = find_kind(plan.kind).describe(plan.form)
     others = ''
     if len(plan.files) > 1:
         others = f' and {len(plan.files) - 1:,} more'
-    return said and f'{os.path.basename(plan.files[0].path)}{others}: {said}'
+    return description and f'{os.path.basename(plan.files[0].path)}{others}: {description}'
 
 
 def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bool = True) -> InputPlan:
@@ -203,20 +203,20 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
 
 def check_files(pack: str, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:
     """Raise DataFormatError unless the files of a pack are those that its manifest names."""
-    found = {file.name: file for file in files}
-    for known in manifest['files']:
-        file = found.pop(known['name'], None)
+    files_by_name = {file.name: file for file in files}
+    for listed in manifest['files']:
+        file = files_by_name.pop(listed['name'], None)
         if file is None:
             raise DataFormatError(
-                f'{pack}/{known["name"]}: expected this file, which the manifest of the pack names, '
+                f'{pack}/{listed["name"]}: expected this file, which the manifest of the pack names, '
                 'found none: bring it back, or pack the rows again'
             )
-        if (file.n_rows, file.footer) != (known['rows'], known['footer']):
+        if (file.n_rows, file.footer) != (listed['rows'], listed['footer']):
             raise DataFormatError(
-                f'{file.path}: expected a file of {known["rows"]:,} rows as it was packed, it was '
+                f'{file.path}: expected a file of {listed["rows"]:,} rows as it was packed, it was '
                 'altered: its checksum does not match'
             )
-    for name in found:
+    for name in files_by_name:
         raise DataFormatError(f'{pack}/{name}: expected only the files that the manifest of the pack names')
 
 
@@ -238,11 +238,11 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
             f'{pack}: expected the columns {", ".join(options.names[:SHOWN_NAMES])} in this order, found '
             f'{", ".join(packed.names[:SHOWN_NAMES])}: pack them again (mr-elm pack --like MODEL)'
         )
-    wanted, found = ([*map(str, form.target_names or form.targets)] for form in (options, packed))
-    if options.labelled and not options.ignore_label and wanted and wanted != found:
+    expected, packed_targets = ([*map(str, form.target_names or form.targets)] for form in (options, packed))
+    if options.labelled and not options.ignore_label and expected and expected != packed_targets:
         raise DataFormatError(
-            f'{pack}: expected rows packed with the targets {", ".join(wanted)}, found '
-            f'{", ".join(found) or "one label"}: pack them again (mr-elm pack --targets)'
+            f'{pack}: expected rows packed with the targets {", ".join(expected)}, found '
+            f'{", ".join(packed_targets) or "one label"}: pack them again (mr-elm pack --targets)'
         )
     if options.labels_separator not in (None, packed.labels_separator):
         if packed.labels_separator is None:
@@ -342,9 +342,9 @@ def read_first(stream: Any, entry: Entry) -> bytes:
 
 def choose_charset(first_bytes: bytes, like: RowOptions | None) -> str | None:
     """Return the encoding of a text: as it says itself, or as in the training unless it is plainly UTF-8."""
-    found, trained = find_charset(first_bytes), like.charset if like else None
-    if found is not None or trained is None or trained.startswith('utf'):
-        return found
+    detected, trained = find_charset(first_bytes), like.charset if like else None
+    if detected is not None or trained is None or trained.startswith('utf'):
+        return detected
     try:
         first_bytes[: first_bytes.rfind(b'\n') + 1].decode()
     except UnicodeDecodeError:

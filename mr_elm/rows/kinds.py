@@ -13,9 +13,9 @@ from mr_elm.rows.blocks import Block
 from mr_elm.rows.options import KINDS, RowOptions
 
 
-def refuse_text(*given: object) -> Any:
+def refuse_text(*arguments: object) -> Any:
     """Stand for what a kind does not offer: parsing where rows are no lines of text, opening where they are."""
-    raise TypeError(f'expected rows of another kind, found {given[-1]}')
+    raise TypeError(f'expected rows of another kind, found {arguments[-1]}')
 
 
 def describe_nothing(form: RowOptions) -> str:

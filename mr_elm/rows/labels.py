@@ -38,12 +38,12 @@ def merge_labels(classes: Sequence[str], separator: str | None = None) -> Callab
     A label that is none of the classes stays as it is. separator : what stands between the labels of a set, whose text
     has them in byte order, each once; None where a row has one label.
     """
-    known = {key: name for name, key in label_keys(classes).items()}
+    names_by_key = {key: name for name, key in label_keys(classes).items()}
 
     def merge(label: str) -> str:
         if label in classes:
             return label
-        return known.get(read_exact(label), label)
+        return names_by_key.get(read_exact(label), label)
 
     if separator is None:
         return merge
@@ -79,9 +79,9 @@ def read_labels(names: Sequence[str]) -> np.ndarray:
         return np.array(names)
     if all(abs(number) < LARGEST_INTEGER and number == int(number) for number in numbers):
         return hold_integers([int(number) for number in numbers], np.array(names))
-    found = [float(number) for number in numbers]
-    exact = all(read_exact(repr(value)) == number for value, number in zip(found, numbers, strict=True))
-    return np.array(found if exact else names)
+    values = [float(number) for number in numbers]
+    exact = all(read_exact(repr(value)) == number for value, number in zip(values, numbers, strict=True))
+    return np.array(values if exact else names)
 
 
 def hold_integers(values: Sequence[int], otherwise: Any = None) -> Any:
@@ -145,9 +145,9 @@ def check_target(text: str, k: int, form: RowOptions) -> None:
 
 def describe_target(position: int, form: RowOptions) -> str:
     """Name a target for a message, by its column or by the position of that."""
-    known = dict(zip(form.targets, form.target_names or (), strict=False))
-    if position in known:
-        return repr(known[position])
+    names = dict(zip(form.targets, form.target_names or (), strict=False))
+    if position in names:
+        return repr(names[position])
     return f'in column {position}'
 
 

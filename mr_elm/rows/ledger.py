@@ -206,12 +206,12 @@ def compare_ledgers(one: Ledger, other: Ledger) -> Iterator[tuple[np.ndarray, np
 
     A step takes from both the hashes below the last one that was read, so that the entries of a hash stay together.
     """
-    places, ends = [0, 0], (one.n_entries, other.n_entries)
-    while places[0] < ends[0] or places[1] < ends[1]:
-        pieces = [ledger.take(place) for ledger, place in zip((one, other), places, strict=True)]
+    positions, ends = [0, 0], (one.n_entries, other.n_entries)
+    while positions[0] < ends[0] or positions[1] < ends[1]:
+        pieces = [ledger.take(place) for ledger, place in zip((one, other), positions, strict=True)]
         unfinished = [
             hashes[-1]
-            for (hashes, _), place, end in zip(pieces, places, ends, strict=True)
+            for (hashes, _), place, end in zip(pieces, positions, ends, strict=True)
             if place + len(hashes) < end
         ]
         for k, (hashes, counts) in enumerate(pieces):
@@ -220,7 +220,7 @@ def compare_ledgers(one: Ledger, other: Ledger) -> Iterator[tuple[np.ndarray, np
             else:
                 n_taken = len(hashes)
             pieces[k] = hashes[:n_taken], counts[:n_taken]
-            places[k] += int(n_taken)
+            positions[k] += int(n_taken)
         hashes = np.concatenate([pieces[0][0], pieces[1][0]])
         of_other = np.arange(len(hashes)) >= len(pieces[0][0])
         counts = np.concatenate([pieces[0][1], pieces[1][1]])

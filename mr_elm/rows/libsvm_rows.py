@@ -92,9 +92,9 @@ def find_largest(form: RowOptions) -> int:
 
 def drop_extra(index: Floats, value: Floats, indptr: np.ndarray, n_features: int) -> tuple[Floats, Floats, np.ndarray]:
     """Leave out pairs beyond the width."""
-    kept = index <= n_features
-    total = np.concatenate([[0], np.cumsum(kept)])
-    return index[kept], value[kept], total[indptr]
+    within = index <= n_features
+    total = np.concatenate([[0], np.cumsum(within)])
+    return index[within], value[within], total[indptr]
 
 
 def diagnose(line: str, form: RowOptions) -> RowError:

@@ -21,8 +21,8 @@ BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
 class LineReader(RowReader):
     """Read the lines of one split."""
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.kind = find_kind(self.form.kind)
         if self.encoding is not None and self.form.table:
             self.form = replace(self.form, numbers=self.encoding.find_numbers(self.form))

@@ -15,10 +15,10 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
 
     An Entry stands for itself.
     """
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for pattern in patterns:
         if isinstance(pattern, Entry):
-            found[pattern.path] = pattern
+            entries[pattern.path] = pattern
             continue
         pattern = drop_file_scheme(pattern)
         store = store_of(pattern)
@@ -37,10 +37,10 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
                 root = entry.path
             else:
                 root = store.absolute(fixed_part(pattern))
-            found.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
-    if not found:
+            entries.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
+    if not entries:
         raise DataFormatError(f'{", ".join(map(str, patterns))}: expected input files, found none in the folder')
-    return [found[path] for path in sorted(found)]
+    return [entries[path] for path in sorted(entries)]
 
 
 def drop_file_scheme(path: str) -> str:

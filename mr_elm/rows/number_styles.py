@@ -82,11 +82,11 @@ def find_style(values: Sequence[str], decimal: str) -> Style | None:
     plain = re.compile('[-+]?' + PLAIN.format(point=re.escape(decimal)))
     if all(map(plain.fullmatch, values)):
         return Style()
-    found = [styled_number(decimal).fullmatch(value) for value in values]
-    signs = {(match['prefix'] or '', match['suffix'] or '') for match in found if match}
-    if None in found or len(signs) != 1:
+    matches = [styled_number(decimal).fullmatch(value) for value in values]
+    signs = {(match['prefix'] or '', match['suffix'] or '') for match in matches if match}
+    if None in matches or len(signs) != 1:
         return None
-    separators = {match['thousands'] for match in found if match and match['thousands']}
+    separators = {match['thousands'] for match in matches if match and match['thousands']}
     if len(separators) > 1:
         return None
     return Style(*signs.pop(), separators.pop() if separators else '')

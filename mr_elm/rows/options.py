@@ -262,14 +262,14 @@ class RowOptions:
     __repr__ = one_line
 
     @classmethod
-    def of_arguments(cls, args: argparse.Namespace, **known: Any) -> 'RowOptions':
-        """Make what the user asked for of the options that commands and stages have; `known` overrides."""
-        asked = {field.name: getattr(args, field.name) for field in fields(cls) if hasattr(args, field.name)}
+    def of_arguments(cls, args: argparse.Namespace, **values: Any) -> 'RowOptions':
+        """Make what the user arguments for of the options that commands and stages have; `values` overrides."""
+        arguments = {field.name: getattr(args, field.name) for field in fields(cls) if hasattr(args, field.name)}
         if args.label_column is None:
-            asked['label_column'] = 0
+            arguments['label_column'] = 0
         if args.weight_column == 'none':
-            asked['weight_column'] = None
-        return cls(**asked | known)
+            arguments['weight_column'] = None
+        return cls(**arguments | values)
 
     def decide(self, kind: str, **decided: Any) -> 'RowOptions':
         """Return how a file of a kind is read: as decided, and as was said of labels and of rows held out."""

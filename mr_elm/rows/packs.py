@@ -121,26 +121,26 @@ class PackParts(ParquetParts):
         with refuse_damage(self.name):
             facts = read_facts(self.file.metadata.metadata)
         for number in numbers:
-            place = f'{self.name}, row group {number + 1}'
-            with refuse_damage(place):
+            group_name = f'{self.name}, row group {number + 1}'
+            with refuse_damage(group_name):
                 [batch] = self.file.read_row_group(number, use_threads=False).combine_chunks().to_batches()
-                block = fit_labels(from_batch(batch, facts), form, place)
+                block = fit_labels(from_batch(batch, facts), form, group_name)
             yield number, block
 
 
-def fit_labels(block: Block, form: RowOptions, place: str) -> Block:
+def fit_labels(block: Block, form: RowOptions, group_name: str) -> Block:
     """Read classes as targets where these are wanted. Raises DataFormatError when rows were packed for another task."""
     if form.ignore_label or not block.labelled:
         return block
     if block.targets is not None and not form.numeric_labels:
         raise DataFormatError(
-            f'{place}: expected classes, found targets of a regression: pack the rows again (mr-elm '
+            f'{group_name}: expected classes, found targets of a regression: pack the rows again (mr-elm '
             'pack --task classification)'
         )
     numbered = number_labels(block, form)
     if numbered.targets is not None and not find_usable(numbered.targets, form).all():
         raise DataFormatError(
-            f'{place}: expected numbers as labels of a regression, found others: pack the rows again '
+            f'{group_name}: expected numbers as labels of a regression, found others: pack the rows again '
             '(mr-elm pack --task regression)'
         )
     return numbered

@@ -77,8 +77,8 @@ class ParsedRows(RowReader):
 
     def _close(self, end: dict[str, Any]) -> None:
         """Take over the counts of the split, except the rows used: these were counted as they were read."""
-        kept = {**end['counts'], 'used': self.counts.used, 'rejected': Counter(end['counts']['rejected'])}
-        vars(self.counts).update(kept)
+        counts = {**end['counts'], 'used': self.counts.used, 'rejected': Counter(end['counts']['rejected'])}
+        vars(self.counts).update(counts)
         self.rejected.extend(RejectedRow(**row) for row in end['rejected'])
 
 

@@ -34,10 +34,10 @@ class Header:
             position = int(column)
         except ValueError:
             if self.names is None:
-                known = 'it has no header line'
+                description = 'it has no header line'
             else:
-                known = f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN_NAMES])}'
-            raise DataFormatError(f'{self.path}: expected a column named {column!r}, {known}') from None
+                description = f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN_NAMES])}'
+            raise DataFormatError(f'{self.path}: expected a column named {column!r}, {description}') from None
         if not -self.n_columns <= position < self.n_columns:
             raise DataFormatError(
                 f'{self.path}: expected column {position} (counted from 0), rows have {self.n_columns} fields'
@@ -142,19 +142,19 @@ def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
             'model: name the label with --label-column'
         )
     named = options.target_names is not None and header.names is not None
-    wanted: Sequence[str | int] = options.target_names if named else options.targets  # type: ignore[assignment]
+    columns: Sequence[str | int] = options.target_names if named else options.targets  # type: ignore[assignment]
     if named and options.ignore_label:
-        wanted = [name for name in wanted if name in (header.names or ())]
-    found = [header.locate(column) for column in wanted]
-    if repeated := find_repeated([str(header.call(j)) for j in found]):
+        columns = [name for name in columns if name in (header.names or ())]
+    positions = [header.locate(column) for column in columns]
+    if repeated := find_repeated([str(header.call(j)) for j in positions]):
         raise DataFormatError(
             f'{header.path}: expected each target once, --targets names column {repeated[0]!r} {repeated[1]} times'
         )
-    if clash := {header.locate(column) for column in options.drop or ()} & set(found):
+    if clash := {header.locate(column) for column in options.drop or ()} & set(positions):
         raise DataFormatError(
             f'{header.path}: expected targets that are not in --drop, column {header.call(min(clash))!r} is in both'
         )
-    return tuple(found)
+    return tuple(positions)
 
 
 def find_special(header: Header, column: str | int | None, name: str | None, may_miss: bool) -> int | None:
@@ -177,13 +177,13 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
     """Return which of the free columns the user wants as features, or a training had."""
     left_out = {header.locate(column) for column in options.drop or ()}
     if options.columns is not None:
-        wanted, allowed = list(dict.fromkeys(header.locate(column) for column in options.columns)), set(free) - left_out
-        if clash := [j for j in wanted if j not in allowed]:
+        chosen, allowed = list(dict.fromkeys(header.locate(column) for column in options.columns)), set(free) - left_out
+        if clash := [j for j in chosen if j not in allowed]:
             raise DataFormatError(
                 f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
                 'the label, the weight or in --drop'
             )
-        return wanted
+        return chosen
     if options.drop is None and options.positions is not None and header.names is None:
         return [header.locate(j) for j in options.positions]
     if options.drop is None:
@@ -200,33 +200,33 @@ def is_known(header: Header, column: str | int) -> bool:
 
 def order_features(header: Header, features: Sequence[int], names: Sequence[str]) -> list[int]:
     """Put features into the order of their names. Raises DataFormatError when one is missing, or has no such name."""
-    found = {(header.names or ())[j]: j for j in features}
-    if missing := [name for name in names if name not in found]:
+    positions = {(header.names or ())[j]: j for j in features}
+    if missing := [name for name in names if name not in positions]:
         raise DataFormatError(
-            f'{header.path}: expected a column named {missing[0]!r}, its {len(found)} features are '
-            f'{", ".join(map(str, list(found)[:SHOWN_NAMES]))}'
+            f'{header.path}: expected a column named {missing[0]!r}, its {len(positions)} features are '
+            f'{", ".join(map(str, list(positions)[:SHOWN_NAMES]))}'
         )
-    known = set(names)
-    if unknown := [str(name) for name in found if name not in known]:
+    expected = set(names)
+    if unknown := [str(name) for name in positions if name not in expected]:
         raise DataFormatError(
             f'{header.path}: expected the columns {", ".join(names[:SHOWN_NAMES])}, found also '
             f'{unknown[0]!r}: leave it out with --drop {unknown[0]}'
         )
-    return [found[name] for name in names]
+    return [positions[name] for name in names]
 
 
 def check_width(path: str, form: RowOptions, options: RowOptions) -> None:
     """Raise DataFormatError when rows have another number of features than they must."""
-    wanted = options.n_features
+    expected = options.n_features
     if options.table:
-        wanted = None
+        expected = None
         if options.encoding is not None:
-            wanted = len(options.encoding.columns)
-    if wanted in (None, form.width):
+            expected = len(options.encoding.columns)
+    if expected in (None, form.width):
         return
     hint = ''
-    if form.labelled and form.width + 1 == wanted:
+    if form.labelled and form.width + 1 == expected:
         hint = ' (--no-label reads rows without a label)'
-    elif not form.labelled and form.width - 1 == wanted:
+    elif not form.labelled and form.width - 1 == expected:
         hint = ' (is there a label? then leave --no-label out)'
-    raise DataFormatError(f'{path}: expected rows of {wanted} features, found rows of {form.width}{hint}')
+    raise DataFormatError(f'{path}: expected rows of {expected} features, found rows of {form.width}{hint}')

@@ -109,10 +109,10 @@ def guess_kind(lines: list[str], path: str) -> str:
 
 def name_binary(first_bytes: bytes) -> str | None:
     """Say what a file is by its first bytes, and what to do with it; None where that is not known."""
-    return next((said for magic, said in MAGICS if first_bytes.startswith(magic)), None)
+    return next((kind for magic, kind in MAGICS if first_bytes.startswith(magic)), None)
 
 
 def name_text(lines: list[str]) -> str | None:
     """Say what a file of text is by its first lines, and what to do with it; None where they may be rows."""
     text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip()
-    return next((said for pattern, said in TEXTS if pattern.match(text)), None)
+    return next((kind for pattern, kind in TEXTS if pattern.match(text)), None)

@@ -64,31 +64,31 @@ def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
     return [task for task in tasks if task]
 
 
-def find_end(file: InputFile, start: int, wanted: int) -> int:
-    """Return the end of a split: as wanted, or the nearest one that the file allows."""
+def find_end(file: InputFile, start: int, target: int) -> int:
+    """Return the end of a split: the target, or the nearest one that the file allows."""
     if find_ending(file.path) or file.format.charset:
         return file.size
     ends = [cut for cut in (*file.cuts, file.size) if cut > start]
     if file.cuts:
-        return min(ends, key=lambda end: abs(end - wanted))
-    return min(wanted, file.size)
+        return min(ends, key=lambda end: abs(end - target))
+    return min(target, file.size)
 
 
 def find_file(files: list[dict[str, Any]], uri: str) -> int:
     """Return the number of the file that Hadoop calls `uri`."""
-    wanted = plain_path(uri)
+    plain = plain_path(uri)
     for number, file in enumerate(files):
-        if plain_path(file['uri']) == wanted:
+        if plain_path(file['uri']) == plain:
             return number
     raise DataFormatError(f'{uri}: expected one of the planned input files')
 
 
 def plain_path(uri: str) -> str:
     """Reduce a URI to what tells files apart: hdfs:///a and hdfs://host:9000/a are one, ? and # are but letters."""
-    found = URI.match(uri)
-    if not found:
+    match = URI.match(uri)
+    if not match:
         return uri
-    scheme, host, path = found.groups()
+    scheme, host, path = match.groups()
     if scheme in ('hdfs', 'file'):
         return unquote(path)
     if scheme.startswith('s3'):

@@ -63,8 +63,8 @@ class LocalStore:
         """Return the Entry of a path, or None."""
         if not os.path.exists(path):
             return None
-        found = os.stat(path)
-        return Entry(path, os.path.isdir(path), found.st_size, str(found.st_mtime_ns))
+        status = os.stat(path)
+        return Entry(path, os.path.isdir(path), status.st_size, str(status.st_mtime_ns))
 
     def glob(self, pattern: str) -> list[str]:
         """Return the paths that a pattern matches, sorted."""
@@ -72,10 +72,8 @@ class LocalStore:
 
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
-        with os.scandir(folder) as found:
-            return [
-                Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns)) for item in found
-            ]
+        with os.scandir(folder) as scan:
+            return [Entry(item.path, item.is_dir(), item.stat().st_size, str(item.stat().st_mtime_ns)) for item in scan]
 
     def open(self, path: str, ahead: int = COPY_BYTES) -> BinaryIO:
         """Open a file for reading bytes."""
@@ -318,14 +316,14 @@ def translate_errors(path: str) -> Iterator[None]:
         reason = find_reason(error)
         if isinstance(error, OSError) and reason.startswith((path, f'[Errno {error.errno}] {path}')):
             raise
-        place = path.partition('://')[0].upper().rstrip('AN')
+        service = path.partition('://')[0].upper().rstrip('AN')
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f'{path}: expected a file, found none') from None
         if isinstance(error, PermissionError) or any(word in reason for word in DENIED):
-            raise PermissionError(f'{path}: {place} refused access: {reason}') from None
+            raise PermissionError(f'{path}: {service} refused access: {reason}') from None
         if any(word in type(error).__name__ + reason for word in ('Connection', 'NETWORK_CONNECTION', 'Timeout')):
-            raise OSError(errno.EIO, f'{path}: {place} does not answer: is the service up? ({reason})') from None
-        raise OSError(errno.EIO, f'{path}: {place} refused: {reason}') from None
+            raise OSError(errno.EIO, f'{path}: {service} does not answer: is the service up? ({reason})') from None
+        raise OSError(errno.EIO, f'{path}: {service} refused: {reason}') from None
 
 
 def scheme_of(path: str) -> str:
@@ -408,10 +406,10 @@ def demand_free(path: str, overwrite: bool = False) -> None:
     if is_local(path) and is_stream(path):
         return
     store = store_of(path)
-    found = store.find(path)
-    if found is not None and found.is_folder:
+    entry = store.find(path)
+    if entry is not None and entry.is_folder:
         raise IsADirectoryError(f'{path}: expected the name of a file, it is a folder')
-    if found is not None and not overwrite:
+    if entry is not None and not overwrite:
         raise FileExistsError(f'{path}: expected a new file, it exists (--overwrite replaces it)')
     folder = os.path.dirname(os.path.realpath(path))
     if is_local(path) and not os.path.isdir(folder):

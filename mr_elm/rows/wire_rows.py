@@ -17,9 +17,9 @@ BLOCK = 'block'
 LINE = re.compile(r'(block|counts|rejected|error)( [\w%.-]+)*\t[^\t]+\t[0-9a-f]{8}')
 
 
-def write_block(X: np.ndarray, *place: int | str) -> bytes:
-    """Write rows as one line, without its end. place : names the block, perhaps not at all."""
-    return WireProtocol().write(make_key(BLOCK, *place), [X])
+def write_block(X: np.ndarray, *coordinates: int | str) -> bytes:
+    """Write rows as one line, without its end. coordinates : name the block, perhaps not at all."""
+    return WireProtocol().write(make_key(BLOCK, *coordinates), [X])
 
 
 class WireReader(RowReader):
@@ -41,10 +41,10 @@ class WireReader(RowReader):
             key, value = WireProtocol().read(line)
         except DataFormatError as error:
             raise DataFormatError(f'{self._position()}: {error}') from None
-        kind, place = split_key(key)
+        kind, coordinates = split_key(key)
         if isinstance(value, dict):
             try:
-                self.packing.append({'kind': kind, 'place': [int(c) for c in place], **value})
+                self.packing.append({'kind': kind, 'place': [int(c) for c in coordinates], **value})
             except ValueError:
                 raise DataFormatError(f'{self._position()}: expected a place in numbers, found {quote(key)}') from None
             return
@@ -52,8 +52,8 @@ class WireReader(RowReader):
             raise DataFormatError(f'{self._position()}: expected a block of rows, found {kind} of {len(value)} arrays')
         n = len(value[0])
         self.use(n)
-        if place:
-            yield Block(value[0], (' '.join(place),), np.zeros(n, np.int32))
+        if coordinates:
+            yield Block(value[0], (' '.join(coordinates),), np.zeros(n, np.int32))
         else:
             yield Block(value[0])
 

@@ -124,9 +124,9 @@ def bound_scores(scores: Floats) -> Floats:
 
 def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:
     """Return q, (n, K), of class numbers (n,). totals : (K,) weight of each class."""
-    own = (totals + 1) / (totals + 2)
-    q = np.repeat(((1 - own) / (len(totals) - 1))[numbers, None], len(totals), axis=1)
-    q[np.arange(len(numbers)), numbers] = own[numbers]
+    own_class = (totals + 1) / (totals + 2)
+    q = np.repeat(((1 - own_class) / (len(totals) - 1))[numbers, None], len(totals), axis=1)
+    q[np.arange(len(numbers)), numbers] = own_class[numbers]
     return q
 
 

@@ -32,10 +32,10 @@ def sort_sizes(residuals: Floats, weights: Floats) -> Floats:
 
 def find_quantile(sizes: Floats, coverage: float) -> float:
     """Return q. sizes : see `sort_sizes`. Raises ValueError when they are too few for the coverage."""
-    place = int(np.ceil(coverage * (len(sizes) + 1) - 1e-9))
-    if not 0 < coverage < 1 or place > len(sizes):
+    rank = int(np.ceil(coverage * (len(sizes) + 1) - 1e-9))
+    if not 0 < coverage < 1 or rank > len(sizes):
         raise ValueError(
             f'expected a coverage above 0 and at most {len(sizes) / (len(sizes) + 1):.4g}, as '
             f'{len(sizes):,} rows held out allow, found {coverage:g}'
         )
-    return float(sizes[place - 1])
+    return float(sizes[rank - 1])

@@ -25,13 +25,13 @@ class LabelSets:
     counts: Mapping[str, Sequence[float]]
 
     @classmethod
-    def of(cls, labels: Sequence[str], true: Floats, said: np.ndarray, weights: Floats | None = None) -> LabelSets:
+    def of(cls, labels: Sequence[str], true: Floats, predicted: np.ndarray, weights: Floats | None = None) -> LabelSets:
         """Compare true (n, K) with predicted (n, K) sets, 1 where a row has a label. weights : (n,) or None."""
-        has, found = np.asarray(true, bool), np.asarray(said, bool)
+        has, chosen = np.asarray(true, bool), np.asarray(predicted, bool)
         w: np.ndarray = np.ones(len(has), int) if weights is None else weights
-        parts = [w @ part for part in (has & found, found & ~has, has & ~found)]
+        parts = [w @ part for part in (has & chosen, chosen & ~has, has & ~chosen)]
         counts = {label: column.tolist() for label, column in zip(labels, np.transpose(parts), strict=True)}
-        return cls(w.sum().item(), (w @ (has == found).all(axis=1)).item(), counts)
+        return cls(w.sum().item(), (w @ (has == chosen).all(axis=1)).item(), counts)
 
     def merge(self, other: LabelSets) -> LabelSets:
         """Return the counts of both sets of rows."""

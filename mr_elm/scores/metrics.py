@@ -29,12 +29,12 @@ class Confusion:
         """
         total = sum(self.table.values())
         truths = classes + sorted({true for true, _ in self.table} - set(classes))
-        matrix = [[self.table.get((true, said), 0) for said in classes] for true in truths]
+        matrix = [[self.table.get((true, predicted), 0) for predicted in classes] for true in truths]
         right = sum(matrix[k][k] for k in range(len(classes)))
-        said = [sum(row[k] for row in matrix) for k in range(len(classes))]
+        predicted = [sum(row[k] for row in matrix) for k in range(len(classes))]
         per_class = {
             name: {
-                'precision': divide(matrix[k][k], said[k]),
+                'precision': divide(matrix[k][k], predicted[k]),
                 'recall': divide(matrix[k][k], sum(matrix[k])),
                 'rows': sum(matrix[k]),
             }
@@ -56,10 +56,10 @@ class Confusion:
         """
         right = self.table.get((positive, positive), 0)
         true = sum(n for (label, _), n in self.table.items() if label == positive)
-        said = sum(n for (_, name), n in self.table.items() if name == positive)
+        predicted = sum(n for (_, name), n in self.table.items() if name == positive)
         return {
-            'f1': divide(2 * right, true + said) or 0.0,
-            'precision': divide(right, said),
+            'f1': divide(2 * right, true + predicted) or 0.0,
+            'precision': divide(right, predicted),
             'recall': divide(right, true),
         }
 
@@ -71,11 +71,11 @@ def balance(matrix: list) -> dict:
 
     Source: Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient, 2004.
     """
-    true, said = [sum(row) for row in matrix], list(map(sum, zip(*matrix, strict=True)))
+    true, predicted = [sum(row) for row in matrix], list(map(sum, zip(*matrix, strict=True)))
     recalls = [row[k] / true[k] if k < len(row) else 0.0 for k, row in enumerate(matrix) if true[k]]
     total, right = sum(true), sum(row[k] for k, row in enumerate(matrix) if k < len(row))
-    spread = (total**2 - sum(n**2 for n in said)) * (total**2 - sum(n**2 for n in true))
-    agreed = right * total - sum(a * b for a, b in zip(true, said, strict=False))
+    spread = (total**2 - sum(n**2 for n in predicted)) * (total**2 - sum(n**2 for n in true))
+    agreed = right * total - sum(a * b for a, b in zip(true, predicted, strict=False))
     return {
         'balanced_accuracy': divide(sum(recalls), len(recalls)),
         'matthews': agreed / spread**0.5 if spread > 0 else 0.0,
@@ -137,10 +137,13 @@ class Residuals:
         }
 
 
-def average_targets(found: dict[str, Residuals]) -> dict:
-    """Return the mean of each score over several targets, and the scores of each. found : target -> Residuals."""
-    per_target = {name: residuals.scores() for name, residuals in found.items()}
+def average_targets(by_target: dict[str, Residuals]) -> dict:
+    """Return the mean of each score over several targets, and the scores of each. by_target : target -> Residuals."""
+    per_target = {name: residuals.scores() for name, residuals in by_target.items()}
     rows = {row.pop('rows') for row in per_target.values()}
     values = {name: [row[name] for row in per_target.values()] for name in ('rmse', 'mae', 'r2')}
-    means = {name: None if None in known else sum(known) / len(known) for name, known in values.items()}
+    means = {
+        name: None if None in target_scores else sum(target_scores) / len(target_scores)
+        for name, target_scores in values.items()
+    }
     return {**means, 'rows': max(rows), 'per_target': per_target}

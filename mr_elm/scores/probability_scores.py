@@ -35,11 +35,11 @@ class ProbabilityScores:
     @classmethod
     def of(cls, P: Floats, numbers: np.ndarray, weights: Floats) -> ProbabilityScores:
         """Score probabilities (n, K) of rows of classes (n,)."""
-        own = np.take_along_axis(P, numbers[:, None], axis=1)[:, 0]
+        of_label = np.take_along_axis(P, numbers[:, None], axis=1)[:, 0]
         with np.errstate(divide='ignore'):
-            loss = np.minimum(-np.log(own), MOST)
-        squared = (P**2).sum(axis=1) - 2 * own + 1
-        ranks = np.bincount((own[:, None] < P).sum(axis=1), weights, P.shape[1])
+            loss = np.minimum(-np.log(of_label), MOST)
+        squared = (P**2).sum(axis=1) - 2 * of_label + 1
+        ranks = np.bincount((of_label[:, None] < P).sum(axis=1), weights, P.shape[1])
         top, right = P.max(axis=1), P.argmax(axis=1) == numbers
         cells = np.minimum((top * BINS).astype(int), BINS - 1)
         bins = np.array([np.bincount(cells, part, BINS) for part in (weights, weights * top, weights * right)])
@@ -76,11 +76,11 @@ def area_scores(rankings: Sequence[Ranking]) -> dict[str, float]:
 
     Classes without positive or negative rows are left out.
     """
-    known = [ranking for ranking in rankings if ranking.area is not None]
-    if not known:
+    with_area = [ranking for ranking in rankings if ranking.area is not None]
+    if not with_area:
         return {}
-    error = max(ranking.error for ranking in known)
-    return {'auc': float(np.mean([ranking.area for ranking in known])), **({'auc_error': error} if error else {})}
+    error = max(ranking.error for ranking in with_area)
+    return {'auc': float(np.mean([ranking.area for ranking in with_area])), **({'auc_error': error} if error else {})}
 
 
 def precision_scores(ranking: Ranking) -> dict[str, float | None]:

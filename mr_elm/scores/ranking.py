@@ -92,8 +92,8 @@ class Ranking:
         true, false = self.curve()
         if not true[-1]:
             return None
-        said = (true + false)[1:]
-        precision = np.divide(true[1:], said, out=np.zeros(len(said)), where=said > 0)
+        n_positive = (true + false)[1:]
+        precision = np.divide(true[1:], n_positive, out=np.zeros(len(n_positive)), where=n_positive > 0)
         return float(np.diff(true) @ precision / true[-1])
 
     @property

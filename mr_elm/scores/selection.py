@@ -202,8 +202,8 @@ def score_values(values: Floats, numbers: np.ndarray, weights: Floats | None, n_
     """
     if not n_classes:
         return {'rmse': float(np.sqrt(np.average((numbers - values[:, 0]) ** 2, weights=weights)))}
-    found = class_numbers(values, n_classes, ONE_VS_ALL)
-    return {'accuracy': float(np.average(found == numbers, weights=weights))}
+    predicted = class_numbers(values, n_classes, ONE_VS_ALL)
+    return {'accuracy': float(np.average(predicted == numbers, weights=weights))}
 
 
 def fold_numbers(X: Rows, n_folds: int, seed: int) -> np.ndarray:

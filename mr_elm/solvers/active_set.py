@@ -127,9 +127,9 @@ class ActiveSetSearch:
         """Go to about where the minimum is, if that can be found and is lower than where the search is."""
         self.certify()
         self.progress.look(self.alpha, self.gradient)
-        found = find_lower_point(self.problem, self.progress.objective)
-        if found is not None:
-            self.alpha, self.gradient, n_rows = found
+        point = find_lower_point(self.problem, self.progress.objective)
+        if point is not None:
+            self.alpha, self.gradient, n_rows = point
             self.n_certified, self.progress = self.n_certified + n_rows, Progress(STALLED_STEPS)
 
     def count_iteration(self) -> None:
@@ -179,13 +179,13 @@ def release_and_step(problem: BoxQP, settings: Settings, limit: int, reassign: C
 def release_violators(search: ActiveSetSearch, reassign: Callable) -> None:
     """Release all violators: the projected gradient path first, then the reassignment of values."""
     face = choose_face(search)
-    here, g, upper = search.alpha[face], search.gradient[face], search.problem.upper[face]
+    alpha, g, upper = search.alpha[face], search.gradient[face], search.problem.upper[face]
     with search.time_steps('gradient_path'):
         Q = search.block(face)
-        values = choose_lower_end(Q, -g, here, g, upper)
+        values = choose_lower_end(Q, -g, alpha, g, upper)
         search.steps['gradient_path'] += 1
-    block = BoxBlock(Q, values, g + Q @ (values - here), upper, search.problem.curvature[face])
-    reassign(search, block, ~free_variables(here, upper))
+    block = BoxBlock(Q, values, g + Q @ (values - alpha), upper, search.problem.curvature[face])
+    reassign(search, block, ~free_variables(alpha, upper))
     search.move(face, values)
 
 
@@ -213,9 +213,9 @@ def step_by_newton(search: ActiveSetSearch) -> None:
     if len(free):
         search.factor.follow(free)
         free = search.factor.members
-        here, g = search.alpha[free], search.gradient[free]
+        alpha, g = search.alpha[free], search.gradient[free]
         direction = -search.factor.solve(g)
-        search.move(free, choose_lower_end(search.factor.matrix, direction, here, g, search.problem.upper[free]))
+        search.move(free, choose_lower_end(search.factor.matrix, direction, alpha, g, search.problem.upper[free]))
 
 
 def choose_face(search: ActiveSetSearch) -> np.ndarray:
@@ -377,12 +377,12 @@ class FreeFactor:
     def __init__(self, block: Callable[[np.ndarray], Floats], ridge: float) -> None:
         self.block, self.ridge = block, ridge
 
-    def follow(self, wanted: np.ndarray) -> None:
-        """Make S the indices wanted."""
-        self.members, self.matrix = wanted, self.block(wanted)
+    def follow(self, free: np.ndarray) -> None:
+        """Make S the free indices."""
+        self.members, self.matrix = free, self.block(free)
         while True:
             try:
-                lifted = self.matrix + self.ridge * np.eye(len(wanted))
+                lifted = self.matrix + self.ridge * np.eye(len(free))
                 self.factor = linalg.cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
                 return
             except np.linalg.LinAlgError:

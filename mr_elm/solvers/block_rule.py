@@ -181,23 +181,23 @@ class BlockSearch:
         n_new = int(min(max(NEW_SHARE * np.count_nonzero(self.alpha), MIN_NEW), MAX_NEW, capacity))
         new = self.take_both_sides(~met, 0.5 * goal, n_new, 0.0)
         # 1b  free variables
-        kept = take_largest(np.flatnonzero(met & free), self.violations(), capacity - len(new))
+        old = take_largest(np.flatnonzero(met & free), self.violations(), capacity - len(new))
         # 1c  violators at their bounds whose rows are there
-        left = min(max(self.room - len(kept), self.room // 2), capacity - len(kept)) - len(new)
-        others = self.take_both_sides(met & ~free, 0.1 * goal, max(left, 0), OPPOSITE_SHARE)
-        return np.unique(np.concatenate([new, kept, others]))
+        n_free = min(max(self.room - len(old), self.room // 2), capacity - len(old)) - len(new)
+        others = self.take_both_sides(met & ~free, 0.1 * goal, max(n_free, 0), OPPOSITE_SHARE)
+        return np.unique(np.concatenate([new, old, others]))
 
-    def take_both_sides(self, mask: np.ndarray, least: float, count: int, few: float) -> np.ndarray:
+    def take_both_sides(self, mask: np.ndarray, least: float, count: int, opposite_share: float) -> np.ndarray:
         """Return the worst violators, by more than least: half of them push f up, half push it down.
 
-        few : of the violators of the larger side, so many of the other side come, whether they violate or not.
+        opposite_share : of the violators of the larger side; so many of the other side come, violators or not.
         """
         alpha, upper, positive = self.alpha, self.problem.upper, self.problem.targets > 0
         gain, grows, shrinks = -self.problem.targets * self.gradient, alpha < upper, alpha > 0
         up = np.flatnonzero(mask & np.where(positive, grows, shrinks))
         down = np.flatnonzero(mask & np.where(positive, shrinks, grows))
         n_up, n_down = int((gain[up] > least).sum()), int((gain[down] < -least).sum())
-        fewest, half = int(few * max(n_up, n_down)), count // 2
+        fewest, half = int(opposite_share * max(n_up, n_down)), count // 2
         return np.concatenate(
             [
                 take_largest(up, gain, min(max(n_up, fewest), half)),
@@ -224,12 +224,12 @@ class BlockSearch:
     def minimise(self, block: np.ndarray, Q: np.ndarray, tolerance: float, effort: Effort) -> Floats:
         """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
         p, before = self.problem, self.alpha[block]
-        here = BoxBlock(Q, before.copy(), self.gradient[block], p.upper[block], p.curvature[block])
-        minimise_block(here, tolerance, effort)
-        self.alpha[block] = here.a
+        sub = BoxBlock(Q, before.copy(), self.gradient[block], p.upper[block], p.curvature[block])
+        minimise_block(sub, tolerance, effort)
+        self.alpha[block] = sub.a
         self.certified = self.cache.is_matrix
         self.n_iter += 1
-        return here.a - before
+        return sub.a - before
 
     def certify(self) -> None:
         """Replace the running gradient by that of float64 rows."""
@@ -261,9 +261,9 @@ class BlockSearch:
             return
         self.certify()
         self.progress.look(self.alpha, self.gradient)
-        found = find_lower_point(self.problem, self.progress.objective)
-        if found is not None:
-            self.alpha, self.gradient, n_rows = found
+        point = find_lower_point(self.problem, self.progress.objective)
+        if point is not None:
+            self.alpha, self.gradient, n_rows = point
             self.n_certified, self.certified = self.n_certified + n_rows, True
             self.progress = Progress(STALLED_BLOCKS)
 

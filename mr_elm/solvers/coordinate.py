@@ -79,11 +79,11 @@ class NodePoint:
             free_variables(self.alpha, self.upper) | (violations(self.alpha, gradient, self.upper) > 0)
         )
         if 0 < len(face) <= MAX_FACE:
-            rows, t, here = self.H[face], self.targets[face], self.alpha[face]
+            rows, t, alpha = self.H[face], self.targets[face], self.alpha[face]
             Q = multiply_transposed(rows, rows) * np.outer(t, t)
             curvature = np.maximum(Q.diagonal(), MIN_CURVATURE * self.squares.max())
-            minimise_block(BoxBlock(Q, here, gradient[face], self.upper[face], curvature), tolerance, EFFORT)
-            self.alpha[face] = here
+            minimise_block(BoxBlock(Q, alpha, gradient[face], self.upper[face], curvature), tolerance, EFFORT)
+            self.alpha[face] = alpha
 
 
 def solve_node_dual(

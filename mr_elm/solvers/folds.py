@@ -137,11 +137,11 @@ def solve_nested(sums: Ordered, nu: float, sizes: Sequence[int], center: bool = 
     """
     if center:
         centred, mean = sums.center()
-        found = solve_nested(centred, nu, sizes)
-        for B in found:
+        solutions = solve_nested(centred, nu, sizes)
+        for B in solutions:
             if B is not None:
                 B[0] -= mean
-        return found
+        return solutions
     m = max(sizes) + 1
     factor = factor_ridge(sums.gram[:m, :m], 1 / nu)
     if factor is None:
@@ -157,11 +157,11 @@ def solve_nested(sums: Ordered, nu: float, sizes: Sequence[int], center: bool = 
 
 def squared_errors(held: Ordered, weights: list[Any]) -> list[float]:
     """Return the squared error on held-out rows of each of several output weights of one size; NaN for None."""
-    found = [B for B in weights if B is not None]
-    if not found:
+    solved = [B for B in weights if B is not None]
+    if not solved:
         return [np.nan] * len(weights)
-    m = len(found[0])
-    images = iter(np.split(held.gram[:m, :m] @ np.hstack(found), len(found), axis=1))
+    m = len(solved[0])
+    images = iter(np.split(held.gram[:m, :m] @ np.hstack(solved), len(solved), axis=1))
     return [
         np.nan if B is None else float(held.squares.sum() + (B * (next(images) - 2 * held.right[:m])).sum())
         for B in weights

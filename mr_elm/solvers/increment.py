@@ -90,21 +90,21 @@ def size_of(sums: Sums) -> float:
     return float(np.trace(sums.gram))
 
 
-def demand_left(left: Sums, before: Sums, peak: float) -> None:
+def demand_left(rest: Sums, before: Sums, peak: float) -> None:
     """Raise AccountingError when the rows that have gone from `before` cannot all have been there.
 
     peak : the largest trace of E'E that the model ever had, which its rounding errors follow.
     """
-    if (left.counts < -DOUBTFUL_ERROR * UNIT_ROUNDOFF * before.counts).any():
+    if (rest.counts < -DOUBTFUL_ERROR * UNIT_ROUNDOFF * before.counts).any():
         raise AccountingError('cannot forget these rows: there are more of them than the model was trained on')
-    empty = (left.counts == 0) & (before.counts > 0)
+    empty = (rest.counts == 0) & (before.counts > 0)
     largest = np.maximum(peak, np.sqrt(peak * before.counts[empty]))  # that a sum over rows can have been
-    if (np.abs(left.class_sums[empty]) > DOUBTFUL_ERROR * UNIT_ROUNDOFF * largest[:, None]).any():
+    if (np.abs(rest.class_sums[empty]) > DOUBTFUL_ERROR * UNIT_ROUNDOFF * largest[:, None]).any():
         raise AccountingError(
             'cannot forget these rows: some of them were never part of the model (a class would be '
             'left without rows, but with a sum)'
         )
-    if factor_ridge(left.gram, DOUBTFUL_ERROR * UNIT_ROUNDOFF * peak) is None:
+    if factor_ridge(rest.gram, DOUBTFUL_ERROR * UNIT_ROUNDOFF * peak) is None:
         raise AccountingError(
             'cannot forget these rows: some of them were never part of the model (the remaining sums would be negative)'
         )

@@ -62,10 +62,10 @@ def find_near_minimum(problem: Any) -> Floats | None:
     system: Any = ThinSystem(Z[part] * t[:, None]) if thin else DenseSystem(problem.block(part))
     alpha = np.zeros(problem.n_samples)
     with np.errstate(all='ignore'):
-        found = follow_centre(system, problem.upper[part], problem.curvature[part])
-    if found is None:
+        point = follow_centre(system, problem.upper[part], problem.curvature[part])
+    if point is None:
         return None
-    alpha[part] = found
+    alpha[part] = point
     return alpha
 
 

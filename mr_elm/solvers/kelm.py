@@ -242,8 +242,8 @@ def decompose_by_passes(
         basis = np.linalg.qr(multiply(basis))[0]
     small = basis.T @ multiply(basis)
     values, vectors = linalg.eigh((small + small.T) / 2)
-    kept = np.argsort(values)[::-1][: min(rank, n_rows)]
-    return Decomposition(np.maximum(values[kept], 0.0), basis @ vectors[:, kept])
+    largest = np.argsort(values)[::-1][: min(rank, n_rows)]
+    return Decomposition(np.maximum(values[largest], 0.0), basis @ vectors[:, largest])
 
 
 def relative_residual(product: Floats, dual_coef: Floats, T: Floats, C: float) -> float:
@@ -283,7 +283,7 @@ def solve_cg(
     late = None
     if rough is not None:
         late = LateProduct(lambda V: rough.multiply(V) + V / C, ROUGH_SHARE * limits.tolerance / (rough.error * C))
-    found, passes = solve_positive(
+    solution, passes = solve_positive(
         lambda V: multiply(V) + V / C,
         lambda A: Approximation.of(A, T, multiply(A) + A / C),
         Approximation.of(np.zeros(T.shape), T),
@@ -291,7 +291,7 @@ def solve_cg(
         limits,
         late=late,
     )
-    residual = found.residual
+    residual = solution.residual
     if residual > limits.tolerance:
         warnings.warn(
             f'conjugate gradients stopped after {passes} passes with a relative residual of '
@@ -300,7 +300,7 @@ def solve_cg(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return KernelSolution(found.X), passes, residual
+    return KernelSolution(solution.X), passes, residual
 
 
 U, V = 'U', 'V'

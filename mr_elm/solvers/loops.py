@@ -32,10 +32,10 @@ def _largest(bits: np.ndarray) -> int:
     for j in range(len(bits)):
         best = max(best, bits[j])
     while at + STRETCH_NUMBERS <= len(bits):
-        found = 0
+        index = 0
         for j in range(at, at + STRETCH_NUMBERS):
-            found |= bits[j] == best
-        if found:
+            index |= bits[j] == best
+        if index:
             break
         at += STRETCH_NUMBERS
     while bits[at] != best:

@@ -73,8 +73,8 @@ def count_votes(decisions: Floats, n_classes: int) -> tuple[np.ndarray, Floats, 
         votes[i] += ~won
         sums[j] += values
         sums[i] -= values
-    found = np.where(votes == votes.max(axis=0), sums, -np.inf).argmax(axis=0)
-    return votes, sums, found
+    winner = np.where(votes == votes.max(axis=0), sums, -np.inf).argmax(axis=0)
+    return votes, sums, winner
 
 
 def vote(decisions: Floats, n_classes: int) -> np.ndarray:

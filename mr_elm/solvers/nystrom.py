@@ -100,11 +100,13 @@ def precondition_well(
     """
     most, rank = min(most, Z.shape[0] if scale is None else int((scale != 0).sum())), first
     while True:
-        found = precondition(Z, kernel, C, min(rank, most), scale, seed, n_threads)
-        wanted = int(np.ceil(RANK_FACTOR * found.effective_dimension))
-        if found.rank >= min(wanted, most) or found.rank < min(rank, most):  # there may be fewer landmarks
-            return found
-        rank = int(1.1 * wanted)
+        preconditioner = precondition(Z, kernel, C, min(rank, most), scale, seed, n_threads)
+        needed_rank = int(np.ceil(RANK_FACTOR * preconditioner.effective_dimension))
+        if preconditioner.rank >= min(needed_rank, most) or preconditioner.rank < min(
+            rank, most
+        ):  # there may be fewer landmarks
+            return preconditioner
+        rank = int(1.1 * needed_rank)
 
 
 def precondition(

@@ -108,8 +108,8 @@ class SmallMachines:
         used = np.flatnonzero(self.alpha)
         support = np.flatnonzero(np.bincount(self.members[used]))
         dual_coef = np.zeros((len(support), self.n_machines))
-        place = np.searchsorted(support, self.members[used])
-        dual_coef[place, self.machines[used]] = (self.alpha * self.targets)[used]
+        column = np.searchsorted(support, self.members[used])
+        dual_coef[column, self.machines[used]] = (self.alpha * self.targets)[used]
         return support, dual_coef
 
     @cached_property
@@ -124,8 +124,8 @@ class SmallMachines:
 
     def make_result(self, machine: int) -> Result:
         """Return the Result of a machine, its rows in increasing order."""
-        place = self.place(machine)
-        a, g, upper, t = self.alpha[place], self.gradient[place], self.upper[place], self.targets[place]
+        part = self.place(machine)
+        a, g, upper, t = self.alpha[part], self.gradient[part], self.upper[part], self.targets[part]
         violation = float(self.violation[machine])
         return Result(
             a,
@@ -176,10 +176,10 @@ def solve_small_machines(
     diagonal = np.maximum(diagonal, MIN_CURVATURE * max(float(diagonal.max()), 1e-300))[members]
     state = np.array([np.zeros(len(members)), np.full(len(members), -1.0), upper[members], diagonal, 1 / diagonal])
     violation, n_iter = np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
-    found = SmallMachines(
+    machines = SmallMachines(
         offsets, members, targets, state[UPPER], ridge[members], state[A], state[G], violation, n_iter, settings.eps
     )
-    features, known = rows.features(), np.zeros(len(codes), bool)
+    features, computed = rows.features(), np.zeros(len(codes), bool)
     on_demand = (
         features is not None
         and settings.n_threads is None
@@ -213,18 +213,20 @@ def solve_small_machines(
                 left,
                 X,
                 exponential,
-                known,
+                computed,
                 starts[i],
                 starts[j],
                 shift,
-                found.ridge[part],
+                machines.ridge[part],
             )
-            found.n_iter[p], found.violation[p] = solve_machine(source, state[:, part], settings.eps, limit, buffers)
+            machines.n_iter[p], machines.violation[p] = solve_machine(
+                source, state[:, part], settings.eps, limit, buffers
+            )
             left += counts[j]
 
     map_in_threads(solve_class, range(n_classes - 1), settings.n_threads)
-    found.seconds = time.process_time() - started
-    return found
+    machines.seconds = time.process_time() - started
+    return machines
 
 
 @fast
@@ -233,7 +235,7 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
 
     state : (5, n), see A to INVERSE. limit : of rounds. buffers : (3, at least n^2).
     """
-    n, settled, made, rounds, width = len(rows.Q), False, 0, 0, len(rows.Q)
+    n, settled, n_steps, rounds, width = len(rows.Q), False, 0, 0, len(rows.Q)
     a, g, upper, diagonal, inverse = state[A], state[G], state[UPPER], state[DIAGONAL], state[INVERSE]
     part, face, chooser = np.empty((10, n)), np.empty(n, np.int64), make_chooser(n)
     if n <= EXACT_ROWS:
@@ -244,14 +246,14 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
     whole, newton, most = True, n <= CYCLIC_ROWS, n if n <= CYCLIC_ROWS else n // ROWS_A_FIRST_STEP
     while whole:
         round_variables(chooser, a, g, upper, diagonal, inverse)
-        steps, said = pair_steps(rows, a, g, upper, diagonal, inverse, chooser, tolerance, most)
-        settled, made, rounds = said == SETTLED, made + steps, rounds + 1
+        steps, outcome = pair_steps(rows, a, g, upper, diagonal, inverse, chooser, tolerance, most)
+        settled, n_steps, rounds = outcome == SETTLED, n_steps + steps, rounds + 1
         width, worst, total = find_face(a, g, upper, tolerance, face)
         whole = (
             not settled
             and rounds < limit
             and n > CYCLIC_ROWS
-            and made < max(2, n // VARIABLES_A_SWEEP) * n
+            and n_steps < max(2, n // VARIABLES_A_SWEEP) * n
             and 2 * width > n
         )
     # 4  steps over the face
@@ -259,27 +261,29 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
         inside = buffers[1, : width * width].reshape(width, width)
         for r in range(width):
             take_face(bring_row(rows, face[r]), r, face[:width], state, inside, part)
-        here, slope, top = part[A, :width], part[G, :width], part[UPPER, :width]
-        steep, inverses = part[DIAGONAL, :width], part[INVERSE, :width]
+        face_a, face_g, face_upper = part[A, :width], part[G, :width], part[UPPER, :width]
+        face_diagonal, face_inverse = part[DIAGONAL, :width], part[INVERSE, :width]
         if newton:
-            step_by_newton(inside, here, slope, top, buffers[2, : width * width].reshape(width, width), part[5:])
-        round_variables(chooser, here, slope, top, steep, inverses)
-        steps, said = pair_steps(
+            step_by_newton(
+                inside, face_a, face_g, face_upper, buffers[2, : width * width].reshape(width, width), part[5:]
+            )
+        round_variables(chooser, face_a, face_g, face_upper, face_diagonal, face_inverse)
+        steps, outcome = pair_steps(
             hold_all(inside),
-            here,
-            slope,
-            top,
-            steep,
-            inverses,
+            face_a,
+            face_g,
+            face_upper,
+            face_diagonal,
+            face_inverse,
             chooser,
             tolerance,
             max(NEWTON_SWEEPS, width // VARIABLES_A_SWEEP) * width,
         )
-        newton, rounds = said != SETTLED, rounds + 1
+        newton, rounds = outcome != SETTLED, rounds + 1
         for r in range(width):
             i = face[r]
-            add_row(rows.Q[i], here[r] - a[i], g)
-            a[i] = here[r]
+            add_row(rows.Q[i], face_a[r] - a[i], g)
+            a[i] = face_a[r]
         width, worst, total = find_face(a, g, upper, tolerance, face)
         settled = worst <= max(tolerance, ROUNDING * total)
     # 5  the certificate

@@ -125,24 +125,24 @@ def solve_positive(
     them. late : LateProduct, or None.
     """
     product = CountedProduct(multiply, limits.max_passes - 1, limits.report, late)  # one is for the end
-    found, measured = start, False
-    while not measured or found.residual > limits.tolerance and product.count < limits.max_passes:
-        X, before = found.X, found.residual
+    solution, measured = start, False
+    while not measured or solution.residual > limits.tolerance and product.count < limits.max_passes:
+        X, before = solution.X, solution.residual
         if before > limits.tolerance:
-            wanted = limits.tolerance
+            goal = limits.tolerance
             if rough is not None:
-                wanted = max(TOLERANCE_SHARE * wanted, ROUGH_REDUCTION * before)
+                goal = max(TOLERANCE_SHARE * goal, ROUGH_REDUCTION * before)
             elif product.late is not None:
-                wanted = TOLERANCE_SHARE * wanted
+                goal = TOLERANCE_SHARE * goal
             product.multiply = rough or multiply
             product.relax(before)
-            X = X + iterate(product, found.rest, found.sizes, precondition, wanted)
-        found, measured = measure(X), True
+            X = X + iterate(product, solution.rest, solution.sizes, precondition, goal)
+        solution, measured = measure(X), True
         product.count += 1
         product.late = None  # whose errors were too large if there is another round
-        product.tell(found.residual)
-        rough = rough if found.residual * MIN_REDUCTION <= before else None
-    return found, product.count
+        product.tell(solution.residual)
+        rough = rough if solution.residual * MIN_REDUCTION <= before else None
+    return solution, product.count
 
 
 def iterate(
@@ -175,6 +175,6 @@ def symmetrise(G: Floats) -> Floats:
 def orthonormalise(R: Floats, Z: Floats) -> tuple[Floats, Floats, Floats]:
     """Return (Q, M^-1 Q, rho) with R = Q rho and Q' M^-1 Q = I, given Z = M^-1 R; vanished directions are dropped."""
     values, vectors = linalg.eigh(symmetrise(R.T @ Z))
-    kept = values > VANISHED_SHARE * max(values[-1], np.finfo(float).tiny)
-    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    significant = values > VANISHED_SHARE * max(values[-1], np.finfo(float).tiny)
+    roots, vectors = np.sqrt(values[significant]), vectors[:, significant]
     return R @ (vectors / roots), Z @ (vectors / roots), roots[:, None] * vectors.T

@@ -379,14 +379,14 @@ def collect_targets(named_sums: Mapping[str, Any], m: int, classes: Classes | No
 
 def leading_sums(sums: Sums, n_hidden: int) -> Sums:
     """Return the Sums of the first n_hidden nodes: the rows and columns {1..n_hidden, bias} of those of all."""
-    kept = np.append(np.arange(n_hidden), len(sums.gram) - 1)
-    square = np.ix_(kept, kept)
+    nodes = np.append(np.arange(n_hidden), len(sums.gram) - 1)
+    square = np.ix_(nodes, nodes)
     return replace(
         sums,
         gram=sums.gram[square],
         gram_low=sums.gram_low[square],
-        class_sums=sums.class_sums[:, kept],
-        class_sums_low=sums.class_sums_low[:, kept],
+        class_sums=sums.class_sums[:, nodes],
+        class_sums_low=sums.class_sums_low[:, nodes],
     )
 
 

@@ -176,9 +176,9 @@ def solve_exact(problem: SphereProblem, settings: Settings, start: Floats | None
     within = limit_violation(settings)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', ConvergenceWarning)  # its words are of another gap
-        found = solve_by_blocks(problem.box(), within, start)
-    b, product = found.alpha, problem.targets * found.decision
-    work = SolverWork(found.n_iter, found.n_kernel_rows, started)
+        result = solve_by_blocks(problem.box(), within, start)
+    b, product = result.alpha, problem.targets * result.decision
+    work = SolverWork(result.n_iter, result.n_kernel_rows, started)
     return conclude(problem, settings, (b, product), work)
 
 
@@ -270,9 +270,9 @@ class SubsetSearch:
 
     def try_subsets(self, draws: np.ndarray, attempts: int, limit: int) -> bool:
         """Step for the subsets in turn; tell whether more than `attempts` of them had no row outside at e = eps."""
-        p, at, said = self.problem, 0, MISSING
-        while said == MISSING:
-            at, self.steps, said, missing = two_weight_steps(
+        p, at, outcome = self.problem, 0, MISSING
+        while outcome == MISSING:
+            at, self.steps, outcome, missing = two_weight_steps(
                 self.cache.slab,
                 self.cache.slot_of,
                 p.targets,
@@ -288,11 +288,11 @@ class SubsetSearch:
                 self.steps,
                 limit,
             )
-            if said == MISSING:
+            if outcome == MISSING:
                 self.cache.ensure(np.unique(missing))
         if self.settings.report is not None:
             self.settings.report(self.steps, lambda: self.state[1], self.settings.eps)
-        return said == EXHAUSTED
+        return outcome == EXHAUSTED
 
 
 strict = jit()
@@ -392,12 +392,12 @@ class SmallBalls(SmallMachines):
 
     def make_result(self, machine: int) -> Result:
         """Return the Result of a machine, its rows in increasing order; see `solve_sphere`."""
-        place = self.place(machine)
-        b, product, t = self.alpha[place], self.gradient[place] + 1, self.targets[place]
+        part = self.place(machine)
+        b, product, t = self.alpha[part], self.gradient[part] + 1, self.targets[part]
         gap, square = float(self.violation[machine]), 1 / float(b.sum())
         return Result(
             b,
-            t * (product - b * self.ridge[place]),
+            t * (product - b * self.ridge[part]),
             square,
             gap * square,
             gap,
@@ -425,15 +425,15 @@ def solve_small_balls(rows: Any, codes: np.ndarray, costs: Floats, settings: Set
     common_diagonal(rows.diagonal())
     trains = costs > 0
     upper = np.where(trains, 2 * costs.max() * np.sqrt(len(codes)), 0)  # see `SphereProblem.box`
-    found = solve_small_machines(rows, codes, upper, limit_violation(settings), invert(costs))
-    if found is None:
+    machines = solve_small_machines(rows, codes, upper, limit_violation(settings), invert(costs))
+    if machines is None:
         return None
-    starts, product = found.offsets[:-1], found.gradient + 1
-    sums, norms = (np.add.reduceat(values, starts) for values in (found.alpha, found.alpha * product))
+    starts, product = machines.offsets[:-1], machines.gradient + 1
+    sums, norms = (np.add.reduceat(values, starts) for values in (machines.alpha, machines.alpha * product))
     scale = np.divide(sums, norms, out=np.zeros(len(sums)), where=norms > 0)
-    gap = 1 - scale * np.minimum.reduceat(np.where(found.upper > 0, product, np.finfo(float).max), starts)
-    each = scale[found.machines]
+    gap = 1 - scale * np.minimum.reduceat(np.where(machines.upper > 0, product, np.finfo(float).max), starts)
+    each = scale[machines.machines]
     return SmallBalls(
-        **{field.name: getattr(found, field.name) for field in fields(found)}
-        | {'alpha': each * found.alpha, 'gradient': each * product - 1, 'violation': gap, 'eps': settings.eps}
+        **{field.name: getattr(machines, field.name) for field in fields(machines)}
+        | {'alpha': each * machines.alpha, 'gradient': each * product - 1, 'violation': gap, 'eps': settings.eps}
     )

@@ -154,10 +154,10 @@ def grow_forest(
         random = np.random.default_rng([options.seed, number])
         residual = w[:, None] * (T - values)
         if K <= SKETCH_TARGETS:
-            seen = residual
+            targets_of_tree = residual
         else:
-            seen = residual @ (random.standard_normal((K, SKETCH_TARGETS)) / np.sqrt(SKETCH_TARGETS))
-        tree = grow_tree(bins, np.column_stack([w, seen]).astype(np.float32), options, random, gains)
+            targets_of_tree = residual @ (random.standard_normal((K, SKETCH_TARGETS)) / np.sqrt(SKETCH_TARGETS))
+        tree = grow_tree(bins, np.column_stack([w, targets_of_tree]).astype(np.float32), options, random, gains)
         leaves = np.empty(n, np.int32)
         put_in_leaves(bins.numbers, *tree, leaves)
         n_leaves = int(leaves.max()) + 1

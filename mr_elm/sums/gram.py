@@ -79,9 +79,12 @@ class GridSteps:
             return targets - np.array(self.origin)
         return targets
 
-    def holds(self, wanted: 'GridSteps', n_rows: int) -> bool:
-        """Tell whether sums of n_rows rows stay exact with these steps; `wanted` are the steps for their bounds."""
-        return all(theirs * n_rows <= own * EXACT_ROWS for own, theirs in zip(self.steps, wanted.steps, strict=True))
+    def holds(self, needed: 'GridSteps', n_rows: int) -> bool:
+        """Tell whether sums of n_rows rows stay exact with these steps; `needed` are the steps for their bounds."""
+        return all(
+            needed_step * n_rows <= step * EXACT_ROWS
+            for step, needed_step in zip(self.steps, needed.steps, strict=True)
+        )
 
     def finer(self, other: 'GridSteps') -> 'GridSteps':
         """Return the smaller step of each sum: multiples of both are multiples of it."""
@@ -337,11 +340,11 @@ def sum_leaves_by_label(
     leaves: np.ndarray, n_leaves: int, block: Block, holds: Floats | None, row_weights: Floats | None
 ) -> Floats:
     """Sum up the outputs of the leaves per label, as `sum_by_label` does: (labels of the block, n_leaves)."""
-    places = block.codes[:, None] * n_leaves + leaves
+    label_leaves = block.codes[:, None] * n_leaves + leaves
     weights = None
     if row_weights is not None:
         weights = np.repeat(row_weights, leaves.shape[1])
-    counts = np.bincount(places.ravel(), weights, len(block.names) * n_leaves)
+    counts = np.bincount(label_leaves.ravel(), weights, len(block.names) * n_leaves)
     of_names = counts.astype(float).reshape(-1, n_leaves)
     if holds is None:
         return of_names
@@ -390,9 +393,9 @@ def assemble(tiles: dict[tuple[int, int], list[Floats]], m: int, tile: int = TIL
         missing, extra = sorted(set(expected) - set(tiles)), sorted(set(tiles) - set(expected))
         raise AccountingError(f'expected every tile of the Gram once: {missing[:3]} missing, {extra[:3]} too many')
     matrices = np.zeros((2, m, m))
-    for place, part in expected.items():
-        for matrix, values in zip(matrices, tiles[place], strict=True):
-            fill_tile(matrix[part], values, place[0] == place[1])
+    for key, part in expected.items():
+        for matrix, values in zip(matrices, tiles[key], strict=True):
+            fill_tile(matrix[part], values, key[0] == key[1])
     return matrices
 
 

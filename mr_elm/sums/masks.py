@@ -80,14 +80,14 @@ def make_mask(private_key: Any, public_keys: Iterable[bytes], session: Sequence[
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    own = private_key.public_key().public_bytes_raw()
+    public_key = private_key.public_key().public_bytes_raw()
     salt = hashlib.sha256('\0'.join(session).encode()).digest()
     mask = np.zeros((n, 2), np.uint64)
     for other in public_keys:
         secret = private_key.exchange(X25519PublicKey.from_public_bytes(other))
-        info = b'mr_elm mask' + min(own, other) + max(own, other)
+        info = b'mr_elm mask' + min(public_key, other) + max(public_key, other)
         key = HKDF(hashes.SHA256(), 32, salt, info).derive(secret)
         stream = Cipher(algorithms.ChaCha20(key, bytes(16)), None).encryptor().update(bytes(16 * n))
         shared = np.frombuffer(stream, '<u8').reshape(n, 2)
-        mask = add(mask, shared if own < other else negate(shared))
+        mask = add(mask, shared if public_key < other else negate(shared))
     return mask

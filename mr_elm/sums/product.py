@@ -99,7 +99,7 @@ class PassSums:
             if self.targets is not None:
                 self.targets.add_products(sums, block, weights)
             return
-        for E, part, own in self.expand(block, weights):
-            self.product.add(E, own)
+        for E, part, part_weights in self.expand(block, weights):
+            self.product.add(E, part_weights)
             if self.targets is not None:
-                self.targets.add_targets(E, part, own)
+                self.targets.add_targets(E, part, part_weights)

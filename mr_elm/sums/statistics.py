@@ -131,7 +131,7 @@ def summarise_encoded(X: EncodedRows, weights: Floats) -> ColumnStatistics:
         filled += np.bincount(positions + 1, weights, d + 1)[1:]
         present += np.bincount(positions + 1, minlength=d + 1)[1:]
     mean = filled / n
-    found = ColumnStatistics(
+    columns = ColumnStatistics(
         n,
         (present == len(weights)).astype(float),
         (present > 0).astype(float),
@@ -141,8 +141,8 @@ def summarise_encoded(X: EncodedRows, weights: Floats) -> ColumnStatistics:
     if X.columns:
         numbers = summarise_dense(np.asfortranarray(X.numbers), weights)  # few columns, quicker one by one
         for name in COLUMNS:
-            getattr(found, name)[list(X.columns)] = getattr(numbers, name)
-    return found
+            getattr(columns, name)[list(X.columns)] = getattr(numbers, name)
+    return columns
 
 
 def join_columns(pieces: list[ColumnStatistics]) -> ColumnStatistics:

@@ -61,11 +61,11 @@ class ColumnValues:
         return cls._of_texts(counts, texts, weigh(read_numbers(values, counts), weights))
 
     @classmethod
-    def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], found: tuple[float, float]) -> ColumnValues:
-        """Make the counts of all values. texts : those that are no numbers. found : weight and mean of the numbers."""
+    def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], bounds: tuple[float, float]) -> ColumnValues:
+        """Make the counts of all values. texts : those that are no numbers. bounds : weight and mean of the numbers."""
         return cls(
             counts if len(counts) <= MAX_VALUES else None,
-            *found,
+            *bounds,
             counts[MISSING],
             sum(texts.values()),
             sum(n for text, n in texts.items() if DATE.fullmatch(text)),
@@ -126,11 +126,11 @@ def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]
     were counted before or not.
     """
     present = np.isfinite(numbers)
-    found = numbers[present].astype(np.longdouble)
+    values = numbers[present].astype(np.longdouble)
     if weights is None:
-        return float(len(found)), float(found.mean()) if len(found) else 0.0
+        return float(len(values)), float(values.mean()) if len(values) else 0.0
     total = float(weights[present].sum())
-    return total, float((weights[present] * found).sum() / total) if total else 0.0
+    return total, float((weights[present] * values).sum() / total) if total else 0.0
 
 
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:

@@ -68,7 +68,7 @@ class EMR(Cluster):
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Let jobs share a cluster."""
         if self.clusters:
-            own = ['--cluster-id', *self.clusters]
+            arguments = ['--cluster-id', *self.clusters]
         else:
-            own = []
-        return [*own, *super().job_arguments(plan, folder)]
+            arguments = []
+        return [*arguments, *super().job_arguments(plan, folder)]

@@ -27,11 +27,11 @@ log = logging.getLogger('mrjob.mr_elm')  # EMRProgress listens
 def explain_emr(error: BaseException, running: Any) -> str | None:
     """Tell why a step failed: wait until its logs are on S3, or until the user has waited enough (Ctrl-C)."""
     if isinstance(error, ClientError):
-        said = error.response['Error'].get('Message', error)
+        message = error.response['Error'].get('Message', error)
         hint = ''
-        if RUNTIME_ROLE in str(said):
+        if RUNTIME_ROLE in str(message):
             hint = f' (--extra-cluster-param {RUNTIME_ROLE}=ARN)'
-        return f'AWS refused {error.operation_name}: {said}{hint}'
+        return f'AWS refused {error.operation_name}: {message}{hint}'
     step = last_emr_step(running)
     if not isinstance(error, StepFailedException) or step is None:
         return None
@@ -41,11 +41,11 @@ def explain_emr(error: BaseException, running: Any) -> str | None:
         return ended
     status = client.describe_step(ClusterId=cluster, StepId=step)['Step']['Status']
     reason = status.get('FailureDetails', {}).get('Reason') or status.get('StateChangeReason', {}).get('Message')
-    place = f'step {step} of cluster {cluster}'
+    step_name = f'step {step} of cluster {cluster}'
     if status['State'] == 'CANCELLED' or not folder:
-        return f'{place} is {status["State"].lower()}{f": {reason}" if reason else ""}'
+        return f'{step_name} is {status["State"].lower()}{f": {reason}" if reason else ""}'
     cause = wait_for_cause(folder.rstrip('/'), step, options_of(running)['check_cluster_every'])
-    return cause or f'{place} failed{f": {reason}" if reason else ""}; its logs: {folder}steps/{step}/'
+    return cause or f'{step_name} failed{f": {reason}" if reason else ""}; its logs: {folder}steps/{step}/'
 
 
 def describe_end(cluster: dict[str, Any]) -> str | None:

@@ -29,15 +29,15 @@ class EMRProgress(HadoopProgress):
     def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the log."""
         text = record.getMessage()
-        if found := CLUSTER.search(text):
+        if match := CLUSTER.search(text):
             self.reporter.say(
-                f'{self.stage}: cluster {found.group(1)}, https://{self.region}.console.aws.amazon.com'
-                f'/emr/home?region={self.region}#/clusterDetails/{found.group(1)}'
+                f'{self.stage}: cluster {match.group(1)}, https://{self.region}.console.aws.amazon.com'
+                f'/emr/home?region={self.region}#/clusterDetails/{match.group(1)}'
             )
-        elif found := STATE.search(text):
-            self.tell(found.group(1), text.strip())
-        elif found := PERCENT.search(text):
-            self.tell(found.group(1), self.describe_share(float(found.group(1))))
+        elif match := STATE.search(text):
+            self.tell(match.group(1), text.strip())
+        elif match := PERCENT.search(text):
+            self.tell(match.group(1), self.describe_share(float(match.group(1))))
 
     def tell(self, state: str, text: str) -> None:
         """Say what is new, and the same again after a while."""

@@ -94,14 +94,14 @@ class Serverless:
         use_connection(self.options)
         with translate_errors('EMR Serverless'):
             try:
-                place = self.start(words)
-                found = self.wait(place)
+                run_ids = self.start(words)
+                job_run = self.wait(run_ids)
                 out = read_log(self.output)
             finally:
                 store_of(self.folder).remove(self.folder)
-        self.report_cost(found)
-        folder = f'{self.logs}applications/{place["applicationId"]}/jobs/{place["jobRunId"]}/SPARK_DRIVER'
-        return out, '' if found['state'] == 'SUCCESS' else explain(found, folder)
+        self.report_cost(job_run)
+        folder = f'{self.logs}applications/{run_ids["applicationId"]}/jobs/{run_ids["jobRunId"]}/SPARK_DRIVER'
+        return out, '' if job_run['state'] == 'SUCCESS' else explain(job_run, folder)
 
     def start(self, words: Sequence[str]) -> dict[str, str]:
         """Start the job run of a command: the parameters that name it."""
@@ -140,9 +140,9 @@ class Serverless:
         """Return the application with our name and release; it is made where there is none."""
         release = self.options['release_label']
         for page in self.client.get_paginator('list_applications').paginate(states=list(READY)):
-            for found in page['applications']:
-                if (found.get('name'), found['releaseLabel']) == (APPLICATION, release):
-                    return found['id']
+            for application in page['applications']:
+                if (application.get('name'), application['releaseLabel']) == (APPLICATION, release):
+                    return application['id']
         return self.client.create_application(
             name=APPLICATION, releaseLabel=release, type='SPARK', tags=self.options['tags']
         )['applicationId']
@@ -167,38 +167,38 @@ class Serverless:
                 )
         return ' '.join(f'--conf {name}={value}' for name, value in values.items())
 
-    def wait(self, place: dict[str, str]) -> dict[str, Any]:
+    def wait(self, run_ids: dict[str, str]) -> dict[str, Any]:
         """Wait until a job run has ended: what Amazon knows of it. It is cancelled when the user interrupts."""
         state = None
         try:
             while True:
-                found = self.client.get_job_run(**place)['jobRun']
-                if found['state'] != state:
-                    state = found['state']
-                    self.reporter.say(f'job run {place["jobRunId"]}: {state.lower()}')
+                job_run = self.client.get_job_run(**run_ids)['jobRun']
+                if job_run['state'] != state:
+                    state = job_run['state']
+                    self.reporter.say(f'job run {run_ids["jobRunId"]}: {state.lower()}')
                 if state in ENDED:
-                    return found
+                    return job_run
                 time.sleep(self.options['check_cluster_every'])
         except KeyboardInterrupt:
-            self.client.cancel_job_run(**place)
+            self.client.cancel_job_run(**run_ids)
             raise
 
-    def report_cost(self, found: dict[str, Any]) -> None:
+    def report_cost(self, job_run: dict[str, Any]) -> None:
         """Say what Amazon bills."""
-        billed = found.get('billedResourceUtilization', {})
+        billed = job_run.get('billedResourceUtilization', {})
         self.reporter.say(
             f'billed: {billed.get("vCPUHour", 0):.3f} vCPU-hours, {billed.get("memoryGBHour", 0):.3f} '
             'GB-hours of memory'
         )
 
 
-def explain(found: dict[str, Any], folder: str) -> str:
+def explain(job_run: dict[str, Any], folder: str) -> str:
     """Return why a job run failed: the last words of the command, or those of Amazon.
 
-    found : what Amazon knows of the job run. folder : of its logs; that of standard output has all that a driver in
+    job_run : what Amazon knows of the job run. folder : of its logs; that of standard output has all that a driver in
     Python writes.
     """
     lines = [line for name in ('stderr', 'stdout') for line in read_log(f'{folder}/{name}').splitlines()]
-    said = [line.removeprefix('mr-elm: ') for line in lines if line.startswith('mr-elm: ')]
-    details = found.get('stateDetails') or 'Amazon does not say why'
-    return f'{said[-1] if said else details} (its logs: {folder}/)'
+    sentences = [line.removeprefix('mr-elm: ') for line in lines if line.startswith('mr-elm: ')]
+    details = job_run.get('stateDetails') or 'Amazon does not say why'
+    return f'{sentences[-1] if sentences else details} (its logs: {folder}/)'

@@ -60,10 +60,10 @@ class Hadoop(Cluster):
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Let mrjob copy its files into the folder of the run."""
         if self.option('--hadoop-tmp-dir'):
-            own = []
+            arguments = []
         else:
-            own = ['--hadoop-tmp-dir', f'{self.work.staging}/mrjob']
-        return [*own, *super().job_arguments(plan, folder)]
+            arguments = ['--hadoop-tmp-dir', f'{self.work.staging}/mrjob']
+        return [*arguments, *super().job_arguments(plan, folder)]
 
     def python_arguments(self, folder: str) -> list[str]:
         """Choose the Python of the tasks: on a local cluster, whose nodes are this machine, it is this one."""
@@ -133,7 +133,7 @@ class HadoopRunner(HadoopJobRunner):
 
     def get_hadoop_version(self) -> str:
         """Read the version off the name of the streaming jar; ask Hadoop where it has none."""
-        found = JAR_VERSION.search(os.path.basename(self.get_hadoop_streaming_jar() or ''))
-        if found:
-            return found.group(1)
+        match = JAR_VERSION.search(os.path.basename(self.get_hadoop_streaming_jar() or ''))
+        if match:
+            return match.group(1)
         return super().get_hadoop_version()

@@ -18,7 +18,7 @@ def explain_step(error: Exception, step: dict[str, Any]) -> str | None:
     if not isinstance(error, StepFailedException) or not step:
         return None
     if 'job_id' not in step:
-        problems = [found['hadoop_error']['message'] for found in step.get('errors', ()) if 'hadoop_error' in found]
+        problems = [each['hadoop_error']['message'] for each in step.get('errors', ()) if 'hadoop_error' in each]
         if problems:
             return f'Hadoop did not take the job: {problems[-1].splitlines()[0]}'
         return None

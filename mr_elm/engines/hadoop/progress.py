@@ -43,14 +43,14 @@ class HadoopProgress(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the log."""
         text = record.getMessage()
-        if found := TRACKING.search(text):
-            self.reporter.say(f'{self.stage}: submitted, waiting for the first task; {found.group(1)}')
-        if found := JOB.search(text):
-            self.job = found.group(1)
-        found = PERCENT.search(text)
-        if found and time.monotonic() - self.spoke >= POLL_SECONDS:
+        if match := TRACKING.search(text):
+            self.reporter.say(f'{self.stage}: submitted, waiting for the first task; {match.group(1)}')
+        if match := JOB.search(text):
+            self.job = match.group(1)
+        match = PERCENT.search(text)
+        if match and time.monotonic() - self.spoke >= POLL_SECONDS:
             self.spoke = time.monotonic()
-            self.reporter.say(f'{self.stage}: {self.describe(*map(int, found.groups()))}')
+            self.reporter.say(f'{self.stage}: {self.describe(*map(int, match.groups()))}')
 
     def describe(self, mapped: int, reduced: int) -> str:
         """Say how far the job is, and how long it may still take."""

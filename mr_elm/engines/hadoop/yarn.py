@@ -40,13 +40,13 @@ class Yarn:
 
         started : called with an application id when there is something to wait for.
         """
-        found = self.find(tag)
-        if running := still_running(found):
+        application = self.find(tag)
+        if running := still_running(application):
             started(running[0])
-        while still_running(found):
+        while still_running(application):
             time.sleep(POLL_SECONDS)
-            found = self.find(tag)
-        return next((job for job, (_, final) in found.items() if final == 'SUCCEEDED'), None)
+            application = self.find(tag)
+        return next((job for job, (_, final) in application.items() if final == 'SUCCEEDED'), None)
 
     def end(self, tag: str) -> None:
         """End all jobs that carry a tag and still run."""

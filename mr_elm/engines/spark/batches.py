@@ -38,8 +38,8 @@ def predict_batches(path: str, sizes: Mapping[str, int], batches: Iterable[Any])
 def predict_rows(model: Model, X: Rows) -> dict[str, Any]:
     """Return the columns of the predictions; X (n, d)."""
     if not has_probabilities(model):
-        found = model.predict(X)
-        return {PREDICTION: found if model.numeric else find_labels(model)[found]}
+        labels = model.predict(X)
+        return {PREDICTION: labels if model.numeric else find_labels(model)[labels]}
     decisions = model.decision_function(X)
     return {
         PREDICTION: find_labels(model)[model.decide(decisions)],
@@ -108,16 +108,16 @@ def feature_names(model: Model) -> list[str]:
 def measure_arrays(model: Model, columns: Collection[str]) -> dict[str, int]:
     """Return the sizes of the columns whose items are features: name -> size. columns : names that rows have."""
     dropped = model.header.parameters.get('input', {}).get('dropped', [])
-    found = [ITEM.fullmatch(str(name)) for name in (*feature_names(model), *dropped) if name not in columns]
+    items = [ITEM.fullmatch(str(name)) for name in (*feature_names(model), *dropped) if name not in columns]
     sizes: dict[str, int] = {}
-    for name, item in (match.groups() for match in found if match):
+    for name, item in (match.groups() for match in items if match):
         sizes[name] = max(sizes.get(name, 0), int(item) + 1)
     return sizes
 
 
 def column_of(name: str, sizes: Mapping[str, int]) -> str:
     """Return the column that holds a feature. sizes : of `measure_arrays`."""
-    found = ITEM.fullmatch(name)
-    if found and found.group(1) in sizes:
-        return found.group(1)
+    item = ITEM.fullmatch(name)
+    if item and item.group(1) in sizes:
+        return item.group(1)
     return name

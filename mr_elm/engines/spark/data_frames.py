@@ -49,17 +49,17 @@ def find_kind(df: Any, name: str) -> str:
             return ARRAY
         return type_.simpleString()
     kinds = {NUMBER: numbers, TEXT: types.StringType}
-    return next((kind for kind, found in kinds.items() if isinstance(type_, found)), type_.simpleString())
+    return next((kind for kind, spark_types in kinds.items() if isinstance(type_, spark_types)), type_.simpleString())
 
 
 def demand_kind(df: Any, name: str, *kinds: str) -> None:
     """Raise ValueError when a column is of none of some kinds."""
-    if (found := find_kind(df, name)) not in kinds:
-        if found == TEXT:
+    if (kind := find_kind(df, name)) not in kinds:
+        if kind == TEXT:
             hint = ": encode='auto' makes categories of text"
         else:
             hint = f': drop it, or make {kinds[0]} of it'
-        raise ValueError(f'df: expected {" or ".join(kinds)} in column {name!r}, found {found}{hint}')
+        raise ValueError(f'df: expected {" or ".join(kinds)} in column {name!r}, found {kind}{hint}')
 
 
 def read_column(df: Any, name: str) -> Any:
@@ -107,14 +107,14 @@ def measure_columns(df: Any) -> dict[str, int]:
         functions.when(column.isNotNull(), functions.size(column))
         for column in (read_column(df, name) for name in names)
     ]
-    found = df.agg(*(bound(column) for column in columns for bound in (functions.min, functions.max))).first()
-    for name, low, high in zip(names, found[::2], found[1::2], strict=True):
+    bounds = df.agg(*(bound(column) for column in columns for bound in (functions.min, functions.max))).first()
+    for name, low, high in zip(names, bounds[::2], bounds[1::2], strict=True):
         if low != high or not low:
             raise ValueError(
                 f'df: expected vectors of one size in column {name!r}, found '
                 f'{"none" if not high else f"sizes from {low} to {high}"}'
             )
-    return dict(zip(names, found[::2], strict=True))
+    return dict(zip(names, bounds[::2], strict=True))
 
 
 @contextmanager

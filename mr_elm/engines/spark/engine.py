@@ -70,7 +70,7 @@ class Spark(Engine):
     partitions: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def __new__(
-        cls, arguments: tuple[str, ...] = (), *_: Any, frame: Any = None, partitions: dict | None = None, **known: Any
+        cls, arguments: tuple[str, ...] = (), *_: Any, frame: Any = None, partitions: dict | None = None, **values: Any
     ) -> Spark:
         """Choose the class by the place of the tasks; a server of Spark Connect must be asked for it."""
         if cls is not Spark:
@@ -158,10 +158,10 @@ class Spark(Engine):
     @property
     def wanted_maps(self) -> int | None:
         """Return the value of --partitions-of-rows, or None."""
-        wanted = self.option('--partitions-of-rows')
-        if wanted is None:
+        partitions = self.option('--partitions-of-rows')
+        if partitions is None:
             return None
-        return int(wanted)
+        return int(partitions)
 
     def write(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> str:
         """Run a job that writes to a folder, `output` unless the arguments name another one; returns which.
@@ -171,14 +171,14 @@ class Spark(Engine):
         plan = self.copy_inputs(plan)
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             argv = ['--no-conf', '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
-            made = job_class(args=argv)
-            target = made.options.output_dir or output
+            mr_job = job_class(args=argv)
+            target = mr_job.options.output_dir or output
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
             if self.reporter.quiet:
                 reports = ''
             else:
                 reports = self.reports_of(target, folder)
-            job = SparkJob(self.session, made, argv, splits, reports, self.frame, self.partitions)
+            job = SparkJob(self.session, mr_job, argv, splits, reports, self.frame, self.partitions)
             with self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage):
                 try:
                     job.write(target, self.uri_of(target))

@@ -145,11 +145,11 @@ class SparkJob:
         """Return the cause of a failure, the task, the split and the executor. log : the exception of Spark."""
         raised, lost = RAISED.findall(log), LOST.search(log)
         if raised:
-            kind, number, place, cause = raised[-1]
+            kind, number, task, cause = raised[-1]
             split = None
             if kind == 'mapper':
                 split = name_splits(self.splits[int(number)])
-            return describe_failure(cause, f'{kind} {number}', place, split, None)
+            return describe_failure(cause, f'{kind} {number}', task, split, None)
         executor = EXECUTOR_LOST.search(log)
         if WORKER_DIED in log:
             cause = 'the process of the task was killed, perhaps because memory ran out'

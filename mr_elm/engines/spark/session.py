@@ -111,15 +111,15 @@ def add_attempts(master: str) -> str:
 
 def count_cores(master: str) -> int:
     """Return how many tasks a local master runs together."""
-    found = LOCAL.fullmatch(master)
-    cores = found and found.group(1)
+    match = LOCAL.fullmatch(master)
+    cores = match and match.group(1)
     if cores == '*':
         return os.cpu_count() or 1
     return int(cores or 1)
 
 
-def choose_settings(master: str, given: dict[str, str]) -> dict[str, str]:
-    """Return the properties of a new session; given : those of the user, which come first.
+def choose_settings(master: str, user_settings: dict[str, str]) -> dict[str, str]:
+    """Return the properties of a new session. user_settings : those of the user, which come first.
 
     One BLAS thread a task, and no port that another machine could reach unless the master is on one.
     """
@@ -130,14 +130,14 @@ def choose_settings(master: str, given: dict[str, str]) -> dict[str, str]:
         'spark.driver.maxResultSize': '0',
         **(ON_THIS_MACHINE if LOCAL.fullmatch(master) else {}),
         **{f'spark.executorEnv.{name}': value for name, value in task_variables().items()},
-        **given,
+        **user_settings,
     }
 
 
-def open_session(master: str, given: dict[str, str]) -> Any:
+def open_session(master: str, settings: dict[str, str]) -> Any:
     """Start Spark, or join a server: the SparkSession. What Java writes is shown by --verbose only.
 
-    given : properties. Raises ValueError where there is no Java, OSError where no master answers, RuntimeError where
+    settings : properties. Raises ValueError where there is no Java, OSError where no master answers, RuntimeError where
     Spark does not start.
     """
     builder = import_pyspark().SparkSession.builder
@@ -146,8 +146,8 @@ def open_session(master: str, given: dict[str, str]) -> Any:
         builder = builder.remote(master)
     else:
         demand_java()
-        builder, given = builder.master(add_attempts(master)), choose_settings(master, given)
-    for name, value in given.items():
+        builder, settings = builder.master(add_attempts(master)), choose_settings(master, settings)
+    for name, value in settings.items():
         builder = builder.config(name, value)
     with tempfile.TemporaryFile() as log, send_output(log):
         try:
@@ -219,13 +219,13 @@ def send_output(log: IO[bytes]) -> Iterator[None]:
         yield
         return
     sys.stdout.flush(), sys.stderr.flush()
-    kept = {number: os.dup(number) for number in (1, 2)}
+    copies = {number: os.dup(number) for number in (1, 2)}
     try:
-        for number in kept:
+        for number in copies:
             os.dup2(log.fileno(), number)
         yield
     finally:
-        for number, copy in kept.items():
+        for number, copy in copies.items():
             os.dup2(copy, number)
             os.close(copy)
 

@@ -175,8 +175,8 @@ def name_task(task: str) -> Iterator[None]:
         yield
     except Exception as error:
         container = os.environ.get('CONTAINER_ID')  # of YARN
-        place = socket.gethostname() + (f', executor {container}' if container else '')
-        raise StageError(f'{task} on {place}: {type(error).__name__}: {error}') from error
+        name = socket.gethostname() + (f', executor {container}' if container else '')
+        raise StageError(f'{task} on {name}: {type(error).__name__}: {error}') from error
 
 
 def reduce_lines(stage: Any) -> Iterator[bytes]:
