@@ -98,11 +98,11 @@ class MRCheck(ProblemStage):
         self.losses, self.least = [0] * n_machines, [1.0] * n_machines
         self.found: dict[int, tuple[Floats, GatheredRows]] = {}
 
-    def map_block(self, block: Block, place: Sequence[int]) -> None:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> None:
         """Add the losses of a block, and keep its worst violators."""
         demand_width(block.X, self.model.n_features)
         scores = self.model.decision_function(block.X)
-        rows, scheme = self.gather_block(block, place), self.problem.scheme
+        rows, scheme = self.gather_block(block, row_key), self.problem.scheme
         new = ~rows.are_at(self.known)
         for machine in range(scheme.n_machines):
             margins = scheme.make_targets(machine, rows.numbers) * scores[:, machine]

@@ -31,9 +31,9 @@ class MRColumns(ProblemStage):
 
     TASK = ColumnsTask
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send each group of columns of a block."""
-        rows = self.gather_block(block, place)
+        rows = self.gather_block(block, row_key)
         Z = self.problem.scale(rows.X)
         # which is cut into columns in less time
         if sp.issparse(Z):
@@ -45,13 +45,13 @@ class MRColumns(ProblemStage):
             for piece, _ in replace(rows, X=group.tocsr() if sp.issparse(group) else group).cut():
                 yield make_key('rows', first), piece
 
-    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+    def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
         """Write the columns of a group."""
         if sp.issparse(rows.X):
             X = rows.X.toarray()
         else:
             X = rows.X
-        yield make_key(BLOCK, *place), [X.T]
+        yield make_key(BLOCK, *key), [X.T]
 
 
 if __name__ == '__main__':

@@ -55,9 +55,9 @@ class MRDual(ProblemStage):
         path = self.options.working
         self.working = set(map(tuple, load_arrays(path)[1]['places'].tolist())) if path else None
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send a block's rows to their machines."""
-        rows = self.gather_block(block, place)
+        rows = self.gather_block(block, row_key)
         if self.working is not None:
             rows = rows.take(rows.are_at(self.working))
         n_parts = self.problem.partitions
@@ -75,17 +75,17 @@ class MRDual(ProblemStage):
             for piece, _ in rows.take(scheme.select_rows(machine, rows.numbers)).cut():
                 yield make_key('rows', machine, part), piece
 
-    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+    def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
         """Train one machine on its rows."""
-        machine, part = place
+        machine, part = key
         number, n_machines = machine * self.problem.partitions + part + 1, self.problem.scheme.n_machines
         work = f'machine {number} of {n_machines * self.problem.partitions}'
         trained = self.problem.train(machine, rows, self.make_reporter(work))
-        yield make_key('machine', *place), trained.certificate
+        yield make_key('machine', *key), trained.certificate
         if trained.beta is not None:
-            yield make_key('beta', *place), [trained.beta]
+            yield make_key('beta', *key), [trained.beta]
         for piece, part in trained.support.cut():
-            yield make_key('support', *place), [trained.coefficients[part], *piece]
+            yield make_key('support', *key), [trained.coefficients[part], *piece]
 
 
 def read_machines(pairs: Iterable[tuple[str, Any]]) -> dict[tuple[int, ...], TrainedMachine]:

@@ -28,9 +28,9 @@ class MRDualFolds(MRDual):
 
     TASK = FoldsTask
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send a block's rows to their machines."""
-        rows = self.gather_block(block, place)
+        rows = self.gather_block(block, row_key)
         rows = rows.take(select_sample(rows.X, self.problem.share, self.problem.sample_seed))
         folds = self.problem.find_folds(rows.X)
         for fold in range(self.problem.partitions):

@@ -19,7 +19,7 @@ from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.scores.ranking import Ranking
-from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
+from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
 from mr_elm.typing import Floats
 
 
@@ -139,7 +139,7 @@ class MREvaluate(MRRows):
         self.collector = ScoreCollector(self.model) if ranked else None
         self.press = LeaveOneOutModel.of(self.model) if self.options.leave_one_out else None  # type: ignore[arg-type]
 
-    def map_block(self, block: Block, place: Place) -> None:
+    def map_block(self, block: Block, row_key: RowKey) -> None:
         """Score a block."""
         demand_width(block.X, self.model.n_features)
         if not block.labelled:

@@ -70,7 +70,7 @@ class MRFolds(MRRows):
             for sums, layer, steps in zip(self.sums, self.task.layers, self.task.grids, strict=True):
                 sums.append(GramSum(layer.n_hidden, steps, workspace={}))
 
-    def map_block(self, block: Block, place: list[int]) -> None:
+    def map_block(self, block: Block, row_key: list[int]) -> None:
         """Take the rows of the sample, and add them; a small sample waits until there are enough for a product."""
         demand_width(block.X, self.task.layers[0].n_features)
         self.waiting.append(self.task.folds.sample(block))

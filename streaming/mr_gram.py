@@ -102,11 +102,11 @@ class MRGram(MRRows):
             n_leaves=self.layer.n_leaves,
         )
 
-    def map_block(self, block: Block, place: list[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: list[int]) -> Iterator[tuple[str, object]]:
         """Add a block to the sums."""
-        if self.options.by_file and place[0] != self.file:
+        if self.options.by_file and row_key[0] != self.file:
             yield from self.emit_sums()
-            self.gram, self.file = self.begin_sums(), place[0]
+            self.gram, self.file = self.begin_sums(), row_key[0]
         demand_width(block.X, self.layer.n_features)
         n_targets = self.gram.n_targets(block)
         size = len(block) * (self.layer.nodes.n_hidden + 1 + n_targets)

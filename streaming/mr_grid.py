@@ -42,10 +42,10 @@ class MRGrid(ProblemStage):
 
     TASK = KernelGridTask
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send the rows of the sample to every candidate that trains or tests on them."""
         problem = self.problem
-        rows = self.gather_block(block, place)
+        rows = self.gather_block(block, row_key)
         rows = rows.take(select_sample(rows.X, problem.share, problem.seed + SAMPLE))
         outer = None
         if problem.n_outer:
@@ -55,13 +55,13 @@ class MRGrid(ProblemStage):
             for piece, _ in (rows if whole else rows.take(outer != candidate.outer)).cut():
                 yield make_key('rows', number), piece
 
-    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+    def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
         """Score a candidate."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
-            cells = self.score(place[0], rows)
+            cells = self.score(key[0], rows)
         texts = {str(warning.message) for warning in caught if warning.category is not ConvergenceWarning}
-        yield make_key('scores', *place), {'cells': cells, 'warnings': sorted(texts)}
+        yield make_key('scores', *key), {'cells': cells, 'warnings': sorted(texts)}
 
     def score(self, number: int, rows: GatheredRows) -> list[dict]:
         """Cross-validate one candidate: the cells."""

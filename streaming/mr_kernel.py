@@ -124,7 +124,7 @@ class MRKernel(MRRows):
         self.n_bytes = 0
         self.of_distance = self.kernel.kind.of_distance
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Emit the shares of some columns, (columns, N), or keep them until they fill the memory of a task."""
         if self.options.emit == 'entries':
             for column in block.X:

@@ -41,10 +41,10 @@ class MRKernelRows(MRRows):
             with open(self.options.starts) as stream:
                 self.starts = {(file, start): first for file, start, first in json.load(stream)}
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Emit the tiles of a block."""
         demand_width(block.X, self.model.n_features)
-        X, first = widen(block.X, self.model.n_features), self.starts[place[0], place[1]] + place[2]
+        X, first = widen(block.X, self.model.n_features), self.starts[row_key[0], row_key[1]] + row_key[2]
         for start in range(0, len(block), TILE_ROWS):
             Z = self.model.scale(X[start : start + TILE_ROWS])
             row = first + start

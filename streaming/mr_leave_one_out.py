@@ -25,18 +25,18 @@ class MRLeaveOneOut(ProblemStage):
 
     TASK = LeaveOneOutTask
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send the rows of the sample to every task."""
-        rows = self.gather_sample(block, place)
+        rows = self.gather_sample(block, row_key)
         for number in range(len(self.problem.kernels)):
             for piece, _ in rows.cut():
                 yield make_key('rows', number), piece
 
-    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+    def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
         """Score a task."""
-        self.set_status(f'kernel {place[0] + 1} of {len(self.problem.kernels)}')
-        scores = self.problem.score(place[0], rows)
-        yield make_key('scores', *place), {'scores': [{'C': C, **score} for C, score in scores]}
+        self.set_status(f'kernel {key[0] + 1} of {len(self.problem.kernels)}')
+        scores = self.problem.score(key[0], rows)
+        yield make_key('scores', *key), {'scores': [{'C': C, **score} for C, score in scores]}
 
 
 if __name__ == '__main__':

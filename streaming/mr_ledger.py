@@ -9,7 +9,7 @@ from mr_elm.rows.blocks import Block
 from mr_elm.rows.labels import merge_labels
 from mr_elm.rows.ledger import Entries, count_hashes, hash_rows, read_key
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.streaming.stage import MRRows, Pair, Place, read_json
+from mr_elm.streaming.stage import MRRows, Pair, RowKey, read_json
 
 MOST_ENTRIES = 200_000  # of a line, which then takes 6.4 MB
 
@@ -57,7 +57,7 @@ class MRLedger(MRRows):
         self.write_label = merge_labels([] if names is None else read_json(names), self.separator)
         self.waiting: list[np.ndarray] = []
 
-    def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
+    def map_block(self, block: Block, row_key: RowKey) -> Iterator[Pair]:
         """Hash a block."""
         self.waiting.append(hash_rows(block, self.key, self.write_label))
         if sum(map(len, self.waiting)) >= MOST_ENTRIES:

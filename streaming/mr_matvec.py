@@ -63,7 +63,7 @@ class MRMatvec(MRRows):
         arrays = load_arrays(self.options.factors)[1]
         self.S, self.T = arrays['S'], arrays['T']
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Emit what the rows of a block give; all are of one matrix, one after another."""
         codes: Any = block.codes
         matrix, number = block.names[codes[0]].split()

@@ -14,7 +14,7 @@ from mr_elm.rows.blocks import Block
 from mr_elm.rows.packs import PackWriter, sum_footer
 from mr_elm.rows.storage import store_of
 from mr_elm.rows.wire import make_key
-from mr_elm.streaming.stage import MRRows, Pair, Place
+from mr_elm.streaming.stage import MRRows, Pair, RowKey
 
 FILE = 'file'
 
@@ -53,16 +53,16 @@ class MRPack(MRRows):
 
     def map_begin(self) -> None:
         """Start with nothing written."""
-        self.first: Place = []
+        self.first: RowKey = []
         self.stack = ExitStack()
 
-    def map_block(self, block: Block, place: Place) -> None:
+    def map_block(self, block: Block, row_key: RowKey) -> None:
         """Write a block."""
         values = getattr(block.X, 'numbers', block.X.data if sp.issparse(block.X) else block.X)
         if self.options.dtype == 'float32' and np.abs(values).max(initial=0) > np.finfo('float32').max:
             raise DataFormatError('expected numbers within the range of float32, found larger ones')
         if not self.first:
-            self.first = place[:2]
+            self.first = row_key[:2]
             self.folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-'))
             form = self.plan['files'][0]['format']
             if self.encoding:

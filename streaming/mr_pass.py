@@ -89,7 +89,7 @@ class MRPass(MRRows):
         if self.folds is not None and header['weights']:
             self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
 
-    def map_block(self, block: Block, place: list[int]) -> None:
+    def map_block(self, block: Block, row_key: list[int]) -> None:
         """Add the rows of a block to the sums, and score those that are held out."""
         demand_width(block.X, self.layer.n_features)
         if self.folds is None:

@@ -25,11 +25,11 @@ class MRPlace(ProblemStage):
 
     MAP_ONLY = True
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Scale a block."""
-        rows = self.gather_sample(block, place)
+        rows = self.gather_sample(block, row_key)
         for piece, part in replace(rows, X=self.problem.scale(rows.X)).cut():
-            yield make_key('rows', *place[:2], place[2] + part.start), piece
+            yield make_key('rows', *row_key[:2], row_key[2] + part.start), piece
 
 
 if __name__ == '__main__':

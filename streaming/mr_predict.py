@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mrjob.protocol import RawValueProtocol
 
-from mr_elm.machines.written import Writer, Written, add_written_arguments
+from mr_elm.machines.answer_columns import AnswerColumns, Writer, add_answer_arguments
 from mr_elm.model.file import add_sums, read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
+from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
 
 if TYPE_CHECKING:  # of the driver; tasks start sooner without them
-    from mr_elm.passes.finished import Finished
+    from mr_elm.passes.job_output import JobOutput
     from mr_elm.rows.accounting import Accounts
 
 
@@ -55,21 +55,21 @@ class MRPredict(MRRows):
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_file_arg('--model-sums', help='npz: the sums of the model, for --leverage and --interval')
-        add_written_arguments(self.add_passthru_arg)
+        add_answer_arguments(self.add_passthru_arg)
 
     def map_begin(self) -> None:
         """Load the model."""
         self.model = read_model(self.options.model)
         if self.options.model_sums:
             self.model = add_sums(self.model, self.options.model, sums_path=self.options.model_sums)
-        written = Written.of(self.options)
-        written.demand(self.model)
-        self.writer = Writer(self.model, written)
+        columns = AnswerColumns.of(self.options)
+        columns.demand(self.model)
+        self.writer = Writer(self.model, columns)
 
-    def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
+    def map_block(self, block: Block, row_key: RowKey) -> Iterator[Pair]:
         """Predict a block."""
         demand_width(block.X, self.model.n_features)
-        yield make_key('rows', *place), ({}, self.writer.write(block.X))
+        yield make_key('rows', *row_key), ({}, self.writer.write(block.X))
 
     @staticmethod
     def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
@@ -87,13 +87,13 @@ class MRPredict(MRRows):
         return [(key, (facts, [])) for key, facts in super().drain()]
 
 
-def join_parts(finished: 'Finished', accounts: 'Accounts', out: BinaryIO) -> int:
+def join_parts(output: 'JobOutput', accounts: 'Accounts', out: BinaryIO) -> int:
     """Copy the predictions of all parts in input order; returns how many."""
     from mr_elm.rows.storage import store_of
 
-    store, n_written = store_of(finished.folder), 0
-    places = {path: first_place(store, path) for path in finished.parts()}
-    for _, path in sorted((place, path) for path, place in places.items() if place is not None):
+    store, n_written = store_of(output.folder), 0
+    first_keys = {path: read_first_key(store, path) for path in output.parts()}
+    for _, path in sorted((place, path) for path, place in first_keys.items() if place is not None):
         with store.open(path) as part:
             for key, facts in frames(part):
                 n_lines = facts.pop('following')
@@ -119,7 +119,7 @@ def frames(part: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
         yield key.decode(), json.loads(facts)
 
 
-def first_place(store: Any, path: str) -> tuple[int, ...] | None:
+def read_first_key(store: Any, path: str) -> tuple[int, ...] | None:
     """Return the place of the first record of a part, or None when it is empty."""
     with store.open(path) as part:
         for key, _ in frames(part):

@@ -60,13 +60,13 @@ class MRProduct(MRKernelRows):
         else:
             self.single = SingleMachine.of_product(SingleLayer(layer), V)
 
-    def map_block(self, block: Block, place: Sequence[int]) -> Iterator[tuple[str, object]]:
+    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Multiply a block."""
         demand_width(block.X, self.model.n_features)
         product = self.multiply(block.X)
         rows = max(1, RECORD_BYTES // (8 * product.shape[1]))
         for start in range(0, len(product), rows):
-            yield make_key('product', *place[:2], place[2] + start), [product[start : start + rows]]
+            yield make_key('product', *row_key[:2], row_key[2] + start), [product[start : start + rows]]
 
     def multiply(self, X: Rows) -> Floats:
         """Return K(x, X) V for some rows."""

@@ -7,7 +7,7 @@ from mr_elm.machines.calibrating import ScoreSample, cut
 from mr_elm.machines.fold_machines import load_scorer
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key
-from mr_elm.streaming.stage import MRRows, Pair, Place, demand_width
+from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
 from mr_elm.sums.weights import row_weights
 
 
@@ -47,7 +47,7 @@ class MRScores(MRRows):
         self.sample = ScoreSample(**read_json(self.options.sample))
         self.scorer, self.model = load_scorer(self.options.model, self.options.model_sums)
 
-    def map_block(self, block: Block, place: Place) -> Iterator[Pair]:
+    def map_block(self, block: Block, row_key: RowKey) -> Iterator[Pair]:
         """Score the rows of a block that are in the sample."""
         demand_width(block.X, self.model.n_features)
         chosen = self.sample.choose(block)
@@ -55,7 +55,7 @@ class MRScores(MRRows):
             return
         part = take_rows(block, chosen)
         for start, piece in cut(self.scorer.score(part, row_weights(part, self.sample.class_weights))):
-            yield make_key('scores', *place[:2], place[2] + int(chosen[start])), piece
+            yield make_key('scores', *row_key[:2], row_key[2] + int(chosen[start])), piece
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
-from mr_elm.streaming.stage import MRRows, Pair, Place
+from mr_elm.streaming.stage import MRRows, Pair, RowKey
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
@@ -110,13 +110,13 @@ class MRStats(MRRows):
         self.labels = LabelTable()
         self.chosen: dict[str, Landmarks] = {}
 
-    def map_block(self, block: Block, place: Place) -> None:
+    def map_block(self, block: Block, row_key: RowKey) -> None:
         """Take in a block."""
         self.columns = merged(self.columns, block.X, block.weights)
         if block.weights is not None:
             self.weights = merged(self.weights, block.weights[:, None])
         if block.labelled:
-            self.add_labels(block, place)
+            self.add_labels(block, row_key)
         if self.options.landmarks:
             self.choose('landmarks', spread(block.X))
         if self.options.sample:
@@ -132,12 +132,12 @@ class MRStats(MRRows):
                 self.chosen[kind] = make_sample(n_rows, seed, rows)
         self.chosen[kind].add(rows)
 
-    def add_labels(self, block: Block, place: Place) -> None:
+    def add_labels(self, block: Block, row_key: RowKey) -> None:
         """Take in the labels of a block."""
         if self.numeric:
             self.target = merged(self.target, block.targets.reshape(len(block), -1), block.weights)
             return
-        self.labels.add_block(block, place[:2], self.row_lines, self.separator)
+        self.labels.add_block(block, row_key[:2], self.row_lines, self.separator)
         check_classes(self.labels)
 
     def map_end(self) -> Iterator[Pair]:

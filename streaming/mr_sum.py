@@ -10,7 +10,7 @@ from mr_elm.rows.parsed_rows import count_chunks
 from mr_elm.rows.splits import read_whole_lines
 from mr_elm.rows.storage import store_of
 from mr_elm.rows.wire import WireProtocol, demand_arrays, split_key
-from mr_elm.streaming.stage import MRRows, Place
+from mr_elm.streaming.stage import MRRows, RowKey
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import merge_pairs
 from mr_elm.typing import Floats
@@ -46,7 +46,7 @@ class MRSum(MRRows):
         """Begin without sums."""
         self.sums: dict[str, list[Floats]] = {}
 
-    def read_blocks(self) -> Iterator[tuple[Block, Place]]:
+    def read_blocks(self) -> Iterator[tuple[Block, RowKey]]:
         """Add up the lines of all files of the task. There are no blocks of rows."""
         for chunk in self.read_chunks():
             for line in chunk.splitlines():

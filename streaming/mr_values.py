@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
-from mr_elm.streaming.stage import MRRows, Pair, Place
+from mr_elm.streaming.stage import MRRows, Pair, RowKey
 from mr_elm.sums.values import ColumnValues, merge_values
 
 
@@ -33,7 +33,7 @@ class MRValues(MRRows):
         """Start with nothing seen."""
         self.columns: list[ColumnValues] = []
 
-    def map_block(self, block: Block, place: Place) -> None:
+    def map_block(self, block: Block, row_key: RowKey) -> None:
         """Take in a block."""
         self.columns = self.columns or [ColumnValues() for _ in block.X.columns]
         self.columns = [

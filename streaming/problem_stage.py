@@ -21,7 +21,7 @@ class ProblemStage(MRRows):
     """Gather rows in reducers and solve a problem on them: the base of the stages that take --problem.
 
     Map: send pieces of `GatheredRows` under `rows COORDINATES`. Reduce: put the rows of a key in input order, and
-    solve. A subclass defines map_block(block, place) and, where it sends rows, solve(rows, *coordinates); both yield
+    solve. A subclass defines map_block(block, row_key) and, where it sends rows, solve(rows, *coordinates); both yield
     (key, value). TASK : the kind of RowsTask that --problem holds.
     """
 
@@ -37,14 +37,14 @@ class ProblemStage(MRRows):
         """Load the problem."""
         self.problem: Any = self.TASK.load(self.options.problem)
 
-    def gather_block(self, block: Block, place: Sequence[int]) -> GatheredRows:
+    def gather_block(self, block: Block, row_key: Sequence[int]) -> GatheredRows:
         """Return the rows of a block with their class numbers and weights."""
-        rows = locate_rows(block, place, self.problem.class_numbers(block), self.problem.row_weights(block))
+        rows = locate_rows(block, row_key, self.problem.class_numbers(block), self.problem.row_weights(block))
         return replace(rows, X=widen(rows.X, self.problem.n_features))
 
-    def gather_sample(self, block: Block, place: Sequence[int]) -> GatheredRows:
+    def gather_sample(self, block: Block, row_key: Sequence[int]) -> GatheredRows:
         """Return the rows of a block that are looked at."""
-        rows, problem = self.gather_block(block, place), self.problem
+        rows, problem = self.gather_block(block, row_key), self.problem
         if problem.share == 1:
             return rows
         return rows.take(select_sample(rows.X, problem.share, problem.seed))
@@ -62,7 +62,7 @@ class ProblemStage(MRRows):
         with one_thread():
             yield from self.solve(gather(values), *map(int, coordinates))
 
-    def solve(self, rows: GatheredRows, *place: int) -> Iterator[tuple[str, object]]:
+    def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
         """Yield what the rows of a key give."""
         raise NotImplementedError
 

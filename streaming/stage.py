@@ -35,7 +35,7 @@ from mr_elm.streaming.reduced_input import ReducedInput
 from mr_elm.typing import Rows
 
 Pair = tuple[str, Any]  # key and value
-Place = list[int]  # of a row: file number, split start, ordinal
+RowKey = list[int]  # of a row: file number, split start, ordinal
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 TASKS = {'--mapper', '--combiner', '--reducer'}
@@ -46,8 +46,8 @@ STANDARD_INPUT = 'standard input'  # the name of the file whose rows a user pipe
 class MRRows(MRJob):
     """Map blocks of rows; reduce by merging the values of a key: the base of every stage.
 
-    A subclass defines map_block(block, place) and map_end(), both yielding (key, value), and MERGE, kind of key ->
-    function of the values. A kind without a function is passed on as it is. A place is [FILE, START, FIRST].
+    A subclass defines map_block(block, row_key) and map_end(), both yielding (key, value), and MERGE, kind of key ->
+    function of the values. A kind without a function is passed on as it is. A row_key is [FILE, START, FIRST].
     REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers. TABLE : blocks
     hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`. ADDS : the
     input holds sums, no rows.
@@ -194,8 +194,8 @@ class MRRows(MRJob):
                 self.plan = read_json(self.options.plan)
             self.map_begin()
             try:
-                for block, place in self.read_blocks():
-                    yield from self.map_block(block, place) or ()
+                for block, row_key in self.read_blocks():
+                    yield from self.map_block(block, row_key) or ()
                     yield from self.drain()
             except DataFormatError as error:
                 self.record_error(error, 0, 0)
@@ -269,8 +269,8 @@ class MRRows(MRJob):
         records, self.records = self.records, []
         return records
 
-    def read_blocks(self) -> Iterator[tuple[Block, Place]]:
-        """Yield (block, place) for all splits of the task, and keep account of each."""
+    def read_blocks(self) -> Iterator[tuple[Block, RowKey]]:
+        """Yield (block, row_key) for all splits of the task, and keep account of each."""
         for number, length, reader, chunks in self.splits():
             try:
                 yield from self.read_split(reader, chunks, number)
@@ -282,8 +282,8 @@ class MRRows(MRJob):
         """Report that so many bytes were read."""
         self.increment_counter('mr_elm', 'bytes', n)
 
-    def read_split(self, reader: Any, chunks: Iterable[bytes], number: int) -> Iterator[tuple[Block, Place]]:
-        """Yield (block, place) for one split."""
+    def read_split(self, reader: Any, chunks: Iterable[bytes], number: int) -> Iterator[tuple[Block, RowKey]]:
+        """Yield (block, row_key) for one split."""
         self.n_held = 0
         for block in reader.blocks(chunks):
             self.record_rejected(reader, number)

@@ -204,12 +204,8 @@ def list_runner_words(training: Training) -> list[str]:
         words = ['-r', args.runner]
     if args.jobs and words:
         words += ['--num-cores', str(args.jobs)]
-    else:
-        words += []
     if args.quiet:
         words += ['-q']
-    else:
-        words += []
     return [*words, *training.passed, *(['--task-python-bin', args.python] if args.python else [])]
 
 

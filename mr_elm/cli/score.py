@@ -27,9 +27,9 @@ from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, Layout, find_table, has_columns
 from mr_elm.engines.progress import Reporter
+from mr_elm.machines.answer_columns import AnswerColumns, add_answer_arguments, demand_threshold
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.living import demand_living, demand_summable
-from mr_elm.machines.written import Written, add_written_arguments, demand_threshold
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums, name_sums
 from mr_elm.option import AdvancedHelp
@@ -52,7 +52,7 @@ def predict(argv: Sequence[str]) -> None:
         'of columns if the name ends in .csv, .tsv or .parquet; - is standard output (default if '
         'INPUT is -)',
     )
-    add_written_arguments(parser.add_argument)
+    add_answer_arguments(parser.add_argument)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     parser.add_argument(
         '--keep',
@@ -82,13 +82,13 @@ def predict(argv: Sequence[str]) -> None:
         choose_engine(args, passed, None if to_stdout else args.output) as engine,
         give_target(args.output) as target,
     ):
-        model, written = read_written(model, path, args)
+        model, columns = read_answer_columns(model, path, args)
         plan = plan_rows(args, rows_to_predict(model, args))
-        layout = Layout(written, args.keep, find_table(args.output))
+        layout = Layout(columns, args.keep, find_table(args.output))
         if layout.keep or layout.table:
             accounts = compose.predict((path, model), plan, target, layout, engine, args.bad_rows)
         else:
-            accounts = score.predict(path, plan, target, engine, written, args.bad_rows)
+            accounts = score.predict(path, plan, target, engine, columns, args.bad_rows)
     if accounts.rows:
         write_rejected(name_rejected(args.output), accounts, engine)
 
@@ -112,20 +112,20 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
         parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
 
 
-def read_written(model: Model, path: str, args: argparse.Namespace) -> tuple[Model, Written]:
+def read_answer_columns(model: Model, path: str, args: argparse.Namespace) -> tuple[Model, AnswerColumns]:
     """Return a model, with its sums where they say something, and what is written of each row.
 
     path : of its copy. Raises ValueError when the model does not have what is asked for.
     """
-    written = Written.of(args)
-    if written.leverage:
+    columns = AnswerColumns.of(args)
+    if columns.leverage:
         demand_summable(model, args.model)
-    if written.leverage or written.interval is not None and find_sums(args.model):
+    if columns.leverage or columns.interval is not None and find_sums(args.model):
         model = fetch_sums(model, path, args.model)
-    elif written.interval is not None and 'interval_ratios' in model.arrays:
+    elif columns.interval is not None and 'interval_ratios' in model.arrays:
         Reporter(args.quiet).say(f'{name_sums(args.model)}: no such file: without sums all intervals have one width')
-    written.demand(model)
-    return model, written
+    columns.demand(model)
+    return model, columns
 
 
 def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
@@ -136,9 +136,9 @@ def rows_to_predict(model: Model, args: argparse.Namespace) -> RowOptions:
 def answer_standard_input(args: argparse.Namespace) -> None:
     """Write a line for each row of standard input as soon as it comes, without a job."""
     with fetched_model(args.model) as (path, model), open_answers(args.output) as out:
-        model, written = read_written(model, path, args)
+        model, columns = read_answer_columns(model, path, args)
         answers = Answers(
-            model, options_of_lines(model, rows_to_predict(model, args)), written, args.bad_rows == 'skip'
+            model, options_of_lines(model, rows_to_predict(model, args)), columns, args.bad_rows == 'skip'
         )
         answer_lines(answers, sys.stdin.buffer, out)
     report_rejected(answers.reasons, Reporter(args.quiet))

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError, RowError
-from mr_elm.machines.written import ONLY_LABELS, Writer, Written
+from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns, Writer
 from mr_elm.model.base import Model
 from mr_elm.rows.csv_format import find_separators, is_number, readable
 from mr_elm.rows.csv_rows import split_fields
@@ -30,9 +30,11 @@ class Answers:
     With skip=True such a row is answered by an empty line; else `answer` raises DataFormatError at the first one.
     """
 
-    def __init__(self, model: Model, options: RowOptions, written: Written = ONLY_LABELS, skip: bool = False) -> None:
+    def __init__(
+        self, model: Model, options: RowOptions, columns: AnswerColumns = ONLY_LABELS, skip: bool = False
+    ) -> None:
         self.model, self.options, self.skip = model, options, skip
-        self.writer = Writer(model, written)
+        self.writer = Writer(model, columns)
         self.form: RowOptions | None = None
         self.n_lines = 0
         self.reasons: Counter[str] = Counter()

@@ -15,7 +15,7 @@ import numpy as np
 from mr_elm.drivers import score
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.machines.written import Written
+from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.model.base import Model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.arrow_columns import EMPTY_FOLDER
@@ -42,11 +42,11 @@ Columns = Mapping[str, Any]  # name -> list of text, or array of Arrow
 class Layout:
     """Say what is written of each row.
 
-    written : what stands behind the label. keep : columns of the input, by name or position.
+    columns : what stands behind the label. keep : columns of the input, by name or position.
     table : one of TABLES, for columns with names; None for lines of text.
     """
 
-    written: Written = Written()
+    columns: AnswerColumns = AnswerColumns()
     keep: Sequence[str] = ()
     table: str | None = None
 
@@ -68,12 +68,12 @@ def predict(
     """
     path, trained = model
     kept = [find_columns(file, layout.keep) for file in plan.files]
-    names = layout.written.columns(trained)
+    names = layout.columns.names(trained)
     if layout.table:
         demand_names(out, [*names, *kept[0]])
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         text = os.path.join(folder, 'predictions')
-        accounts = score.predict(path, plan, text, engine, layout.written, bad_rows)
+        accounts = score.predict(path, plan, text, engine, layout.columns, bad_rows)
         with open(text, encoding='utf-8', newline='\n') as lines, write_file(out) as local:
             pieces = join_columns(lines, read_kept(plan, layout.keep, accounts) if layout.keep else None)
             if layout.table == 'parquet':

@@ -62,10 +62,10 @@ def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
     demand_disk(data, emit)
     if data.fit and not data.source.engine.by_hand:
         return add_columns(data, plan_blocks(data.path('columns'), cut_columns(data.rows.X)), emit, omega)[0]
-    with make_columns(data).finished() as finished:
-        n_filled, read = add_columns(data, plan_inputs([finished.write()], RowOptions(), closed=False), emit, omega)
+    with make_columns(data).open_output() as output:
+        n_filled, read = add_columns(data, plan_inputs([output.write()], RowOptions(), closed=False), emit, omega)
         accounts = Accounts.of_packing(data.source.plan, read)
-        accounts.map_input_records = finished.map_input_records
+        accounts.map_input_records = output.map_input_records
         data.source.reconcile(accounts)
     return n_filled
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
 from mr_elm.machines.evaluation import Evaluation
-from mr_elm.machines.written import ONLY_LABELS, Written
 from mr_elm.model.base import Model
 from mr_elm.model.sums import name_sums
 from mr_elm.passes.data_set import DataSet
@@ -29,19 +29,24 @@ READERS: dict[str, Callable] = {
 
 
 def predict(
-    model_path: str, plan: InputPlan, out: str, engine: Engine, written: Written = ONLY_LABELS, bad_rows: str = 'stop'
+    model_path: str,
+    plan: InputPlan,
+    out: str,
+    engine: Engine,
+    columns: AnswerColumns = ONLY_LABELS,
+    bad_rows: str = 'stop',
 ) -> Accounts:
-    """Write one line a row to `out`, in input order. written : what stands there behind the label.
+    """Write one line a row to `out`, in input order. columns : what stands there behind the label.
 
     Returns the Accounts. The file appears whole or not at all.
     """
     data = DataSet(plan, engine, bad_rows)
-    job = data.run(MRPredict, [*model_words(model_path, written.reads_sums), *written.arguments], 'predictions')
+    job = data.run(MRPredict, [*model_words(model_path, columns.reads_sums), *columns.arguments], 'predictions')
     accounts = job.accounts
-    with job.finished() as finished, write_file(out) as local:
-        accounts.map_input_records = finished.map_input_records
+    with job.open_output() as output, write_file(out) as local:
+        accounts.map_input_records = output.map_input_records
         with open(local, 'wb') as stream:
-            n_written = join_parts(finished, accounts, stream)
+            n_written = join_parts(output, accounts, stream)
         data.reconcile(accounts)
         if n_written != accounts.used:
             raise AccountingError(f'{out}: expected {accounts.used} predictions, found {n_written}')

@@ -13,8 +13,8 @@ from mr_elm.drivers.ledger import hash_data, name_key, name_receipt, open_ledger
 from mr_elm.drivers.receipts import read_receipts
 from mr_elm.drivers.score import predict
 from mr_elm.errors import DataFormatError, ModelFormatError
+from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.machines.living import Batch, LivingMachine, demand_living
-from mr_elm.machines.written import Written
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.model.sums import compute_digest, find_sums, name_sums
@@ -120,7 +120,7 @@ def measure_predictions(model: NodeModel, data: DataSet) -> Floats:
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
         path, out = os.path.join(folder, 'model.npz'), os.path.join(folder, 'predictions')
         model.save(path)
-        predict(path, data.plan, out, data.engine, Written(scores=True), data.bad_rows)
+        predict(path, data.plan, out, data.engine, AnswerColumns(scores=True), data.bad_rows)
         with open(out, encoding='utf-8') as stream:
             for line in stream:
                 sizes = np.maximum(sizes, np.abs(np.array(line.split('\t')[-model.n_scores :], float)))

@@ -43,6 +43,4 @@ def make_engine(
     """
     if reporter:
         values |= {'reporter': reporter}
-    else:
-        values |= {}
     return find_engine(name)(tuple(arguments), **values)

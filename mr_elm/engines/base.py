@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from mr_elm.engines.progress import Reporter
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.storage import scheme_of, store_of
 
@@ -30,7 +30,7 @@ class Engine:
 
     name: ClassVar[str]  # as users know it
     schemes: ClassVar[tuple[str, ...]] = ('',)  # of the paths that tasks read and write; '' is this machine
-    place: ClassVar[str] = 'on this machine'  # the same in words
+    location: ClassVar[str] = 'on this machine'  # the same in words
     is_cluster: ClassVar[bool] = False  # whether tasks run, and sort, on other machines
     adds_in_steps: ClassVar[bool] = False  # whether it adds up sums in a tree of its own
     by_hand: ClassVar[bool] = False  # whether the user runs the stages, which then do all work on many rows
@@ -50,8 +50,8 @@ class Engine:
 
     def run_job(
         self, job_class: type, plan: InputPlan, arguments: list[str], stage: str
-    ) -> AbstractContextManager[Finished]:
-        """Run a job over a data set; the context's value is its `Finished` output, to be read inside.
+    ) -> AbstractContextManager[JobOutput]:
+        """Run a job over a data set; the context's value is its `JobOutput`, to be read inside.
 
         job_class : a subclass of MRRows. plan : InputPlan. arguments : options of the job.
         stage : its name, for progress.
@@ -110,7 +110,7 @@ class Engine:
             hint = ''
             if path.startswith('s3:'):
                 hint = f': a cluster with hadoop-aws reads s3a{path[2:]}'
-            raise ValueError(f'{path}: -r {self.name} expects a path {self.place}{hint}')
+            raise ValueError(f'{path}: -r {self.name} expects a path {self.location}{hint}')
 
     def bring(self, file: InputFile) -> str:
         """Copy a file to where tasks reach it, once; returns where that is."""
@@ -158,7 +158,7 @@ class Engine:
                 store_of(folder).remove(folder)
             raise
 
-    def deliver(self, finished: Finished, folder: str) -> None:
+    def deliver(self, output: JobOutput, folder: str) -> None:
         """Move the output of a job to the folder that was asked for by `output_arguments`, unless it is there."""
 
     @contextmanager

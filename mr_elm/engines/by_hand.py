@@ -120,11 +120,11 @@ def run(job: Any, argv: list[str]) -> None:
         data = plan_data(job, engine)
         with give_target(engine, folder) as target:
             stage = data.run(type(job), [*own, *target], program(type(job)))
-            with stage.finished() as finished:
-                copy_lines(finished.lines(stage.accounts), job, data.plan)
+            with stage.open_output() as output:
+                copy_lines(output.lines(stage.accounts), job, data.plan)
             data.reconcile(stage.accounts)
             if folder:
-                engine.deliver(finished, folder)
+                engine.deliver(output, folder)
 
 
 def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:

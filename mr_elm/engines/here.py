@@ -28,7 +28,7 @@ from mr_elm.engines.tasks import (
 )
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 
@@ -36,7 +36,7 @@ REDUCES_A_PROCESS = 2  # reduce tasks for each process: their keys take unequal 
 
 
 @dataclass(frozen=True)
-class Reduced(Finished):
+class Reduced(JobOutput):
     """Give access to pairs that are reduced as they are read, once: no text stands between reducer and driver."""
 
     read_pairs: Callable[[], Iterator[Pair]] = lambda: iter(())
@@ -68,7 +68,7 @@ class Job:
     output: str
     progress: Stage
 
-    def run_in_memory(self) -> Finished:
+    def run_in_memory(self) -> JobOutput:
         """Run the tasks in this process; the one reduce task runs while the driver reads its pairs."""
         pairs: list[Pair] = []
         for number, splits in enumerate(self.tasks):
@@ -82,16 +82,16 @@ class Job:
         with self.name_errors(name_task('reduce', 0)):
             yield from map(carry, run_reduce(self.stage, sort_pairs(pairs), self.progress))
 
-    def run_in_files(self, pool: Pool | None, n_processes: int) -> Finished:
+    def run_in_files(self, pool: Pool | None, n_processes: int) -> JobOutput:
         """Run the tasks in a pool, or in this process: they write files."""
         parts = [
             os.path.join(self.output, f'part-{number:05d}')
             for number in range(max(len(self.tasks), REDUCES_A_PROCESS * n_processes))
         ]
-        finished = Finished(type(self.stage), self.output)
+        output = JobOutput(type(self.stage), self.output)
         if is_map_only(self.stage):
             self.run_all(pool, n_processes, 'map', self.tasks, parts)
-            return finished
+            return output
         paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
         indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths)
         self.progress.begin_reduce(sum(map(os.path.getsize, paths)))
@@ -102,7 +102,7 @@ class Job:
             plan_reduces(zip(paths, indexes, strict=True), REDUCES_A_PROCESS * n_processes),
             parts,
         )
-        return finished
+        return output
 
     def run_all(self, pool: Pool | None, n_processes: int, kind: str, work: list, paths: list[str]) -> list[Any]:
         """Run all map tasks, or all reduce tasks: what they return. None : in this process."""
@@ -161,8 +161,8 @@ class Local(LocalCopies):
     small: float = 0
 
     @contextmanager
-    def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
-        """Run a job; the context's value is its `Finished` output, which vanishes at the end."""
+    def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
+        """Run a job; the context's value is its `JobOutput`, which vanishes at the end."""
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             words = [
                 '--no-conf',
@@ -172,20 +172,20 @@ class Local(LocalCopies):
             ]
             job_stage = job_class(args=words)
             kept_folder = job_stage.options.output_dir or self.stage_output(job_class)
-            output = kept_folder or os.path.join(folder, 'output')
-            os.makedirs(output)
+            output_folder = kept_folder or os.path.join(folder, 'output')
+            os.makedirs(output_folder)
             n_processes = self.count_processes(plan, job_stage)
             tasks = plan_splits(plan, plan.n_tasks or self.wanted_maps or n_processes)
             with self.reporter.stage(stage, plan.size, None, plan.n_rows) as progress:
-                job = Job(job_stage, words, tasks, folder, output, progress)
+                job = Job(job_stage, words, tasks, folder, output_folder, progress)
                 if n_processes > 1 or not self.small:
-                    finished = job.run_in_files(self.pool, n_processes)
+                    output = job.run_in_files(self.pool, n_processes)
                 elif kept_folder or is_map_only(job_stage):
-                    finished = job.run_in_files(None, 1)
+                    output = job.run_in_files(None, 1)
                 else:
-                    finished = job.run_in_memory()
+                    output = job.run_in_memory()
                 demand_unchanged(plan)
-                yield finished
+                yield output
 
     def count_processes(self, plan: InputPlan, stage: Any) -> int:
         """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""

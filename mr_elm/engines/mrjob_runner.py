@@ -18,7 +18,7 @@ from mr_elm.engines.pool import task_variables
 from mr_elm.engines.task_logs import find_cause
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 
@@ -33,8 +33,8 @@ class MRJobRunner(LocalCopies):
     runner: str = 'inline'
 
     @contextmanager
-    def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
-        """Run a job; the context's value is its `Finished` output, which vanishes at the end."""
+    def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
+        """Run a job; the context's value is its `JobOutput` output, which vanishes at the end."""
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             plan = self.copy_inputs(plan)
             path = write_json(os.path.join(folder, 'plan.json'), plan.to_json())
@@ -60,7 +60,7 @@ class MRJobRunner(LocalCopies):
                         cause = find_cause('\n'.join(errors)) or str(error)
                         raise TaskError(f'{job_class.__name__}: {cause}') from error
                 demand_unchanged(plan)
-                yield Finished(job_class, running.get_output_dir())
+                yield JobOutput(job_class, running.get_output_dir())
 
     @property
     def n_maps(self) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from mr_elm.engines.base import Engine
 from mr_elm.engines.shipping import source_digest
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.passes.work import Work, key_of
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
 from mr_elm.rows.storage import is_local, store_of
@@ -45,8 +45,8 @@ class Remote(Engine):
         self.work.close(error)
 
     @contextmanager
-    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
-        """Run a job, or take what it wrote before; the context's value is its `Finished` output."""
+    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
+        """Run a job, or take what it wrote before; the context's value is its `JobOutput`."""
         key = key_of(job_class, plan, arguments, source_digest())
         folder = self.stage_output(job_class) or self.work.folder(key)
         done = self.work.finished(key, folder, stage)
@@ -56,7 +56,7 @@ class Remote(Engine):
             self.work.begin()
             done = self.work.finish(key, folder, self.write_output(job_class, plan, arguments, folder, key, stage))
         demand_unchanged(plan)
-        yield Finished(job_class, done['folder'], None if plan.in_parts else done['map_input_records'])
+        yield JobOutput(job_class, done['folder'], None if plan.in_parts else done['map_input_records'])
 
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when an input is on another cluster."""
@@ -78,6 +78,6 @@ class Remote(Engine):
         """Give a folder among what the run keeps, for files of attempts of tasks."""
         yield f'{self.work.staging}/attempts'
 
-    def deliver(self, finished: Finished, folder: str) -> None:
+    def deliver(self, output: JobOutput, folder: str) -> None:
         """Move the output of a job to the folder that was asked for."""
-        store_of(folder).move(finished.folder, folder)
+        store_of(folder).move(output.folder, folder)

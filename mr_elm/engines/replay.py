@@ -17,7 +17,7 @@ from typing import Any
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
 from mr_elm.json_file import write_json
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.inputs import InputFile, InputPlan
 
 
@@ -33,7 +33,7 @@ class StageWanted(AccountingError):
 
 
 @dataclass(frozen=True)
-class Recording(Finished):
+class Recording(JobOutput):
     """Give access to the output of a stage that was run by hand; `folder` is the one file that holds it."""
 
     def parts(self) -> list[str]:
@@ -59,7 +59,7 @@ class Replay(Engine):
     taken: list[str] = field(default_factory=list)
 
     @contextmanager
-    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
+    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
         """Take the next output; the context's value is a Recording. Raises StageWanted when there is none."""
         noun = noun_of(job_class)
         if len(self.taken) == len(self.outputs):

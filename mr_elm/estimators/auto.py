@@ -34,7 +34,7 @@ from mr_elm.machines.living import Batch, LivingMachine, choose_grid, steps_of
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.option_fields import LARGEST_SEED
 from mr_elm.machines.options import AutoOptions, read_budget
-from mr_elm.machines.spread import Spread
+from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge import TrainingRows, sum_up
@@ -345,7 +345,7 @@ class AutoRegressor(Targets, AutoEstimator):
         Raises ValueError when there are too few rows for the coverage.
         """
         values = self._values(X)
-        return Spread(self.model_).interval(X, values[:, 0], coverage)
+        return PredictionIntervals(self.model_).interval(X, values[:, 0], coverage)
 
     def _hold_out(self, choice: AutoChoice) -> None:
         if self.intervals:

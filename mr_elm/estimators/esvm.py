@@ -24,8 +24,8 @@ from mr_elm.estimators.values import (
 )
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.press import HeldOut
-from mr_elm.machines.spread import Spread
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
@@ -289,7 +289,7 @@ class ESVMRegressor(Targets, LivingESVM):
         """
         check_is_fitted(self)
         X = self._validate(X, False)
-        return Spread(self.to_model()).interval(X, decide(self.model_, X, self.n_jobs)[:, 0], coverage)
+        return PredictionIntervals(self.to_model()).interval(X, decide(self.model_, X, self.n_jobs)[:, 0], coverage)
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self.model_ = replace(add_intervals(self.to_model(), rows), sums=None)

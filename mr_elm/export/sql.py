@@ -14,7 +14,7 @@ from mr_elm.export.columns import columns_of, demand_known
 from mr_elm.export.machines import Writer
 from mr_elm.features.forest import Forest
 from mr_elm.features.kernels import ROUNDING, row_squares
-from mr_elm.machines.written import Written
+from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
@@ -265,7 +265,7 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
     (missing,) = query.put(features, f'0e0 * ({add_up(features)})')  # NULL where a feature is, else 0
     scores = query.write_scores(model, features)
     scores = query.put([*scores, missing], *(f'{score} + {missing}' for score in scores))
-    names = Written(True, 'calibration' in model.arrays).columns(model)
+    names = AnswerColumns(True, 'calibration' in model.arrays).names(model)
     return query.write(source, dict(zip(names, write_answers(query, model, scores), strict=True)), keep)
 
 
@@ -276,12 +276,8 @@ def demand_small(model: Model) -> None:
         if isinstance(machine, HiddenNodeModel):
             if machine.layer.kind != 'identity':
                 nodes += len(machine.layer.biases)
-            else:
-                nodes += 0
             if machine.layer.forest is not None:
                 trees += machine.layer.forest.n_trees
-            else:
-                trees += 0
         elif isinstance(machine, KernelModel) and machine.kernel.name != 'linear':
             nodes += machine.support_vectors.shape[0]
     for count, most, what in (

@@ -80,8 +80,6 @@ class Landmarks:
             X, hashes = X[near], hashes[near]
         if len(hashes):
             self._parts += [(hashes, X)]
-        else:
-            self._parts += []
         self._n_new += len(hashes)
         if self._n_new >= self.n_landmarks:
             self._choose()

@@ -222,8 +222,6 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
         }
     if learned:
         features |= learned.facts
-    else:
-        features |= {}
     return DualTask(
         method=options.method,
         index=classes.index,

@@ -65,9 +65,9 @@ class GatheredRows:
             yield [rows.places, rows.numbers, rows.weights, *rows_to_arrays(rows.X)], part
 
 
-def locate_rows(block: Block, place: Sequence[int], numbers: np.ndarray, weights: Floats) -> GatheredRows:
-    """Make the GatheredRows of a block whose first row stands at `place`."""
-    places = np.tile(np.array(place), (len(block), 1))
+def locate_rows(block: Block, row_key: Sequence[int], numbers: np.ndarray, weights: Floats) -> GatheredRows:
+    """Make the GatheredRows of a block whose first row has this key."""
+    places = np.tile(np.array(row_key), (len(block), 1))
     places[:, 2] += np.arange(len(block))
     return GatheredRows(places, numbers.astype(float), weights, block.X)
 

@@ -13,7 +13,7 @@ from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import DataFormatError
 from mr_elm.json_file import write_json
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
@@ -116,13 +116,13 @@ class Pass:
         self.accounts = Accounts(data.plan)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        with self.finished() as finished:
-            yield from finished.pairs(self.accounts)
+        with self.open_output() as output:
+            yield from output.pairs(self.accounts)
         self.data.reconcile(self.accounts)
 
     @contextmanager
-    def finished(self) -> Iterator[Finished]:
-        """Run the job; the context's value is `Finished`. Whoever reads that calls `DataSet.reconcile` at the end."""
+    def open_output(self) -> Iterator[JobOutput]:
+        """Run the job; the context's value is `JobOutput`. Whoever reads that calls `DataSet.reconcile` at the end."""
         if self.data.bad_rows == 'skip':
             skipping = ['--bad-rows', 'skip']
         else:
@@ -130,8 +130,6 @@ class Pass:
         arguments = [*skipping, *self.arguments]
         if self.tree:
             arguments += self.tree.first_arguments
-        else:
-            arguments += []
         plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
         with TemporaryDirectory(prefix='mr_elm-') as folder:
             if self.data.encoding is not None:
@@ -139,7 +137,7 @@ class Pass:
                 arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]
             engine = self.data.engine
             with (
-                engine.run_job(self.job_class, plan, arguments, self.stage) as finished,
-                self.tree.add_up(engine, finished) if self.tree else nullcontext(finished) as output,
+                engine.run_job(self.job_class, plan, arguments, self.stage) as first_output,
+                self.tree.add_up(engine, first_output) if self.tree else nullcontext(first_output) as output,
             ):
                 yield output

@@ -10,7 +10,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.passes.data_set import DataSet
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.options import RowOptions
@@ -35,7 +35,7 @@ class SumTree:
         return ['-D', 'mapreduce.job.reduces=0']
 
     @contextmanager
-    def add_up(self, engine: Any, written: Finished) -> Iterator[Finished]:
+    def add_up(self, engine: Any, written: JobOutput) -> Iterator[JobOutput]:
         """Run the second job; the context's value is its output, with all records about the rows of the first."""
         plan = plan_sums(written.entries(), self.fan_in)
         with engine.run_job(self.job_class, plan, list(self.arguments), 'partial sums') as added:

@@ -83,8 +83,6 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     rows = max(1, CHUNK_ENTRIES // m)
     if m >= COMPILED_COLUMNS:
         ADDED['large'] += m**2 // 2
-    else:
-        ADDED['large'] += 0
     if has_compiler() or ADDED['large'] > COMPILER_ENTRIES:
         from mr_elm.sums.exact_loops import add_upper
 

@@ -56,8 +56,8 @@ def plan_of(path, **options):
 def output_of(plan, arguments, *runner_options, alias='inline'):
     """Run the job: key -> value of all that is not an account."""
     accounts, found = Accounts(plan), {}
-    with make_engine(alias, runner_options).run_job(MRGram, plan, arguments, 'Gram') as finished:
-        for key, value in finished.pairs(accounts):
+    with make_engine(alias, runner_options).run_job(MRGram, plan, arguments, 'Gram') as output:
+        for key, value in output.pairs(accounts):
             assert key not in found
             found[key] = value
     accounts.settle('stop')
@@ -201,6 +201,6 @@ def test_tasks_compute_with_one_thread(packed, layer, arguments, monkeypatch):
         lambda self: seen.extend(info['num_threads'] for info in threadpool_info() if info['user_api'] == 'blas'),
     )
     accounts = Accounts(packed)
-    with make_engine().run_job(MRGram, packed, arguments(layer(3)), 'Gram') as finished:
-        assert list(finished.pairs(accounts)) == []
+    with make_engine().run_job(MRGram, packed, arguments(layer(3)), 'Gram') as output:
+        assert list(output.pairs(accounts)) == []
     assert seen and set(seen) == {1}

@@ -211,8 +211,8 @@ def test_a_job_reads_every_row_once_whatever_the_splits(write, n):
         )
     ]
     plan = plan_inputs([str(path) for path in paths], RowOptions())
-    with make_engine('inline', ('-D', f'mapreduce.job.maps={n}')).run_job(MRBlocks, plan, [], 'blocks') as finished:
-        pairs = list(finished.pairs(Everything()))
+    with make_engine('inline', ('-D', f'mapreduce.job.maps={n}')).run_job(MRBlocks, plan, [], 'blocks') as output:
+        pairs = list(output.pairs(Everything()))
     seen = {}
     for key, value in pairs:
         kind, place = split_key(key)

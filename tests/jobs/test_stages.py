@@ -23,7 +23,7 @@ from mr_elm.engines.by_hand import main
 from mr_elm.engines.here import Local, Reduced
 from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.replay import noun_of
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.accounting import Accounts
 from mr_elm.streaming import mr_stats
 from mr_elm.streaming.mr_pack import MRPack
@@ -133,18 +133,18 @@ def kinds_of(paths):
 
 def watch_outputs(monkeypatch):
     """Return a dictionary that gains, as jobs run, the kinds of keys in the output of each stage."""
-    written, parts, pairs_of_reducers = defaultdict(set), Finished.parts, Reduced.all_pairs
+    written, parts, pairs_of_reducers = defaultdict(set), JobOutput.parts, Reduced.all_pairs
 
-    def watch(finished):
-        written[noun_of(finished.job_class)] |= kinds_of(parts(finished))
-        return parts(finished)
+    def watch(output):
+        written[noun_of(output.job_class)] |= kinds_of(parts(output))
+        return parts(output)
 
-    def watch_pairs(finished):
-        for key, value in pairs_of_reducers(finished):
-            written[noun_of(finished.job_class)].add(key.split(' ')[0])
+    def watch_pairs(output):
+        for key, value in pairs_of_reducers(output):
+            written[noun_of(output.job_class)].add(key.split(' ')[0])
             yield key, value
 
-    monkeypatch.setattr(Finished, 'parts', watch)
+    monkeypatch.setattr(JobOutput, 'parts', watch)
     monkeypatch.setattr(Reduced, 'all_pairs', watch_pairs)
     return written
 
@@ -212,8 +212,8 @@ def compare_with_mrjob(monkeypatch):
                 write, read = job_class.OUTPUT_PROTOCOL().write, theirs.lines(Accounts(plan))
                 made = ours.lines(Accounts(plan)) if ours.parts() else (write(*pair) for pair in ours.all_pairs())
                 assert without_times(made) == without_times(read)
-        with run_job(engine, job_class, plan, arguments, stage) as finished:
-            yield finished
+        with run_job(engine, job_class, plan, arguments, stage) as output:
+            yield output
 
     monkeypatch.setattr(Local, 'run_job', run_both)
     return compared
@@ -295,7 +295,7 @@ def test_an_output_folder_is_new_and_goes_when_the_stage_fails(write, rows, tmp_
 def test_an_output_folder_holds_the_lines(rows, tmp_path):
     done = run_stage('stats', rows, '--output-dir', tmp_path / 'out', '-q')
     assert done.returncode == 0 and done.stdout == ''
-    parts = b''.join(Finished(MRStats, str(tmp_path / 'out')).chunks())
+    parts = b''.join(JobOutput(MRStats, str(tmp_path / 'out')).chunks())
     assert parts.decode() == run_stage('stats', rows, '-q').stdout
 
 

@@ -19,7 +19,7 @@ from mr_elm.engines.by_hand import main
 from mr_elm.engines.sum_tree import SumCosts, choose_fan_in, predict_sum_seconds
 from mr_elm.errors import AccountingError
 from mr_elm.passes.data_set import DataSet
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.passes.sum_tree import SumTree, plan_sums
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
@@ -147,7 +147,7 @@ def test_sums_that_are_read_twice_are_refused(data, monkeypatch):
 def test_a_file_of_sums_that_is_cut_is_refused(written, by_hand, read_pairs, tmp_path):
     path = tmp_path / 'part-0'
     path.write_bytes(join(written[0]))
-    plan = plan_sums(Finished(MRSum, str(tmp_path)).entries(), 2)
+    plan = plan_sums(JobOutput(MRSum, str(tmp_path)).entries(), 2)
     path.write_bytes(join(written[0][:-1]))
     lines = by_hand(MRSum, plan, json.dumps([[0, 0, plan.size]]).encode(), '--planned-splits')
     messages = [value['message'] for kind, _, value in read_pairs(lines) if kind == 'error']
@@ -215,7 +215,7 @@ def test_many_small_files_of_text_count_as_many_map_tasks_on_a_cluster(write):
 def test_each_file_of_sums_is_read_whole_by_one_of_the_tasks(tmp_path):
     for number in range(7):
         (tmp_path / f'part-{number}').write_bytes(b'x' * (100 + number) * (number != 4))
-    plan = plan_sums(Finished(MRSum, str(tmp_path)).entries(), 3)
+    plan = plan_sums(JobOutput(MRSum, str(tmp_path)).entries(), 3)
     tasks = plan_splits(plan, plan.n_tasks)
     assert len(tasks) == 2 and sorted(split for task in tasks for split in task) == [
         [number, 0, file.size] for number, file in enumerate(plan.files)

@@ -25,7 +25,7 @@ class EMR(Cluster):
     clusters : the cluster of EMR that the jobs share, once there is one.
     """
 
-    name, schemes, place = 'emr', ('s3', 's3a', 's3n'), 'on S3'
+    name, schemes, location = 'emr', ('s3', 's3a', 's3n'), 'on S3'
 
     clusters: list[str] = field(default_factory=list)
 

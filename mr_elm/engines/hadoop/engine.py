@@ -32,7 +32,7 @@ JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
 class Hadoop(Cluster):
     """Run jobs on Hadoop."""
 
-    name, schemes, place = 'hadoop', ('hdfs', 's3a'), 'on HDFS'
+    name, schemes, location = 'hadoop', ('hdfs', 's3a'), 'on HDFS'
 
     def __enter__(self) -> Hadoop:
         """Demand that there is a Hadoop, before anything is recorded of the run. Raises FileNotFoundError."""

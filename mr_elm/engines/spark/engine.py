@@ -42,7 +42,7 @@ from mr_elm.engines.spark.session import (
 from mr_elm.engines.spark.task import list_reports
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.passes.work import ROOT, Work, new_staging
 from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
@@ -212,12 +212,12 @@ class LocalSpark(Spark, LocalCopies):
         return Path(folder).absolute().as_uri()
 
     @contextmanager
-    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[Finished]:
-        """Run a job; the context's value is its `Finished` output, which vanishes at the end."""
+    def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
+        """Run a job; the context's value is its `JobOutput`, which vanishes at the end."""
         with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
             target = self.write(job_class, plan, arguments, os.path.join(folder, 'output'), stage)
             demand_unchanged(plan)
-            yield Finished(job_class, target)
+            yield JobOutput(job_class, target)
 
     @property
     def n_maps(self) -> int:
@@ -263,7 +263,7 @@ class FrameSpark(LocalSpark):
 class ClusterSpark(Spark, Remote):
     """Run jobs on a cluster of Spark, which keeps inputs and outputs on HDFS, or where `STAGING` says."""
 
-    schemes, place = ('hdfs', 's3a'), 'on HDFS or S3'
+    schemes, location = ('hdfs', 's3a'), 'on HDFS or S3'
 
     @cached_property
     def work(self) -> Work:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.passes.finished import Finished
+from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import WireProtocol
@@ -14,7 +14,7 @@ LINE = WireProtocol().write('sum a', [np.arange(3.0), np.zeros(3)]) + b'\n'
 
 
 def read(folder):
-    return list(Finished(MRGram, str(folder)).pairs(Accounts(InputPlan([]))))
+    return list(JobOutput(MRGram, str(folder)).pairs(Accounts(InputPlan([]))))
 
 
 def test_parts_are_read_in_order_and_other_files_are_not(write, tmp_path):

@@ -12,7 +12,7 @@ from mr_elm.rows.storage import COPY_BYTES, Entry, store_of
 
 
 @dataclass(frozen=True)
-class Finished:
+class JobOutput:
     """Give access to the output of a job that has run.
 
     folder : where its parts are.

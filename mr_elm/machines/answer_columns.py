@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.machines.spread import Spread
+from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.model.base import Model
 from mr_elm.option import AdvancedHelp
 from mr_elm.scores.intervals import find_quantile
@@ -18,7 +18,7 @@ LABEL, SCORE, PROBABILITY = 'label', 'score', 'probability'
 
 
 @dataclass(frozen=True)
-class Written:
+class AnswerColumns:
     """Say what is written of each row behind its label.
 
     scores : the decision values. probabilities : of each class.
@@ -33,8 +33,8 @@ class Written:
     leverage: bool = False
 
     @classmethod
-    def of(cls, options: Any) -> 'Written':
-        """Read parsed options; see `add_written_arguments`."""
+    def of(cls, options: Any) -> 'AnswerColumns':
+        """Read parsed options; see `add_answer_arguments`."""
         return cls(**{name: getattr(options, name) for name in cls.__dataclass_fields__})
 
     @property
@@ -66,7 +66,7 @@ class Written:
                 '--leverage: expected a model with the sums of its rows, found none (--model-sums names their file)'
             )
 
-    def columns(self, model: Model) -> list[str]:
+    def names(self, model: Model) -> list[str]:
         """Name the columns that are written."""
         one = model.n_scores == 1 and not model.multilabel
         if one:
@@ -84,15 +84,15 @@ class Written:
 
 
 class Writer:
-    """Write what a model says of rows, line by line. model : Model. written : Written."""
+    """Write what a model says of rows, line by line. model : Model. columns : AnswerColumns."""
 
-    def __init__(self, model: Model, written: Written) -> None:
-        self.model, self.written, self.spread = model, written, Spread(model)
-        self.labelling = model.label_by(written.threshold)
+    def __init__(self, model: Model, columns: AnswerColumns) -> None:
+        self.model, self.columns, self.intervals = model, columns, PredictionIntervals(model)
+        self.labelling = model.label_by(columns.threshold)
 
     def write(self, X: Rows) -> list[str]:
         """Return a line of text for each row."""
-        if self.written == ONLY_LABELS and not (self.model.numeric or self.model.multilabel):
+        if self.columns == ONLY_LABELS and not (self.model.numeric or self.model.multilabel):
             return [self.model.classes[k] for k in self.model.predict(X)]
         decisions = self.model.decision_function(X)
         if self.model.numeric:
@@ -112,19 +112,19 @@ class Writer:
 
     def numbers(self, X: Rows, decisions: Floats) -> Iterator[Floats]:
         """Yield what follows the label, (n, k) each."""
-        wanted = self.written
-        if wanted.scores and not self.model.numeric:
+        columns = self.columns
+        if columns.scores and not self.model.numeric:
             yield decisions
-        if wanted.probabilities:
+        if columns.probabilities:
             yield self.labelling.probabilities(decisions)
-        if wanted.interval is not None:
-            yield self.spread.interval(X, decisions[:, 0], wanted.interval)
-        if wanted.leverage:
-            yield self.spread.leverages(X)[:, None]
+        if columns.interval is not None:
+            yield self.intervals.interval(X, decisions[:, 0], columns.interval)
+        if columns.leverage:
+            yield self.intervals.leverages(X)[:, None]
 
 
-def add_written_arguments(add: Callable) -> None:
-    """Add the options of Written. add : the `add_argument` of a parser, or what stands for it."""
+def add_answer_arguments(add: Callable) -> None:
+    """Add the options of AnswerColumns. add : the `add_argument` of a parser, or what stands for it."""
     add(
         '--scores',
         action='store_true',
@@ -175,4 +175,4 @@ def join_lines(lines: list[str], numbers: list[Floats]) -> Iterator[str]:
         yield '\t'.join([line, *map(repr, row)])
 
 
-ONLY_LABELS = Written()
+ONLY_LABELS = AnswerColumns()

@@ -17,7 +17,7 @@ from mr_elm.typing import Floats, Rows
 
 
 @dataclass(frozen=True)
-class Spread:
+class PredictionIntervals:
     """Compute leverages of new rows, and intervals for their targets. model : the Model."""
 
     model: Model
