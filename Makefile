@@ -30,7 +30,7 @@ figures: $(STAMP) ## draw the figures of the gallery (docs/figures; NAMES="drift
 joint: $(STAMP) ## draw what leaves and what landmarks give to the method auto (docs/figures/joint.png)
 	$(BIN)/python -m benchmarks.joint docs/figures/joint.png
 
-test: $(STAMP) lint ## run all tests, on up to four cores
+test: $(STAMP) ## run all tests, those of style and types too, on up to four cores
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 # files of unit tests that take more than some seconds

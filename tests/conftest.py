@@ -1,5 +1,6 @@
 """Tools for all tests."""
 
+import fcntl
 import io
 import json
 import os
@@ -16,6 +17,17 @@ from mr_elm.rows.wire import WireProtocol, split_key
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 
 SHARED = ('emr', 'cluster', 'spark')  # folders of tests
+LONG = (  # files whose few tests take long
+    'tests/benchmarks/test_joint.py',
+    'tests/test_lint.py',
+    'tests/test_extending.py',
+    'tests/jobs/test_manual.py',
+    'tests/benchmarks/test_claims.py',
+    'tests/test_house.py',
+    'tests/jobs/test_by_hand.py',
+    'tests/test_data_sets.py',
+    'tests/benchmarks/test_papers.py',
+)
 
 
 def pytest_configure():
@@ -36,7 +48,7 @@ def pytest_xdist_auto_num_workers(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Keep a file's tests in one process, and all that share a cluster; these are few and long, so they begin early."""
+    """Keep a file's tests in one process, and all that share a cluster; what is long begins early."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
@@ -47,9 +59,9 @@ def pytest_xdist_make_scheduler(config, log):
 
         def _assign_work_unit(self, node):
             if all(self.assigned_work.values()):  # each process has its first file, and compiles loops for all
-                for folder in SHARED:
-                    if folder in self.workqueue:
-                        self.workqueue.move_to_end(folder, last=False)
+                for scope in (*reversed(LONG), *SHARED):
+                    if scope in self.workqueue:
+                        self.workqueue.move_to_end(scope, last=False)
             super()._assign_work_unit(node)
 
     return ByFile(config, log)
@@ -62,6 +74,28 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section('skipped tests')
         for line in count_skips(reasons):
             terminalreporter.line(line)
+
+
+@pytest.fixture(scope='session', autouse=True)
+def compile_once(tmp_path_factory):
+    """Let one process compile a loop while others wait for it: from an empty cache each of them would compile all."""
+    if 'PYTEST_XDIST_WORKER' not in os.environ or 'numba' not in sys.modules:
+        return
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    folder, compile_or_load = (
+        tmp_path_factory.getbasetemp().parent,
+        Dispatcher.compile,
+    )  # all processes have this folder
+
+    def wait_and_load(dispatcher, signature):
+        function = dispatcher.py_func
+        with global_compiler_lock, open(folder / f'{function.__module__}.{function.__qualname__}', 'w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return compile_or_load(dispatcher, signature)
+
+    Dispatcher.compile = wait_and_load
 
 
 @pytest.fixture(scope='session')

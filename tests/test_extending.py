@@ -20,7 +20,7 @@ FILES = {'A kind of hidden node': 1, 'An input format': 2, 'A dual method': 5, '
 @pytest.fixture
 def copy(tmp_path):
     """Copy the package, and what is compiled of it, to where it may be changed; returns the root of the copy."""
-    shutil.copytree(ROOT / 'mr_elm', tmp_path / 'code' / 'mr_elm', ignore=shutil.ignore_patterns('*.pyc*', '*.tmp.*'))
+    shutil.copytree(ROOT / 'mr_elm', tmp_path / 'code' / 'mr_elm', ignore=shutil.ignore_patterns('*.pyc.*', '*.tmp.*'))
     return tmp_path / 'code'
 
 

@@ -18,7 +18,7 @@ def checkout(tmp_path_factory):
     folder = tmp_path_factory.mktemp('clone') / 'mr_elm'
     folder.mkdir()
     for name in ('mr_elm', 'streaming', 'data'):
-        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns('*.pyc*', '*.tmp.*'))
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns('*.pyc.*', '*.tmp.*'))
     for name in ('setup.cfg', 'pyproject.toml', 'README.md', 'LICENSE'):
         shutil.copy(ROOT / name, folder)
     return folder

@@ -1,13 +1,10 @@
 """A regression by the command line does not depend on where zero is: labels a + b t give predictions a + b f."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.by_hand import run_to_the_last
 from sklearn.kernel_ridge import KernelRidge
 
 N = 180
@@ -239,9 +236,7 @@ def test_a_script_makes_the_same_model(words, table, rows_of, run, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     words = ('train', *words, 'packed', '--task', 'regression', '--model')
     run(*words, 'one.npz', '-q')
-    Path('script.sh').write_text(run(*words, 'two.npz', '--script'))
-    path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
-    subprocess.run(['sh', 'script.sh'], check=True, capture_output=True, env={**os.environ, 'PATH': path})
+    run(*run_to_the_last(run(*words, 'two.npz', '--script')))
     (one, first), (two, second) = map(model_of, ('one.npz', 'two.npz'))
     assert one['parameters'] == two['parameters'] and set(first) == set(second)
     assert all(first[name].tobytes() == second[name].tobytes() for name in first)

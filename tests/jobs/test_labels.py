@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from reference.manual import run_script
+from reference.by_hand import run_to_the_last
 
 from mr_elm.estimators import ESVMClassifier, to_estimator
 from mr_elm.model.file import read_model
@@ -319,7 +319,7 @@ def test_stages_by_hand_know_missing_labels(elm, tmp_path, model_of, monkeypatch
     monkeypatch.chdir(tmp_path)
     words = 'pesvm', 'rows.csv', '--header', 'no', '--missing-labels', ',?', '--bad-rows', 'skip', '--hidden', 5
     assert "'--missing-labels=,?'" in elm('layer', *words, '--model', 'm.npz').err
-    assert run_script(elm('train', *words, '--model', 'm.npz', '--script').out, tmp_path).returncode == 0
+    assert elm(*run_to_the_last(elm('train', *words, '--model', 'm.npz', '--script').out)).status == 0
     assert elm('train', *words, '--model', 'whole.npz', '-q').status == 0
     (header, _), (expected, _) = model_of('m.npz'), model_of('whole.npz')
     assert header['classes'] == expected['classes'] == ['NA', 'a']

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from reference.by_hand import run_to_the_last
 from reference.files import LOCAL
-from reference.manual import run_script
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
@@ -149,8 +149,8 @@ def test_stages_run_by_hand_make_the_same_bits(elm, train, pack, table, model_of
     rows = pack(table[1], table[0])
     monkeypatch.chdir(tmp_path)
     words = ('pesvm', rows, '--map', 'leaves', *LEAVES)
-    done = run_script(elm('train', *words, '--model', 'hand.npz', '--script').out, tmp_path)
-    assert done.returncode == 0, done.stderr
+    last = run_to_the_last(elm('train', *words, '--model', 'hand.npz', '--script').out)
+    assert elm(*last).status == 0
     demand_same_bits(model_of, tmp_path / 'hand.npz', train(rows, 'leaves'))
 
 

@@ -18,7 +18,8 @@ import re
 import shlex
 
 import pytest
-from reference.commands import elm
+from reference.by_hand import run_to_the_last
+from reference.commands import elm, succeed
 from reference.console import differences
 from reference.manual import (
     PAGES,
@@ -49,6 +50,7 @@ ANYWHERE_ELSE = [
 RECIPES = 'docs/extending.md'
 OF_NEWCOMERS = 'README.md', 'docs/first-steps.md'  # all of these run in a shell
 OF_A_SHELL = {*'|&;<>()$`*?[]{}~!\n'}  # what a shell does more with than to cut it into words
+SHELL = 'sh 2>&1 | '  # what a script is piped through
 STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
 RUN_HERE = {'python', *STATUSES}
 KINDS = {
@@ -66,21 +68,42 @@ KINDS = {
 RUN = [page for page in PAGES if page != RECIPES and RUN_HERE & {tag for tag, _ in blocks_of(read_page(page))}]
 
 
-def run_in_shell(script, folder, statuses):
+def run_in_shell(script, folder, statuses, given=''):
     """Run commands in a shell, which must end with one of some statuses; returns what they print."""
-    done = run_script(script, folder)
+    done = run_script(script, folder, given)
     assert done.returncode in statuses, (script, done.stderr)
     return done.stderr + done.stdout
 
 
 def run_command(page, command, folder, statuses):
-    """Run a command of a console as `run_in_shell` does; one of mr-elm alone runs in this process, which is faster."""
-    joined = command.replace('\\\n', ' ').strip()
-    if page in OF_NEWCOMERS or not joined.startswith('mr-elm ') or set(joined) & OF_A_SHELL:
+    """Run a command as `run_in_shell` does; one of mr-elm runs in this process, which is faster, what is around it not.
+
+    page : some pages are for newcomers, whose commands all run in a shell.
+    """
+    before, _, last = command.replace('\\\n', ' ').strip().rpartition('; ')
+    own, _, behind = last.partition(' | ')
+    if page in OF_NEWCOMERS or not own.startswith('mr-elm ') or set(own) & OF_A_SHELL:
         return run_in_shell(command, folder, statuses)
-    done = elm(*shlex.split(joined, comments=True)[1:])
+    if before:
+        run_in_shell(before, folder, {0})
+    done = elm(*shlex.split(own, comments=True)[1:])
     assert done.status in statuses, (command, done.err)
+    if behind.startswith(SHELL):
+        said = []
+        succeed(elm(*run_to_the_last(done.out, said)))
+        return run_in_shell(behind.removeprefix(SHELL), folder, {0}, ''.join(said))
+    if behind:
+        return done.err + run_in_shell(behind, folder, {0}, done.out)
     return done.err + done.out
+
+
+def run_commands(page, body, folder):
+    """Run the commands of a block, one by one where no line needs another one."""
+    if '$' in body:
+        run_in_shell(body, folder, STATUSES['sh'])
+    else:
+        for command in body.replace('\\\n', ' ').splitlines():
+            run_command(page, command, folder, STATUSES['sh'])
 
 
 def as_anywhere(text, folder=HOME):
@@ -98,7 +121,7 @@ def run_page(page, folder):
         if tag == 'python':
             exec(compile(body, page, 'exec'), names)
         elif tag == 'sh':
-            run_in_shell(body, folder, STATUSES[tag])
+            run_commands(page, body, folder)
         elif tag in STATUSES:
             for command, shown in shown_commands(body):
                 printed = run_command(page, command, folder, STATUSES[tag])

@@ -152,8 +152,8 @@ def watch_outputs(monkeypatch):
 @pytest.mark.parametrize('noun', sorted({*STAGES} - {*NEED_NOTHING}))
 def test_a_stage_without_its_required_options_is_wrong_usage(noun, rows):
     done = run_stage(noun, rows)
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f'mr_{noun}: --' in done.stderr
-    assert done.stdout == ''
+    assert done.status == 2 and len(done.err.splitlines()) == 1 and f'mr_{noun}: --' in done.err
+    assert done.out == ''
 
 
 @pytest.mark.parametrize('noun', STAGES)
@@ -241,12 +241,12 @@ def test_every_stage_writes_what_mrjob_makes_it_write_and_what_its_help_names(el
 
 def test_a_stage_without_input_is_wrong_usage():
     done = run_stage('stats')
-    assert done.returncode == 2 and done.stderr.startswith('mr_stats: expected an INPUT')
+    assert done.status == 2 and done.err.startswith('mr_stats: expected an INPUT')
 
 
 def test_a_stage_with_an_unknown_option_is_wrong_usage(rows):
     done = run_stage('stats', rows, '--hidden', 3)
-    assert done.returncode == 2 and 'Traceback' not in done.stderr
+    assert done.status == 2 and 'Traceback' not in done.err
 
 
 @pytest.mark.parametrize(
@@ -260,18 +260,18 @@ def test_a_stage_with_an_unknown_option_is_wrong_usage(rows):
 )
 def test_rows_that_cannot_be_used_end_a_stage_with_a_sentence(write, content, what):
     done = run_stage('stats', write('rows.csv', content), '-q')
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and what in done.stderr
+    assert done.status == 1 and len(done.err.splitlines()) == 1 and what in done.err
 
 
 def test_an_input_that_is_not_there_ends_a_stage_with_a_sentence(tmp_path):
     done = run_stage('stats', tmp_path / 'nothing.csv')
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and 'nothing.csv' in done.stderr
+    assert done.status == 1 and len(done.err.splitlines()) == 1 and 'nothing.csv' in done.err
 
 
 def test_bad_rows_may_be_skipped_and_are_counted(write):
     done = run_stage('stats', write('rows.csv', '0,1\n1,x\n1,2\n'), '--bad-rows', 'skip', '-q')
-    assert done.returncode == 0 and done.stderr == ''
-    counts = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('counts')).split('\t')[1])
+    assert done.status == 0 and done.err == ''
+    counts = json.loads(next(line for line in done.out.splitlines() if line.startswith('counts')).split('\t')[1])
     assert counts['used'] == 2 and counts['rejected'] == {'not a number': 1}
 
 
@@ -279,24 +279,24 @@ def test_bad_rows_may_be_skipped_and_are_counted(write):
 def test_a_file_is_run_as_a_program_like_any_job_of_mrjob(rows, alias):
     command = [sys.executable, mr_stats.__file__, rows, '-r', alias, '-q']
     done = subprocess.run(command, capture_output=True, timeout=60)
-    labels = [line for line in run_stage('stats', rows, '-q').stdout.splitlines() if line.startswith('labels')]
+    labels = [line for line in run_stage('stats', rows, '-q').out.splitlines() if line.startswith('labels')]
     assert done.returncode == 0 and [line for line in done.stdout.decode().splitlines() if line in labels] == labels
 
 
 def test_an_output_folder_is_new_and_goes_when_the_stage_fails(write, rows, tmp_path):
     out = tmp_path / 'out'
     done = run_stage('stats', write('bad.csv', '0,1\n1,x\n'), '--output-dir', out, '-q')
-    assert done.returncode == 1 and not out.exists()
+    assert done.status == 1 and not out.exists()
     out.mkdir()
     done = run_stage('stats', rows, '--output-dir', out, '-q')
-    assert done.returncode == 1 and f'{out}: expected a new folder' in done.stderr
+    assert done.status == 1 and f'{out}: expected a new folder' in done.err
 
 
 def test_an_output_folder_holds_the_lines(rows, tmp_path):
     done = run_stage('stats', rows, '--output-dir', tmp_path / 'out', '-q')
-    assert done.returncode == 0 and done.stdout == ''
+    assert done.status == 0 and done.out == ''
     parts = b''.join(JobOutput(MRStats, str(tmp_path / 'out')).chunks())
-    assert parts.decode() == run_stage('stats', rows, '-q').stdout
+    assert parts.decode() == run_stage('stats', rows, '-q').out
 
 
 def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alone, rows, read_pairs):
@@ -334,7 +334,7 @@ def test_rows_may_be_piped_through_a_mapper(rows, read_pairs, text, status, said
     if status == 0:
         lines = b''.join(sorted(mapped.stdout.splitlines(keepends=True)))
         reduced = subprocess.run([*program, '--reducer'], input=lines, capture_output=True, timeout=60)
-        whole = run_stage('stats', rows, '-q').stdout.encode().splitlines()
+        whole = run_stage('stats', rows, '-q').out.encode().splitlines()
         piped = reduced.stdout.splitlines()
         assert [line for line in piped if line[:6] != b'counts'] == [line for line in whole if line[:6] != b'counts']
         counts = next(value for kind, _, value in read_pairs(piped) if kind == 'counts')

@@ -1,11 +1,16 @@
-"""Stages by hand: a folder of rows to run them in, and one of them as a program."""
+"""Stages by hand: a folder of rows to run them in, one of them, and all of a script, in this process."""
 
-import subprocess
+import runpy
+import shlex
 import sys
+import warnings
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 from mr_elm.cli import main
+from reference.commands import elm, succeed
 
 
 def fill_folder(parent):
@@ -21,10 +26,36 @@ def fill_folder(parent):
 
 
 def run_stage(noun, *words):
-    """Run a stage as a program, `python -m mr_elm.streaming.mr_NOUN`."""
-    return subprocess.run(
-        [sys.executable, '-m', f'mr_elm.streaming.mr_{noun}', *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    """Run a stage as `python -m mr_elm.streaming.mr_NOUN` does, but in this process; returns as `elm` does."""
+    name = f'mr_elm.streaming.mr_{noun}'
+
+    def start(words):
+        with patch.object(sys, 'argv', [name, *words]), warnings.catch_warnings():
+            warnings.filterwarnings('ignore', '.* found in sys.modules after import')
+            runpy.run_module(name, run_name='__main__', alter_sys=True)
+
+    return elm(*words, main=start)
+
+
+def run_to_the_last(script, said=None):
+    """Do what a script of `mr-elm train --script` does, but for its last command; returns the words of this one.
+
+    All runs in this process: in a shell each command is one. said : a list that gets what the commands say.
+    """
+    said = [] if said is None else said
+
+    def layer(*words):
+        done = elm('layer', *words)
+        succeed(done)
+        said.append(done.err)
+
+    first = next(line for line in script.splitlines() if line.startswith('mr-elm layer '))
+    layer(*shlex.split(first)[2:])
+    training = shlex.split(script.splitlines()[-1])[2]
+    name, outputs = training.removesuffix('.training.json'), []
+    while (noun := Path(f'{name}.next').read_text().strip()) != 'finish':
+        outputs.append(f'{name}.{noun}.{len(outputs) + 1}')
+        words = shlex.split(Path(f'{name}.options').read_text())
+        Path(outputs[-1]).write_text(succeed(run_stage(noun, *words)))
+        layer(training, *outputs)
+    return ['finish', training, *outputs]

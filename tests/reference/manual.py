@@ -49,12 +49,15 @@ def commands_on_hadoop(page):
     return [pair for body in bodies for pair in shown_commands(body)]
 
 
-def run_script(script, folder, **environ):
-    """Run a script of the shell in a folder, with the programs of this Python; returns the completed process."""
+def run_script(script, folder, given='', **environ):
+    """Run a script of the shell in a folder, with the programs of this Python; returns the completed process.
+
+    given : what its first command reads from standard input.
+    """
     path = f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}'
     return subprocess.run(
-        ['sh', '-e'],
-        input=script,
+        ['sh', '-e', '-c', script],
+        input=given,
         cwd=folder,
         env={**os.environ, 'PATH': path, **environ},
         capture_output=True,
