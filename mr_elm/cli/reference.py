@@ -15,7 +15,7 @@ from mr_elm.methods import METHODS
 HEAD = """# All commands and their options
 
 `make docs-commands` writes this page from the tables of the command line. `mr-elm COMMAND --help-all` prints the same
-in a terminal. `--help` prints the options that most people need.
+in a terminal. `--help` prints the options that most people need, and examples.
 
 Each option is on this page once. If several commands have it, it is in the section of the first one; the other
 sections name it.
@@ -78,12 +78,10 @@ def describe(command: str, parsers: Parsers, home: dict[Row, str]) -> Iterator[s
     for method, parser in parsers.items():
         text = ' '.join((parser.description or '').split())
         yield f'* `{method}`: {text}' if method else text
-    yield '\n```text'
     if '' in parsers:
-        yield f'mr-elm {command} {EXAMPLES[command][0]}'
-    for method in parsers:
-        yield from (f'mr-elm {line}    # {what}' for line, what in EXAMPLES[f'{command} {method}'.strip()][1].items())
-    yield '```\n'
+        forms = f'{section} {EXAMPLES[command][0]}'.splitlines()
+        yield ' or '.join(f'`{form.strip()}`' for form in forms)
+    yield ''
     methods: dict[Row, list[str]] = {}
     for method, parser in parsers.items():
         for row in (row for group in parser._action_groups for row in rows_of(group)):
