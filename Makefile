@@ -34,8 +34,8 @@ test: $(STAMP) ## run all tests, those of style and types too, on up to four cor
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 # files of unit tests that take more than some seconds
-SLOW = arrow_rows auto_estimators compiled conversion dual importance joint leaf_sums linalg metric_estimators models n_jobs \
-	node_choice probability_estimators trees underflow unscaled_columns wording
+SLOW = arrow_rows auto_estimators choose compiled conversion dual importance joint leaf_sums linalg metric_estimators models n_jobs \
+	probability_estimators trees underflow unscaled_columns wording
 
 test-quick: $(STAMP) ## run the fast unit tests, and each command once (a minute)
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal tests/library \

@@ -12,11 +12,11 @@ import numpy as np
 from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.figures.figure import open_figure
-from mr_elm.machines.joint import JointSums, choose_joint, count_held, order_rows, place_landmarks
-from mr_elm.machines.metric import SampleRows
-from mr_elm.machines.node_choice import prepare_problem
+from mr_elm.machines.choose import prepare_problem
+from mr_elm.machines.joint import JointSums, choose_joint, count_held, place_landmarks
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.sample import SampleRows, order_rows
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.summary import Summary

@@ -11,11 +11,9 @@ from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
-from mr_elm.scores.selection import Cell, fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, OUTER_FOLD, SAMPLE, Cell, fold_numbers, select_sample
 from mr_elm.solvers.path import ready_rows
 from mr_elm.streaming.problem_stage import ProblemStage
-
-SAMPLE, OUTER, INNER = 1, 2, 3  # what a row's hash decides, each with a key of its own
 
 
 class MRGrid(ProblemStage):
@@ -49,7 +47,7 @@ class MRGrid(ProblemStage):
         rows = rows.take(select_sample(rows.X, problem.share, problem.seed + SAMPLE))
         outer = None
         if problem.n_outer:
-            outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER)
+            outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER_FOLD)
         for number, candidate in enumerate(problem.candidates):
             whole = candidate.outer is None or candidate.tests_outer
             for piece, _ in (rows if whole else rows.take(outer != candidate.outer)).cut():
@@ -67,7 +65,7 @@ class MRGrid(ProblemStage):
         """Cross-validate one candidate: the cells."""
         candidate = self.problem.candidates[number]
         problem = self.problem.choose(candidate)
-        n_folds, key = (problem.n_outer, OUTER) if candidate.tests_outer else (problem.n_folds, INNER)
+        n_folds, key = (problem.n_outer, OUTER_FOLD) if candidate.tests_outer else (problem.n_folds, FOLD)
         folds = fold_numbers(rows.X, n_folds, problem.seed + key)
         kernel_rows = problem.prepare_rows(rows.X)
         source = ready_rows(kernel_rows) if problem.kernel else NodeRows(kernel_rows)

@@ -15,7 +15,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import describe_time
 from mr_elm.machines.calibrating import add_intervals, demand_every_class
 from mr_elm.machines.constant_check import note_values
-from mr_elm.machines.fold_machines import FOLD, FOLDS
+from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
 from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.model_arrays import kernel_arrays
@@ -27,7 +27,7 @@ from mr_elm.model.file import make_model
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.scores.selection import score_values
+from mr_elm.scores.selection import MACHINE_FOLD, score_values
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.solvers.kelm import SUBSPACE_PASSES, KernelSolution, Product
 from mr_elm.solvers.nystrom import Preconditioner, hash_rounded
@@ -72,7 +72,7 @@ def score_fold(data: KernelData, machine: KernelMachine) -> HeldOut:
     Raises DataFormatError when a class has no row outside the fold.
     """
     data.reporter.say(f'{data.options.holds_out}: solving without one of {FOLDS} folds of the rows')
-    rows, held = data.rows, hash_rounded(data.rows.X, data.options.seed + FOLD) % np.uint64(FOLDS) == 0
+    rows, held = data.rows, hash_rounded(data.rows.X, data.options.seed + MACHINE_FOLD) % np.uint64(FOLDS) == 0
     weights = np.where(held, 0.0, rows.weights)
     if data.classes:
         counts = np.bincount(rows.numbers.astype(int), weights, len(data.classes.names))

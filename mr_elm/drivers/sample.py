@@ -8,8 +8,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.sample import part_labels
 from mr_elm.machines.gathering import GatheredRows, gather
-from mr_elm.machines.metric import SampleRows
 from mr_elm.machines.rows_task import RowsTask
+from mr_elm.machines.sample import SampleRows, count_sample
 from mr_elm.model.parts import scaling_arrays
 from mr_elm.rows.blocks import BLOCK_ROWS, stack
 from mr_elm.rows.encoded_rows import spread
@@ -35,8 +35,6 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
 
 def read_sample(inputs: NodeInputs) -> SampleRows:
     """Bring the sample to the driver that trees grow on, and that machines are chosen by."""
-    from mr_elm.machines.joint import count_sample
-
     summary, classes = inputs.summary, inputs.classes
     rows = gather_sample(inputs, count_sample(summary, summary.sparse))
     weights = None

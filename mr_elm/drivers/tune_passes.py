@@ -16,11 +16,11 @@ from mr_elm.machines.grid_task import Folds, Search
 from mr_elm.machines.pass_problem import PassSolution
 from mr_elm.machines.passes import choose_type
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.scores.selection import NodeCandidate, NodeScore, best_nodes
+from mr_elm.scores.selection import NodeKind, NodeScore, best_nodes
 from mr_elm.solvers.folds import GridCell
 
 PATIENCE = 2  # so many values of nu in a row that are worse than the best one end the path
-Place = tuple[NodeCandidate, int]  # kind of nodes, and L
+Place = tuple[NodeKind, int]  # kind of nodes, and L
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def report(problem: JobProblem, score: NodeScore) -> None:
         accuracy = ''
     else:
         accuracy = f', accuracy {score.accuracy:.6g}'
-    place = f'{score.kind.family}, --weight-scale {score.kind.weight_scale:g} --hidden {score.n_hidden}'
+    place = f'{score.kind.describe()} --hidden {score.n_hidden}'
     problem.inputs.data.engine.reporter.say(f'{place} --nu {score.nu:g}: error {score.error:.6g}{accuracy}')
 
 

@@ -115,9 +115,7 @@ def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tu
         if sample is None or kind.metric == 'none':
             yield Nodes(kind), layer
         else:
-            inputs.data.engine.reporter.say(
-                f'learning a metric for each fold: {kind.family}, weight scale {kind.weight_scale:g}'
-            )
+            inputs.data.engine.reporter.say(f'learning a metric for each fold: {kind.describe()}')
             for fold, learned in enumerate(learn_fold_metrics(layer, sample, kind.metric, folds)):
                 yield Nodes(kind, fold), layer.pass_metric(learned.metric)
 

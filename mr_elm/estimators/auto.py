@@ -29,12 +29,12 @@ from mr_elm.machines.auto import (
 )
 from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep_held_out
 from mr_elm.machines.constant_check import note_rows
-from mr_elm.machines.joint import merge_copies, take_sample
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, steps_of
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.option_fields import LARGEST_SEED
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.prediction_intervals import PredictionIntervals
+from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge import TrainingRows, sum_up

@@ -15,11 +15,11 @@ from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel
 from mr_elm.machines.dual import NodeMachine, find_machine
-from mr_elm.machines.fold_machines import FOLD, FOLDS
+from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.options import DualOptions, SphereSVMOptions
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
 from mr_elm.rows.options import MAX_CATEGORIES
-from mr_elm.scores.selection import fold_numbers
+from mr_elm.scores.selection import MACHINE_FOLD, fold_numbers
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.multiclass import class_targets, machine_count
 from mr_elm.solvers.rules import choose_rule
@@ -118,7 +118,7 @@ class DualClassifier(Labelled, KernelOrNodes):
 
     def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> Floats:
         """Return the decision values of all rows, (N, P), by machines in which their fold weighs nothing."""
-        folds = fold_numbers(X, FOLDS, self.seed + FOLD)
+        folds = fold_numbers(X, FOLDS, self.seed + MACHINE_FOLD)
         decisions = np.empty((len(codes), machine_count(len(self.classes_), self.multiclass)))
         for fold in np.unique(folds):
             held = np.flatnonzero(folds == fold)

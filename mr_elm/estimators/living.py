@@ -481,7 +481,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
         """Return a layer behind leaves of trees that grow on a sample of the rows."""
-        from mr_elm.machines.joint import grow_leaves, take_sample
+        from mr_elm.machines.joint import grow_leaves
+        from mr_elm.machines.sample import take_sample
 
         summary = Summary(ColumnStatistics.of(rows.X, rows.sample_weight), encoding=self.encoding_)
         with one_thread():

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.grid_task import FOLD, Folds
+from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.pass_problem import PassPreconditioner, PassProblem, PassResult, make_sample
 from mr_elm.machines.passes import Passes
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows
-from mr_elm.scores.selection import fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, fold_numbers, select_sample
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.gram import GridSteps, TargetSums
 from mr_elm.sums.product import PassSums

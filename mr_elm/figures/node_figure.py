@@ -42,7 +42,7 @@ def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
     )
     axes.set_xticks(range(len(sizes)), sizes, rotation=45)
     axes.set_yticks(range(len(nus)), [f'{nu:g}' for nu in nus])
-    axes.set(xlabel='hidden nodes', ylabel='nu', title=f'{best.kind.family}, weight scale {best.kind.weight_scale:g}')
+    axes.set(xlabel='hidden nodes', ylabel='nu', title=best.kind.describe())
     return image
 
 

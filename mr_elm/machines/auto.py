@@ -13,41 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.joint import (
-    JointDesign,
-    choose_joint,
-    count_held,
-    cross_fit,
-    merge_copies,
-    order_rows,
-    place_landmarks,
-)
-from mr_elm.machines.living import LivingMachine
-from mr_elm.machines.metric import SampleRows, find_classes
-from mr_elm.machines.metric_choice import choose_metric
-from mr_elm.machines.node_choice import (
+from mr_elm.machines.choose import (
     COMPARED_NODES,
-    MOST_FEATURES,
-    MOST_MEMBERS,
+    MAX_FEATURES,
     Candidate,
     choose_candidates,
-    find_right,
+    choose_metric,
+    find_best,
     keep_members,
     median_scale,
     prepare_problem,
+    refine_candidate,
     round_scale,
-    square_errors,
 )
-from mr_elm.machines.node_refinement import refine_candidate
+from mr_elm.machines.joint import JointDesign, choose_joint, count_held, cross_fit, place_landmarks
+from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.press import HeldOut
+from mr_elm.machines.sample import SampleRows, arrange_rows, find_classes
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
 from mr_elm.parallel import map_in_threads
@@ -64,6 +53,7 @@ EXACT_KERNELS = ('gaussian', 'product-laplacian')
 EXACT_RIDGES = (0.03, 0.3)
 NARROWEST = 4  # halvings of the median distance
 IMPORTANCE_TREES = 16
+MAX_MEMBERS = 4  # of an average
 
 Say = Callable[[str], None]
 
@@ -171,9 +161,7 @@ def choose_machines(
     for each decision. n_threads : see `map_in_threads`; no choice depends on it. keep_sums : whether every machine must
     be one of sums.
     """
-    first, weights = merge_copies(rows.X, rows.T, rows.weights)
-    rows = replace(rows.take(first), weights=weights)
-    rows = rows.take(order_rows(rows, problem.options.seed))
+    rows = arrange_rows(rows, problem.options.seed)
     problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
     if problem.summary.n_rows <= FEW_ROWS:
         return choose_small(problem, rows, budget, say, n_threads)
@@ -208,8 +196,7 @@ def choose_large(
             f'nu {exact.problem.options.nu:.3g}'
         )
     if rows.n_classes:
-        share = np.average(find_right(values, held), weights=held.weights)
-        say(f'{share:.2%} of {n_held:,} rows held out are right')
+        say(f'{held.measure_accuracy(values):.2%} of {n_held:,} rows held out are right')
     return AutoChoice(members, rows, np.arange(n_held), values, 'held-out')
 
 
@@ -227,7 +214,10 @@ def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, n_threads:
     Width and nu are chosen by the rows held out: widths from the median distance on, narrower while that helps.
     """
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
-    kernels = EXACT_KERNELS[:1] if rows.X.shape[1] > MOST_FEATURES else EXACT_KERNELS
+    if rows.X.shape[1] > MAX_FEATURES:
+        kernels = EXACT_KERNELS[:1]
+    else:
+        kernels = EXACT_KERNELS
     found = map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels, n_threads)
     _, chosen, values = min(found, key=lambda each: each[0])
     chosen = chosen.with_options(n_hidden=len(rows))
@@ -250,8 +240,7 @@ def search_exact(
         for ridge in EXACT_RIDGES:
             A, mean = solve_exact(K, grown, ridge)
             values = of_held @ A + mean
-            error = float(np.average(square_errors(values, held), weights=held.weights))
-            found.append((error, scaled.with_options(nu=1 / ridge), values))
+            found.append((held.measure_error(values), scaled.with_options(nu=1 / ridge), values))
         widths.append(min(found, key=lambda each: each[0]))
         if step and widths[-1][0] >= widths[-2][0]:
             break
@@ -265,10 +254,7 @@ def place_rows(problem: NodeProblem, rows: SampleRows) -> HiddenLayer:
 
 def solve_exact(K: Floats, rows: SampleRows, ridge: float) -> tuple[Floats, Floats]:
     """Return (A, mean) of the exact machine. K : (n, n), which stays."""
-    if rows.weights is None:
-        weights = np.ones(len(rows))
-    else:
-        weights = np.maximum(rows.weights, 1e-12)
+    weights = np.maximum(rows.row_weights, 1e-12)
     mean = np.average(rows.T, axis=0, weights=weights)
     system = np.array(K, order='F')
     system[np.diag_indices_from(system)] += ridge / weights
@@ -305,10 +291,7 @@ def hold_out_rows(choice: AutoChoice) -> HeldOut:
         numbers = find_classes(rows.T).astype(float)
     else:
         numbers = targets[:, 0]
-    if rows.weights is None:
-        weights = np.ones(len(rows))
-    else:
-        weights = rows.weights
+    weights = rows.row_weights
     classes = choice.members[0].problem.classes
     if classes is not None:
         absent = np.setdiff1d(np.arange(rows.n_classes), numbers)
@@ -322,27 +305,22 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     """Choose up to four machines by leave-one-out."""
     say(f'comparing machines on {len(rows):,} rows')
     candidates = choose_candidates(problem, rows)
-    landmarks = [each for each in candidates if each.options.map == 'nystrom']
-    best = max(landmarks, key=lambda each: each.value)
+    best = find_best([each for each in candidates if each.problem.options.map == 'nystrom'])
     others = choose_metric(problem, rows, best), cross_fit(problem, rows, best, budget.nodes, n_threads)
     good = keep_good(rows, [*candidates, *filter(None, others)], say)
     n_hidden = min(len(rows), budget.nodes or len(rows))
     if n_hidden > COMPARED_NODES:
         say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
-        larger = problem.with_options(n_hidden=n_hidden)
-        joint = [each for each in good if each.options.has_leaves]
-        nodes = [each for each in good if not each.options.has_leaves]
-        refined = map_in_threads(partial(refine_candidate, larger, rows), nodes, n_threads)
+        joint = [each for each in good if each.forest is not None]
+        nodes = [each for each in good if each.forest is None]
+        refined = map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), nodes, n_threads)
         good = keep_good(rows, [*refined, *joint], say)
-    chosen = good[:MOST_MEMBERS]
+    chosen = good[:MAX_MEMBERS]
     for each in chosen:
         say(describe(each, rows))
     judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))
     values = np.mean([each.values[judged] for each in chosen], axis=0)
-    members = [
-        Member(state, each.layer if each.options.has_leaves else state.make_layer())
-        for each, state in ((each, each.state(problem)) for each in chosen)
-    ]
+    members = [Member(each.problem, each.layer) for each in chosen]
     return AutoChoice(members, rows, judged, values, 'leave-one-out')
 
 
@@ -357,19 +335,11 @@ def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[C
 
 def describe(candidate: Candidate, rows: SampleRows) -> str:
     """Say for people what a machine is, and what the rows of the sample say of it."""
-    options, judged = candidate.options, candidate.judged
-    kernel = ''
-    if options.kernel != 'gaussian':
-        kernel = f' --kernel {options.kernel}'
-    metric = ''
-    if candidate.learned:
-        metric = f' --metric {candidate.learned.kind}'
-    leaves = ''
+    options, judged = candidate.problem.options, candidate.judged
+    leaves = score = ''
     if options.has_leaves:
         leaves = f' --leaves {options.leaves} --leaf-ridge {options.leaf_ridge:.3g}'
-    score = ''
     if rows.n_classes:
-        right = find_right(candidate.values[judged], rows.take(judged)).mean()
+        right = rows.take(judged).find_right(candidate.values[judged]).mean()
         score = f', {right:.2%} of {judged.sum():,} rows right'
-    nodes = f'--map {options.map}{kernel}{metric}{leaves}'
-    return f'{nodes} --weight-scale {options.weight_scale:g} --nu {options.nu:.3g}{score}'
+    return f'{candidate.describe()}{leaves} --nu {options.nu:.3g}{score}'

@@ -8,13 +8,12 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.gathering import RECORD_BYTES
-from mr_elm.machines.grid_task import FOLD
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 from mr_elm.scores.intervals import scale_residuals, sort_sizes
-from mr_elm.scores.selection import fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, SCORED_ROWS, fold_numbers, select_sample
 from mr_elm.scores.threshold import choose_threshold
 from mr_elm.solvers.multiclass import ONE_VS_ALL
 from mr_elm.solvers.ridge import TrainingRows
@@ -22,7 +21,6 @@ from mr_elm.solvers.ridge import TrainingRows
 Kind = TypeVar('Kind', bound=Model)
 HELD_OUT = 'calibration', 'interval_residuals', 'interval_ratios'  # arrays that are fitted to rows held out
 ROWS = 50_000  # about how many rows are scored
-KEY = 7  # what a row's hash decides, with a key of its own
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class ScoreSample:
 
     def choose(self, block: Block | TrainingRows) -> np.ndarray:
         """Return the numbers of the rows that are in the sample."""
-        chosen = select_sample(block.X, self.share, self.seed + KEY)
+        chosen = select_sample(block.X, self.share, self.seed + SCORED_ROWS)
         if self.n_folds:
             chosen &= fold_numbers(block.X, self.n_folds, self.seed + FOLD) == 0
         return np.flatnonzero(chosen)

@@ -9,7 +9,6 @@ from os import PathLike
 import numpy as np
 
 from mr_elm.errors import one_line
-from mr_elm.machines.calibrating import KEY
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
 from mr_elm.model.base import Model
@@ -17,12 +16,11 @@ from mr_elm.model.file import add_sums, make_model, read_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import join_arrays, take_arrays
 from mr_elm.rows.blocks import Block, widen
-from mr_elm.scores.selection import fold_numbers
+from mr_elm.scores.selection import MACHINE_FOLD, SCORED_ROWS, fold_numbers
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.typing import Rows
 
 FOLDS = 5
-FOLD = 8  # what a row's hash decides, with a key of its own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +32,11 @@ class FoldsTask(DualTask):
     @property
     def sample_seed(self) -> int:
         """Return the key of the hash that chooses the sample."""
-        return self.seed + KEY
+        return self.seed + SCORED_ROWS
 
     def find_folds(self, X: Rows) -> np.ndarray:
         """Return the fold of each row, (n,)."""
-        return fold_numbers(X, self.partitions, self.seed + FOLD)
+        return fold_numbers(X, self.partitions, self.seed + MACHINE_FOLD)
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class FoldMachines:
     def score(self, block: Block, weights: np.ndarray | None) -> HeldOut:
         """Score rows by the models of the other folds. weights : of the training rows, None when all count once."""
         first, X = self.models[0], widen(block.X, self.models[0].n_features)
-        folds = fold_numbers(block.X, len(self.models), self.seed + FOLD)
+        folds = fold_numbers(block.X, len(self.models), self.seed + MACHINE_FOLD)
         decisions = np.empty((len(block), first.n_scores))
         for fold, model in enumerate(self.models):
             decisions[folds == fold] = model.decision_function(X[folds == fold])

@@ -5,10 +5,11 @@ the nu of the search nor on the rows that test it.
 """
 
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.grid_task import FOLD, Folds
-from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_metric
-from mr_elm.machines.node_choice import NUS
-from mr_elm.scores.selection import fold_numbers
+from mr_elm.machines.choose import NUS
+from mr_elm.machines.grid_task import Folds
+from mr_elm.machines.metric import LearnedMetric, learn_metric
+from mr_elm.machines.sample import SampleRows
+from mr_elm.scores.selection import FOLD, fold_numbers
 
 
 def learn_fold_metrics(layer: HiddenLayer, sample: SampleRows, kind: str, folds: Folds) -> list[LearnedMetric]:

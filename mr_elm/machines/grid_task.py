@@ -23,19 +23,17 @@ from mr_elm.model.parts import (
     vectors_of,
 )
 from mr_elm.rows.blocks import Block, take_rows
-from mr_elm.scores.selection import NodeCandidate, NodeScore, finalists, fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, SAMPLE, NodeKind, NodeScore, finalists, fold_numbers, select_sample
 from mr_elm.solvers.folds import FoldGrid, GridCell
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
-SAMPLE, FOLD = 1, 3  # what a row's hash decides, each with a key of its own
-
 
 class Nodes(NamedTuple):
     """Name the nodes of a search: a kind, and the fold that their metric has not seen, None without a metric."""
 
-    kind: NodeCandidate
+    kind: NodeKind
     held: int | None = None
 
 
@@ -49,7 +47,7 @@ class Search:
     memory : MB that the sums of a task may take. metric_rows : how many rows a metric is learned from.
     """
 
-    kinds: tuple[NodeCandidate, ...]
+    kinds: tuple[NodeKind, ...]
     nus: tuple[float, ...]
     sizes: tuple[int, ...]
     n_folds: int = 5

@@ -25,40 +25,32 @@ from itertools import chain, product
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.features.forest import Forest, add_leaf_weights
-from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.landmarks import hash_rows, scramble
-from mr_elm.features.metric import FeatureColumns, choose_kind
+from mr_elm.features.metric import choose_kind
 from mr_elm.features.nodes import BEFORE, NODES
-from mr_elm.machines.metric import LearnedMetric, SampleRows, find_classes
-from mr_elm.machines.node_choice import (
-    MOST_FEATURES,
+from mr_elm.machines.choose import (
+    MAX_FEATURES,
     Candidate,
     climb,
-    judge,
+    find_best,
     list_kernels,
     median_scale,
     round_scale,
-    square_errors,
 )
+from mr_elm.machines.metric import LearnedMetric, take_metric_step
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.sample import SampleRows, arrange_rows
 from mr_elm.parallel import map_in_threads
-from mr_elm.scores.selection import select_sample
-from mr_elm.solvers.ridge import Penalty, TrainingRows, factor_ridge, measure_nodes
+from mr_elm.solvers.ridge import Penalty, factor_ridge, measure_nodes
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import expand
 from mr_elm.sums.leaf_loops import add_leaves
-from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats
 
-SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
-SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
-MERGED, FEW_DIFFERENT = 1000, 100  # rows, and different ones among them, up to which copies are merged
-HELD_SHARE, MOST_HELD, ORDER_KEY = 4, 4000, 11  # a quarter of the sample is held out, by a hash with a key of its own
+HELD_SHARE, MOST_HELD = 4, 4000  # a quarter of the sample is held out, and at most so many rows
 TREES, LANDMARKS = 64, 500  # of the machine that ridges and size are chosen with
 RIDGE_ROWS = 12_000  # of the half machine
 WIDTH_STEPS = (0, -2, 2)  # doublings of a width that a search begins with
@@ -88,33 +80,6 @@ FIRST, SECOND_STAGE = Stage(150, 1000, 1000), Stage(400, 2500, 1500)
 
 
 @dataclass(frozen=True)
-class LandmarkKind:
-    """Hold what landmarks compute: kernel, width and metric stand in the problem.
-
-    ridge : lam of landmarks alone. value : how good these are, see `judge`.
-    """
-
-    problem: NodeProblem
-    ridge: float
-    value: float
-    __repr__ = one_line
-
-    @property
-    def has_metric(self) -> bool:
-        """Tell whether the landmarks are behind a learned metric."""
-        return self.problem.learned is not None
-
-    def describe(self) -> str:
-        """Say for people what it is."""
-        options, learned = self.problem.options, self.problem.learned
-        if learned is None:
-            metric = ''
-        else:
-            metric = f' behind a {learned.kind} metric'
-        return f'{options.kernel} landmarks of weight scale {options.weight_scale:g}{metric}'
-
-
-@dataclass(frozen=True)
 class JointDesign:
     """Say how a joint machine is made of a sample and a pass over all rows.
 
@@ -123,7 +88,7 @@ class JointDesign:
     """
 
     trees: TreeOptions
-    kind: LandmarkKind
+    kind: Candidate
     n_landmarks: int
     leaf_ridge: float
     landmark_ridge: float
@@ -158,14 +123,14 @@ class Choice:
     """
 
     design: JointDesign
-    kinds: list[LandmarkKind]
+    kinds: list[Candidate]
     errors: list[float]
     ratio: float
     values: Floats
     __repr__ = one_line
 
     @property
-    def second_kind(self) -> LandmarkKind:
+    def second_kind(self) -> Candidate:
         """Return the kind of landmarks of a second machine: another one where it is about as good."""
         best = min(self.errors)
         others = [
@@ -196,76 +161,15 @@ class Choice:
         ]
 
 
-def count_sample(summary: Summary, sparse: bool) -> int:
-    """Return how many rows a sample should have."""
-    if sparse:
-        return SAMPLE_ROWS
-    return max(1, min(SAMPLE_ROWS, int(SAMPLE_NUMBERS / summary.columns.n_features)))
-
-
-def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = True) -> SampleRows:
-    """Return the sample that a driver would take of rows in memory. center : see `SampleRows.of`."""
-    share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
-    chosen = select_sample(rows.X, share, seed)
-    weights = None
-    if rows.sample_weight is not None:
-        weights = rows.sample_weight[chosen]
-    if rows.classes is None:
-        n_classes = 0
-    else:
-        n_classes = len(rows.classes.names)
-    columns = FeatureColumns.of(summary.columns, summary.encoding)
-    return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns, center)
-
-
-def merge_copies(X: Rows, T: np.ndarray, weights: Floats | None) -> tuple[np.ndarray, Floats | None]:
-    """Return the number of each different row, once, and the weight of all its copies, where few rows are different.
-
-    Where many are, all rows are returned. Leave-one-out of a row whose copy stays says nothing of new rows. So a row of
-    weight 2 is as two rows. T : (n,) or (n, K), targets or class numbers, which must be equal too.
-    """
-    everything = np.arange(len(T))
-    if len(T) > MERGED:
-        return everything, weights
-    keys = np.column_stack([hash_rows(X, 0).view(np.int64), (T + 0.0).view(np.int64)])
-    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    if len(first) > FEW_DIFFERENT or (weights is None and len(first) == len(T)):
-        return everything, weights
-    return first, np.bincount(number.ravel(), weights).astype(float)
-
-
 def grow_leaves(layer: HiddenLayer, rows: SampleRows, options: PESVMOptions) -> HiddenLayer:
     """Return a layer behind leaves of trees that grow on a sample of the rows, as those of `JointDesign` do."""
     if rows.weights is not None and rows.weights.any():
         rows = rows.take(rows.weights > 0)
-    first, weights = merge_copies(rows.X, rows.T, rows.weights)
-    rows = replace(rows.take(first), weights=weights)
-    rows = rows.take(order_rows(rows, options.seed))
+    rows = arrange_rows(rows, options.seed)
     n_trees = max(1, options.leaves // TreeOptions.n_leaves)
     trees = TreeOptions.for_rows(len(rows), rows.X.shape[1], n_trees, options.seed)
     trees = replace(trees, n_leaves=min(trees.n_leaves, options.leaves))
     return replace(layer, forest=grow_forest(Bins.of(rows.X), rows.T, rows.weights, trees))
-
-
-def order_rows(rows: SampleRows, seed: int) -> np.ndarray:
-    """Return the order of rows by a keyed hash, whatever their order is; copies of a row are spread.
-
-    Classes have their shares in any first part of the rows, and each of them has a row in front.
-    """
-    hashes = hash_rows(rows.X, seed + ORDER_KEY)
-    order = np.lexsort((*rows.T.T, hashes))
-    ordered = hashes[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    copies = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    order = order[np.argsort(scramble(ordered + copies.astype(np.uint64)), kind='stable')]
-    if not rows.n_classes:
-        return order
-    numbers = find_classes(rows.T[order])
-    counts = np.bincount(numbers)
-    by_class = np.argsort(numbers, kind='stable')
-    ranks = np.empty(len(order), int)
-    ranks[by_class] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return order[np.argsort(ranks / counts[numbers], kind='stable')]
 
 
 def count_held(n_rows: int) -> int:
@@ -287,11 +191,12 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     half = forest.take(TREES // 2)
     part = grown.take(slice(0, RIDGE_ROWS))
 
-    def choose(kind: LandmarkKind) -> Ridges:
+    def choose(kind: Candidate) -> Ridges:
         return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
 
     found = map_in_threads(choose, kinds, n_threads)
-    chosen = min(range(len(kinds)), key=lambda k: found[k].error * (1 + MARGIN * kinds[k].has_metric))
+    margins = [1.0 if kind.problem.learned is None else 1 + MARGIN for kind in kinds]
+    chosen = min(range(len(kinds)), key=lambda k: found[k].error * margins[k])
     ridges, kind = found[chosen], kinds[chosen]
     layer = place_landmarks(kind.problem, LANDMARKS)
     full = JointSums.of(forest, layer, grown, held)
@@ -318,42 +223,50 @@ def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> H
 
 def search_landmarks(
     problem: NodeProblem, grown: SampleRows, held: SampleRows, n_threads: int | None = None
-) -> list[LandmarkKind]:
+) -> list[Candidate]:
     """Return the two best kinds of landmarks without a metric, and the best one with a metric, the best first."""
 
-    def search(kernel: str) -> LandmarkKind:
+    def search(kernel: str) -> Candidate:
         return choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST)
 
     plain = map_in_threads(search, list_kernels(grown, 0), n_threads)
     plain.sort(key=lambda kind: -kind.value)
-    smooth = next(kind for kind in plain if NODES[kind.problem.options.node_kind].norm == 2)
+    smooth = next(filter(is_smooth, plain))
     found = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown), n_threads)
     learned = sorted(chain(*found), key=lambda kind: -kind.value)
     refined = map_in_threads(lambda kind: refine_width(kind, grown, held), [*plain[:2], *learned[:1]], n_threads)
     return sorted(refined, key=lambda kind: -kind.value)
 
 
+def is_smooth(kind: Candidate) -> bool:
+    """Tell whether the kernel of landmarks has gradients that teach a metric."""
+    return NODES[kind.problem.options.node_kind].norm == 2
+
+
 def list_metrics(rows: SampleRows) -> list[str]:
     """Return the kinds of metric that are worth their time: none for a single feature, and for very many."""
     d = rows.X.shape[1]
-    if not 1 < d <= MOST_FEATURES:
+    if not 1 < d <= MAX_FEATURES:
         return []
-    wanted = ('diagonal', 'full') if d <= FULL_FEATURES else ('diagonal',)
+    if d <= FULL_FEATURES:
+        wanted = ('diagonal', 'full')
+    else:
+        wanted = ('diagonal',)
     return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in wanted))
 
 
-def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage) -> LandmarkKind:
+def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage) -> Candidate:
     """Return landmarks of the width that rows held out choose: it goes on outwards while the best lies at an edge."""
     start = median_scale(problem, problem.options.kernel)
 
-    def score(step: int) -> LandmarkKind:
+    def score(step: int) -> Candidate:
         scaled = problem.with_options(weight_scale=round_scale(start * 2.0**-step))
         return score_landmarks(scaled, grown, held, stage, RIDGES)
 
     return climb(score, WIDTH_STEPS, n_neighbours=2)
 
 
-def refine_width(kind: LandmarkKind, grown: SampleRows, held: SampleRows) -> LandmarkKind:
+def refine_width(kind: Candidate, grown: SampleRows, held: SampleRows) -> Candidate:
     """Return landmarks as they suit their larger number: as wide, or half as wide, with the ridge chosen anew."""
     scale, ridges = kind.problem.options.weight_scale, [kind.ridge * factor for factor in (3.0, 1.0, 0.3, 0.1)]
     tried = [
@@ -362,20 +275,19 @@ def refine_width(kind: LandmarkKind, grown: SampleRows, held: SampleRows) -> Lan
         )
         for factor in (1.0, 2.0)
     ]
-    return max(tried, key=lambda each: each.value)
+    return find_best(tried)
 
 
 def score_landmarks(
     problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage, ridges: tuple[float, ...] | list[float]
-) -> LandmarkKind:
+) -> Candidate:
     """Return landmarks with the best of some ridges, as rows held out judge."""
     layer = place_landmarks(problem, stage.n_landmarks)
     sums = JointSums.of(None, layer, grown.take(slice(0, stage.n_rows)), held.take(slice(0, stage.n_held)))
-    kinds = [LandmarkKind(problem, ridge, sums.judge(ridge)) for ridge in ridges]
-    return max(kinds, key=lambda kind: kind.value)
+    return find_best([sums.judge(problem, ridge) for ridge in ridges])
 
 
-def search_metrics(base: LandmarkKind, metric: str, grown: SampleRows, held: SampleRows) -> list[LandmarkKind]:
+def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: SampleRows) -> list[Candidate]:
     """Return landmarks behind metrics of a kind that are learned step by step, each at its best width.
 
     A metric is learned with the kernel and the width of `base`, relative to the median distance.
@@ -390,20 +302,17 @@ def search_metrics(base: LandmarkKind, metric: str, grown: SampleRows, held: Sam
             choose_width(behind.with_options(kernel=kernel), grown, held, FIRST) for kernel in list_kernels(grown, 0)
         ]
         found += tried
-        kind = max(
-            (each for each in tried if NODES[each.problem.options.node_kind].norm == 2), key=lambda each: each.value
-        )
+        kind = find_best([each for each in tried if is_smooth(each)])
     return found
 
 
-def learn_metric_step(kind: LandmarkKind, rows: SampleRows, full: bool) -> Floats | None:
+def learn_metric_step(kind: Candidate, rows: SampleRows, full: bool) -> Floats | None:
     """Return the metric of the gradients of landmarks fitted to rows; None where no feature counts."""
     layer = place_landmarks(kind.problem, FIRST.n_landmarks)
     B = JointSums.of(None, layer, rows, rows).solve(0.0, kind.ridge)
     if B is None:
         return None
-    gradients = average_gradients(layer, rows.X, B[:-1], full, rows.weights, along=rows.columns.project)
-    return make_metric(gradients, rows.columns.variance * layer.scale**2)
+    return take_metric_step(layer, rows, B, full)
 
 
 def cross_fit(
@@ -421,8 +330,7 @@ def cross_fit(
         return None
     seed, fold = problem.options.seed, np.arange(len(rows)) % FOLDS
     trees = replace(TreeOptions.for_rows(len(rows), rows.X.shape[1], FEW_TREES, seed), n_leaves=FEW_LEAVES)
-    kind = LandmarkKind(best.state(problem), 1 / best.options.nu, best.value)
-    nodes = place_landmarks(kind.problem, n_landmarks)
+    nodes = place_landmarks(best.problem, n_landmarks)
 
     def sum_up(k: int) -> JointSums:
         grown = rows.take(fold != k)
@@ -430,21 +338,18 @@ def cross_fit(
             grow_forest(Bins.of(grown.X), grown.T, grown.weights, trees), nodes, grown, rows.take(fold == k)
         )
 
-    sums, found = map_in_threads(sum_up, range(FOLDS), n_threads), []
+    sums, tried = map_in_threads(sum_up, range(FOLDS), n_threads), []
     for mu, factor in product(FEW_LEAF_RIDGES, FACTORS):
-        scored = [each.score(mu, factor * kind.ridge) for each in sums]
+        scored = [each.score(mu, factor * best.ridge) for each in sums]
         if all(error < np.inf for error, _ in scored):
             values = np.empty(rows.T.shape)
             for k, (_, of_fold) in enumerate(scored):
                 values[fold == k] = of_fold
-            found.append((judge(values, rows), mu, factor * kind.ridge, values))
-    if not found:
+            options = JointDesign(trees, best, n_landmarks, mu, factor * best.ridge).options
+            tried.append(Candidate.of(replace(best.problem, options=options), values, rows))
+    if not tried:
         return None
-    value, mu, lam, values = max(found, key=lambda each: each[0])
-    design = JointDesign(trees, kind, n_landmarks, mu, lam)
-    return Candidate(
-        design.options, design.make_layer(Bins.of(rows.X), rows), value, values, np.ones(len(rows), bool), best.learned
-    )
+    return replace(find_best(tried), forest=grow_forest(Bins.of(rows.X), rows.T, rows.weights, trees))
 
 
 @dataclass(frozen=True)
@@ -456,7 +361,7 @@ class Ridges:
     error: float
 
 
-def choose_ridges(sums: JointSums, kind: LandmarkKind) -> Ridges:
+def choose_ridges(sums: JointSums, kind: Candidate) -> Ridges:
     """Choose mu and lam by rows held out: mu first, then lam, then mu in smaller steps."""
     tried: dict[tuple[float, float], float] = {}
 
@@ -505,10 +410,7 @@ class JointSums:
     def of(cls, forest: Forest | None, nodes: HiddenLayer, rows: SampleRows, held: SampleRows) -> JointSums:
         """Sum up rows. forest : None for landmarks alone."""
         n_leaves, n_targets = 0 if forest is None else forest.n_leaves, rows.T.shape[1]
-        if rows.weights is None:
-            weights = np.ones(len(rows))
-        else:
-            weights = rows.weights
+        weights = rows.row_weights
         mean = np.average(rows.T, axis=0, weights=weights)
         ET = expand(nodes, rows.X, n_targets)
         ET[:, nodes.n_hidden + 1 :] = rows.T - mean
@@ -567,11 +469,9 @@ class JointSums:
         if B is None:
             return np.inf, np.zeros(self.held.T.shape)
         values = self.predict(B)
-        return float(np.average(square_errors(values, self.held), weights=self.held.weights)), values
+        return self.held.measure_error(values), values
 
-    def judge(self, landmark_ridge: float) -> float:
-        """Return how good landmarks alone are, see `node_choice.judge`."""
-        B = self.solve(0.0, landmark_ridge)
-        if B is None:
-            return -np.inf
-        return judge(self.predict(B), self.held)
+    def judge(self, problem: NodeProblem, ridge: float) -> Candidate:
+        """Return landmarks alone as a candidate. problem : theirs. ridge : lam."""
+        B = self.solve(0.0, ridge)
+        return Candidate.of(problem.with_options(nu=1 / ridge), None if B is None else self.predict(B), self.held)

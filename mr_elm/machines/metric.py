@@ -10,8 +10,7 @@ Source: as in `features.metric`; the choice by held-out rows is ours.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,103 +20,29 @@ from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import place_landmarks
-from mr_elm.features.metric import KINDS, FeatureColumns, Importance, choose_kind
+from mr_elm.features.metric import KINDS, Importance, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
-from mr_elm.features.sample import number_label, part_labels
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.option_fields import MetricOptions
 from mr_elm.machines.options import KernelOptions
+from mr_elm.machines.sample import SampleRows, read_summary_sample
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import landmark_widths
 from mr_elm.parallel import sum_in_threads
-from mr_elm.rows.blocks import widen
-from mr_elm.scores.selection import fold_numbers, score_values
-from mr_elm.solvers.centred import CentredTargets
+from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
 from mr_elm.solvers.folds import decompose
-from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import solve_regularized
 from mr_elm.sums.gram import expand
-from mr_elm.sums.statistics import Classes, ColumnStatistics
+from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
 MOST_STEPS = 4
 N_NODES = 500  # of the machines that a metric is learned by
-N_FOLDS, FOLD_KEY = 4, 5  # every fourth row of a sample is held out, by a hash with a key of its own
+N_FOLDS = 4  # of a sample, one of which judges a metric
 MOST_NU = 1e8  # of these machines
 BLOCK = 4096
-
-
-def find_classes(values: Floats) -> np.ndarray:
-    """Return the class numbers, (n,) int, of targets or decision values, (n, K): above 0 is the second of two."""
-    if values.shape[1] > 1:
-        return values.argmax(axis=1)
-    return (values[:, 0] > 0).astype(int)
-
-
-@dataclass(frozen=True)
-class SampleRows:
-    """Hold a sample of labelled rows.
-
-    X : (n, d), raw, dense or CSR. T : (n, K) targets. n_classes : 0 where targets are numbers: these are standardised,
-    so that their errors are relative to the variance of each. mean, deviation : (K,) or (), a target is
-    mean + deviation * T.
-    weights : (n,) of the rows, or None.
-    known : the FeatureColumns of all rows of the training; None where the sample is all rows, and no table.
-    """
-
-    X: Rows
-    T: Floats
-    n_classes: int = 0
-    weights: Floats | None = None
-    known: FeatureColumns | None = None
-    mean: Floats | float = 0.0
-    deviation: Floats | float = 1.0
-    __repr__ = one_line
-
-    @classmethod
-    def of(
-        cls,
-        X: Rows,
-        numbers: np.ndarray,
-        n_classes: int,
-        weights: Floats | None = None,
-        known: FeatureColumns | None = None,
-        center: bool = True,
-    ) -> 'SampleRows':
-        """Make a sample of rows with class numbers, or targets where n_classes is 0; (n,) or (n, K).
-
-        center : whether the machines that are compared take the mean of targets off.
-        """
-        if np.ndim(numbers) == 2:
-            T = np.asarray(numbers, float)
-        else:
-            T = class_targets(numbers, n_classes)
-        if n_classes:
-            return cls(X, T, n_classes, weights, known)
-        centred = CentredTargets.of(T, weights)
-        rest = centred.T * centred.units
-        deviation = np.sqrt(np.average(rest**2, axis=0, weights=weights))
-        deviation = np.where(deviation > 0, deviation, 1.0)  # a constant target stays
-        if not center:
-            return cls(X, T / deviation, 0, weights, known, 0.0, deviation)
-        return cls(X, rest / deviation, 0, weights, known, centred.mean, deviation)
-
-    @cached_property
-    def columns(self) -> FeatureColumns:
-        """Return the FeatureColumns of the training."""
-        return self.known or FeatureColumns.of(ColumnStatistics.of(self.X, self.weights))
-
-    def __len__(self) -> int:
-        return len(self.T)
-
-    def take(self, rows: np.ndarray | slice) -> 'SampleRows':
-        """Return some of the rows."""
-        weights = None
-        if self.weights is not None:
-            weights = self.weights[rows]
-        return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
 
 
 def measure_importance(
@@ -143,10 +68,10 @@ class MetricStep:
     def judge(self, rows: SampleRows) -> tuple[float, float]:
         """Return how bad it is on rows: (share labelled wrong, mean squared error); the share is 0 for targets."""
         values = expand(self.layer, rows.X) @ self.output_weights
-        error = float(np.average(((values - rows.T) ** 2).mean(axis=1), weights=rows.weights))
+        error = rows.measure_error(values, clip=np.inf)
         if not rows.n_classes:
             return 0.0, error
-        return 1 - score_values(values, find_classes(rows.T), rows.weights, rows.n_classes)['accuracy'], error
+        return 1 - rows.measure_accuracy(values), error
 
 
 def learn_steps(
@@ -169,10 +94,17 @@ def learn_steps(
         B = fit_nodes(placed, rows, nu, n_threads)
         yield MetricStep(metric, placed, B)
         if step < n_steps:
-            gradients = average_gradients(placed, rows.X, B[:-1], full, rows.weights, n_threads, rows.columns.project)
-            metric = make_metric(gradients, rows.columns.variance * layer.scale**2)
+            metric = take_metric_step(placed, rows, B, full, n_threads)
             if metric is None:
                 return
+
+
+def take_metric_step(
+    layer: HiddenLayer, rows: SampleRows, B: Floats, full: bool, n_threads: int | None = None
+) -> Floats | None:
+    """Return the next metric, that of the gradients of f = [Phi, -1] B at rows; None where no feature counts."""
+    gradients = average_gradients(layer, rows.X, B[:-1], full, rows.weights, n_threads, rows.columns.project)
+    return make_metric(gradients, rows.columns.variance * layer.scale**2)
 
 
 def fit_nodes(
@@ -185,9 +117,7 @@ def fit_nodes(
     """
     if isinstance(nu, Sequence):
         path = decompose(expand(layer, rows.X), rows.T, nu, rows.weights)
-        errors = [
-            np.average(((values - rows.T) ** 2).mean(axis=1), weights=rows.weights) for values in path.leave_out()
-        ]
+        errors = [rows.measure_error(values, clip=np.inf) for values in path.leave_out()]
         return path.weights[:, int(np.argmin(errors))]
 
     m = layer.n_hidden + 1
@@ -257,14 +187,17 @@ def learn_metric(
     n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.
     layer, nu, kind, n_threads : as in `learn_steps`; the first 500 nodes are taken.
     """
-    layer = layer if layer.kind == 'identity' else layer.take(N_NODES)
+    if layer.kind == 'identity':
+        layer = layer
+    else:
+        layer = layer.take(N_NODES)
     if n_steps is not None:
         *_, step = steps = list(learn_steps(layer, rows, nu, kind, n_steps, n_threads))
         importance = None
         if n_steps:
             importance = measure_importance(step.layer, rows, step.output_weights, n_threads)
         return LearnedMetric(step.metric, len(steps) - 1, (), importance)
-    held = fold_numbers(rows.X, N_FOLDS, seed + FOLD_KEY) == 0
+    held = fold_numbers(rows.X, N_FOLDS, seed + METRIC_FOLD) == 0
     if held.all() or not held.any():
         return LearnedMetric(None, 0)
     learned_from, rest = rows.take(~held), rows.take(held)
@@ -275,24 +208,6 @@ def learn_metric(
     return LearnedMetric(
         step.metric, best, judged, measure_importance(step.layer, learned_from, step.output_weights, n_threads)
     )
-
-
-def sample_rows(
-    summary: Summary, classes: Classes | None, class_weights: dict | None, center: bool = True
-) -> SampleRows:
-    """Return the sample of the rows of a Summary; a row has its own weight times that of its class.
-
-    center : see `SampleRows.of`.
-    """
-    X, numbers, weights = part_labels(summary.sample)
-    X, columns = widen(X, summary.columns.n_features), FeatureColumns.of(summary.columns, summary.encoding)
-    if classes is None:
-        return SampleRows.of(X, numbers, 0, weights, columns, center)
-    named = {number_label(name): name for name in classes.index}
-    if class_weights is not None:
-        weights = weights * np.array([class_weights[named[number]] for number in numbers])
-    numbers = np.array([classes.index[named[number]] for number in numbers])
-    return SampleRows.of(X, numbers, len(classes.names), weights, columns)
 
 
 def learn_from_sample(
@@ -315,7 +230,7 @@ def learn_for_kernel(
     """
     if options.metric == 'none':
         return None
-    sample = sample_rows(
+    sample = read_summary_sample(
         summary, classes, class_weights(getattr(options, 'class_weight', None), classes), options.center
     )
     if isinstance(layer, Kernel):

@@ -12,13 +12,14 @@ from mr_elm.features.landmarks import place_landmarks
 from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.features.synthetic import draw_landmarks
-from mr_elm.machines.metric import LearnedMetric, SampleRows, learn_from_sample, sample_rows
+from mr_elm.machines.metric import LearnedMetric, learn_from_sample
 from mr_elm.machines.option_fields import SYNTHETIC
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.sample import SampleRows, read_summary_sample
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.parts import describe_map, landmark_widths
 from mr_elm.rows.blocks import widen
-from mr_elm.scores.selection import NodeCandidate
+from mr_elm.scores.selection import NodeKind
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes
@@ -69,7 +70,7 @@ class NodeProblem:
             return self.known_sigma
         return self.moments.measure(NODES[self.options.node_kind].norm) / self.options.weight_scale
 
-    def take_candidate(self: Self, kind: NodeCandidate, n_hidden: int) -> Self:
+    def take_candidate(self: Self, kind: NodeKind, n_hidden: int) -> Self:
         """Return the same problem for a training on nodes of a kind, without its metric."""
         return self.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
 
@@ -93,7 +94,7 @@ class NodeProblem:
 
     def read_sample(self) -> SampleRows:
         """Return the sample of the rows that the statistics hold."""
-        return sample_rows(self.summary, self.classes, self.weights, self.options.center)
+        return read_summary_sample(self.summary, self.classes, self.weights, self.options.center)
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""

@@ -19,7 +19,7 @@ from mr_elm.machines.option_fields import (
 )
 from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.option import option
-from mr_elm.scores.selection import GRIDS, NodeCandidate, candidates
+from mr_elm.scores.selection import GRIDS, NodeKind, candidates
 
 GRID = 'grid'
 OF_GRID = 'values to try, in place of the grid: 0.1,1,10'
@@ -241,11 +241,11 @@ class NodeSearch:
         return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory, **nodes}
 
     @property
-    def kinds(self) -> tuple[NodeCandidate, ...]:
+    def kinds(self) -> tuple[NodeKind, ...]:
         """Return all kinds of nodes to try; the kernel is one of landmarks only."""
         nodes = [(map, kernel) for map in self.map for kernel in (self.kernel if map == 'nystrom' else ('gaussian',))]
         return tuple(
-            NodeCandidate(map, scale, kernel, metric)
+            NodeKind(map, scale, kernel, metric)
             for (map, kernel), scale, metric in product(nodes, self.weight_scale, self.metric)
         )
 

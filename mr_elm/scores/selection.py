@@ -17,6 +17,8 @@ PAPER_DEGREES = (1, 2, 3, 4, 5)
 GRIDS = ('coarse', 'paper')
 COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 COARSE_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of sqrt(v)
+# what the hash of a row decides: each adds a number of its own to the seed, so that none follows from another
+SAMPLE, OUTER_FOLD, FOLD, METRIC_FOLD, SCORED_ROWS, MACHINE_FOLD, ORDER = 1, 2, 3, 5, 7, 8, 11
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Score:
         return sum(not cell.converged for cell in self.cells)
 
 
-class NodeCandidate(NamedTuple):
+class NodeKind(NamedTuple):
     """Name a kind of hidden nodes. kernel : of landmarks. metric : none, or the kind of metric that they are behind."""
 
     map: str
@@ -93,14 +95,17 @@ class NodeCandidate(NamedTuple):
 
     @property
     def family(self) -> str:
-        """Return in words what the kind is, but for its weight scale."""
-        metric = ''
-        if self.metric != 'none':
-            metric = f', {self.metric} metric'
-        kernel = ''
+        """Return the options that stand for the kind, but for its weight scale."""
+        kernel = metric = ''
         if self.kernel != 'gaussian':
-            kernel = f' {self.kernel}'
-        return f'{self.map}{kernel}{metric}'
+            kernel = f' --kernel {self.kernel}'
+        if self.metric != 'none':
+            metric = f' --metric {self.metric}'
+        return f'--map {self.map}{kernel}{metric}'
+
+    def describe(self) -> str:
+        """Return the options that stand for the kind."""
+        return f'{self.family} --weight-scale {self.weight_scale:g}'
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class NodeScore:
     correct, total : rows labelled right by machines that had not seen them, and all; None where nobody has counted.
     """
 
-    kind: NodeCandidate
+    kind: NodeKind
     nu: float
     n_hidden: int
     cells: tuple
@@ -157,7 +162,7 @@ def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
 def finalists(scores: Sequence[NodeScore], n: int) -> list[NodeScore]:
     """Return the n NodeScores worth counting: the least error of each kind of nodes first, then the next of any."""
     ranked = sorted((score for score in scores if score.trusted), key=lambda score: score.error)
-    first: dict[NodeCandidate, NodeScore] = {}
+    first: dict[NodeKind, NodeScore] = {}
     for score in ranked:
         first.setdefault(score.kind, score)
     leaders = list(first.values())

@@ -10,7 +10,7 @@ from reference.files import LOCAL
 from mr_elm.drivers import auto as driver
 from mr_elm.errors import ModelFormatError
 from mr_elm.estimators import AutoClassifier, AutoRegressor
-from mr_elm.machines import auto, joint
+from mr_elm.machines import auto, sample
 from mr_elm.machines.auto import Budget
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.model.file import make_model, read_model
@@ -27,8 +27,8 @@ def many(monkeypatch):
     """Let 300 rows be many, of which a sample of about 200 chooses."""
     for name, value in (('FEW_ROWS', 100), ('EXACT_ROWS', 0)):
         monkeypatch.setattr(auto, name, value)
-    monkeypatch.setattr(joint, 'SAMPLE_ROWS', 200)
-    monkeypatch.setattr(joint, 'MERGED', 100)
+    monkeypatch.setattr(sample, 'SAMPLE_ROWS', 200)
+    monkeypatch.setattr(sample, 'MERGED_ROWS', 100)
     monkeypatch.setattr(auto, 'SIZES', ((np.inf, 8, 60),))
 
 
@@ -199,7 +199,7 @@ def test_without_its_sums_the_model_is_small_and_refuses_rows(
     elm, trained, many, packed_classes, tmp_path, exact_rows, monkeypatch
 ):
     monkeypatch.setattr(auto, 'EXACT_ROWS', exact_rows)
-    monkeypatch.setattr(joint, 'SAMPLE_ROWS', 1000)
+    monkeypatch.setattr(sample, 'SAMPLE_ROWS', 1000)
     model = trained(packed_classes)
     done = elm('update', model, packed_classes, '--model', tmp_path / 'u.npz', '-q')
     assert done.status == 1 and 'sums' in done.err and model.stat().st_size < 200_000
@@ -229,7 +229,7 @@ def test_features_have_shares_of_importance(steps, size, request):
 @pytest.mark.parametrize('n_jobs', [1, 2])
 def test_no_bit_depends_on_threads(steps, many, n_jobs, monkeypatch):
     monkeypatch.setattr(auto, 'EXACT_ROWS', 5000)
-    monkeypatch.setattr(joint, 'SAMPLE_ROWS', 1000)
+    monkeypatch.setattr(sample, 'SAMPLE_ROWS', 1000)
     _, X, labels = steps
     one, other = AutoClassifier().fit(X, labels), AutoClassifier(n_jobs=n_jobs).fit(X, labels)
     assert (one.model_.decision_function(X) == other.model_.decision_function(X)).all()

@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mr_elm.drivers import calibrate, kelm
-from mr_elm.machines import fold_machines, grid_task
 from mr_elm.model.file import read_model
+from mr_elm.scores import selection
 from mr_elm.scores.calibration import fit_calibration
 from mr_elm.scores.selection import fold_numbers
 
@@ -20,7 +20,7 @@ BOTH = pytest.mark.parametrize('words', [PASSES, CG], ids=['passes', 'cg'])
 
 def find_fold(X, words):
     """Tell which rows are held out, without scaling."""
-    seed = grid_task.FOLD if words is PASSES else fold_machines.FOLD
+    seed = selection.FOLD if words is PASSES else selection.MACHINE_FOLD
     return fold_numbers(X if words is PASSES else np.round(X, 6), 5, seed) == 0
 
 
@@ -151,5 +151,5 @@ def test_tune_by_passes_fits_probabilities_to_the_fold_that_judged(elm, rows, tm
         '-q',
     )
     assert done.status == 0, done.err
-    held = fold_numbers(table[0], 4, grid_task.FOLD) == 0
+    held = fold_numbers(table[0], 4, selection.FOLD) == 0
     assert model_of(tmp_path / 'm.npz')[0]['calibration']['rows'] == held.sum()

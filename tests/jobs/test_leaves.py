@@ -7,7 +7,7 @@ from reference.files import LOCAL
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
-from mr_elm.machines import joint
+from mr_elm.machines import joint, sample
 from mr_elm.model.file import read_model
 from mr_elm.model.models import join_members
 from mr_elm.solvers.ridge import BIAS_RIDGE, JITTER
@@ -140,7 +140,7 @@ def test_passes_solve_the_same_equation(train, dense, table, map, words):
 @pytest.mark.parametrize('options', [('3',), ('2', *LOCAL)], ids=' '.join)
 @pytest.mark.parametrize('map', ['leaves', 'leaves+nystrom'])
 def test_splits_and_runners_do_not_show(train, pack, table, model_of, maps, map, options, monkeypatch):
-    monkeypatch.setattr(joint, 'SAMPLE_ROWS', 200)
+    monkeypatch.setattr(sample, 'SAMPLE_ROWS', 200)
     rows, (n, *runner) = pack(table[1], table[0]), options
     demand_same_bits(model_of, train(rows, map), train(rows, map, *maps(n), *runner))
 
@@ -215,7 +215,7 @@ def test_sparse_rows(elm, train, write, libsvm_of, rng):
 @EVERY
 @pytest.mark.parametrize('task', ['classification', 'regression'])
 def test_the_estimator_is_the_command(train, write, csv_of, table, targets, map, task, monkeypatch):
-    monkeypatch.setattr(joint, 'SAMPLE_ROWS', 200)
+    monkeypatch.setattr(sample, 'SAMPLE_ROWS', 200)
     X, labels = table
     y, kind = (labels, ESVMClassifier) if task == 'classification' else (targets, ESVMRegressor)
     n_hidden = {'n_hidden': 40} if '--hidden' in MAPS[map] else {}

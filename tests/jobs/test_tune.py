@@ -50,11 +50,10 @@ def test_splits_and_runners_do_not_show(tune, dense, maps):
 
 def test_outer_rows_do_not_choose(elm, tune, dense, table, write, csv_of):
     """The labels of the rows of an outer fold change how it is scored, not what is chosen for it."""
-    from mr_elm.scores.selection import fold_numbers
-    from mr_elm.streaming.mr_grid import OUTER
+    from mr_elm.scores.selection import OUTER_FOLD, fold_numbers
 
     X, labels = table
-    first = fold_numbers(X, 2, OUTER) == 0
+    first = fold_numbers(X, 2, OUTER_FOLD) == 0
     changed = write('changed.csv', csv_of(np.where(first, 2 - labels, labels), X))
     honest, other = (tune(path, '--nested', 2)[0]['nested'] for path in (dense, changed))
     assert honest['chosen'][0] == other['chosen'][0] and honest['accuracy'] > other['accuracy'] + 0.1
@@ -112,8 +111,7 @@ def test_random_nodes_are_tuned_over_scale_number_and_C(elm, dense, table, tmp_p
 
 def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, dense, table, tmp_path):
     """Scaling and the size of normal weights see all rows: here there is no scaling, and weights are uniform."""
-    from mr_elm.scores.selection import fold_numbers
-    from mr_elm.streaming.mr_grid import INNER
+    from mr_elm.scores.selection import FOLD, fold_numbers
 
     words = (
         '--kernel',
@@ -133,7 +131,7 @@ def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, den
     )
     done = elm('tune', 'sparse-elm', dense, *words, '--eps', 1e-6, '-q')
     X, labels = table
-    folds, correct = fold_numbers(X, 3, INNER), 0
+    folds, correct = fold_numbers(X, 3, FOLD), 0
     for fold in range(3):
         fitted = SparseELMClassifier(
             kernel='sigmoid', n_hidden=15, weight_scale=2, C=5, tol=1e-6, scale='none', weights='uniform'

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.machines.grid_task import FOLD
-from mr_elm.scores.selection import fold_numbers
+from mr_elm.scores.selection import FOLD, fold_numbers
 
 PATH = (
     '--map',

@@ -62,8 +62,7 @@ def test_the_model_chosen_lives(elm, tune, packed_classes, tmp_path, model_of):
 
 def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed_classes, three_classes, model_of):
     """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
-    from mr_elm.machines.grid_task import FOLD
-    from mr_elm.scores.selection import fold_numbers
+    from mr_elm.scores.selection import FOLD, fold_numbers
 
     best, cells = tune(packed_classes)
     X, labels = three_classes
@@ -154,9 +153,9 @@ def test_errors_behind_a_metric_are_those_of_rows_that_it_has_not_seen(tune, pac
     from mr_elm.features.hidden import HiddenLayer
     from mr_elm.features.metric import FeatureColumns
     from mr_elm.machines.fold_metrics import learn_fold_metrics
-    from mr_elm.machines.grid_task import FOLD, Folds
-    from mr_elm.machines.metric import SampleRows
-    from mr_elm.scores.selection import fold_numbers
+    from mr_elm.machines.grid_task import Folds
+    from mr_elm.machines.sample import SampleRows
+    from mr_elm.scores.selection import FOLD, fold_numbers
     from mr_elm.sums.statistics import ColumnStatistics
 
     best, _ = tune(packed_classes, '--metric', 'diagonal', '--hidden', 20, '--weight-scale', 2, '--nu', 10)

@@ -6,9 +6,10 @@ import pytest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.machines.fold_metrics import learn_fold_metrics
-from mr_elm.machines.grid_task import FOLD, Folds
-from mr_elm.machines.metric import SampleRows, fit_nodes, learn_metric
-from mr_elm.scores.selection import fold_numbers
+from mr_elm.machines.grid_task import Folds
+from mr_elm.machines.metric import fit_nodes, learn_metric
+from mr_elm.machines.sample import SampleRows
+from mr_elm.scores.selection import FOLD, fold_numbers
 
 FOLDS = Folds(3, 3, 1.0, 4, None, None)
 

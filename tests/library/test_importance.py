@@ -21,7 +21,8 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.machines.metric import SampleRows, learn_steps, measure_importance
+from mr_elm.machines.metric import learn_steps, measure_importance
+from mr_elm.machines.sample import SampleRows
 from mr_elm.model.file import read_model, save_model
 from mr_elm.rows.frames import read_frame
 from mr_elm.sums.statistics import ColumnStatistics

@@ -7,18 +7,17 @@ import pytest
 
 from mr_elm.features.forest import write_indicators
 from mr_elm.features.landmarks import Landmarks
+from mr_elm.machines.choose import choose_candidates, prepare_problem
 from mr_elm.machines.joint import (
     JointSums,
     choose_joint,
     count_held,
     cross_fit,
-    order_rows,
     place_landmarks,
 )
-from mr_elm.machines.metric import SampleRows
-from mr_elm.machines.node_choice import choose_candidates, prepare_problem
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.sample import SampleRows, order_rows
 from mr_elm.solvers.ridge import JITTER
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import expand
@@ -118,7 +117,7 @@ def test_a_machine_of_few_rows_is_not_flattered_by_trees_that_have_seen_its_labe
     found = cross_fit(problem, rows, best)
     right = (found.values[:, 0] > 0) == (rows.T[:, 0] > 0)
     assert 0.35 < right.mean() < 0.65 and found.judged.all()
-    assert found.options.map == 'leaves+nystrom' and found.layer.n_leaves <= 320
+    assert found.problem.options.map == 'leaves+nystrom' and found.layer.n_leaves <= 320
     assert cross_fit(problem, rows, best, n_nodes=300) is None
     assert cross_fit(problem, rows.take(slice(0, 19)), best) is None
 
@@ -130,7 +129,7 @@ def test_folds_of_few_rows_choose_ridges_for_new_rows(rng):
     best = max(choose_candidates(problem, rows)[:3], key=lambda each: each.value)
     found = cross_fit(problem, rows, best)
     expected, before = (np.mean((each.values - rows.T) ** 2) for each in (found, best))
-    design = found.options
+    design = found.problem.options
     sums = JointSums.of(found.layer.forest, found.layer.nodes, rows, SampleRows.of(X[300:], t[300:], 0))
     B = sums.solve(design.leaf_ridge / design.nu, 1 / design.nu)
     values = rows.mean + rows.deviation * sums.predict(B)

@@ -11,8 +11,9 @@ from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import FeatureColumns, apply_metric, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
-from mr_elm.machines.metric import LearnedMetric, SampleRows, fit_nodes, learn_metric, learn_steps
+from mr_elm.machines.metric import LearnedMetric, fit_nodes, learn_metric, learn_steps
 from mr_elm.machines.model_arrays import kernel_arrays
+from mr_elm.machines.sample import SampleRows
 from mr_elm.model.file import read_model, save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel, KernelModel
@@ -209,7 +210,7 @@ def test_a_diagonal_metric_finds_the_features_that_matter(kind):
 def test_turned_rows_have_a_turned_metric_and_the_same_values(kind):
     Q = np.linalg.qr(np.random.default_rng(7).standard_normal((12, 12)))[0]
     known = FeatureColumns(np.zeros(12), np.ones(12), None, {})  # rotations keep these variances
-    rows, turned = (replace(make_sample(400, turned=turn), known=known) for turn in (None, Q))
+    rows, turned = (replace(make_sample(400, turned=turn), training_columns=known) for turn in (None, Q))
     plain = list(learn_steps(plain_layer(kind, 12, rows=rows.X), rows, 10.0, 'full', 3))
     other = list(learn_steps(plain_layer(kind, 12, rows=turned.X, turned=Q), turned, 10.0, 'full', 3))
     for step, twin in zip(plain, other, strict=True):

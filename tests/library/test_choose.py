@@ -6,21 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mr_elm.machines.metric import SampleRows
-from mr_elm.machines.metric_choice import choose_metric
-from mr_elm.machines.node_choice import (
+from mr_elm.machines.choose import (
     choose_candidates,
+    choose_metric,
     climb,
-    find_right,
-    judge,
     keep_members,
     list_kernels,
     median_scale,
     prepare_problem,
+    refine_candidate,
 )
-from mr_elm.machines.node_refinement import refine_candidate
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.sample import SampleRows
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.summary import Summary
 
@@ -58,8 +56,8 @@ def test_smaller_squares_want_narrower_kernels(rng):
     for size in (1.0, 0.25):
         problem, rows = prepare(*draw_squares(400, rng, size))
         gaussian = choose_candidates(problem, rows)[0]
-        scales.append(gaussian.options.weight_scale)
-        assert gaussian.options.map == 'nystrom' and gaussian.judged.all()
+        scales.append(gaussian.problem.options.weight_scale)
+        assert gaussian.problem.options.map == 'nystrom' and gaussian.judged.all()
     assert scales[1] > 1.5 * scales[0]
 
 
@@ -79,7 +77,11 @@ def test_the_first_width_is_the_median_distance_whatever_the_scale_of_the_rows(r
 def test_products_of_laplacians_are_for_rows_of_some_features(rng):
     X, numbers = draw_squares(100, rng)
     problem, rows = prepare(X, numbers)
-    assert [each.options.kernel for each in choose_candidates(problem, rows) if each.options.map == 'nystrom'] == [
+    assert [
+        each.problem.options.kernel
+        for each in choose_candidates(problem, rows)
+        if each.problem.options.map == 'nystrom'
+    ] == [
         'gaussian',
         'laplacian',
         'product-laplacian',
@@ -94,18 +96,18 @@ def test_products_of_laplacians_are_for_rows_of_some_features(rng):
 def test_features_that_count_one_by_one_want_the_product_of_laplacians(rng):
     X = rng.normal(size=(400, 8))
     problem, rows = prepare(X, (np.sign(X).sum(axis=1) + np.sign(X[:, 0]) > 0).astype(int), n_hidden=300)
-    values = {each.options.kernel: each.value for each in choose_candidates(problem, rows)[:3]}
+    values = {each.problem.options.kernel: each.value for each in choose_candidates(problem, rows)[:3]}
     assert values['product-laplacian'] > max(values['gaussian'], values['laplacian'])
 
 
 def test_a_machine_is_dropped_only_where_it_is_clearly_worse(rng):
     problem, rows = prepare(*draw_squares(300, rng))
     best, *_ = choose_candidates(problem, rows)
-    right = np.where(find_right(best.values, rows))[0]
+    right = np.where(rows.find_right(best.values))[0]
     few, many = best.values.copy(), best.values.copy()
     few[right[:2]] *= -1
     many[right[:60]] *= -1
-    others = [replace(best, values=values, value=judge(values, rows)) for values in (few, many)]
+    others = [replace(best, values=values, value=rows.judge(values)) for values in (few, many)]
     assert keep_members([others[1], others[0], best], rows) == [best, others[0]]
 
 
@@ -114,8 +116,8 @@ def test_a_metric_is_learned_where_most_features_are_noise(rng):
     problem, rows = prepare(X, (X[:, 0] * X[:, 1] > 0).astype(int), n_hidden=200)
     base = choose_candidates(problem, rows)[1]
     learned = choose_metric(problem, rows, base)
-    assert sum(learned.learned.importance.columns[:2]) > 0.7 and learned.learned.n_steps > 0
-    wrong = [1 - find_right(each.values, rows).mean() for each in (base, learned)]
+    assert sum(learned.problem.learned.importance.columns[:2]) > 0.7 and learned.problem.learned.n_steps > 0
+    wrong = [1 - rows.find_right(each.values).mean() for each in (base, learned)]
     assert wrong[1] < 0.6 * wrong[0]
     assert keep_members([base, learned], rows) == [learned]
 
@@ -130,9 +132,9 @@ def test_more_landmarks_take_a_narrower_kernel(rng):
     n = 700
     problem, rows = prepare(*draw_squares(n, rng, 0.2), n_hidden=50)
     first = choose_candidates(problem, rows)[1]
-    more = refine_candidate(problem.with_options(n_hidden=n), rows, first)
+    more = refine_candidate(first, rows, n)
     assert more.layer.n_hidden == n and more.value > first.value
-    assert more.options.weight_scale >= first.options.weight_scale
+    assert more.problem.options.weight_scale >= first.problem.options.weight_scale
     assert more.judged.all()
 
 
