@@ -21,12 +21,12 @@ from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.choose import (
     COMPARED_NODES,
-    MAX_FEATURES,
     Candidate,
     choose_candidates,
     choose_metric,
     find_best,
     keep_members,
+    list_kernels,
     median_scale,
     prepare_problem,
     refine_candidate,
@@ -214,10 +214,7 @@ def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, n_threads:
     Width and nu are chosen by the rows held out: widths from the median distance on, narrower while that helps.
     """
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
-    if rows.X.shape[1] > MAX_FEATURES:
-        kernels = EXACT_KERNELS[:1]
-    else:
-        kernels = EXACT_KERNELS
+    kernels = [kernel for kernel in list_kernels(rows, len(rows)) if kernel in EXACT_KERNELS]
     found = map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels, n_threads)
     _, chosen, values = min(found, key=lambda each: each[0])
     chosen = chosen.with_options(n_hidden=len(rows))

@@ -248,10 +248,9 @@ def list_metrics(rows: SampleRows) -> list[str]:
     d = rows.X.shape[1]
     if not 1 < d <= MAX_FEATURES:
         return []
+    wanted = ['diagonal']
     if d <= FULL_FEATURES:
-        wanted = ('diagonal', 'full')
-    else:
-        wanted = ('diagonal',)
+        wanted.append('full')
     return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in wanted))
 
 
