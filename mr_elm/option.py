@@ -78,7 +78,10 @@ def demand_value(each: Field, value: Any, name: str) -> None:
         return
     kind, option = value_type(each), each.metadata['option']
     listed = get_origin(kind) is tuple
-    values = value if listed else [value]
+    if listed:
+        values = value
+    else:
+        values = [value]
     if not all(fits(get_args(kind)[0] if listed else kind, option, one) for one in values):
         raise ValueError(f'{name}: expected {describe_values(each)}, found {write_value(value)}')
 
@@ -86,7 +89,9 @@ def demand_value(each: Field, value: Any, name: str) -> None:
 def fits(kind: type, option: Option, value: Any) -> bool:
     """Tell whether a value is of a type, and one that the option may have."""
     if kind is str:
-        return value in option.choices if option.choices else isinstance(value, str)
+        if option.choices:
+            return value in option.choices
+        return isinstance(value, str)
     if kind is bool:
         return value in (True, False)
     if isinstance(value, bool):
@@ -104,12 +109,18 @@ def describe_values(each: Field) -> str:
         what = {str: f'names of {", ".join(option.choices)}', int: 'whole numbers above 0', float: 'numbers above 0'}
         return f'{what[get_args(kind)[0]]}, separated by commas'
     if kind is str:
-        return f'one of {", ".join(option.choices)}' if option.choices else 'a text'
+        if option.choices:
+            return f'one of {", ".join(option.choices)}'
+        return 'a text'
     if kind is bool:
         return 'True or False'
     if kind is int:
-        return 'a whole number from {} to {}'.format(*option.bounds) if option.bounds else 'a whole number above 0'
-    return 'a number above 0, or inf' if option.infinite else 'a number above 0'
+        if option.bounds:
+            return 'a whole number from {} to {}'.format(*option.bounds)
+        return 'a whole number above 0'
+    if option.infinite:
+        return 'a number above 0, or inf'
+    return 'a number above 0'
 
 
 def read_text(each: Field, text: str) -> Any:
@@ -135,7 +146,9 @@ def read_text(each: Field, text: str) -> Any:
 def read_one(kind: type, text: str) -> Any:
     """Read a text, a number or a whole number; None where it is none."""
     if kind is int:
-        return int(text) if text.isdecimal() else None
+        if text.isdecimal():
+            return int(text)
+        return None
     if kind is float:
         try:
             return float(text)
@@ -154,7 +167,10 @@ def add_options(
     for name, each in option_fields(kind).items():
         if only is None or name in only:
             option = each.metadata['option']
-            default = each.default if option.unsaid is DEFAULT else option.unsaid
+            if option.unsaid is DEFAULT:
+                default = each.default
+            else:
+                default = option.unsaid
             add(option.group.format(method=method))(
                 flag_of(each), dest=name, default=default, help=help_of(each, option), **reading_of(each, option)
             )
@@ -165,7 +181,9 @@ def help_of(each: Field, option: Option) -> str:
     text = option.help.replace('{choices}', ', '.join(option.choices))
     if type(each.default) in (str, int, float) and '(default: ' not in text:
         text += ' (default: %(default)s)'
-    return AdvancedHelp(text) if option.advanced else text
+    if option.advanced:
+        return AdvancedHelp(text)
+    return text
 
 
 def reading_of(each: Field, option: Option) -> dict[str, Any]:

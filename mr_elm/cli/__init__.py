@@ -99,7 +99,10 @@ def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | No
         drop_output()
         return 1
     except KeyboardInterrupt as error:
-        text, status = ('terminated', 143) if isinstance(error, Terminated) else ('interrupted', 130)
+        if isinstance(error, Terminated):
+            text, status = 'terminated', 143
+        else:
+            text, status = 'interrupted', 130
         print(f'{program}: {add_notes(text, error)}', file=sys.stderr)
         return status
     except Exception as error:

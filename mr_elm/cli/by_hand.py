@@ -183,7 +183,9 @@ def list_row_words(training: Training) -> list[str]:
         for name, each in option_fields(RowOptions).items()
         if name not in OF_ENCODING and (value := getattr(training.rows, name)) != each.default
     ]
-    return [*words, '--task=regression'] if training.rows.numeric_labels else words
+    if training.rows.numeric_labels:
+        return [*words, '--task=regression']
+    return words
 
 
 def write_option(value: Any) -> Any:

@@ -122,7 +122,11 @@ class Parser(argparse.ArgumentParser):
         args = self.parse_intermixed_args(own)
         reads_standard = STANDARD in getattr(args, 'inputs', ())
         if getattr(args, 'runner', '') is None:
-            args.runner, args.small = 'inline' if reads_standard else DEFAULT_ENGINE, INLINE_BYTES
+            if reads_standard:
+                args.runner = 'inline'
+            else:
+                args.runner = DEFAULT_ENGINE
+            args.small = INLINE_BYTES
         if reads_standard:
             self.check_standard_input(args)
         if self.runs_jobs:

@@ -77,7 +77,10 @@ def describe(command: str, parsers: Parsers, home: dict[Row, str]) -> Iterator[s
     yield f'## {section}\n'
     for method, parser in parsers.items():
         text = ' '.join((parser.description or '').split())
-        yield f'* `{method}`: {text}' if method else text
+        if method:
+            yield f'* `{method}`: {text}'
+        else:
+            yield text
     if '' in parsers:
         forms = f'{section} {EXAMPLES[command][0]}'.splitlines()
         yield ' or '.join(f'`{form.strip()}`' for form in forms)
@@ -102,7 +105,10 @@ def describe(command: str, parsers: Parsers, home: dict[Row, str]) -> Iterator[s
         if other != section
     ]
     if others:
-        separator = [''] if own else []
+        if own:
+            separator = ['']
+        else:
+            separator = []
         yield from (*separator, f'Also: {"; ".join(others)}.')
     yield ''
 
@@ -161,7 +167,9 @@ def escape(text: str) -> str:
 def table(rows: list[Row]) -> list[str]:
     """Return the lines of a table of arguments."""
     lines = [f'| {names} | {what} |' for names, what in rows]
-    return ['| argument | what it is |', '|---|---|', *lines] if lines else []
+    if lines:
+        return ['| argument | what it is |', '|---|---|', *lines]
+    return []
 
 
 if __name__ == '__main__':

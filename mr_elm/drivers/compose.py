@@ -268,9 +268,10 @@ def write_parquet(path: str, pieces: Iterator[tuple[list[str], Columns]], names:
 def make_table(lines: Sequence[str], columns: Columns, names: Sequence[str], numeric: bool) -> Any:
     """Make a pyarrow.Table of some rows; see `write_parquet`."""
     arrow = import_module('pyarrow')
-    labels, *scores = (
-        zip(*(line.rsplit('\t', len(names) - 1) for line in lines), strict=True) if lines else (() for _ in names)
-    )
+    if lines:
+        labels, *scores = zip(*(line.rsplit('\t', len(names) - 1) for line in lines), strict=True)
+    else:
+        labels, *scores = (() for _ in names)
     predicted = [
         arrow.array(map(float, labels) if numeric else labels, arrow.float64() if numeric else arrow.string()),
         *(arrow.array(map(float, values), arrow.float64()) for values in scores),

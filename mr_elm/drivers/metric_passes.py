@@ -82,7 +82,10 @@ def take_step(inputs: NodeInputs, layer: HiddenLayer, slopes: bool) -> tuple[Lea
             sums = Ordered.of(held[0], options.numeric)
             error = squared_errors(sums, [np.roll(B, 1, axis=0)])[0]
             judged = 0.0, error / float(sums.gram[0, 0] * len(sums.squares)) / measure_variance(inputs)
-        gradients, importance = (None, None) if S is None else average_slopes(inputs, layer, S, B)
+        if S is None:
+            gradients, importance = None, None
+        else:
+            gradients, importance = average_slopes(inputs, layer, S, B)
         return LearnedSums(layer, steps, total_of([*held, rest]), judged, importance), gradients
 
 

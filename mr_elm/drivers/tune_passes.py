@@ -86,7 +86,10 @@ def judge(problem: JobProblem, place: Place, solution: PassSolution) -> NodeScor
     n_targets = solution.B.shape[1]
     trusted = solution.residual <= problem.passes.tolerance
     cell = GridCell(solution.nu, n_hidden, 0, score.error, score.weight * n_targets, trusted)
-    correct, total = (int(score.correct), int(score.total)) if problem.inputs.classes else (None, None)
+    if problem.inputs.classes:
+        correct, total = int(score.correct), int(score.total)
+    else:
+        correct, total = None, None
     return NodeScore(kind, solution.nu, n_hidden, (cell,), correct, total)
 
 

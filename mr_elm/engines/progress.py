@@ -97,7 +97,11 @@ class Meter:
             from tqdm import tqdm  # takes half as long to import as numpy
 
             self.bar = tqdm(total=total, bar_format='{bar:20} {desc}', leave=False, file=reporter.stream)
-        self.start, self.due = time.perf_counter(), FIRST_LINE_SECONDS if self.bar is None else SILENT_SECONDS
+        self.start = time.perf_counter()
+        if self.bar is None:
+            self.due = FIRST_LINE_SECONDS
+        else:
+            self.due = SILENT_SECONDS
 
     def __enter__(self) -> Meter:
         return self
@@ -194,7 +198,10 @@ class Stage(Listener):
             )
 
     def _follow(self) -> None:
-        counter, total = ('bytes', self.total_bytes) if self.n_rows is None else ('rows', self.n_rows)
+        if self.n_rows is None:
+            counter, total = 'bytes', self.total_bytes
+        else:
+            counter, total = 'rows', self.n_rows
         with Meter(self.reporter, f'{self.name}, map', total) as meter:
             while not self._is_reducing() and not self.done.wait(REDRAW_SECONDS):
                 self._poll()

@@ -127,7 +127,10 @@ def note(model: Kind, answer: Any, rows: str, searched: bool = False) -> Kind:
     else:
         value = header.classes[int(answer)]
         said = f'gives {rows} the class {quote(value)}'
-    *cures, last = list_cures(header) if not searched else ('more rows', 'columns that tell them apart')
+    if searched:
+        *cures, last = 'more rows', 'columns that tell them apart'
+    else:
+        *cures, last = list_cures(header)
     warnings.warn(
         f'this machine {said}, although their labels differ: try {", ".join(cures)} or {last}',
         ConstantWarning,

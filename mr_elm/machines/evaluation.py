@@ -84,7 +84,11 @@ class ScoreCollector:
                 for label in block.names
             ]
         )[block.codes]
-        known, weights = numbers >= 0, np.ones(len(block)) if block.weights is None else block.weights
+        known = numbers >= 0
+        if block.weights is None:
+            weights = np.ones(len(block))
+        else:
+            weights = block.weights
         if known.any():
             self.waiting.append((self.score(decisions[known]), numbers[known], weights[known]))
         if sum(len(part[1]) for part in self.waiting) >= self.limit:

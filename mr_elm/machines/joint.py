@@ -408,7 +408,11 @@ class JointSums:
     @classmethod
     def of(cls, forest: Forest | None, nodes: HiddenLayer, rows: SampleRows, held: SampleRows) -> JointSums:
         """Sum up rows. forest : None for landmarks alone."""
-        n_leaves, n_targets = 0 if forest is None else forest.n_leaves, rows.T.shape[1]
+        if forest is None:
+            n_leaves = 0
+        else:
+            n_leaves = forest.n_leaves
+        n_targets = rows.T.shape[1]
         weights = rows.row_weights
         mean = np.average(rows.T, axis=0, weights=weights)
         ET = expand(nodes, rows.X, n_targets)

@@ -122,7 +122,10 @@ class LivingMachine:
         if batch.classes:
             waits = (before.counts == 0) | batch.keeps_labels  # a class that was declared, for its first row
             kept = (sums.counts > 0) | waits
-            least, wanted = (2, 'two classes') if self.header.separator is None else (1, 'one label')
+            if self.header.separator is None:
+                least, wanted = 2, 'two classes'
+            else:
+                least, wanted = 1, 'one label'
             if kept.sum() < least:
                 raise AccountingError(f'expected rows of at least {wanted} to be left, found {kept.sum()}')
             classes, sums = list(compress(batch.classes, kept)), select_classes(sums, kept)

@@ -74,7 +74,10 @@ def score_parts(model: HiddenNodeModel, parts: Sequence[Part], weights: Iterable
     It is exact cross-validation with the parts as folds. T is +1 and -1 for classes; the errors of several columns of T
     are added up.
     """
-    machine, name = LivingMachine.of_model(model), 'C' if model.header.method == 'elm' else 'nu'
+    machine = LivingMachine.of_model(model)
+    name = 'nu'
+    if model.header.method == 'elm':
+        name = 'C'
     found: dict[float, list[float]] = {}
     for weight in weights:
         header = machine.header.change_parameters(**{name: weight})

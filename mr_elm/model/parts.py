@@ -56,7 +56,10 @@ def take_arrays(arrays: Mapping[str, np.ndarray], k: int, prefix: str = '') -> d
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
     map, kernel, metric = parameters['map'], name_landmark_kernel(parameters), arrays.get('feature_metric')
-    forest, others = find_forest(arrays) if has_leaves(map) else None, part_map(map)
+    forest = None
+    if has_leaves(map):
+        forest = find_forest(arrays)
+    others = part_map(map)
     if others not in MAPS and map != LEAVES:
         raise ModelFormatError(f'expected a hidden layer of kind {", ".join(MAPS)}, found {write_value(map)}')
     if others == '':

@@ -342,7 +342,10 @@ def read_first(stream: Any, entry: Entry) -> bytes:
 
 def choose_charset(first_bytes: bytes, like: RowOptions | None) -> str | None:
     """Return the encoding of a text: as it says itself, or as in the training unless it is plainly UTF-8."""
-    detected, trained = find_charset(first_bytes), like.charset if like else None
+    detected = find_charset(first_bytes)
+    trained = None
+    if like:
+        trained = like.charset
     if detected is not None or trained is None or trained.startswith('utf'):
         return detected
     try:

@@ -80,7 +80,10 @@ def check_indices(index: Floats, indptr: np.ndarray, form: RowOptions) -> None:
     rising = np.diff(index, prepend=0.0) > 0
     starts = indptr[:-1][np.diff(indptr) > 0]
     rising[starts] = True
-    limit = find_largest(form) if form.ignore_extra or not form.n_features else form.n_features
+    if form.ignore_extra or not form.n_features:
+        limit = find_largest(form)
+    else:
+        limit = form.n_features
     if not (rising.all() and (index >= 1).all() and (index == np.floor(index)).all() and (index <= limit).all()):
         raise ValueError('indices')
 

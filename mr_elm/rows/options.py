@@ -63,7 +63,9 @@ def read_charset(text: str) -> str | None:
         raise argparse.ArgumentTypeError(
             f'expected the name of an encoding of text, such as latin-1, found {text!r}'
         ) from None
-    return None if name in ('utf-8', 'ascii') else name
+    if name in ('utf-8', 'ascii'):
+        return None
+    return name
 
 
 def read_separator(text: str) -> str:

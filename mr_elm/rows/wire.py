@@ -120,7 +120,11 @@ class WireProtocol:
             first, last = line.index(b'\t', 0, end), line.rindex(b'\t', 0, end)
             if last > first and line[last + 1 : end] != checksum([memoryview(line)[:last]]):
                 raise ValueError('its checksum does not match')
-            start, stop = first + 1, last if last > first else end
+            start = first + 1
+            if last > first:
+                stop = last
+            else:
+                stop = end
             if line.startswith(b'{', start):
                 value = json.loads(line[start:stop])
             else:

@@ -106,7 +106,11 @@ class Residuals:
     @classmethod
     def of(cls, targets: Floats, predictions: Floats, weights: Floats | None = None) -> 'Residuals':
         """Compare targets with predictions, (n,) each. weights : (n,), None when all rows count once."""
-        error, w = targets - predictions, np.ones(len(targets)) if weights is None else weights
+        error = targets - predictions
+        if weights is None:
+            w = np.ones(len(targets))
+        else:
+            w = weights
         mean = float(np.average(targets, weights=w))
         return cls(
             len(error) if weights is None else float(w.sum()),

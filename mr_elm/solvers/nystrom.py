@@ -128,9 +128,17 @@ def precondition(
         return out
 
     # 1  landmarks, and a sample to judge by, that is not among them where there are others
-    n, trained = Z.shape[0], np.arange(Z.shape[0]) if scale is None else np.flatnonzero(scale)
+    n = Z.shape[0]
+    if scale is None:
+        trained = np.arange(Z.shape[0])
+    else:
+        trained = np.flatnonzero(scale)
     order = choose_landmarks(Z, rank + SAMPLE_ROWS, seed, trained)
-    landmarks, sample = order[:rank], order[rank:] if len(order) > rank else order[:SAMPLE_ROWS]
+    landmarks = order[:rank]
+    if len(order) > rank:
+        sample = order[rank:]
+    else:
+        sample = order[:SAMPLE_ROWS]
     rank = len(landmarks)
     # 2  U'U = K(landmarks, landmarks), B' = U'^-1 K(landmarks, Z)
     upper = factor_core(fill_tile(landmarks, landmarks, np.empty((rank, rank))), n_threads)

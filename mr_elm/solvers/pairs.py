@@ -185,7 +185,10 @@ def solve_small_machines(
         and settings.n_threads is None
         and len(members) >= ROWS_A_FEATURE * len(features[0]) * len(pairs)
     )
-    X, exponential = features if on_demand else (np.empty((0, 0)), (0.0, False))
+    if on_demand:
+        X, exponential = features
+    else:
+        X, exponential = np.empty((0, 0)), (0.0, False)
     X, starts = np.ascontiguousarray(X[:, order] if on_demand else X), ends - counts
     squares = [np.empty((len(group),) * 2) if on_demand else rows.tile(group, group) for group in classes]
     limit = min(settings.max_iter or MAX_ROUNDS, MAX_ROUNDS)
@@ -243,7 +246,11 @@ def solve_machine(rows: SignedRows, state: Floats, eps: float, limit: int, buffe
     else:
         tolerance = EPS_SHARE * eps
     # 3  steps over all variables
-    whole, newton, most = True, n <= CYCLIC_ROWS, n if n <= CYCLIC_ROWS else n // ROWS_A_FIRST_STEP
+    whole, newton = True, n <= CYCLIC_ROWS
+    if n <= CYCLIC_ROWS:
+        most = n
+    else:
+        most = n // ROWS_A_FIRST_STEP
     while whole:
         round_variables(chooser, a, g, upper, diagonal, inverse)
         steps, outcome = pair_steps(rows, a, g, upper, diagonal, inverse, chooser, tolerance, most)

@@ -247,7 +247,10 @@ def split_leaves(
         nodes[0, best], nodes[1, best], nodes[2, best] = column, bound, left
         first[left], last[left], first[right], last[right] = first[best], middle, middle, last[best]
         # 3. histograms: of the smaller child anew, of the larger one what is left of the parent's
-        smaller, larger = (left, right) if middle - first[best] <= last[best] - middle else (right, left)
+        if middle - first[best] <= last[best] - middle:
+            smaller, larger = left, right
+        else:
+            smaller, larger = right, left
         slot[smaller], slot[larger] = n_open, slot[best]
         fresh, rest = histograms[slot[smaller]], histograms[slot[larger]]
         add_rows(numbers, sums, rows[first[smaller] : last[smaller]], columns, starts, fresh)

@@ -173,7 +173,10 @@ def demand_answer(master: str) -> None:
     problems: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
 
     def ask(address: str) -> None:
-        host, _, port = address.rpartition(':') if ':' in address else (address, '', SERVER_PORT)
+        if ':' in address:
+            host, _, port = address.rpartition(':')
+        else:
+            host, _, port = address, '', SERVER_PORT
         try:
             with socket.create_connection((host.strip('[]'), int(port)), MASTER_SECONDS) as connection:
                 connection.sendall(words)
@@ -193,7 +196,9 @@ def demand_answer(master: str) -> None:
             reason = TimeoutError(f'no answer within {MASTER_SECONDS:.0f} s')
         if reason is None:
             return
-    kind = 'a server' if master.startswith(SERVER) else 'a master'
+    kind = 'a master'
+    if master.startswith(SERVER):
+        kind = 'a server'
     raise OSError(f'--master {master}: expected {kind} of Spark there, none answers ({reason})')
 
 
