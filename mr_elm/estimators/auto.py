@@ -31,11 +31,11 @@ from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, steps_of
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.machines.option_fields import LARGEST_SEED
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.option import demand_value, option_fields
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge import TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
@@ -52,6 +52,8 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
     """
 
     _method = 'auto'
+    _declared = AutoOptions
+    _called = {'seed': '', 'budget': ''}  # both take more kinds of values
     _numeric = False
     scale = 'standard'
     model_: NodeModel
@@ -167,11 +169,7 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
     def _seed(self) -> int:
         if not isinstance(self.random_state, (int, np.integer)):
             return int(check_random_state(self.random_state).randint(2**31 - 1))
-        if not 0 <= self.random_state <= LARGEST_SEED:
-            raise ValueError(
-                f'random_state: expected a whole number from 0 to {LARGEST_SEED}, found '
-                f'{write_value(self.random_state)}'
-            )
+        demand_value(option_fields(AutoOptions)['seed'], self.random_state, 'random_state')
         return int(self.random_state)
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -34,6 +34,8 @@ class Convertible:
     """Give estimators that hold a `model_` the way to a model and back."""
 
     model_: Any
+    _declared: ClassVar[Any]  # the dataclass of its options
+    _called: ClassVar[dict[str, str]] = {}  # see `find_options`
 
     def to_model(self) -> Model:
         """Return the fitted model; its `save` writes a file that `mr-elm predict` reads.

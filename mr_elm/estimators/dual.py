@@ -16,7 +16,7 @@ from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel
 from mr_elm.machines.dual import NodeMachine, find_machine
 from mr_elm.machines.fold_machines import FOLDS
-from mr_elm.machines.options import DualOptions, SphereSVMOptions
+from mr_elm.machines.options import DualOptions, OELMOptions, SphereSVMOptions
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import MACHINE_FOLD, fold_numbers
@@ -46,6 +46,8 @@ class DualClassifier(Labelled, KernelOrNodes):
         machine that is trained takes a cache of its own.
     metric, metric_steps : see `MetricLearner`.
     """
+
+    _called = {'eps': 'tol', 'memory': 'cache_size', 'kernel': ''}
 
     def __init__(
         self,
@@ -194,6 +196,7 @@ class SparseELMClassifier(DualClassifier):
     """
 
     _method = 'sparse-elm'
+    _declared = DualOptions
 
 
 class OELMClassifier(DualClassifier):
@@ -204,6 +207,7 @@ class OELMClassifier(DualClassifier):
     """
 
     _method = 'oelm'
+    _declared = OELMOptions
 
 
 class SphereSVMClassifier(DualClassifier):
@@ -217,6 +221,7 @@ class SphereSVMClassifier(DualClassifier):
     """
 
     _method = 'sphere-svm'
+    _declared = SphereSVMOptions
     _kernels = (*KERNELS, PRECOMPUTED)
 
     def __init__(

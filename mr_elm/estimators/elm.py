@@ -22,6 +22,8 @@ class UnifiedELM(KernelOrNodes):
     """
 
     _method = 'elm'
+    _declared = ELMOptions
+    _called = {'nu': 'C', 'map': '', 'kernel': ''}
 
     def __init__(
         self,

@@ -40,6 +40,8 @@ class KernelELM(KernelOrNodes):
     """
 
     _method = 'mr-kelm'
+    _declared = KELMOptions
+    _called = {'tolerance': 'tol', 'max_passes': 'max_iter', 'kernel': ''}
     _kernels = (*KERNELS, PRECOMPUTED)
 
     def __init__(

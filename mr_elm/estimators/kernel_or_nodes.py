@@ -18,7 +18,6 @@ from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import moments_of_nodes, scale_rows
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
-from mr_elm.machines.option_fields import WEIGHTS
 from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
@@ -75,12 +74,6 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
         return make_kernel(self.kernel, self._moments.total_variance, getattr(self, 'normalise', False), **given)
 
     def _make_layer(self, d: int) -> HiddenLayer:
-        if not self.n_hidden >= 1:
-            raise ValueError(f'n_hidden: expected a number of at least 1, found {self.n_hidden}')
-        if not self.weight_scale > 0:
-            raise ValueError(f'weight_scale: expected a number above 0, found {self.weight_scale}')
-        if self.weights not in WEIGHTS:
-            raise ValueError(f'weights: expected {" or ".join(WEIGHTS)}, found {write_value(self.weights)}')
         weights, biases = draw_nodes(
             self.kernel,
             self.n_hidden,

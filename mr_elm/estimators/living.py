@@ -14,11 +14,12 @@ from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.metric import MetricLearner
+from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
-from mr_elm.features.nodes import LANDMARK_NODES, LEAVES, MAPS, MAPS_OF_LEAVES, NODES, part_map
+from mr_elm.features.nodes import NODES, has_leaves, part_map
 from mr_elm.features.scaling import ScaledMoments, demand_scalable, moments_of_nodes
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
@@ -26,8 +27,7 @@ from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem, describe_landmarks, describe_leaves, describe_origin, make_nodes
-from mr_elm.machines.option_fields import LANDMARKS
-from mr_elm.machines.options import GRAM, NODE_SOLVERS, PASSES, PESVMOptions
+from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.model.header import ModelHeader
@@ -100,6 +100,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     """
 
     _method = 'pesvm'
+    _declared = PESVMOptions
     _numeric = False
     machine_: LivingMachine
     model_: HiddenNodeModel
@@ -430,10 +431,6 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _choose_solver(self, layer: HiddenLayer, n_rows: int, grows: bool) -> str:
         """Return gram or passes. grows : whether rows are to come, which passes have no sums for."""
-        if self.solver not in (None, *NODE_SOLVERS):
-            raise ValueError(
-                f'solver: expected one of {", ".join(NODE_SOLVERS)} or None, found {write_value(self.solver)}'
-            )
         if grows and self.solver == PASSES:
             raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
         if grows:
@@ -443,41 +440,12 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     @property
     def _options(self) -> PESVMOptions:
         """Return the options that say what the nodes are. Raises ValueError where there are no such nodes."""
-        for name, choices in (('map', (*MAPS, *MAPS_OF_LEAVES)), ('kernel', LANDMARK_NODES), ('landmarks', LANDMARKS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f'{name}: expected one of {", ".join(choices)}, found {write_value(getattr(self, name))}'
-                )
-        for name in ('kernel', 'landmarks'):
-            if part_map(self.map) != 'nystrom' and getattr(self, name) != getattr(PESVMOptions, name):
-                raise ValueError(
-                    f"{name}: {write_value(getattr(self, name))} expects map='nystrom', found {write_value(self.map)}"
-                )
-        for name in ('n_hidden', 'leaves'):
-            if not getattr(self, name) >= 1:
-                raise ValueError(f'{name}: expected a number of at least 1, found {getattr(self, name)}')
-        if not self.leaf_ridge > 0:
-            raise ValueError(f'leaf_ridge: expected a number above 0, found {self.leaf_ridge}')
-        if self.map == LEAVES and self.metric != 'none':
-            raise ValueError("metric: cannot be used with map='leaves', trees compare the features as they are")
-        return PESVMOptions(
-            map=self.map,
-            kernel=self.kernel,
-            landmarks=self.landmarks,
-            n_hidden=self.n_hidden,
-            weight_scale=self.weight_scale,
-            weights=self.weights,
-            seed=self.seed,
-            leaves=self.leaves,
-            leaf_ridge=to_python(self.leaf_ridge),
-            nu=to_python(self.nu),
-            task='regression' if self._numeric else 'classification',
-            solver=self.solver,
-            tolerance=self.tolerance,
-            max_passes=self.max_passes,
-            precondition_rows=self.precondition_rows,
-            memory=self.memory,
-        )
+        idle = [] if has_leaves(self.map) else ['leaves', 'leaf_ridge']
+        if part_map(self.map) in ('identity', ''):
+            idle.append('n_hidden')
+        if self.solver == GRAM:
+            idle += ['tolerance', 'precondition_rows']
+        return make_options(self, idle, task='regression' if self._numeric else 'classification')
 
     def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
         """Return a layer behind leaves of trees that grow on a sample of the rows."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
-from mr_elm.errors import DataFormatError, write_value
+from mr_elm.errors import DataFormatError
+from mr_elm.estimators.parameters import check_parameters
 from mr_elm.estimators.values import is_countable, read_classes
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
@@ -50,10 +51,7 @@ class TableRows:
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
-        if self.encode not in (REFUSE, AUTO):
-            raise ValueError(f'encode: expected {REFUSE} or {AUTO}, found {write_value(self.encode)}')
-        if self.max_categories < 1:
-            raise ValueError(f'max_categories: expected at least 1, found {self.max_categories}')
+        check_parameters(self)
         if 'y' in how and not how.get('y_numeric'):
             how['y'] = read_classes(how['y'])
         if self.encode == REFUSE and not isinstance(X, Frame):

@@ -8,8 +8,9 @@ import pytest
 from reference.manual import read_page
 
 from mr_elm.cli.reference import write_page
+from mr_elm.estimators.parameters import find_options
 from mr_elm.methods import METHODS, load
-from mr_elm.option import option_fields
+from mr_elm.option import describe_values, flag_of, option_fields, value_type
 
 # what the manual promises
 CONTRACT = {
@@ -28,12 +29,10 @@ CONTRACT = {
     'task': 'classification',
     'bad_rows': 'stop',
 }
-# what estimators call otherwise, and where they differ on purpose: their rows are in memory
-CALLED = {'eps': 'tol', 'tolerance': 'tol', 'max_passes': 'max_iter', 'memory': 'cache_size'}
-CALLED_BY_ELM = {'map': 'kernel', 'nu': 'C', 'kernel': ''}  # the kernel of landmarks, which estimators do not have
-OF_ESTIMATORS = {'degree': 3, 'rule': None}
-OF_KELM = {'solver': 'cholesky'}
-OF_AUTO = {'probabilities': True, 'intervals': True}  # which cost it nothing
+# where estimators differ on purpose: their rows are in memory, and probabilities cost `auto` nothing
+OF_ESTIMATORS = {'degree': 3}
+OF_METHODS = {'mr-kelm': {'solver': 'cholesky'}, 'auto': {'probabilities': True, 'intervals': True}}
+ESTIMATORS = [(name, each) for name, row in METHODS.items() for each in row.estimators]
 ROW = """
 import sys
 from dataclasses import dataclass
@@ -50,6 +49,7 @@ METHODS['twin'] = Method('a twin of pesvm', 'Train a twin.', '__main__:TwinOptio
                          {'rows.csv --twins 3 --model m.npz': 'three twins'})
 from mr_elm.cli import main
 from mr_elm.cli.reference import write_page
+from mr_elm.estimators.parameters import find_options
 if sys.argv[1] == 'page':
     print(write_page())
 else:
@@ -77,15 +77,28 @@ def test_a_command_line_without_options_means_the_defaults(name, parse):
     assert (args.runner, args.bad_rows, args.inputs) == ('local', CONTRACT['bad_rows'], ['rows.csv'])
 
 
-@pytest.mark.parametrize('name, estimator', [(name, each) for name, row in METHODS.items() for each in row.estimators])
+@pytest.mark.parametrize('name, estimator', ESTIMATORS)
 def test_an_estimator_has_the_defaults_of_its_method(name, estimator):
-    parameters = inspect.signature(load(estimator)).parameters
-    called = CALLED_BY_ELM if name == 'elm' else CALLED
-    both = {key: called.get(key, key) for key in defaults_of(name) if called.get(key, key) in parameters}
-    assert len(both) >= 3
-    differs = {**OF_ESTIMATORS, **(OF_AUTO if name == 'auto' else {}), **(OF_KELM if name == 'mr-kelm' else {})}
-    expected = {key: differs.get(key, value) for key, value in defaults_of(name).items() if key in both}
-    assert {key: parameters[own].default for key, own in both.items()} == expected
+    parameters, options = inspect.signature(load(estimator)).parameters, find_options(load(estimator))
+    assert load(estimator)._declared == load(METHODS[name].options) and len(options) >= 4
+    differs = OF_ESTIMATORS | OF_METHODS.get(name, {})
+    expected = {own: differs.get(each.name, each.default) for own, each in options.items()}
+    assert {own: parameters[own].default for own in options} == expected
+
+
+@pytest.mark.parametrize('name, estimator', ESTIMATORS)
+def test_an_estimator_refuses_what_the_command_refuses_in_the_same_words(name, estimator, elm):
+    X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]], [0, 1, 0, 1]
+    for own, each in find_options(load(estimator)).items():
+        if value_type(each) is bool:
+            continue
+        wrong = 'no such name' if value_type(each) is str else -1
+        with pytest.raises(ValueError) as refused:
+            load(estimator)(**{own: wrong}).fit(X, y)
+        done = elm('train', name, 'rows.csv', '--model', 'm.npz', flag_of(each), wrong)
+        expected = describe_values(each)
+        assert str(refused.value) == f'{own}: expected {expected}, found {wrong!r}'
+        assert done.status == 2 and f'argument {flag_of(each)}: expected {expected}, found' in done.err
 
 
 @pytest.mark.parametrize('name', METHODS)

@@ -212,7 +212,7 @@ def test_gaps_and_numbers_are_read_whatever_type_holds_them():
 
 
 def test_encode_is_refused_where_it_cannot_be(frame, y):
-    with pytest.raises(ValueError, match='encode: expected refuse or auto'):
+    with pytest.raises(ValueError, match='encode: expected one of refuse, auto'):
         ESVMClassifier(encode='yes').fit(frame, y)
     with pytest.raises(ValueError, match='precomputed'):
         KernelELMClassifier('precomputed', encode='auto').fit(frame, y)
@@ -227,5 +227,5 @@ def test_the_most_frequent_categories_have_indicators_as_many_as_wanted(kind, fr
     encoding = kind(encode='auto', max_categories=1).fit(frame, target).encoding_
     city = next(column for column in encoding.columns if column.name == 'city')
     assert city.categories == (frame['city'].fillna('').value_counts().index[0],)
-    with pytest.raises(ValueError, match='max_categories: expected at least 1, found 0'):
+    with pytest.raises(ValueError, match='max_categories: expected a whole number above 0, found 0'):
         kind(encode='auto', max_categories=0).fit(frame, target)
