@@ -37,6 +37,14 @@ class TaskError(RuntimeError):
     """Say that a task of a job failed, and why."""
 
 
+class BadRowError(Exception):
+    """End a task at a row that cannot be used, where the user wants to stop there.
+
+    Its text is JSON, which the driver finds in whatever an engine reports of a failed task: file, start (of the split),
+    row (in the split), reason, detail, n_bad (so far).
+    """
+
+
 class ConvergenceWarning(UserWarning):
     """Warn that an iteration ended before its tolerance was met."""
 

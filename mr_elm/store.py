@@ -9,7 +9,7 @@ import stat
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from os import PathLike
 from types import TracebackType
 from typing import IO, Any
@@ -122,9 +122,10 @@ def copy_into(source: str, path: str) -> None:
         raise OSError(f'{path}: expected a reader of this pipe up to its end, it left before') from None
 
 
-def read_arrays(path: FilePath) -> dict[str, np.ndarray]:
+def read_arrays(path: FilePath, names: Container[str] | None = None) -> dict[str, np.ndarray]:
     """Read the arrays of an npz file, by name. It takes no more memory than the file has bytes, whatever it claims.
 
+    names : of those to read, None for all.
     Raises ValueError, or whatever zipfile and numpy raise, when it is none, when it is compressed, which `save_arrays`
     never does, or when it holds pickled objects.
     """
@@ -132,7 +133,8 @@ def read_arrays(path: FilePath) -> dict[str, np.ndarray]:
         members = archive.infolist()
         if sum(member.file_size for member in members) > os.path.getsize(path):
             raise ValueError('its arrays are larger than the file: it is compressed or damaged')
-        return {member.filename.removesuffix('.npy'): read_array(archive, member) for member in members}
+        files = {member.filename.removesuffix('.npy'): member for member in members}
+        return {name: read_array(archive, file) for name, file in files.items() if names is None or name in names}
 
 
 def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
@@ -148,11 +150,21 @@ def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
         return npy.read_array(stream, allow_pickle=False)
 
 
-def load_arrays(path: FilePath, name: FilePath | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read what `save_arrays` wrote: (header, arrays). Raises ModelFormatError for another file; name : for it."""
+def load_header(path: FilePath) -> dict[str, Any]:
+    """Read the header of what `save_arrays` wrote, without its arrays. Raises ModelFormatError for another file."""
+    return load_arrays(path, names=('header',))[0]
+
+
+def load_arrays(
+    path: FilePath, name: FilePath | None = None, names: Container[str] | None = None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read what `save_arrays` wrote: (header, arrays). Raises ModelFormatError for another file.
+
+    name : what messages call it. names : of the members to read, the header among them; None for all.
+    """
     name = name or path
     try:
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, names)
         header = json.loads(str(arrays.pop('header')[()]))
     except MemoryError:
         raise

@@ -19,7 +19,7 @@ from mrjob.step import MRStep
 
 from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import BadRowError, DataFormatError
 from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, encode_labels, take_rows
 from mr_elm.rows.encoded_rows import spread
@@ -52,8 +52,8 @@ class MRRows(MRJob):
     hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`. ADDS : the
     input holds sums, no rows.
 
-    Beside its own output a stage writes the records of RECORDS. A task never fails because of bad data: the driver
-    reads these records and raises the same error on every runner.
+    Beside its own output a stage writes the records of RECORDS, from which the driver raises the same error on every
+    runner. No bad data make a task fail but a bad row, where these are not skipped: the job ends then.
     """
 
     INPUT_PROTOCOL = RawValueProtocol
@@ -315,10 +315,18 @@ class MRRows(MRJob):
         return replace(rest, names=names, codes=codes)
 
     def record_rejected(self, reader: Any, number: int) -> None:
-        """Send rows that could not be used to the driver."""
+        """Send rows that could not be used to the driver.
+
+        Raises BadRowError where a driver waits that does not skip them: the job shall end. Without one, whoever reads
+        the records refuses them.
+        """
         for row in reader.rejected:
             if self.options.bad_rows == 'stop':
                 self.note_trouble(f'line {row.ordinal + 1}: {row.reason}' + (f' ({row.detail})' if row.detail else ''))
+            if self.options.bad_rows == 'stop' and self.options.plan is not None:
+                facts = {'file': number, 'start': reader.counts.start, 'row': row.ordinal}
+                facts |= {'reason': row.reason, 'detail': row.detail, 'n_bad': sum(reader.counts.rejected.values())}
+                raise BadRowError(json.dumps(facts))
             key = make_key('rejected', number, reader.counts.start, row.ordinal)
             self.records.append((key, {'reason': row.reason, 'detail': row.detail, 'line': row.line}))
         reader.rejected.clear()

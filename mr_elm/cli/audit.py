@@ -12,8 +12,10 @@ from mr_elm.cli.options import (
     plan_rows,
 )
 from mr_elm.drivers.keys import read_public_key
+from mr_elm.drivers.ledger import open_ledger
 from mr_elm.drivers.verify import Finding, verify_files, verify_rows
 from mr_elm.errors import AccountingError
+from mr_elm.model.sums import compute_digest
 from mr_elm.passes.data_set import DataSet
 
 
@@ -35,11 +37,12 @@ def verify(argv: Sequence[str]) -> None:
     if args.signed_by is not None:
         public_key = read_public_key(args.signed_by, 'Ed25519').hex()
     with fetched_model(args.model) as (path, model):
-        report(args.model, verify_files(args.ledger, model, path, args.model, public_key))
+        ledger, receipts = open_ledger(args.ledger, model, compute_digest(path), args.model, public_key)
+        report(args.model, verify_files(ledger, receipts, args.model))
         if args.inputs:
             with choose_engine(args, passed) as engine:
                 data = DataSet(plan_rows(args, rows_for(model, args)), engine, args.bad_rows)
-                report(args.model, verify_rows(args.ledger, model, path, args.model, data))
+                report(args.model, verify_rows(ledger, model, args.model, data))
 
 
 def report(name: str, findings: Iterable[Finding]) -> None:

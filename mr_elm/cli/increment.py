@@ -25,7 +25,7 @@ from mr_elm.model.models import NodeModel
 from mr_elm.option import AdvancedHelp
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.store import load_arrays
+from mr_elm.store import load_header
 
 
 def update(argv: Sequence[str]) -> None:
@@ -69,7 +69,7 @@ def merge(argv: Sequence[str]) -> None:
 
 def is_site(path: str) -> bool:
     """Tell whether a file holds the sums of a site, of `mr-elm sums`."""
-    return path.endswith('.sums.npz') and 'site' in load_arrays(path)[0]
+    return path.endswith('.sums.npz') and 'site' in load_header(path)
 
 
 def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:

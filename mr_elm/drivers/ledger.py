@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mr_elm.drivers.keys import read_private_key
-from mr_elm.drivers.receipts import read_receipts, write_receipt
+from mr_elm.drivers.receipts import read_receipts, write_line, write_receipt
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
@@ -84,11 +84,13 @@ class LedgerChange:
     def open(self, model: Model, model_path: str, name: str) -> None:
         """Open the ledger of a model; one whose change was interrupted becomes whole. name : of the model."""
         self.model_before = compute_digest(model_path)
-        ledger = open_ledger(self.path, model, self.model_before, name)
+        ledger, receipts = open_ledger(self.path, model, self.model_before, name)
         demand_private(name_key(self.path))
         if ledger.path != self.path:
             self.reporter.say(f'{self.path}: completing a change that was interrupted')
             os.replace(ledger.path, self.path)
+        if receipts[-1]['action'] == 'forget' and not os.path.exists(name_receipt(self.path, len(receipts))):
+            write_copy(self.path, len(receipts), write_line(receipts[-1]))  # the interrupted change had no time for it
         self.before = replace(ledger, path=self.path)
 
     def hash(self, data: DataSet, classes: Sequence[str]) -> None:
@@ -166,9 +168,7 @@ class LedgerChange:
         os.replace(name_next(self.path), self.path)
         self.reporter.say(f'{self.path}: {self.after.n_rows:,} rows, root {self.after.root}')
         if self.action == 'forget':
-            path = name_receipt(self.path, self.number)
-            with replace_file(path) as stream:
-                stream.write(self.receipt + b'\n')
+            path = write_copy(self.path, self.number, self.receipt)
             self.reporter.say(f'{path}: receipt of {self.rows.n_rows:,} rows that left')
 
 
@@ -187,16 +187,26 @@ def name_receipt(path: str, number: int) -> str:
     return f'{path}.receipt-{number:06d}.json'
 
 
+def write_copy(path: str, number: int, receipt: bytes) -> str:
+    """Write a copy of a receipt beside a ledger; returns its file."""
+    copy = name_receipt(path, number)
+    with replace_file(copy) as stream:
+        stream.write(receipt + b'\n')
+    return copy
+
+
 def demand_local(path: str) -> None:
     """Raise ValueError where a ledger would be elsewhere."""
     if not is_local(path):
         raise ValueError(f'{path}: expected a ledger on this machine, where its key stays')
 
 
-def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger:
-    """Return the Ledger of a model: the file at `path`, or the one of an interrupted change beside it.
+def open_ledger(
+    path: str, model: Model, model_digest: str, name: str, public_key: str | None = None
+) -> tuple[Ledger, list[dict[str, Any]]]:
+    """Return the Ledger of a model, the file at `path` or that of an interrupted change beside it, and its receipts.
 
-    model_digest : SHA-256 of the file of the model. name : of the model in messages.
+    model_digest : SHA-256 of the file of the model. name : of the model in messages. public_key : see `read_receipts`.
     Raises ModelFormatError when the model has no ledger, DataFormatError when it has another one, or another key.
     """
     demand_local(path)
@@ -221,7 +231,8 @@ def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger
     key = read_key(name_key(path))
     if check_of_key(key) != ledger.key_check:
         raise DataFormatError(f'{name_key(path)}: expected the key that the ledger was made with, found another one')
-    last = read_receipts(ledger.receipts, path, key)[-1]
+    receipts = read_receipts(ledger.receipts, path, key, public_key)
+    last = receipts[-1]
     if last['root_after'] != ledger.root or last['rows_left'] != ledger.n_rows:
         raise DataFormatError(f'{path}: expected the receipt of the last change, found an earlier one')
     if last['model_after'] != model_digest:
@@ -229,7 +240,7 @@ def open_ledger(path: str, model: Model, model_digest: str, name: str) -> Ledger
             f'{name}: expected the model that {path} was last written with, found another file with '
             'the same rows, or an altered one'
         )
-    return ledger
+    return ledger, receipts
 
 
 def names_model(ledger: Ledger, model_digest: str) -> bool:

@@ -2,24 +2,24 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.increment import sum_up_batch, summarise_new
-from mr_elm.drivers.ledger import hash_data, name_key, name_receipt, open_ledger
-from mr_elm.drivers.receipts import read_receipts
+from mr_elm.drivers.ledger import hash_data, name_key, name_receipt
+from mr_elm.drivers.receipts import write_line
 from mr_elm.drivers.score import predict
 from mr_elm.errors import DataFormatError, ModelFormatError
 from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.machines.living import Batch, LivingMachine, demand_living
-from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.model.sums import compute_digest, find_sums, name_sums
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.ledger import Ledger, count_missing, read_key
+from mr_elm.rows.ledger import Ledger, count_missing
 from mr_elm.rows.storage import fetch_file
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
@@ -36,25 +36,29 @@ class Finding:
     sound: bool = True
 
 
-def verify_files(path: str, model: Model, model_path: str, name: str, public_key: str | None) -> Iterator[Finding]:
-    """Check the ledger of a model, its receipts and the file of sums.
+def verify_files(ledger: Ledger, receipts: Sequence[dict[str, Any]], name: str) -> Iterator[Finding]:
+    """Check the copies of the receipts of a ledger, and the file of sums.
 
-    path : of the ledger. model_path : of the model's file on this machine. name : what the user calls the model.
-    public_key : see `read_receipts`. Raises DataFormatError at the first file that was altered.
+    ledger, receipts : of `open_ledger`. name : what the user calls the model. Raises DataFormatError at the first file
+    that was altered.
     """
-    ledger = open_ledger(path, model, compute_digest(model_path), name)
-    lines = ledger.receipts
-    receipts = read_receipts(lines, path, read_key(name_key(path)), public_key)
     yield Finding('ledger', f'{ledger.n_rows:,} rows, root {ledger.root}')
+    missing = ''
     for number, receipt in enumerate(receipts, 1):
-        copy = name_receipt(path, number)
-        if receipt['action'] == 'forget' and os.path.exists(copy):
+        copy = name_receipt(ledger.name, number)
+        if receipt['action'] == 'forget' and not os.path.exists(copy):
+            missing += f'; there is no copy {copy}'
+        elif receipt['action'] == 'forget':
             with open(copy, 'rb') as stream:
-                if stream.read() != lines[number - 1] + b'\n':
-                    raise DataFormatError(f'{copy}: expected the receipt {number} of {path}, found an altered one')
+                if stream.read() != write_line(receipt) + b'\n':
+                    raise DataFormatError(
+                        f'{copy}: expected the receipt {number} of {ledger.name}, found an altered one'
+                    )
     n_signed = sum('signature' in receipt for receipt in receipts)
     n_forgotten = sum(receipt['rows_found'] for receipt in receipts if receipt['action'] == 'forget')
-    yield Finding('receipts', f'{len(receipts)} in a chain, {n_signed} of them signed; {n_forgotten:,} rows have left')
+    yield Finding(
+        'receipts', f'{len(receipts)} in a chain, {n_signed} of them signed; {n_forgotten:,} rows have left{missing}'
+    )
     if find_sums(name):
         with fetch_file(name_sums(name)) as sums_path:
             if compute_digest(sums_path) != receipts[-1]['sums_after']:
@@ -64,11 +68,10 @@ def verify_files(path: str, model: Model, model_path: str, name: str, public_key
         yield Finding('sums', 'as they were written')
 
 
-def verify_rows(path: str, model: NodeModel, model_path: str, name: str, data: DataSet) -> Iterator[Finding]:
+def verify_rows(ledger: Ledger, model: NodeModel, name: str, data: DataSet) -> Iterator[Finding]:
     """Check whether rows are exactly those of a ledger, and whether training on them gives the model again."""
-    ledger = open_ledger(path, model, compute_digest(model_path), name)
     with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
-        yield (finding := compare_rows(ledger, hash_data(data, name_key(path), model.classes, folder)))
+        yield (finding := compare_rows(ledger, hash_data(data, name_key(ledger.name), model.classes, folder)))
     if finding.sound:
         yield retrain(model, name, data)
 

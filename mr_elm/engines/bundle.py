@@ -21,7 +21,7 @@ from pathlib import Path
 from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.errors import import_package
-from mr_elm.rows.storage import store_of
+from mr_elm.rows.storage import demand_free, store_of
 
 NOT_ON_NODES = ('tqdm', 'tomli')  # only the driver needs these
 OPTIONAL = ('pyarrow',)  # on nodes where it is installed here
@@ -67,6 +67,7 @@ def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = Non
     if store_of(path).find(path) is not None:
         reporter.say(f'{path}: exists already, nothing was written')
         return path
+    demand_free(path)
     with built(reporter, python_prefix) as archive:
         store_of(path).put(archive, path)
         reporter.say(f'{path}: {os.path.getsize(archive) / 1e6:.0f} MB, give it to a training with --bundle')

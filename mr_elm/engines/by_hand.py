@@ -84,7 +84,7 @@ def run_piped(job_class: Any, argv: list[str]) -> int:
     except BrokenPipeError:
         return 1
     except Exception as error:
-        job.trouble = describe_error(error)
+        job.trouble = job.trouble or describe_error(error)
     if job.trouble is not None:
         print(f'{program(job_class)}: standard input: {job.trouble.removeprefix("standard input: ")}', file=sys.stderr)
         return 1

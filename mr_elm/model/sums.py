@@ -13,7 +13,7 @@ import numpy as np
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.rows.storage import COPY_BYTES, copy, is_local, store_of
-from mr_elm.store import FilePath, is_stream, load_arrays, save_arrays
+from mr_elm.store import FilePath, is_stream, load_arrays, load_header, save_arrays
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
 GRAM, COUNTS = 'gram', 'leaf_counts'
@@ -136,7 +136,7 @@ def are_sums(path: FilePath) -> bool:
     if not (is_local(os.fspath(path)) and os.path.isfile(path)):
         return False
     try:
-        return DIGEST in load_arrays(path)[0]
+        return DIGEST in load_header(path)
     except ModelFormatError:
         return False
 

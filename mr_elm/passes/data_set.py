@@ -11,10 +11,10 @@ from typing import Any
 
 from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import BadRowError, DataFormatError, TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.job_output import JobOutput
-from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
 
@@ -68,6 +68,9 @@ class DataSet:
         counted twice.
         """
         accounts.settle(self.bad_rows)
+        form = self.plan.form
+        if form.held_out and not form.tested and not self.plan.needs_encoding:
+            demand_held_out(accounts, form.held_out)
         if self.first is not None:
             self.first.compare(accounts)
         elif self.n_rows is not None and accounts.used + accounts.held != self.n_rows:
@@ -97,6 +100,17 @@ class DataSet:
                 'last digits'
             )
         return descriptions
+
+
+def demand_held_out(accounts: Accounts, share: float) -> None:
+    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on."""
+    kinds = {'training': accounts.used, 'test': accounts.held}
+    for kind, n_rows in kinds.items():
+        if n_rows == 0 and any(kinds.values()):
+            raise DataFormatError(
+                f'--test {share:g}: expected rows for training and test, found none for the {kind} among '
+                f'{sum(kinds.values()):,}: equal features go together, so take another share, or --test FILE'
+            )
 
 
 def whole_descriptions(descriptions: set[str]) -> set[str]:
@@ -136,8 +150,14 @@ class Pass:
                 path = os.path.join(folder, 'encoding.json')
                 arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]
             engine = self.data.engine
-            with (
-                engine.run_job(self.job_class, plan, arguments, self.stage) as first_output,
-                self.tree.add_up(engine, first_output) if self.tree else nullcontext(first_output) as output,
-            ):
-                yield output
+            try:
+                with (
+                    engine.run_job(self.job_class, plan, arguments, self.stage) as first_output,
+                    self.tree.add_up(engine, first_output) if self.tree else nullcontext(first_output) as output,
+                ):
+                    yield output
+            except (TaskError, BadRowError) as error:
+                bad_row = describe_bad_row(str(error), plan)
+                if bad_row is None:
+                    raise
+                raise DataFormatError(bad_row) from None

@@ -1,5 +1,7 @@
 """Check that every input line of every pass is accounted for, and name the line of a bad row."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,8 +10,10 @@ from typing import Any
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.splits import count_lines_before
 from mr_elm.rows.wire import split_key
 
+BAD_ROW = re.compile(r'(?=\{"file": \d+, "start": \d+, "row": )')  # begins the text of a BadRowError
 LINE_KINDS = ('lines', 'headers', 'comments', 'blank', 'used', 'held')
 
 RECORDS = """\
@@ -41,6 +45,19 @@ class RejectedLine:
     reason: str
     detail: str
     text: str
+
+
+def describe_bad_row(text: str, plan: InputPlan) -> str | None:
+    """Name the row at which a task ended, by the text of its BadRowError wherever it stands in a text; None if none."""
+    found = BAD_ROW.search(text)
+    if found is None:
+        return None
+    facts, _ = json.JSONDecoder().raw_decode(text, found.start())
+    file = plan.files[facts['file']]
+    line = count_lines_before(file, facts['start']) + facts['row'] + 1
+    unit = find_kind(plan.kind).unit
+    others = f' ({facts["n_bad"]:,} bad rows so far)' if facts['n_bad'] > 1 else ''
+    return f'{file.path}, {unit} {line}: {facts["reason"]}: {facts["detail"]}{others}'
 
 
 class Accounts:

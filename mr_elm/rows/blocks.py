@@ -178,7 +178,7 @@ class RowReader:
     counts : RowCounts of what was read so far. packing : the records of the stage that has written the rows.
     rejected : list of RejectedRow since the last block; the caller may empty it.
     row_lines : the line of each row of the last block, counted from 0 in the split.
-    With stop=True reading ends at the first bad row, which is then the only one in `rejected`.
+    With stop=True reading ends with the first bad row, which is then the only one in `rejected`.
     """
 
     def __init__(
@@ -207,9 +207,10 @@ class RowReader:
 
         ordinals : of the rows in the split. errors : position of a bad row -> RowError. show : position -> its line.
         """
-        for k in sorted(errors)[: 1 if self.stop else None]:
-            self.rejected.append(RejectedRow(ordinals[k], errors[k].reason, errors[k].detail, show(k)))
+        for k in sorted(errors):
             self.counts.rejected[errors[k].reason] += 1
+            if not (self.stop and self.rejected):
+                self.rejected.append(RejectedRow(ordinals[k], errors[k].reason, errors[k].detail, show(k)))
         self.row_lines = ordinals
         if errors:
             self.row_lines = [ordinal for k, ordinal in enumerate(ordinals) if k not in errors]

@@ -226,6 +226,19 @@ def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterat
         yield from read_whole_lines(stream, limit)
 
 
+def count_lines_before(file: InputFile, start: int) -> int:
+    """Count the lines, or the rows where these are no lines, in front of a split of a file that begins at `start`."""
+    if start == 0:
+        return 0
+    kind = find_kind(file.format.kind)
+    with open_ranges(file.path) as source:
+        if kind.magic:
+            batches = read_parts(source, kind.open(source, file.path), file.format, (0, start))
+            return sum(len(batch.block) for _, batch in batches)
+        with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK) as stream:
+            return sum(chunk.count(b'\n') for chunk in read_plain_split(stream, 0, start))
+
+
 @dataclass(frozen=True)
 class SplitReader:
     """Read splits as blocks of rows.

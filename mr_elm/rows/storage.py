@@ -414,3 +414,5 @@ def demand_free(path: str, overwrite: bool = False) -> None:
     folder = os.path.dirname(os.path.realpath(path))
     if is_local(path) and not os.path.isdir(folder):
         raise FileNotFoundError(f'{path}: the folder {folder} does not exist')
+    if is_local(path) and not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f'{path}: expected a folder to write to, {folder} is not one for this user')

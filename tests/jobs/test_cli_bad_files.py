@@ -4,8 +4,13 @@ import bz2
 import gzip
 import re
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from reference.files import FEW, GOOD, SPARSE
+
+from mr_elm.rows.splits import SplitReader
 
 
 def lines_with(text, at):
@@ -83,6 +88,31 @@ def test_the_first_of_several_bad_rows_is_named(elm, write, tmp_path, maps, n):
     path = write('rows.csv', '\n'.join([*good[:20], '1,x,2', *good[20:40], '1', *good[40:], '1,nan,2']))
     done = elm('train', 'pesvm', path, *FEW, '--model', tmp_path / 'm.npz', '-q', *maps(n))
     check_refusal(done, path, 'line 21: not a number', tmp_path)
+
+
+@pytest.mark.parametrize('kind', ['csv', 'parquet', 'arrow', 'pack'])
+def test_a_bad_row_ends_the_job_when_it_is_met(elm, tmp_path, maps, monkeypatch, kind):
+    """The third of six tasks meets two of them together; a pack has no bad rows, so its text is skipped before."""
+    rows = [[float(i % 2), float(i), float(i * i % 7)] for i in range(600)]
+    rows[250][1] = rows[251][1] = np.nan
+    path = tmp_path / f'rows.{kind}'
+    table = pa.table([pa.array(column) for column in zip(*rows, strict=True)], names=['y', 'a', 'b'])
+    if kind == 'parquet':
+        pq.write_table(table, path, row_group_size=100)
+    elif kind == 'arrow':
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=100)
+    else:
+        path = tmp_path / 'rows.csv'
+        path.write_text('\n'.join(','.join(map(str, row)) for row in rows))
+    opened, read = [], SplitReader.open
+    monkeypatch.setattr(SplitReader, 'open', lambda self, *words: opened.append(words) or read(self, *words))
+    target = ('pack', path, '-o', tmp_path / 'p') if kind == 'pack' else ('train', 'pesvm', path, *FEW)
+    out = () if kind == 'pack' else ('--model', tmp_path / 'm.npz')
+    done = elm(*target, *out, '-q', '-r', 'inline', *maps(6))
+    unit = 'line' if path.suffix == '.csv' else 'row'
+    assert done.status == 1 and f'{path}, {unit} 251: ' in done.err and done.err.count('\n') == 1, done.err
+    assert '2 bad rows so far' in done.err and len(opened) == 3
 
 
 def test_the_bad_file_of_several_is_named(elm, write, tmp_path, maps):

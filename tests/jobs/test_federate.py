@@ -7,6 +7,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from mr_elm import store
 from mr_elm.model.file import read_model
 
 D, SITES = 4, 3
@@ -242,3 +243,16 @@ def test_a_site_that_comes_twice_is_refused_without_masks_too(succeed, elm, site
 def test_sums_are_called_sums_and_masks_have_a_session(elm, words, cause):
     done = elm('sums', 'rows.csv', '--layer', 'm.layer.npz', *words)
     assert done.status == 2 and cause in done.err
+
+
+def test_merge_reads_each_file_of_sums_once(succeed, sites, tmp_path, monkeypatch):
+    paths, _, _ = sites('classes')
+    succeed('sums', paths[0], '--statistics', '-o', tmp_path / 'a.stats.json')
+    succeed('layer', 'pesvm', tmp_path / 'a.stats.json', '--hidden', 3, '--model', tmp_path / 'layer.npz')
+    outs = [tmp_path / f'{k}.sums.npz' for k in range(2)]
+    for path, out in zip(paths, outs, strict=False):
+        succeed('sums', path, '--layer', tmp_path / 'layer.npz', '-o', out)
+    read, names = store.read_array, []
+    monkeypatch.setattr(store, 'read_array', lambda archive, file: names.append(file.filename) or read(archive, file))
+    succeed('merge', *outs, '--model', tmp_path / 'm.npz')
+    assert names.count('ring.npy') == 2

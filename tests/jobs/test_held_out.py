@@ -137,3 +137,19 @@ def test_a_test_file_without_rows_is_found_before_the_training(tmp_path, capsys,
         == 1
     )
     assert 'test.csv: expected' in capsys.readouterr().err and not (tmp_path / 'm.npz').exists()
+
+
+@pytest.mark.parametrize(
+    'method, encode', [('pesvm', 'refuse'), ('pesvm', 'auto'), ('oelm', 'auto'), ('auto', 'refuse')]
+)
+@pytest.mark.parametrize('kind', ['test', 'training'])
+def test_rows_that_all_go_to_one_side_are_refused_before_anything_is_written(tmp_path, capsys, method, encode, kind):
+    """All rows have the same features, so they go together."""
+    candidates = np.tile(np.arange(20.0)[:, None], 3)
+    chosen = candidates[select_sample(candidates, 0.5, HELD_OUT_KEY) == (kind == 'training')][0]
+    rows = write_table(tmp_path / 'rows.csv', np.tile(chosen, (30, 1)), np.arange(30) % 2)
+    words = ['train', method, str(rows), '--model', str(tmp_path / 'm.npz'), '--test', '0.5', '-q', '--encode', encode]
+    assert main(words) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith('mr-elm: --test 0.5: ') and f'none for the {kind} among 30' in said.err
+    assert said.err.count('\n') == 1 and list(tmp_path.iterdir()) == [rows]

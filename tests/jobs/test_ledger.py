@@ -19,11 +19,13 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from reference.files import LOCAL
 
 from mr_elm.drivers import ledger as ledger_driver
-from mr_elm.drivers.ledger import LedgerChange
+from mr_elm.drivers.ledger import LedgerChange, open_ledger
 from mr_elm.drivers.receipts import read_receipts, write_receipt
 from mr_elm.drivers.verify import verify_files
 from mr_elm.errors import DataFormatError
 from mr_elm.model.file import read_model
+from mr_elm.model.sums import compute_digest
+from mr_elm.rows.ledger import Ledger
 from mr_elm.streaming import mr_ledger
 
 N, D = 90, 4
@@ -412,7 +414,8 @@ def test_a_changed_byte_anywhere_is_found(audited, write, csv_of, signer, tmp_pa
     loaded = read_model(left)
 
     def verify():
-        return list(verify_files(str(tmp_path / 'm.ledger'), loaded, str(left), str(left), None))
+        opened = open_ledger(str(tmp_path / 'm.ledger'), loaded, compute_digest(left), str(left))
+        return list(verify_files(*opened, str(left)))
 
     assert len(verify()) == 3
     for name, step in (
@@ -455,6 +458,39 @@ def test_a_command_killed_between_the_two_names_is_completed_by_the_next(
     assert done.status == 1 and '9 of these 9 rows' in done.err
     assert read_ledger(ledger)[0].total() == N - 9 and len(read_ledger(ledger)[1]) == 2
     assert elm('verify', left, rest, '--ledger', ledger, '-q').status == 0
+
+
+def test_a_copy_of_a_receipt_that_a_killed_command_owes_is_missed_and_written_by_the_next(
+    elm, audited, living, write, monkeypatch
+):
+    model, ledger, lines = living
+    few, more, rest = (write(f'{k}.csv', ''.join(lines[k : k + 5])) for k in (0, 5, 10))
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr('mr_elm.drivers.ledger.write_copy', stop)
+        assert audited('forget', model, few, '--overwrite')[0].status == 130
+    copy = ledger.with_name('m.ledger.receipt-000002.json')
+    done = elm('verify', model, '--ledger', ledger, '-q')
+    assert done.status == 0 and f'there is no copy {copy}' in done.out
+    assert audited('update', model, rest, '--overwrite')[0].status == 0
+    assert copy.read_bytes() == read_ledger(ledger)[1][1] + b'\n'
+    assert audited('forget', model, more, '--overwrite')[0].status == 0
+    assert 'no copy' not in elm('verify', model, '--ledger', ledger, '-q').out
+
+
+def test_verify_reads_the_ledger_and_its_receipts_once(elm, living, write, monkeypatch):
+    model, ledger, lines = living
+    reads, read = [], Ledger.read
+    monkeypatch.setattr(Ledger, 'read', lambda *words: reads.append(words) or read(*words))
+    receipts = []
+    monkeypatch.setattr(
+        'mr_elm.drivers.ledger.read_receipts', lambda *words: receipts.append(words) or read_receipts(*words)
+    )
+    assert elm('verify', model, write('all.csv', ''.join(lines)), '--ledger', ledger, '-q').status == 0
+    assert (len(reads), len(receipts)) == (1, 1)
 
 
 def test_a_command_killed_before_the_model_has_its_name_has_done_nothing(elm, audited, living, write, monkeypatch):

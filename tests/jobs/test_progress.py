@@ -13,6 +13,7 @@ from reference.files import LOCAL
 from mr_elm.compiled import ONCE, Announcer
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.progress import LogLines, Meter, Reporter, describe_time
+from mr_elm.errors import TaskError
 from mr_elm.streaming.reduced_input import ReducedInput
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
@@ -265,3 +266,32 @@ def test_nothing_is_announced_on_the_stream_of_a_command_that_has_ended(monkeypa
     stream.close()
     monkeypatch.setattr(Announcer, 'announced', False)
     assert njit(lambda x: x + 2)(1) == 3
+
+
+@pytest.fixture
+def hadoop_log(monkeypatch):
+    """Give the standard error of all attempts to what asks Hadoop for it: a list of its lines."""
+    lines = []
+    monkeypatch.setattr('mr_elm.engines.hadoop.progress.read_attempt_log', lambda *attempt: '\n'.join(lines))
+    return lines
+
+
+def tell_failed_attempt():
+    """Log what Hadoop's client prints of an attempt that failed."""
+    logging.getLogger('mrjob').info('  Task Id : attempt_1700000000000_0007_m_000003_1, Status : FAILED')
+
+
+def test_an_attempt_that_fails_on_hadoop_is_told_with_its_reason(talkative, hadoop_log):
+    with HadoopProgress(talkative, 'Gram'):
+        tell_failed_attempt()
+        hadoop_log += ['Traceback (most recent call last):', '  File "a.py"', 'OSError: no space left']
+        tell_failed_attempt()
+    first, second = talkative.stream.getvalue().splitlines()
+    assert first == 'Gram: map task 3, attempt 2 failed: no reason known yet'
+    assert second == 'Gram: map task 3, attempt 2 failed: OSError: no space left'
+
+
+def test_a_bad_row_ends_a_job_on_hadoop_with_the_first_attempt(talkative, hadoop_log):
+    hadoop_log += ['Traceback (most recent call last):', '  File "a.py"', 'mr_elm.errors.BadRowError: {"file": 0}']
+    with pytest.raises(TaskError, match='BadRowError: {"file": 0}'), HadoopProgress(talkative, 'Gram'):
+        tell_failed_attempt()
