@@ -235,7 +235,7 @@ def count_lines_before(file: InputFile, start: int) -> int:
         if kind.magic:
             batches = read_parts(source, kind.open(source, file.path), file.format, (0, start))
             return sum(len(batch.block) for _, batch in batches)
-        with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK) as stream:
+        with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK_BYTES) as stream:
             return sum(chunk.count(b'\n') for chunk in read_plain_split(stream, 0, start))
 
 
