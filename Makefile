@@ -6,6 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test test-quick lint docs docs-commands dist bench bench-quick papers results figures joint speedup sizeup
+.PHONY: mutants mutants-sample
 .PHONY: scaleup soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
@@ -52,6 +53,14 @@ digests: $(STAMP) ## store the digests of models that this machine trains (tests
 
 soak: $(STAMP) ## attack with random rows, models and killed tasks for a while (MINUTES=30)
 	$(BIN)/python tests/properties/soak.py $(or $(MINUTES),30)
+
+mutants: $(STAMP) ## count the changes of code that no test notices: hours, goes on where it was stopped (ROOMS="sums scores/threshold")
+	@$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	@nice $(BIN)/python tests/mutants.py $(ROOMS)
+
+mutants-sample: $(STAMP) ## the same of 200 changes, always the same ones
+	@$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	@nice $(BIN)/python tests/mutants.py $(ROOMS) --sample 200
 
 hadoop-up: ## start a local Hadoop (NODES=2 VCORES=2 MEMORY=4096; INSECURE=1 without a JDK)
 	@$(PYTHON) hadoop-conf/cluster.py up $(if $(filter 1,$(INSECURE)),--insecure)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as oracle
 
-from mr_elm.scores.threshold import choose_positive, choose_threshold
+from mr_elm.scores.threshold import choose_positive, choose_threshold, make_goal
 
 SCORES = {
     'balanced': lambda y, said, w: oracle.balanced_accuracy_score(y, said, sample_weight=w),
@@ -23,6 +23,28 @@ def test_no_other_cut_is_better(name, seed):
     threshold = choose_threshold(name, P, y == 1, w)
     found = SCORES[name](y, threshold < P, w)
     assert found == pytest.approx(max(SCORES[name](y, cut < P, w) for cut in [-1, *np.unique(P)]))
+
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('name', SCORES)
+@pytest.mark.parametrize('least', [0, 1])
+def test_of_few_rows_all_or_none_may_be_positive(name, least):
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        n = rng.integers(2, 6)
+        P, w = rng.integers(least, 5, n) / 4, rng.uniform(0.1, 5, n)
+        y = rng.permutation(np.arange(n) < rng.integers(1, n))
+        threshold = choose_threshold(name, P, y, w)
+        assert 0 <= threshold <= 1
+        best = max(SCORES[name](y.astype(int), cut < P, w) for cut in [0, *P])
+        assert SCORES[name](y.astype(int), threshold < P, w) == pytest.approx(best)
+
+
+def test_goals_are_the_scores_of_scikit_learn():
+    y, said = np.array([1, 1, 1, 0, 0, 0, 0]), np.array([1, 1, 0, 1, 0, 0, 0])
+    assert make_goal('balanced')(2, 1, 3, 4) == pytest.approx(oracle.balanced_accuracy_score(y, said))
+    assert make_goal('f1')(2, 1, 3, 4) == pytest.approx(oracle.f1_score(y, said))
+    assert make_goal('7')(2, 1, 3, 4) == -8
 
 
 def test_a_cut_between_neighbours_of_float64_tells_them_apart():
