@@ -126,7 +126,6 @@ METHODS = {
                 'solver',
                 'tolerance',
                 'max_passes',
-                'precondition_rows',
                 'probabilities',
                 'threshold',
                 'positive',
@@ -194,12 +193,12 @@ METHODS = {
         DUAL,
         (f'{ESTIMATORS}:SphereSVMClassifier',),
         {
-            'rows.csv --gamma 0.5 --C 10 --model m.npz': 'a Gaussian kernel',
+            'rows.csv --sigma 1 --C 10 --model m.npz': 'a Gaussian kernel',
             'rows.csv --kernel linear --normalise --model m.npz': 'a kernel that must be normalised',
         },
         tuning_of_dual(
             'kernel and C, by cross-validation with warm starts',
-            {'rows.csv --gamma 0.01,0.1,1 --C 1,10,100 --nested 5': 'double cross-validation'},
+            {'rows.csv --sigma 0.7,2,7 --C 1,10,100 --nested 5': 'double cross-validation'},
             'DualSearch',
         ),
     ),

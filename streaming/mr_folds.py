@@ -29,10 +29,6 @@ class MRFolds(MRRows):
                                                   regression LABEL is targets or
                                                   squares, see mr_gram
 
-    If --problem asks for slopes, there are more tiles: FOLD is then the number of
-    folds, and the tile is one of the second Gram, S'S. S holds the slopes of the
-    nodes of the layer at the rows of the last fold.
-
     Map:    add the rows of the sample, fold by fold, to the sums of the task,
             write them at its end.
     Reduce: add the pairs of a key.
@@ -66,9 +62,6 @@ class MRFolds(MRRows):
             ]
             for number, (layer, steps) in enumerate(zip(self.task.layers, self.task.grids, strict=True))
         ]
-        if self.task.slopes:
-            for sums, layer, steps in zip(self.sums, self.task.layers, self.task.grids, strict=True):
-                sums.append(GramSum(layer.n_hidden, steps, workspace={}))
 
     def map_block(self, block: Block, row_key: list[int]) -> None:
         """Take the rows of the sample, and add them; a small sample waits until there are enough for a product."""
@@ -97,10 +90,6 @@ class MRFolds(MRRows):
                 if leaves is not None:
                     of_rows = leaves[rows]
                 sums[self.task.find_sum(number, fold)].add(ET[rows], part, weights, of_rows)
-            if self.task.slopes:  # of the last fold; the buffer is free again
-                X = widen(part.X, layer.n_features)
-                slopes = self.buffer[: len(part) * layer.n_hidden].reshape(len(part), layer.n_hidden)
-                sums[-1].add_rows(layer.evaluate_slopes(X, slopes), weights)
 
     def expand(self, layer: HiddenLayer, block: Block, n_targets: int = 0) -> Floats:
         """Return [E T] of a block in a buffer that is kept."""

@@ -68,7 +68,11 @@ class Parser(argparse.ArgumentParser):
             epilog=examples_of(command),
         )
         self.add_argument(
-            '--help-all', action=HelpAll, nargs=0, default=argparse.SUPPRESS, help='show all options and exit'
+            '--help-all',
+            action=HelpPage,
+            nargs=0,
+            default=argparse.SUPPRESS,
+            help='show all options of the command itself and exit',
         )
         self.add_argument(
             '--config',
@@ -85,13 +89,22 @@ class Parser(argparse.ArgumentParser):
             help=AdvancedHelp('add what the command says on standard error to a file, each line with the time'),
         )
         self.runs_jobs, self.reads_standard = runs_jobs, False
-        self.shows_all = False
+        self.page: str | None = None  # of the help: a group of options, '' for all others, None for the most used
         self.groups: dict[str, Any] = {'': self}
 
     def group(self, title: str) -> Any:
         """Return the group of options under a title, which is made when it is first asked for; '' for no group."""
         if title not in self.groups:
             self.groups[title] = self.add_argument_group(title)
+            if title in PAGES:
+                self.add_argument(
+                    PAGES[title],
+                    action=HelpPage,
+                    nargs=0,
+                    const=title,
+                    default=argparse.SUPPRESS,
+                    help=f'show the options of the {title} and exit',
+                )
         return self.groups[title]
 
     def add_to(self, title: str) -> Callable:
@@ -99,19 +112,32 @@ class Parser(argparse.ArgumentParser):
         return self.group(title).add_argument
 
     def format_help(self) -> str:
-        """Return the help: the options that most people need, or all when --help-all asks for them."""
+        """Return the help: what most people need; or a page, as --help-all or --help-input asks for it."""
         own = [action for action in self._actions if action.dest not in HELP]
         common = [action for action in own if not isinstance(action.help, AdvancedHelp)]
-        if self.shows_all or len(common) == len(own):
-            return super().format_help() + (RUNNER_OPTIONS if self.runs_jobs else '')
+        pages = [f'`{flag}`' for title, flag in PAGES.items() if title in self.groups]
+        sections = [(group.title, group._group_actions) for group in self._action_groups]
+        if self.page is None and len(common) < len(own):
+            sections = [('most used arguments', common)]
+            note = f'{", ".join(["`--help-all`", *pages])} show more options.'
+        elif self.page:
+            sections = [(title, actions) for title, actions in sections if title == self.page]
+            note = RUNNER_OPTIONS if self.page == 'runner' else ''
+        else:
+            sections = [(title, actions) for title, actions in sections if title not in PAGES]
+            note = COMMON_OPTIONS
         formatter = argparse.RawDescriptionHelpFormatter(self.prog)
         formatter.add_usage(self.usage, (), ())
         formatter.add_text(self.description)
-        formatter.start_section('most used arguments')
-        formatter.add_arguments(common)
-        formatter.end_section()
-        formatter.add_text(self.epilog)
-        formatter.add_text(f'`{self.prog} --help-all` shows all options.')
+        for title, actions in sections:
+            formatter.start_section(title)
+            formatter.add_arguments(action for action in actions if action in own)
+            formatter.end_section()
+        if not self.page:
+            formatter.add_text(self.epilog)
+        if self.page == '' and pages:
+            formatter.add_text(f'{" and ".join(pages)} list the options of {" and ".join(PAGES)}.')
+        formatter.add_text(note)
         return formatter.format_help()
 
     def parse(self, argv: Sequence[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
@@ -206,21 +232,29 @@ class Parser(argparse.ArgumentParser):
         return values
 
 
-class HelpAll(argparse.Action):
-    """Print the help with all options and exit."""
+class HelpPage(argparse.Action):
+    """Print a page of the help and exit."""
 
     def __call__(self, parser: Any, *_: object) -> None:
         """Print it."""
-        parser.shows_all = True
+        parser.page = self.const or ''
         parser.print_help()
         parser.exit()
 
 
-HELP = ('help', 'help_all', 'config', 'log_file')  # what all commands have, as argparse calls it
-RUNNER_OPTIONS = """
-Any other runner option of mrjob may follow, such as
--D mapreduce.job.maps=8.
-"""
+PAGES = {'input': '--help-input', 'runner': '--help-runner'}  # group of options that has a page of its own -> flag
+HELP = (
+    'help',
+    'help_all',
+    'help_input',
+    'help_runner',
+    'config',
+    'log_file',
+)  # what all commands have, as argparse calls it
+RUNNER_OPTIONS = 'Any other runner option of mrjob may follow, such as -D mapreduce.job.maps=8.'
+COMMON_OPTIONS = """All commands have --config FILE.toml, which reads options from a file, such as
+hidden = 500 (the command line counts more), and --log-file FILE, which adds
+what the command says on standard error to a file."""
 REFUSED = {
     '-o': f', the output folder of a job is {OUTPUT_DIR}',
     **dict.fromkeys(

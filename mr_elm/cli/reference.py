@@ -14,8 +14,9 @@ from mr_elm.methods import METHODS
 
 HEAD = """# All commands and their options
 
-`make docs-commands` writes this page from the tables of the command line. `mr-elm COMMAND --help-all` prints the same
-in a terminal. `--help` prints the options that most people need, and examples.
+`make docs-commands` writes this page from the tables of the command line. `mr-elm COMMAND --help-all` prints the
+options of a command in a terminal, `--help-input` and `--help-runner` those of the input and of the runner. `--help`
+prints what most people need, and examples.
 
 Each option is on this page once. If several commands have it, it is in the section of the first one; the other
 sections name it.

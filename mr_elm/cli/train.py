@@ -29,7 +29,6 @@ from mr_elm.option import AdvancedHelp, add_options
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions, read_columns
 
-OF_THE_METRIC = ('--metric', '--metric-steps', '--metric-rows')
 OF_THE_LAYER = (
     '--map',
     '--kernel',
@@ -42,12 +41,11 @@ OF_THE_LAYER = (
     '--task',
     '--class-weight',
     '--no-center',
-    *OF_THE_METRIC,
+    '--metric',
+    '--metric-steps',
 )
 
-OF_THE_SOLVER = {
-    name: f'--{name.replace("_", "-")}' for name in ('solver', 'tolerance', 'max_passes', 'precondition_rows', 'memory')
-}
+OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in ('solver', 'tolerance', 'max_passes', 'memory')}
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,6 @@ def tune_nodes(method: Method, tuning: Tuning, plan: Any, options: Any, asked: A
         sample=asked.sample,
         n_counted=asked.count,
         memory=asked.memory,
-        metric_rows=asked.metric_rows,
     )
     found, *model = load(tuning.driver)(plan, options, search, engine)
     write_table(asked.table, list(map(cell_of, found.scores)))

@@ -43,10 +43,8 @@ def train(
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    if part_by and (np.isinf(options.nu) or options.learns_from_all_rows or like is not None and len(like.members) > 1):
-        raise ValueError(
-            '--part-by: cannot be used with --C inf, --metric-rows all, or --like a model of several machines'
-        )
+    if part_by and (np.isinf(options.nu) or like is not None and len(like.members) > 1):
+        raise ValueError('--part-by: cannot be used with --C inf, or --like a model of several machines')
     if part_by:
         name_parts(plan, part_by)  # before any work is done
     if np.isinf(options.nu):
@@ -79,11 +77,6 @@ def train_on(
     demand_targets_of(like, inputs)
     if like is not None:
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
-    if options.learns_from_all_rows:
-        from mr_elm.drivers.metric_passes import learn_from_all_rows
-
-        inputs, found = learn_from_all_rows(inputs)
-        return check_machine(make_model(inputs, found.layer, found.steps, found.sums), inputs), data.first
     if like is None:
         layer = make_layer(inputs)
     else:

@@ -74,7 +74,6 @@ class ESVMClassifier(Labelled, LivingESVM):
         solver: str | None = None,
         tolerance: float | None = None,
         max_passes: int = PESVMOptions.max_passes,
-        precondition_rows: int | None = None,
         memory: float = PESVMOptions.memory,
     ) -> None:
         super().__init__(
@@ -98,7 +97,6 @@ class ESVMClassifier(Labelled, LivingESVM):
             solver,
             tolerance,
             max_passes,
-            precondition_rows,
             memory,
         )
         self.class_weight, self.probabilities = class_weight, probabilities
@@ -228,7 +226,6 @@ class ESVMRegressor(Targets, LivingESVM):
         solver: str | None = None,
         tolerance: float | None = None,
         max_passes: int = PESVMOptions.max_passes,
-        precondition_rows: int | None = None,
         memory: float = PESVMOptions.memory,
     ) -> None:
         super().__init__(
@@ -252,7 +249,6 @@ class ESVMRegressor(Targets, LivingESVM):
             solver,
             tolerance,
             max_passes,
-            precondition_rows,
             memory,
         )
         self.intervals, self.center = intervals, center

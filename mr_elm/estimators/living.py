@@ -91,7 +91,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     metric, metric_steps : see `MetricLearner`; the first rows decide.
     solver : gram, which sums up one matrix of L x L numbers; passes, conjugate gradients, for very many nodes; None for
         gram up to 5,000 nodes. Passes leave no sums.
-    tolerance, max_passes, precondition_rows, memory : of passes, as the options of `mr-elm train pesvm`.
+    tolerance, max_passes, memory : of passes, as the options of `mr-elm train pesvm`.
     keep_sums : whether to keep the sums of the rows, which take (L + 1)^2 numbers: `partial_fit`, `forget`, `merge`,
         `calibrate` and intervals that follow the leverage need them. `to_model().save(path)` writes them beside the
         model.
@@ -129,11 +129,10 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         solver: str | None = None,
         tolerance: float | None = None,
         max_passes: int = PESVMOptions.max_passes,
-        precondition_rows: int | None = None,
         memory: float = PESVMOptions.memory,
     ) -> None:
         self.leaves, self.leaf_ridge, self.solver, self.tolerance = leaves, leaf_ridge, solver, tolerance
-        self.max_passes, self.precondition_rows, self.memory = max_passes, precondition_rows, memory
+        self.max_passes, self.memory = max_passes, memory
         self.map, self.n_hidden, self.nu, self.kernel, self.landmarks = map, n_hidden, nu, kernel, landmarks
         self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
         self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
@@ -444,7 +443,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if part_map(self.map) in ('identity', ''):
             idle.append('n_hidden')
         if self.solver == GRAM:
-            idle += ['tolerance', 'precondition_rows']
+            idle.append('tolerance')
         return make_options(self, idle, task='regression' if self._numeric else 'classification')
 
     def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:

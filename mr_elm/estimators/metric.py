@@ -10,12 +10,10 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, make_kernel_nodes
-from mr_elm.machines.option_fields import MetricOptions
+from mr_elm.machines.option_fields import METRIC_ROWS, MetricOptions
 from mr_elm.machines.sample import SampleRows
 from mr_elm.model.base import Model
 from mr_elm.typing import Floats, Rows
-
-MOST_ROWS = int(MetricOptions.metric_rows)
 
 
 class MetricLearner:
@@ -84,4 +82,4 @@ class MetricLearner:
         n_classes = len(getattr(self, 'classes_', ()))
         rows = SampleRows.of(X, T, n_classes, weights, self._columns, getattr(self, 'center', False))
         order = np.argsort(hash_rows(X, self.seed), kind='stable')
-        return rows.take(order[:MOST_ROWS])
+        return rows.take(order[:METRIC_ROWS])

@@ -191,7 +191,6 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
             options.kernel,
             moments.total_variance,
             sigma=options.sigma,
-            gamma=options.gamma,
             degree=options.degree,
             normalised=options.normalise,
         )

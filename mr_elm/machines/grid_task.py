@@ -12,6 +12,7 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.machines.option_fields import METRIC_ROWS
 from mr_elm.model.parts import (
     find_forest,
     join_arrays,
@@ -44,7 +45,7 @@ class Search:
     kinds : of nodes. nus, sizes : lists of nu and of L.
     n_folds : of the cross-validation; tested : how many of them to hold out, one after another; None for all.
     sample : about how many rows to look at, or None for all. n_counted : candidates whose accuracy to count.
-    memory : MB that the sums of a task may take. metric_rows : how many rows a metric is learned from.
+    memory : MB that the sums of a task may take.
     """
 
     kinds: tuple[NodeKind, ...]
@@ -55,13 +56,12 @@ class Search:
     sample: int | None = None
     n_counted: int = 10
     memory: float = 2000.0
-    metric_rows: int = 20000
 
     @property
     def n_sampled(self) -> int:
         """Return how large the sample is from which metrics are learned, 0 where no kind has one."""
         if any(kind.metric != 'none' for kind in self.kinds):
-            return self.metric_rows
+            return METRIC_ROWS
         return 0
 
     @property
@@ -141,8 +141,7 @@ class Folds:
 class GridTask:
     """Know the candidate layers, of one scaling but perhaps several metrics, and the folds.
 
-    grids : GridSteps of each layer's sums, where rows are summed up. slopes : whether to sum up the second Gram of each
-        layer too, that of the slopes of its nodes at the rows that are never held out.
+    grids : GridSteps of each layer's sums, where rows are summed up.
     scores : (layer, fold) -> (m, K' P), where candidates are scored: the output weights of P candidates on a layer
         that have not seen a fold, side by side.
     held : the one fold that each layer is tested on, None for all that are held out; () stands for None of each layer.
@@ -152,7 +151,6 @@ class GridTask:
     layers: Sequence[HiddenLayer]
     grids: Sequence[GridSteps] = ()
     scores: Mapping[tuple[int, int], np.ndarray] = field(default_factory=dict)
-    slopes: bool = False
     held: Sequence[int | None] = ()
     __repr__ = one_line
 
@@ -197,7 +195,6 @@ class GridTask:
                 'layers': [layer.kind for layer in self.layers],
                 'grids': [steps.to_json() for steps in self.grids],
                 'scores': list(self.scores),
-                'slopes': self.slopes,
                 'held': self.held,
                 'n_features': self.layers[0].n_features,
             },
@@ -217,7 +214,6 @@ def load_task(path: str | PathLike) -> GridTask:
         layers,
         list(map(GridSteps.from_json, header['grids'])),
         {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
-        header['slopes'],
         header['held'],
     )
 

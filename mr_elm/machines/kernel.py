@@ -267,7 +267,7 @@ def state_rows(
 ) -> tuple[RowsTask, Kernel, LearnedMetric | None]:
     """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric)."""
     variance = summary.measure_scaled(options.scale).total_variance
-    kernel = make_kernel(options.kernel, variance, sigma=options.sigma, gamma=options.gamma, degree=options.degree)
+    kernel = make_kernel(options.kernel, variance, sigma=options.sigma, degree=options.degree)
     offset, scale = summary.choose_scaling(options.scale, kernel.power)
     if summary.sparse and kernel.kind.of_distance:
         offset = np.zeros(())  # distances do not see it, and rows stay sparse

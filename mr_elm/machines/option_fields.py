@@ -1,7 +1,7 @@
 """Declare the options that methods share; see `mr_elm.option`."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
@@ -166,14 +166,12 @@ def demand(met: bool, message: str) -> None:
         raise ValueError(message)
 
 
-ALL_ROWS = 'all'
+METRIC_ROWS = 20_000  # from which a metric is learned
 
 
 @dataclass(frozen=True)
 class MetricOptions(TrainingOptions):
     """Keep how a metric of the features is learned."""
-
-    SUMS_SLOPES: ClassVar[bool] = False  # whether a job over all rows can learn the metric
 
     metric: str = option(
         'none',
@@ -190,38 +188,16 @@ class MetricOptions(TrainingOptions):
         bounds=(0, 100),
         advanced=True,
     )
-    metric_rows: str = option(
-        '20000',
-        'learn from N rows, chosen by a hash; all: pesvm and elm learn from all rows, by one job a step',
-        'metric',
-        metavar='N',
-        advanced=True,
-    )
 
     @property
     def n_sampled(self) -> int:
         """Return how large the sample is from which a metric is learned, 0 where there is none."""
-        if self.metric != 'none' and self.metric_rows != ALL_ROWS:
-            return int(self.metric_rows)
-        return 0
-
-    @property
-    def learns_from_all_rows(self) -> bool:
-        """Tell whether a metric is learned from all rows."""
-        return self.metric != 'none' and self.metric_rows == ALL_ROWS
+        return 0 if self.metric == 'none' else METRIC_ROWS
 
     def check(self) -> None:
         """Raise ValueError where options of the metric contradict each other."""
         super().check()
-        everywhere = self.metric_rows == ALL_ROWS and self.SUMS_SLOPES
-        demand(
-            everywhere or (self.metric_rows.isdecimal() and int(self.metric_rows) > 0),
-            f'--metric-rows: expected a whole number above 0, found {self.metric_rows!r}',
-        )
-        demand(
-            self.metric != 'none' or (self.metric_steps is None and self.metric_rows == self.__class__.metric_rows),
-            '--metric-steps and --metric-rows: expected --metric diagonal or full',
-        )
+        demand(self.metric != 'none' or self.metric_steps is None, '--metric-steps: expected --metric diagonal or full')
 
 
 def demand_slope(metric: str, kind: str) -> None:

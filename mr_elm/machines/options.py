@@ -1,10 +1,9 @@
 """List the options of each method: name, type, default, range and help; see `option_fields`."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.nodes import LEAVES, MAPS, MAPS_OF_LEAVES, NODES, has_leaves, name_nodes, part_map
+from mr_elm.features.nodes import LEAVES, MAPS, MAPS_OF_LEAVES, has_leaves, name_nodes, part_map
 from mr_elm.machines.option_fields import (
     ROWS,
     MetricOptions,
@@ -46,7 +45,6 @@ class PESVMOptions(MetricOptions):
     method : pesvm; elm: the same without the bias r, where nu is called C; auto: a machine that it has chosen.
     """
 
-    SUMS_SLOPES: ClassVar[bool] = True
     method: str = 'pesvm'
     task: str = option('classification', 'what the labels are', choices=TASKS)
     map: str = option(
@@ -107,13 +105,6 @@ class PESVMOptions(MetricOptions):
         advanced=True,
     )
     max_passes: int = option(200, 'passes: stop after so many', 'solver', advanced=True)
-    precondition_rows: int | None = option(
-        None,
-        'passes: how many rows make the preconditioner (default: 2L for landmarks, else 4L)',
-        'solver',
-        metavar='N',
-        advanced=True,
-    )
     memory: float = option(
         4000.0,
         'memory of this process for matrices of L x L numbers; --C inf of elm: for the '
@@ -156,20 +147,11 @@ class PESVMOptions(MetricOptions):
             '--metric: cannot be used with --map leaves, trees compare the features as they are',
         )
         demand(
-            self.solver == PASSES or (self.tolerance, self.precondition_rows) == (None, None),
-            '--tolerance, --precondition-rows: expected --solver passes, a Gram is solved exactly',
+            self.solver == PASSES or self.tolerance is None,
+            '--tolerance: expected --solver passes, a Gram is solved exactly',
         )
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
         demand_slope(self.metric, self.other_map)
-        if self.learns_from_all_rows:
-            demand(
-                not self.has_leaves and NODES[self.map].family == 'projection',
-                f'--metric-rows all: expected nodes of a weighted sum of the features, found --map {self.map}',
-            )
-            demand(
-                self.solver != PASSES and self.nu < float('inf'),
-                '--metric-rows all: expected --solver gram and a finite --C, the metric is learned by sums',
-            )
 
     @property
     def has_leaves(self) -> bool:
@@ -288,7 +270,6 @@ class KernelOptions(MetricOptions):
 
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
     sigma: float | None = option(None, 'width of gaussian or laplacian (default: sqrt(v))', 'kernel')
-    gamma: float | None = option(None, 'gaussian: 1 / (2 sigma^2), instead of --sigma', 'kernel', advanced=True)
     degree: int | None = option(
         None, 'polynomial: the degree in (1 + u.v)^degree (default: 3)', 'kernel', advanced=True
     )
@@ -302,11 +283,10 @@ class KernelOptions(MetricOptions):
         else:
             known = ()
         wanted = ', '.join(f'--{name}' for name in known) or 'no parameter'
-        for name in ('sigma', 'gamma', 'degree'):
+        for name in ('sigma', 'degree'):
             demand(
                 getattr(self, name) is None or name in known, f'--{name}: expected {wanted} with --kernel {self.kernel}'
             )
-        demand(self.sigma is None or self.gamma is None, '--gamma: expected --sigma or --gamma, found both')
 
 
 PARTITIONED = 'rows beyond one reducer'
@@ -469,7 +449,7 @@ class KELMOptions(KernelOptions):
     )
     tolerance: float = option(1e-8, 'cg: stop at this relative residual', 'solver', advanced=True)
     max_passes: int = option(200, 'cg: stop after so many passes', 'solver', advanced=True)
-    leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', 'solver')
+    leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', 'solver', advanced=True)
     memory: float = option(
         4000.0,
         'memory of this process, for the kernel matrix or the preconditioner, and for rows unless they stay on disk',

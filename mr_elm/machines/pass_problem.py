@@ -129,7 +129,7 @@ class PassProblem:
         if residual > passes.tolerance:
             warnings.warn(
                 f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
-                f'most {passes.tolerance:g}: raise --precondition-rows, lower --nu, or allow more '
+                f'most {passes.tolerance:g}: lower --nu, or allow more '
                 '--max-passes',
                 ConvergenceWarning,
                 stacklevel=2,

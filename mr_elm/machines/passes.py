@@ -30,7 +30,7 @@ class Passes:
     @classmethod
     def of_options(cls, options: PESVMOptions, n_hidden: int) -> 'Passes':
         """Choose what the options leave open. Raises DataFormatError where the factor does not fit into the memory."""
-        n_sample = options.precondition_rows or SAMPLE.get(options.map, SAMPLE_OF_OTHERS) * n_hidden
+        n_sample = SAMPLE.get(options.map, SAMPLE_OF_OTHERS) * n_hidden
         choose_type(options.memory, n_hidden)
         return cls(n_sample, options.tolerance or TOLERANCES[options.task], options.max_passes)
 

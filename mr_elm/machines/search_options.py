@@ -58,7 +58,6 @@ class KernelSearch:
         GRIDS,
     )
     sigma: tuple[float, ...] | None = option(None, OF_GRID, GRID)
-    gamma: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
     degree: tuple[float, ...] | None = option(None, OF_GRID, GRID, advanced=True)
     C: tuple[float, ...] | None = option(None, OF_GRID, GRID)
     sample: int | None = sample_option('tune on')
@@ -68,8 +67,7 @@ class KernelSearch:
     @property
     def kernels(self) -> list[dict[str, float]] | None:
         """Return the kernel parameters that were listed, such as {'sigma': 2.0}, or None."""
-        widths = self.sigma or [math.sqrt(0.5 / gamma) for gamma in self.gamma or ()]
-        lists = {'sigma': widths, 'degree': self.degree}
+        lists = {'sigma': self.sigma, 'degree': self.degree}
         return [{name: value} for name, values in lists.items() for value in values or ()] or None
 
     def candidates(self, variance: float) -> tuple[list[dict], list[float]]:
@@ -105,13 +103,12 @@ class KernelSearch:
 
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel."""
-        for name in ('sigma', 'gamma', 'degree'):
+        for name in ('sigma', 'degree'):
             if self.kernel in KERNELS:
                 known = KERNELS[self.kernel].parameters
             else:
                 known = ()
             demand(getattr(self, name) is None or name in known, f'--{name}: expected a parameter of {self.kernel}')
-        demand(not (self.sigma and self.gamma), '--gamma: expected --sigma or --gamma, found both')
 
 
 @dataclass(frozen=True)
@@ -211,7 +208,6 @@ class NodeSearch:
         KINDS,
         advanced=True,
     )
-    metric_rows: int = option(20000, 'learn metrics from N rows, chosen by a hash', GRID, advanced=True)
     nu: tuple[float, ...] = option(
         tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)', GRID
     )

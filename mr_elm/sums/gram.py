@@ -276,14 +276,6 @@ class GramSum(TargetSums):
             self._add_classes(sums, names, block, holds)
         self.n_rows += len(ET)
 
-    def add_rows(self, E: Floats, row_weights: Floats | None = None) -> None:
-        """Add E'E of rows without labels, (n, m), which are overwritten."""
-        if row_weights is not None:
-            E *= np.sqrt(row_weights)[:, None]
-        if len(E):
-            self._add_gram(self._multiply(E))
-            self.n_rows += len(E)
-
     def _add_gram(self, values: Floats) -> None:
         """Add E'E of a block."""
         if self.n_rows:

@@ -15,18 +15,6 @@ TRAININGS = {
     'synthetic landmarks': ['pesvm', 'rows.csv', '--map', 'nystrom', '--landmarks', 'synthetic', '--hidden', '9'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],
-    'metric of all rows': [
-        'pesvm',
-        'packed',
-        '--hidden',
-        '12',
-        '--metric',
-        'full',
-        '--metric-rows',
-        'all',
-        '--metric-steps',
-        '1',
-    ],
     'parts': ['sparse-elm', 'packed', '--sigma', '2', '--C', '10', '--partitions', '2'],
     'parts on reducers': [
         'sparse-elm',

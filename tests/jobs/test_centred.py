@@ -23,7 +23,6 @@ TRAININGS = {
     'elm by passes': ('elm', *PASSES),
     'landmarks by passes': ('pesvm', *PASSES, '--map', 'nystrom', '--intervals'),
     'metric': ('pesvm', *SMALL, '--metric', 'full'),
-    'metric of all': ('elm', *SMALL, '--metric', 'diagonal', '--metric-rows', 'all'),
     'auto': ('auto', '--budget', 40, '--intervals'),
     'kernel': ('mr-kelm', '--C', 100),
     'kernel of ones': ('mr-kelm', '--kernel', 'polynomial', '--leave-one-out'),

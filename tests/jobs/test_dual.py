@@ -188,7 +188,6 @@ def test_a_solver_that_is_stopped_warns_of_the_classes_and_the_gap(fit, dense):
         (('--C', 0), '--C'),
         (('--sigma', -1), '--sigma'),
         (('--kernel', 'linear', '--sigma', 1), '--sigma'),
-        (('--sigma', 1, '--gamma', 1), '--gamma'),
         (('--eps', 'nan'), '--eps'),
         (('--partitions', 0), '--partitions'),
         (('--rule', 'oelm'), '--rule'),

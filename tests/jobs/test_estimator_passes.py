@@ -8,6 +8,7 @@ import pytest
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
 from mr_elm.features import single
+from mr_elm.machines import passes
 from mr_elm.model.file import read_model
 
 N = 400
@@ -81,9 +82,10 @@ def test_they_are_those_of_the_command(kind, y, map, command):
         assert header.parameters[name] == model.header.parameters[name]
 
 
-def test_a_sample_preconditions(command):
-    model = command(LABELS, 'nystrom', '--precondition-rows', 150)
-    fitted = make(ESVMClassifier, 'nystrom', solver='passes', precondition_rows=150).fit(X, LABELS)
+def test_a_sample_preconditions(command, monkeypatch):
+    monkeypatch.setitem(passes.SAMPLE, 'nystrom', 3)
+    model = command(LABELS, 'nystrom')
+    fitted = make(ESVMClassifier, 'nystrom', solver='passes').fit(X, LABELS)
     assert fitted.to_model().header.parameters['precondition_rows'] == model.header.parameters['precondition_rows'] < N
     wanted = model.decision_function(X)
     assert np.abs(values(fitted) - wanted).max() <= 1e-3 * np.abs(wanted).max()
@@ -145,11 +147,10 @@ def test_a_fit_like_another_begins_where_that_one_ended():
     assert np.allclose(values(again), values(first), atol=1e-3)
 
 
-def test_too_few_passes_are_told():
+def test_too_few_passes_are_told(monkeypatch):
+    monkeypatch.setattr(passes, 'SAMPLE_OF_OTHERS', 2)
     with pytest.warns(ConvergenceWarning, match='stopped after 2 passes'):
-        make(ESVMClassifier, 'sigmoid', solver='passes', tolerance=1e-14, max_passes=2, precondition_rows=60).fit(
-            X, LABELS
-        )
+        make(ESVMClassifier, 'sigmoid', solver='passes', tolerance=1e-14, max_passes=2).fit(X, LABELS)
 
 
 def test_a_model_by_passes_becomes_an_estimator_and_a_second_fit_by_sums_has_sums(command):

@@ -1,5 +1,6 @@
 """The help of all commands: 80 columns, an example that parses for each, nothing heavy imported to print it."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 
 from mr_elm.cli import COMMANDS, list_methods
 from mr_elm.cli.examples import EXAMPLES
+from mr_elm.cli.options import PAGES
 
 OF_METHODS = {command: list_methods(command) for command in ('train', 'tune')}
 LINES = [line for _, lines in EXAMPLES.values() for line in lines]
@@ -46,12 +48,22 @@ def test_help_fits_one_screen_of_40_lines(name, help_of):
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
-def test_help_all_shows_every_option_and_help_says_so(name, help_of, parser_of):
+def test_the_pages_of_the_help_show_every_option_and_help_says_so(name, help_of, parser_of):
     parser, _ = parser_of(name.split())
-    text = '\n'.join(help_of(name, '--help-all'))
-    flags = [flag for action in parser._actions for flag in action.option_strings]
-    assert len(flags) > 4 and [flag for flag in flags if flag not in text] == []
-    assert help_of(name)[-1] == f'`mr-elm {name} --help-all` shows all options.'
+    pages = ['--help-all', *(flag for title, flag in PAGES.items() if title in parser.groups)]
+    text = '\n'.join(line for page in pages for line in help_of(name, page))
+    flags = [flag for action in parser._actions for flag in action.option_strings if 'help' not in action.dest]
+    assert len(flags) > 2 and [flag for flag in flags if flag not in text] == []
+    assert help_of(name)[-1] == ', '.join(f'`{page}`' for page in pages) + ' show more options.'
+
+
+@pytest.mark.parametrize('name', [name for name in EXAMPLES if name.startswith('train ')])
+def test_help_shows_15_arguments_of_a_method_and_help_all_35(name, help_of):
+    counts = [
+        sum(re.match(r'  (-|[A-Z]{2})', line) is not None for line in help_of(name, flag))
+        for flag in ('--help', '--help-all')
+    ]
+    assert counts[0] <= 15 and counts[1] <= 35 + 1  # INPUT
 
 
 @pytest.mark.parametrize('name', EXAMPLES)

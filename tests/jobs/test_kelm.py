@@ -262,7 +262,7 @@ def test_a_row_of_weight_two_is_two_rows(fit, write, csv_of, table, solver):
     weights = np.where(X[:, 0] > 0, 2.0, 1.0)
     once = write('weighted.csv', csv_of(labels, np.c_[X, weights]))
     twice = write('twice.csv', csv_of(*(np.r_[part, part[weights == 2]] for part in (labels, X))))
-    scale = ('--scale', 'none', '--gamma', 0.01, '--C', C, '--solver', solver, *SOLVERS[solver])
+    scale = ('--scale', 'none', '--sigma', 50**0.5, '--C', C, '--solver', solver, *SOLVERS[solver])
     one, two = fit(once, '--weight-column', D + 1, *scale), fit(twice, *scale)
     kernel = lambda A, B: rbf_kernel(A, B, gamma=0.01)  # noqa: E731
     assert np.abs(values(one, X, kernel) - values(two, X, kernel)).max() < 1e-6

@@ -277,7 +277,6 @@ def test_leaf_ridge_weighs_leaves_and_nu_weighs_all(train, dense):
         ('--map', 'leaves', '--metric', 'diagonal'),
         ('--map', 'leaves', '--kernel', 'laplacian'),
         ('--map', 'leaves+leaves'),
-        ('--map', 'leaves+sigmoid', '--metric', 'full', '--metric-rows', 'all'),
     ],
 )
 def test_options_that_contradict_each_other_are_wrong_usage(elm, dense, tmp_path, words):

@@ -24,7 +24,6 @@ CONTRACT = {
     'weights': 'normal',
     'kernel': 'gaussian',
     'sigma': None,
-    'gamma': None,
     'class_weight': None,
     'task': 'classification',
     'bad_rows': 'stop',

@@ -106,79 +106,6 @@ def test_weights_of_rows_and_classes_count(write, csv_of, rng, trained):
     assert weighed['feature_metric'][1] < 0.5 * weighed['feature_metric'][0]
 
 
-def test_a_sample_of_fewer_rows_is_one_of_the_rows(dense, trained):
-    _, some = trained(dense, *STEPS, '--metric-rows', 100)
-    _, most = trained(dense, *STEPS, '--metric-rows', N)
-    _, more = trained(dense, *STEPS)
-    assert same_bits(most, more) and not np.allclose(some['feature_metric'], most['feature_metric'])
-
-
-@pytest.fixture
-def halves(elm, write, csv_of, table, tmp_path):
-    """Pack both halves of the rows."""
-    X, labels = table
-    for name, part in (('one', slice(0, 250)), ('two', slice(250, N))):
-        path = write(f'{name}.csv', csv_of(labels[part], X[part]))
-        assert elm('pack', path, '-o', tmp_path / name, '--block-rows', 25, '-q').status == 0
-    return tmp_path / 'one', tmp_path / 'two'
-
-
-def test_rows_come_leave_and_merge_behind_the_metric_that_was_learned(elm, halves, trained, tmp_path, model_of):
-    def change(*words):
-        done = elm(*words, '--model', tmp_path / 'changed.npz', '--overwrite', '-q')
-        assert done.status == 0, done.err
-        return model_of(tmp_path / 'changed.npz')
-
-    two, first = halves[1], trained(halves[0], *STEPS)
-    path = trained.path
-    header, grown = change('update', path, two)
-    assert header['requires'] == ['metric'] and header['parameters']['metric_steps'] == 2
-    assert np.array_equal(grown['feature_metric'], first[1]['feature_metric'])
-    assert elm('train', 'pesvm', two, '--like', path, '--model', tmp_path / 'two.npz', '-q').status == 0
-    assert same_bits(change('merge', path, tmp_path / 'two.npz')[1], grown)
-    change('update', path, two)
-    assert elm('forget', tmp_path / 'changed.npz', two, '--model', tmp_path / 'left.npz', '-q').status == 0
-    assert same_bits(model_of(tmp_path / 'left.npz')[1], first[1])
-
-
-def test_models_of_different_metrics_do_not_merge(elm, halves, trained, tmp_path):
-    trained(halves[0], *STEPS)
-    one = trained.path
-    for options in (STEPS, ('--nu', 100)):
-        trained(halves[1], *options, '--scale', 'none')
-        done = elm('merge', one, trained.path, '--model', tmp_path / 'm.npz')
-        assert done.status == 1 and 'expected the same feature' in done.err
-
-
-def test_inspect_ranks_the_columns_by_name(write, csv_of, table, trained, elm, tmp_path):
-    X, labels = table
-    text = 'label,a,b,c,d,e,f\n' + csv_of(labels, X)
-    trained(write('rows.csv', text), *STEPS)
-    shown = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png').out
-    lines = shown.split('importance:\n')[1].splitlines()
-    assert [line.split()[0] for line in lines[:2]] in (['b', 'd'], ['d', 'b']) and len(lines) == D
-    values = [float(line.split()[1]) for line in lines]
-    assert values == sorted(values, reverse=True) and lines[0].endswith(' ' + '#' * 40)
-    assert (tmp_path / 'importance.png').read_bytes().startswith(b'\x89PNG')
-    found = json.loads(elm('inspect', trained.path, '--json').out)
-    assert list(found['importance_by_column']) == list('abcdef')
-    assert np.allclose(found['importance'], list(found['importance_by_column'].values()))
-
-
-def test_inspect_prints_the_most_important_of_many_columns(write, csv_of, rng, trained, elm):
-    X = rng.normal(size=(400, 104))
-    trained(write('rows.csv', csv_of((X[:, 102] > 0) * 1, X)), '--metric', 'diagonal', '--metric-steps', 1)
-    lines = elm('inspect', trained.path).out.split('importance:\n')[1].splitlines()
-    assert len(lines) == 101 and lines[0].startswith('  feature 103 ') and lines[-1] == '  and 4 more'
-
-
-def test_a_figure_needs_a_metric(dense, trained, elm, tmp_path):
-    trained(dense)
-    done = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png')
-    assert done.status == 1 and 'expected a model with a learned metric' in done.err
-    assert 'importance' not in json.loads(elm('inspect', trained.path, '--json').out)
-
-
 @pytest.fixture
 def orders(rng):
     """Draw a table whose labels depend on three of six columns: (data frame, labels)."""
@@ -203,7 +130,6 @@ NUMBERS = {
     'mr-kelm': ['mr-kelm', '--C', 10],
     'nystrom': ['pesvm', '--map', 'nystrom', '--nu', 10, '--hidden', 60],
     'full': ['elm', '--C', 10, '--hidden', 60, '--metric', 'full'],
-    'all rows': ['pesvm', '--nu', 10, '--hidden', 60, '--metric-rows', 'all', '--metric-steps', 1],
 }
 
 
@@ -291,9 +217,8 @@ def test_sets_that_choose_no_step_show_importance_all_the_same(write, rng, elm, 
     'options, message',
     [
         (('--metric-steps', 2), 'expected --metric diagonal or full'),
-        (('--metric', 'full', '--metric-rows', 'many'), 'expected a whole number above 0'),
         (('--metric', 'full', '--map', 'hardlimit'), 'these nodes have no slope'),
-        (('--metric', 'round'), 'invalid choice'),
+        (('--metric', 'round'), 'expected one of none, diagonal, full'),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(dense, elm, options, message):
@@ -361,75 +286,3 @@ def test_other_methods_learn_the_same_metric_on_any_runner(packed, elm, tmp_path
         )
         found.append(model_of(path)[1])
     assert same_bits(*found) and 'feature_metric' in found[0]
-
-
-@pytest.mark.parametrize('kind', ['diagonal', 'full'])
-@pytest.mark.parametrize('steps', [(), ('--metric-steps', 2)], ids=['best', 'two'])
-def test_all_rows_give_the_same_bits_for_any_splits_and_runner(packed, trained, kind, steps, maps):
-    options = packed, '--metric', kind, '--nu', 100, '--metric-rows', 'all', *steps
-    header, alone = trained(*options)
-    assert header['requires'] == ['metric'] and header['parameters']['metric'] == kind
-    assert same_bits(trained(*options, *maps(4))[1], alone) and same_bits(trained(*options, *LOCAL)[1], alone)
-
-
-@pytest.mark.parametrize('options', [(), ('--weight-column', 0), ('--class-weight', 'balanced')], ids=str)
-def test_all_rows_as_a_sample_learn_what_jobs_over_all_rows_learn(write, csv_of, rng, trained, options):
-    X = rng.normal(size=(300, 4))
-    labels = np.where(X[:, 0] * X[:, 1] + 0.5 > 0, 1, 2)
-    path = (
-        write('rows.csv', csv_of(rng.uniform(0.5, 2, 300), np.column_stack([labels, X])))
-        if '--weight-column' in options
-        else write('rows.csv', csv_of(labels, X))
-    )
-    words = path, *STEPS, *options, *(['--label-column', 1] if '--weight-column' in options else [])
-    headers, (sample, jobs) = zip(trained(*words), trained(*words, '--metric-rows', 'all'), strict=True)
-    assert np.allclose(sample['feature_metric'], jobs['feature_metric'], rtol=1e-6)
-    for part in ('features', 'columns'):
-        shares = [header['parameters']['importance'][part] for header in headers]
-        assert np.allclose(*shares, rtol=1e-6)
-    assert np.allclose(sample['output_weights'], jobs['output_weights'], rtol=1e-4, atol=1e-6)
-    assert np.allclose(sample['gram'], jobs['gram'], rtol=1e-5)
-
-
-def test_a_regression_learns_from_all_rows(write, csv_of, rng, elm, tmp_path):
-    X = rng.normal(size=(400, 5))
-    path = write('rows.csv', csv_of((2 * np.sin(X[:, 2])).tolist(), X))
-    assert (
-        elm(
-            'train',
-            'elm',
-            path,
-            '--task',
-            'regression',
-            '--hidden',
-            40,
-            '--C',
-            100,
-            '--map',
-            'tanh',
-            '--metric',
-            'diagonal',
-            '--metric-rows',
-            'all',
-            '--model',
-            tmp_path / 'm.npz',
-            '-q',
-        ).status
-        == 0
-    )
-    importance = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance']
-    assert np.argmax(importance) == 2 and importance[2] > 0.8
-
-
-@pytest.mark.parametrize(
-    'words, message',
-    [
-        (['pesvm', '--map', 'rbf'], 'expected nodes of a weighted sum'),
-        (['pesvm', '--solver', 'passes'], 'expected --solver gram'),
-        (['elm', '--C', 'inf'], 'expected --solver gram and a finite --C'),
-        (['mr-kelm'], 'expected a whole number'),
-    ],
-)
-def test_all_rows_need_projections_and_a_gram(dense, elm, words, message):
-    done = elm('train', *words, dense, '--metric', 'diagonal', '--metric-rows', 'all', '--model', 'm.npz')
-    assert done.status == 2 and message in done.err

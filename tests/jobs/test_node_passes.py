@@ -8,6 +8,7 @@ from reference.files import LOCAL
 
 from mr_elm.features import hidden, single
 from mr_elm.features.nodes import MAPS
+from mr_elm.machines import passes
 from mr_elm.sums.product import ProductSum
 
 N, D = 300, 4
@@ -94,11 +95,12 @@ def test_sparse_rows(train, write, rng):
     agree(train, write('rows.libsvm', ''.join(lines)), '--hidden', 20)
 
 
-@pytest.mark.parametrize('sample', ['5', '40', '1000000'])
-def test_any_sample_even_one_of_fewer_rows_than_nodes_and_one_of_all(train, packed, sample):
-    header = agree(train, packed, '--hidden', 40, '--nu', 2, solving=('--precondition-rows', sample))
+@pytest.mark.parametrize('rows_of_a_node', [1 / 8, 1, 25_000])
+def test_any_sample_even_one_of_fewer_rows_than_nodes_and_one_of_all(train, packed, rows_of_a_node, monkeypatch):
+    monkeypatch.setattr(passes, 'SAMPLE_OF_OTHERS', rows_of_a_node)
+    header = agree(train, packed, '--hidden', 40, '--nu', 2)
     assert header['parameters']['precondition_rows'] <= N
-    if sample == '1000000':
+    if rows_of_a_node > N:
         assert header['parameters']['passes'] <= 4
 
 

@@ -61,7 +61,7 @@ COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--ledger', 'm.ledger', '--model', 'm.npz'],
     ['train', 'pesvm', 'packed', '--hidden', '5', '--model', 'tree.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
-    ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--metric-rows', 'all', '--model', 'a.npz'],
+    ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--model', 'a.npz'],
     ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
     [
         'train',

@@ -22,7 +22,7 @@ LEFT_OUT = {'--help', '--help-all', '--runner', '--master', '--bundle', '--pytho
 @functools.cache
 def options_of(command):
     """List the options of a command as its help says: (option, values to try; none for a flag)."""
-    text = elm(*command.split(), '--help-all').out
+    text = ''.join(elm(*command.split(), page).out for page in ('--help-all', '--help-input'))
     found = re.findall(r'^  (?:-\w \S+, |-\w, )?(--[\w-]+)(?: (\{.*?\}|\S+))?', text, flags=re.MULTILINE)
     assert len(found) > 5
     return [
