@@ -17,7 +17,9 @@ class MRValues(MRRows):
                 null where more than 10,000 different values were seen ('' is a
                 missing value); weight and mean of the rows with a number; missing,
                 texts and dates: rows without a value, with one that is no number,
-                and with one that is an ISO date; example: the first text in byte
+                and with one that is a date or a time; days: order in which all dates
+                may be written -> their mean in days, null before one was seen;
+                date_weight: weight of their rows; example: the first text in byte
                 order
 
     Map:    count the values of each block, merge, write when the task ends.

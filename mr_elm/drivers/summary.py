@@ -1,5 +1,6 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.encoding import CATEGORY, Encoding
+from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, Encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.labels import find_twins
 from mr_elm.rows.text import quote, read_exact
@@ -143,7 +144,7 @@ def learn_encoding(data: DataSet) -> Encoding:
     form, names = data.plan.form, data.plan.column_names
     categorical = {names[form.feature_positions.index(position)] for position in form.category}
     try:
-        encoding = choose_encoding(names, values, data.plan.max_categories, categorical)
+        encoding = choose_encoding(names, values, data.plan.max_categories, categorical, data.plan.dates)
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     data.engine.reporter.say(describe(encoding))
@@ -159,11 +160,14 @@ def learn_encoding(data: DataSet) -> Encoding:
 
 def describe(encoding: Encoding) -> str:
     """Say for people what an Encoding makes of a table."""
-    categories = [column for column in encoding.columns if column.kind == CATEGORY]
+    kinds = Counter(column.kind for column in encoding.columns)
     missing = sum(column.missing for column in encoding.columns)
+    dates = ''
+    if kinds[DATE]:
+        dates = f', {kinds[DATE]} of dates ({encoding.dates})'
     return (
-        f'columns: {len(encoding.columns) - len(categories)} of numbers, {missing} of them with missing values, '
-        f'{len(categories)} of categories: {encoding.width} features'
+        f'columns: {kinds[NUMBER]} of numbers{dates}, {missing} of them with missing values, {kinds[CATEGORY]} of '
+        f'categories: {encoding.width} features'
     )
 
 

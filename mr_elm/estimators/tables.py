@@ -14,13 +14,11 @@ from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
-from mr_elm.rows.options import MAX_CATEGORIES
+from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
 from mr_elm.typing import Floats, Labels, Rows, Weights
-
-REFUSE, AUTO = 'refuse', 'auto'
 
 
 class TableRows:
@@ -32,7 +30,8 @@ class TableRows:
         or polynomial: such a kernel sees rows that were shifted.
     encode : refuse: rows are numbers, as scikit-learn checks them. auto: X is a data frame of pandas or polars, or has
         `__arrow_c_stream__`; columns are found by their names. Text becomes an indicator of each of the most frequent
-        values, a missing number the mean of its column with an indicator. Indicators are not scaled.
+        values, a missing number the mean of its column with an indicator. A date becomes a number of days, a month and
+        a weekday. Indicators are not scaled.
     max_categories : values of a column of text, the most frequent ones, that have an indicator of their own; the others
         share one.
 

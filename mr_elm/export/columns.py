@@ -14,7 +14,7 @@ def demand_known(model: Model) -> None:
     if unknown:
         raise ValueError(
             f'export: expected a model of {", ".join(KNOWN)} at most, it requires {", ".join(unknown)}, '
-            'which other programs cannot be told'
+            'which other programs cannot be told: predict with mr-elm, or train without these'
         )
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from mr_elm.features.nodes import part_map
 from mr_elm.methods import METHODS
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
-from mr_elm.rows.encoding import CATEGORY
+from mr_elm.rows.encoding import CATEGORY, DATE, Column
 from mr_elm.rows.text import quote
 
 SHOWN_NAMES = 10  # names that are listed
@@ -49,6 +51,7 @@ def list_facts(model: Model) -> dict[str, str]:
         'threshold': header.threshold is not None
         and (f'{header.threshold} (a larger probability of {quote(header.positive or "")} is labelled so)'),
         'features': f'{model.n_features:,}{columns}',
+        'dates': model.encoding and model.encoding.dates,
         'rows': f'{header.n_rows_used:,} used, {header.n_rows_rejected:,} rejected',
         'machine': '; '.join(map(describe_machine, model.members)),
         'options': write_values(parameters, [name for name in parameters if name not in ELSEWHERE]),
@@ -119,13 +122,18 @@ def list_columns(model: Model) -> list[tuple[str, str, float | None]]:
         kinds = ['number'] * n
     else:
         names = [column.name for column in model.encoding.columns]
-        kinds = [
-            f'category, {list_names([name or "(missing)" for name in column.categories])}'
-            if column.kind == CATEGORY
-            else 'number' + (f', {column.mean:.6g} where it is missing')
-            for column in model.encoding.columns
-        ]
+        kinds = list(map(describe_column, model.encoding.columns))
     return [
         (name, kind, None if importance is None else importance[j])
         for j, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
+
+
+def describe_column(column: Column) -> str:
+    """Say how a column becomes features."""
+    if column.kind == CATEGORY:
+        return f'category, {list_names([name or "(missing)" for name in column.categories])}'
+    if column.kind == DATE:
+        mean = np.datetime64(int(column.mean // 1), 'D')
+        return f'date, {column.order}, {mean} where it is missing: days, month and weekday'
+    return f'number, {column.mean:.6g} where it is missing'

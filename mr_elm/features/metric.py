@@ -55,14 +55,14 @@ class FeatureColumns:
 
     mean, variance : (d,), of unscaled features over all rows of the training.
     starts : the first feature of each column, and behind them d; None where each column is one feature.
-    categories : number of each column of categories -> its features. In each row one of them is 1, all others are 0: no
+    categories : (number of the column, features) of all categories. In each row one of them is 1, all others are 0: no
         row moves along (1, ..., 1), and yet machines have a gradient along it.
     """
 
     mean: Floats
     variance: Floats
     starts: list[int] | None
-    categories: dict[int, slice]
+    categories: list[tuple[int, slice]]
     __repr__ = one_line
 
     @classmethod
@@ -70,14 +70,9 @@ class FeatureColumns:
         """Make them of the ColumnStatistics of encoded rows, and of the Encoding of these."""
         variance = statistics.deviation**2
         if encoding is None:
-            return cls(statistics.mean, variance, None, {})
-        starts = encoding.starts
-        categories = {
-            number: slice(starts[number], starts[number + 1])
-            for number, column in enumerate(encoding.columns)
-            if column.kind == CATEGORY
-        }
-        return cls(statistics.mean, variance, starts, categories)
+            return cls(statistics.mean, variance, None, [])
+        categories = [(number, features) for number, part, features in encoding.parts if part.kind == CATEGORY]
+        return cls(statistics.mean, variance, encoding.starts, categories)
 
     def project(self, gradients: Floats, used: np.ndarray) -> Floats:
         """Take away the parts of gradients (n, d) along which no row moves: P g, P = I - 11'/k of k indicators.
@@ -85,7 +80,7 @@ class FeatureColumns:
         used : (d,) bool, the features that differ between rows.
         """
         gradients = gradients * used
-        for part in self.categories.values():
+        for _, part in self.categories:
             n_used = used[part].sum()
             if n_used:
                 means = gradients[:, part].sum(axis=1, keepdims=True) / n_used
@@ -95,7 +90,7 @@ class FeatureColumns:
     def project_and_average(self, gradients: Floats, used: np.ndarray) -> Floats:
         """Return projected gradients, and behind them p'g of each column of categories, (n, d + C); p : frequencies."""
         projected = self.project(gradients, used)
-        averages = [projected[:, part] @ self.mean[part] for part in self.categories.values()]
+        averages = [projected[:, part] @ self.mean[part] for _, part in self.categories]
         return np.column_stack([projected, *averages])
 
     def measure_importance(self, squares: Floats, scale: Floats) -> Importance | None:
@@ -103,7 +98,8 @@ class FeatureColumns:
 
         M is the average outer product of projected gradients, S the covariance of the scaled features. Indicators of
         one column have S_cc = diag(p) - pp', so tr(M_cc S_cc) = sum_j p_j M_jj - p' M_cc p. A number and the indicator
-        of its missing values have covariance 0, because the mean stands for a missing number.
+        of its missing values have covariance 0, because the mean stands for a missing number. Days, month and weekday
+        of a date count as if they had covariance 0 too.
 
         squares : (d + C,), mean squares of `project_and_average`: M_jj of each feature, p' M_cc p of each column of
         categories. scale : (d,), of the features.
@@ -115,10 +111,10 @@ class FeatureColumns:
         columns = features
         if self.starts is not None:
             terms = features.copy()
-            for part in self.categories.values():
+            for _, part in self.categories:
                 terms[part] = squares[part] * self.mean[part]
             columns = np.add.reduceat(terms, self.starts[:-1])
-            columns[list(self.categories)] -= squares[d:]
+            np.subtract.at(columns, [number for number, _ in self.categories], squares[d:])
             columns = np.maximum(columns, 0.0)
         return Importance((features / features.sum()).tolist(), (columns / columns.sum()).tolist())
 

@@ -44,7 +44,7 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
     rows = np.zeros((n_drawn, statistics.n_features))
     rows[:, is_number] = statistics.mean[is_number] + statistics.deviation[is_number] * numbers
     if encoding is not None:
-        choices = np.random.default_rng([seed, CHOICE_STREAM]).random((n_drawn, len(encoding.columns)))
+        choices = np.random.default_rng([seed, CHOICE_STREAM]).random((n_drawn, len(encoding.parts)))
         fill_columns(rows, statistics.mean, encoding, choices)
     first = np.unique(hash_rows(rows, seed), return_index=True)[1]
     return rows[np.sort(first)[:n_landmarks]]
@@ -53,14 +53,13 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
 def fill_columns(rows: Floats, mean: Floats, encoding: Encoding, choices: Floats) -> None:
     """Write the features of categories and of missing numbers into rows, (n, d).
 
-    mean : of each feature. choices : uniform numbers below 1, one a row and column.
+    mean : of each feature. choices : uniform numbers below 1, one a row and part of the encoding.
     """
     everyone = np.arange(len(rows))
-    for column, start, stop, choice in zip(
-        encoding.columns, encoding.starts, encoding.starts[1:], choices.T, strict=False
-    ):
+    for (_, column, features), choice in zip(encoding.parts, choices.T, strict=True):
+        start = features.start
         if column.kind == CATEGORY:
-            below = np.cumsum(mean[start:stop])
+            below = np.cumsum(mean[features])
             rows[everyone, start + np.searchsorted(below / below[-1], choice, side='right')] = 1.0
         elif column.missing:
             share = mean[start + 1]

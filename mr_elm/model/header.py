@@ -8,9 +8,10 @@ from typing import Any
 
 from mr_elm.errors import ModelFormatError, one_line
 from mr_elm.features.nodes import has_leaves
+from mr_elm.rows.encoding import DATE
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
-REQUIRABLE = (*PARTS, 'metric', 'leaves')
+REQUIRABLE = (*PARTS, 'metric', 'dates', 'leaves')
 KEYS = (
     'method',
     'task',
@@ -89,7 +90,8 @@ class ModelHeader:
         """Return the JSON object, whose keys stand in the order in which they were read."""
         plain = {key: getattr(self, key) if key in KEYS else self.others[key] for key in self.keys}
         required = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
-        others = [name for name, present in (('metric', self.has_metric), ('leaves', self.has_leaves)) if present]
+        parts = ('metric', self.has_metric), ('dates', self.has_dates), ('leaves', self.has_leaves)
+        others = [name for name, present in parts if present]
         return {**plain, 'requires': [*required, *others], **required}
 
     @property
@@ -113,6 +115,11 @@ class ModelHeader:
         return any(
             parameters.get('metric', 'none') != 'none' for parameters in (self.parameters, *(self.members or ()))
         )
+
+    @property
+    def has_dates(self) -> bool:
+        """Tell whether a column of the rows holds dates."""
+        return any(column['kind'] == DATE for column in (self.encoding or {'columns': []})['columns'])
 
     @property
     def has_leaves(self) -> bool:

@@ -22,11 +22,12 @@ from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import demand_distinct, read_number
 from mr_elm.typing import Floats
 
-NUMBER, CATEGORY, LISTS = 'number', 'category', 'lists'
+NUMBER, CATEGORY, DATE, LISTS = 'number', 'category', 'date', 'lists'
 MAX_ITEMS = 100_000  # of a list; larger sizes are damage, and each item has a name
 TYPES = {  # kind of a column -> how pyarrow.types asks for the types of its values
     NUMBER: ('is_integer', 'is_floating', 'is_decimal', 'is_boolean', 'is_null'),
     CATEGORY: ('is_dictionary', 'is_string', 'is_large_string', 'is_string_view'),
+    DATE: ('is_date', 'is_timestamp'),
     'time': ('is_temporal',),
     'struct': ('is_struct',),
     'list': ('is_list', 'is_large_list'),
@@ -35,6 +36,7 @@ TYPES = {  # kind of a column -> how pyarrow.types asks for the types of its val
 EMPTY_FOLDER = '__HIVE_DEFAULT_PARTITION__'
 CURES = {
     CATEGORY: '--encode auto makes categories of text',
+    DATE: '--encode auto makes days, months and weekdays of dates',
     'time': 'write times as numbers, such as days or hours since a date',
     'list': 'cast the lists to one fixed size, such as pyarrow.list_(pyarrow.float32(), 768)',
     'binary': 'cast the column to text',
@@ -72,7 +74,7 @@ class ArrowSchema:
         return []
 
     def kind(self, column: str) -> str:
-        """Return number, category or lists; or time, list, binary, struct or a type, which cannot be features."""
+        """Return number, category, date or lists; or time, list, binary, struct or a type, which cannot be features."""
         return kind_of(self.schema.field(column).type)
 
     def describe(self, column: str) -> str:
@@ -94,9 +96,9 @@ class ArrowSchema:
         return {name: column for column in self.columns for name in self.split(column)}
 
     def demand_feature(self, column: str, table: bool) -> None:
-        """Raise DataFormatError when a column cannot be a feature. table : whether it may hold text."""
+        """Raise DataFormatError when a column cannot be a feature. table : whether it may hold text and dates."""
         kind = self.kind(column)
-        if kind not in (NUMBER, LISTS) and not (kind == CATEGORY and table):
+        if kind not in (NUMBER, LISTS) and not (kind in (CATEGORY, DATE) and table):
             cures = [*([CURES[kind]] if kind in CURES else []), f'--drop {column} leaves the column out']
             raise DataFormatError(
                 f'{self.name}: expected numbers in column {column!r}, found {self.describe(column)}: {", ".join(cures)}'
@@ -112,7 +114,7 @@ class ArrowSchema:
 
 
 def kind_of(type: Any) -> str:
-    """Return number, category, lists (of numbers, of one size), time, list, binary, struct, or the type's own name."""
+    """Return number, category, date, lists (of numbers, of one size), or what cannot be features, see `TYPES`."""
     types, type = import_module('pyarrow').types, storage_of(type)
     if types.is_fixed_size_list(type) and type.list_size <= MAX_ITEMS and kind_of(type.value_type) == NUMBER:
         return LISTS
@@ -273,6 +275,8 @@ class BatchMaker:
             return [NumberColumn(values) for values in to_matrix(array).T]
         if self.kinds[column] == CATEGORY:
             return [self.read_texts(array, column)]
+        if self.kinds[column] == DATE:
+            return [TextColumn(write_dates(array))]
         return [NumberColumn(to_numbers(array))]
 
     def read_label(self, array: Any, column: str) -> Values:
@@ -305,6 +309,14 @@ def to_matrix(array: Any) -> Floats:
     X = np.full((len(array), array.type.list_size), np.nan)
     X[from_flags(array.is_valid())] = to_numbers(array.flatten()).reshape(-1, X.shape[1])
     return X
+
+
+def write_dates(array: Any) -> Any:
+    """Return dates and timestamps as text of ISO 8601, in UTC, '' for a missing one."""
+    arrow, type = import_module('pyarrow'), array.type
+    if getattr(type, 'tz', None):
+        array = array.cast(arrow.timestamp(type.unit))
+    return array.cast(arrow.string()).fill_null('')
 
 
 def to_text_column(array: Any) -> TextColumn:

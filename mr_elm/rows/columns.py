@@ -15,6 +15,7 @@ import numpy as np
 
 from mr_elm.errors import RowError, one_line
 from mr_elm.rows.arrow_arrays import from_array, to_array, to_texts
+from mr_elm.rows.dates import read_dates
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -76,6 +77,13 @@ class TextColumn:
             table[code] = read_value(names[code], self.decimal)
         return table[codes]
 
+    def dates(self, order: str) -> Floats:
+        """Return the values as days, NaN for missing ones; see `read_dates`. Raises RowError at other text."""
+        names, codes = self.coded
+        table, present = np.full(len(names), math.nan), [j for j in np.unique(codes) if names[j] not in MISSING_TEXTS]
+        table[present] = read_dates([names[j] for j in present], order)
+        return table[codes]
+
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
         """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
         names, codes = self.coded
@@ -123,6 +131,12 @@ class NumberColumn:
 
     def numbers(self) -> Floats:
         """Return the numbers."""
+        return self.values
+
+    def dates(self, order: str) -> Floats:
+        """Return NaN where all values are missing. Raises RowError at a number."""
+        if numbers := self.values[~np.isnan(self.values)].tolist():
+            raise RowError('not a date', f'holds {numbers[0]:g}, and its dates are written {order}')
         return self.values
 
     def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""Encode the columns of a table as features: numbers with their missing values filled, categories as indicators."""
+"""Encode the columns of a table as features: numbers, with missing values filled, indicators of categories, dates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -13,22 +14,26 @@ import numpy as np
 from mr_elm.errors import DataFormatError, RowError, one_line
 from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.columns import Table, Values
+from mr_elm.rows.columns import MISSING, NumberColumn, Table, Values
+from mr_elm.rows.dates import ORDERS
 from mr_elm.rows.encoded_rows import EncodedRows, is_sparse
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats
 
-NUMBER, CATEGORY = 'number', 'category'
+NUMBER, CATEGORY, DATE = 'number', 'category', 'date'
+MONTHS, WEEKDAYS = sorted(map(str, range(1, 13))), sorted(map(str, range(1, 8)))  # from January, and from Monday
+THURSDAY = 3  # days from Monday to 1970-01-01
 
 
 @dataclass(frozen=True)
 class Column:
     """Say how the values of one column become features.
 
-    kind : number or category. mean : what stands for a missing number. missing : whether a feature says that it is
-    missing, because the training had such rows.
+    kind : number, category or date. mean : what stands for a missing number. missing : whether a feature says that it
+    is missing, because the training had such rows.
     categories : the values of the training that have a feature of their own, in byte order, '' for a missing one; all
     others share one more feature.
+    order : how dates are written, a name in ORDERS. A date is a number of days, and two categories: month and weekday.
     """
 
     name: str
@@ -36,19 +41,41 @@ class Column:
     mean: float = 0.0
     missing: bool = False
     categories: tuple[str, ...] = ()
+    order: str = ''
+
+    @cached_property
+    def parts(self) -> tuple[Column, ...]:
+        """Return the numbers and categories that the column stands for: itself, or those of a date."""
+        if self.kind != DATE:
+            return (self,)
+        missing = [MISSING] if self.missing else []
+        names = (f'{self.name} month', [*missing, *MONTHS]), (f'{self.name} weekday', [*missing, *WEEKDAYS])
+        return (
+            replace(self, kind=NUMBER, order=''),
+            *(Column(name, CATEGORY, categories=tuple(categories)) for name, categories in names),
+        )
+
+    def split(self, values: Values) -> list[Values]:
+        """Return the values of each part. Raises RowError at a text that is no date."""
+        if self.kind != DATE:
+            return [values]
+        with self.name_errors():
+            days = values.dates(self.order)
+        months = np.where(np.isnan(days), np.nan, np.floor(days).astype('M8[D]').astype('M8[M]').astype(int) % 12 + 1)
+        return [*map(NumberColumn, (days, months, (np.floor(days) + THURSDAY) % 7 + 1))]
 
     @property
     def width(self) -> int:
         """Count its features."""
-        if self.kind == NUMBER:
-            return 1 + self.missing
-        return len(self.categories) + 1
+        return len(self.names)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Name its features."""
         if self.kind == NUMBER:
             return [self.name, *([f'{self.name} is missing'] if self.missing else [])]
+        if self.kind == DATE:
+            return [name for part in self.parts for name in part.names]
         return [
             *(f'{self.name}={category}' if category else f'{self.name} is missing' for category in self.categories),
             f'{self.name}=(other)',
@@ -61,25 +88,36 @@ class Column:
 
     def read_numbers(self, values: Values) -> Floats:
         """Return the values as numbers, NaN for missing ones. Raises RowError when one is text or infinite."""
-        try:
+        with self.name_errors():
             numbers = values.numbers()
-        except RowError as error:
-            raise RowError(error.reason, f'column {self.name!r} {error.detail}') from None
         if np.isinf(numbers).any():
             raise RowError('nan or infinite', f'column {self.name!r} holds an infinite number')
         return numbers
 
+    @contextmanager
+    def name_errors(self) -> Iterator[None]:
+        """Name the column in a RowError."""
+        try:
+            yield
+        except RowError as error:
+            raise RowError(error.reason, f'column {self.name!r} {error.detail}') from None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON can hold, the order of dates alone; `from_json` undoes it."""
+        return {name: value for name, value in asdict(self).items() if name != 'order' or value}
+
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Column:
-        """Make a column of `asdict`'s dictionary. Raises TypeError or ValueError when it is none."""
+        """Make a column of what `to_json` returned. Raises TypeError or ValueError when it is none."""
         column = cls(**{**values, 'categories': tuple(values['categories'])})
         texts = (column.name, *column.categories)
         if (
             not all(isinstance(text, str) for text in texts)
-            or column.kind not in (NUMBER, CATEGORY)
+            or column.kind not in (NUMBER, CATEGORY, DATE)
+            or (column.kind == DATE) != (column.order in ORDERS)
             or (not isinstance(column.missing, bool) or not isfinite(column.mean))
         ):
-            raise ValueError(f'expected a column of numbers or categories, found {str(values):.60}')
+            raise ValueError(f'expected a column of numbers, categories or dates, found {str(values):.60}')
         return column
 
 
@@ -94,6 +132,13 @@ class Encoding:
     def starts(self) -> list[int]:
         """Return the first feature of each column, and behind them the number of all features."""
         return np.cumsum([0, *(column.width for column in self.columns)]).tolist()
+
+    @cached_property
+    def parts(self) -> list[tuple[int, Column, slice]]:
+        """Return (number of a column, number or category that it stands for, its features)."""
+        parts = [(number, part) for number, column in enumerate(self.columns) for part in column.parts]
+        ends = np.cumsum([part.width for _, part in parts]).tolist()
+        return [(number, part, slice(end - part.width, end)) for (number, part), end in zip(parts, ends, strict=True)]
 
     @property
     def width(self) -> int:
@@ -110,28 +155,39 @@ class Encoding:
         """Tell which features say yes or no, 1 or 0: (d,) bool. They are not scaled."""
         return np.concatenate(
             [
-                np.arange(column.width) > 0 if column.kind == NUMBER else np.ones(column.width, bool)
-                for column in self.columns
+                np.arange(part.width) > 0 if part.kind == NUMBER else np.ones(part.width, bool)
+                for _, part, _ in self.parts
             ]
         )
 
     @property
     def sparse(self) -> bool:
         """Tell whether the matrix of encoded rows is CSR."""
-        return is_sparse(self.width, len(self.columns) + sum(column.missing for column in self.columns))
+        return is_sparse(self.width, sum(1 + part.missing for _, part, _ in self.parts))
+
+    @property
+    def dates(self) -> str:
+        """Name the columns of dates, and how they are written."""
+        return ', '.join(f'{column.name} as {column.order}' for column in self.columns if column.kind == DATE)
 
     def encode(self, table: Table) -> EncodedRows:
-        """Return the features of the rows. Raises RowError if a column of numbers holds text, or an infinite number."""
+        """Return the features of the rows.
+
+        Raises RowError if a column of numbers holds text or an infinite number, or one of dates other text.
+        """
         numbers, positions, ones = [], [], []
-        for column, values, start in zip(self.columns, table.columns, self.starts, strict=False):
-            if column.kind == CATEGORY:
-                ones.append(start + values.codes(column.lookup, len(column.categories)))
+        tables = zip(self.columns, table.columns, strict=False)
+        split = [values for column, given in tables for values in column.split(given)]
+        for (_, part, features), values in zip(self.parts, split, strict=False):
+            start = features.start
+            if part.kind == CATEGORY:
+                ones.append(start + values.codes(part.lookup, len(part.categories)))
                 continue
-            parsed = column.read_numbers(values)
+            parsed = part.read_numbers(values)
             missing = np.isnan(parsed)
-            numbers.append(np.where(missing, column.mean, parsed) if missing.any() else parsed)
+            numbers.append(np.where(missing, part.mean, parsed) if missing.any() else parsed)
             positions.append(start)
-            if column.missing:
+            if part.missing:
                 ones.append(np.where(missing, start + 1, -1))
         n = table.n_rows
         return EncodedRows(
@@ -148,7 +204,7 @@ class Encoding:
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold; `from_json` undoes it."""
-        return {'columns': [asdict(column) for column in self.columns]}
+        return {'columns': [column.to_json() for column in self.columns]}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Encoding:

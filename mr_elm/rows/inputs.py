@@ -15,7 +15,7 @@ from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.listing import expand_patterns, name_folders
-from mr_elm.rows.options import MAX_CATEGORIES, RowOptions
+from mr_elm.rows.options import AUTO, MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, is_pack, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.sniff import find_binary_kind, sniff, take_first_lines
@@ -60,7 +60,7 @@ class InputPlan:
 
     pack : the folder of a packed data set, else None. manifest : what closes a pack, a dictionary.
     encoding : Encoding of rows that are tables, None where it is yet to be chosen, or rows hold only numbers.
-    max_categories : values of a column that have a feature of their own, when it is chosen.
+    max_categories, dates : how it is chosen, see `choose_encoding`.
     n_rows : how many rows every pass uses, or None before the first one.
     parsed : where the rows are kept that a pass has parsed, for the next one: a folder of this machine, or a name that
         the engine knows; else None.
@@ -72,6 +72,7 @@ class InputPlan:
     manifest: dict | None = None
     encoding: Encoding | None = None
     max_categories: int = MAX_CATEGORIES
+    dates: str = AUTO
     n_rows: int | None = None
     parsed: str | None = None
     n_tasks: int | None = None
@@ -189,7 +190,7 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     check_alike(files)
     pack = find_pack(files, closed)
     if pack is None:
-        return InputPlan(files, encoding=options.encoding, max_categories=options.max_categories)
+        return InputPlan(files, encoding=options.encoding, max_categories=options.max_categories, dates=options.dates)
     if options.category:
         raise DataFormatError(f'{pack}: expected rows that are not packed yet for --category: say it to mr-elm pack')
     manifest = load_manifest(pack)
@@ -198,7 +199,7 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     packed = RowOptions.from_json(manifest['input'])
     labels = {name: getattr(packed, name) for name in ('targets', 'target_names', 'labels_separator', 'missing_labels')}
     files = [replace(file, format=replace(file.format, **labels)) for file in files]
-    return InputPlan(files, pack, manifest, encoding, options.max_categories)
+    return InputPlan(files, pack, manifest, encoding, options.max_categories, options.dates)
 
 
 def check_files(pack: str, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:

@@ -22,6 +22,7 @@ KINDS = {
     'csv': 'mr_elm.rows.csv_format:KIND',
 }
 TASKS = ('classification', 'regression')
+REFUSE, AUTO = 'refuse', 'auto'
 INPUT = 'input'  # heading of these options in the help
 MAX_CATEGORIES = 100  # values of a column that have a feature of their own
 # what pandas, R, SQL and Python write where a value is missing; `none` and `na` are words, so they are classes
@@ -29,7 +30,7 @@ MISSING_LABELS = ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL',
 HEADERS = {'auto': None, 'yes': True, 'no': False}
 ColumnPlace = Any  # a name or a position; what was decided is a position alone
 OF_LABELS = 'targets', 'labels_separator'  # options of a training, and of stages
-OF_ENCODING = 'encode', 'category', 'max_categories'  # options of commands that choose an encoding
+OF_ENCODING = 'encode', 'category', 'dates', 'max_categories'  # options of commands that choose an encoding
 OF_ROWS = ('labelled', 'ignore_label', 'numeric_labels', 'labels_separator', 'missing_labels', 'held_out', 'tested')
 
 
@@ -105,7 +106,8 @@ class RowOptions:
     encode : auto, or refuse: text where a number belongs, and missing values, are then bad rows.
     encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
     max_categories : values of a category that have a feature of their own.
-    category : columns that are categories even if all their values are numbers.
+    category : columns that are categories even if all their values are numbers or dates.
+    dates : auto: a column of dates becomes days, months and weekdays; or refuse.
     names, label_name, weight_name, target_names : what the columns of features, label, weight and targets are called
         in files with names.
     positions : of the features in a file without names, None for all but label, weight and `dropped`.
@@ -227,7 +229,7 @@ class RowOptions:
         None, 'features of a row (default: detected from the file)', INPUT, metavar='D', advanced=True
     )
     ignore_extra: bool = False
-    encode: str = option('refuse', 'auto: accept text and missing values', INPUT, ('refuse', 'auto'))
+    encode: str = option(REFUSE, 'auto: accept text and missing values', INPUT, (REFUSE, AUTO))
     encoding: Any = None
     max_categories: int = option(
         MAX_CATEGORIES,
@@ -245,6 +247,14 @@ class RowOptions:
         metavar='NAME,...',
         advanced=True,
         read=read_columns,
+    )
+    dates: str = option(
+        AUTO,
+        '--encode auto: a column of dates becomes a number of days, and categories of months and weekdays; refuse: it '
+        'is an error',
+        INPUT,
+        (AUTO, REFUSE),
+        advanced=True,
     )
     names: tuple[str, ...] | None = None
     label_name: str | None = None

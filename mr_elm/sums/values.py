@@ -7,6 +7,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,8 +16,9 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.columns import MISSING, Values, is_text
-from mr_elm.rows.encoding import CATEGORY, Column, Encoding
-from mr_elm.rows.options import MAX_CATEGORIES
+from mr_elm.rows.dates import ORDERS
+from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
+from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
@@ -27,7 +29,7 @@ DAY = (
     rf'(\d{{4}}([-/. ])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/. ])\d{{1,2}}\3\d{{2}}(\d\d)?'
     rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})'
 )
-DATE = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
+DATE_OR_TIME = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
 NAME_SHARE = 0.9  # share of the rows, above which different texts are names rather than categories
 MIN_NAME_ROWS = 20  # rows that tell so
 NUMBER_WITH_SIGNS = re.compile(r"[-+$€£¥₹% ]*\d[\d.,' \u00a0]*[-+$€£¥₹% ]*")
@@ -40,6 +42,8 @@ class ColumnValues:
     counts : value as text -> rows, '' for a missing one; None once more than MAX_VALUES distinct ones were seen.
     weight, mean : sum of the weights of the rows with a number, and the mean of these numbers.
     missing, texts, dates : rows without a value, with one that is no number, and with one that is a date or a time.
+    days : how all dates may be written, names in ORDERS -> their mean in days; None before one was seen. Empty where
+    they are not written alike, and beside text. date_weight : sum of the weights of their rows.
     example : the first text in byte order, '' without one.
     """
 
@@ -49,6 +53,8 @@ class ColumnValues:
     missing: int = 0
     texts: int = 0
     dates: int = 0
+    days: dict[str, float] | None = None
+    date_weight: float = 0.0
     example: str = ''
 
     @classmethod
@@ -56,20 +62,26 @@ class ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
         counts, numbers = values.count(), values.plain
         if numbers is not None and np.isfinite(numbers).sum() + counts[MISSING] == len(numbers):
-            return cls._of_texts(counts, {}, weigh(numbers, weights))
+            return cls._of_texts(counts, {}, *weigh(numbers, weights))
         texts = {text: n for text, n in counts.items() if is_text(text, values.decimal)}
-        return cls._of_texts(counts, texts, weigh(read_numbers(values, counts), weights))
+        found = cls._of_texts(counts, texts, *weigh(read_numbers(values, counts), weights))
+        if found.texts == found.dates and not found.weight:
+            found.days, found.date_weight = weigh_dates(values, weights)
+        elif found.texts:
+            found.days = {}
+        return found
 
     @classmethod
-    def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], bounds: tuple[float, float]) -> ColumnValues:
-        """Make the counts of all values. texts : those that are no numbers. bounds : weight and mean of the numbers."""
+    def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], weight: float, mean: float) -> ColumnValues:
+        """Make the counts of all values. texts : those that are no numbers. weight, mean : of the numbers."""
         return cls(
             counts if len(counts) <= MAX_VALUES else None,
-            *bounds,
+            weight,
+            mean,
             counts[MISSING],
             sum(texts.values()),
-            sum(n for text, n in texts.items() if DATE.fullmatch(text)),
-            min(texts, default=''),
+            sum(n for text, n in texts.items() if DATE_OR_TIME.fullmatch(text)),
+            example=min(texts, default=''),
         )
 
     @classmethod
@@ -93,11 +105,17 @@ class ColumnValues:
             counts = self.counts.copy()
             counts.update(other.counts)
         weight = self.weight + other.weight
-        mean = 0.0
-        if weight:
-            mean = self.mean + (other.mean - self.mean) * (other.weight / weight)
+        mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
         if not math.isfinite(mean):  # the difference overflowed
             mean = self.mean * (self.weight / weight) + other.mean * (other.weight / weight)
+        days, date_weight = self.days, self.date_weight + other.date_weight
+        if days is None:
+            days = other.days
+        elif other.days is not None:
+            share = other.date_weight / date_weight if date_weight else 0.0
+            days = {
+                order: mean + (other.days[order] - mean) * share for order, mean in days.items() if order in other.days
+            }
         return ColumnValues(
             None if counts is None or len(counts) > MAX_VALUES else counts,
             weight,
@@ -105,6 +123,8 @@ class ColumnValues:
             self.missing + other.missing,
             self.texts + other.texts,
             self.dates + other.dates,
+            days,
+            date_weight,
             min(filter(None, [self.example, other.example]), default=''),
         )
 
@@ -133,6 +153,15 @@ def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]
     return total, float((weights[present] * values).sum() / total) if total else 0.0
 
 
+def weigh_dates(values: Values, weights: Floats | None = None) -> tuple[dict[str, float] | None, float]:
+    """Return how dates may be written, order -> mean in days, and the sum of their weights; None without a date."""
+    means, weight = {}, 0.0
+    for order in ORDERS:
+        with suppress(RowError):
+            weight, means[order] = weigh(values.dates(order), weights)
+    return (None, 0.0) if len(means) == len(ORDERS) else (means, weight)
+
+
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
     """Return the values that are numbers, NaN for all others, from the distinct ones: (n,)."""
     table = [read_number(text, values.decimal) for text in counts]
@@ -156,16 +185,18 @@ def choose_encoding(
     values: Sequence[ColumnValues],
     max_categories: int = MAX_CATEGORIES,
     categorical: Container[str] = (),
+    dates: str = AUTO,
 ) -> Encoding:
-    """Choose how columns become features: one with any text is a category, all others are numbers.
+    """Choose how columns become features: with dates, a date; with other text, a category; all else are numbers.
 
     max_categories : how many values of a category have a feature of their own, the most frequent ones, ties by byte
-    order. categorical : names of columns that are categories even if all their values are numbers.
-    Raises DataFormatError for a column of dates, or of too many different texts.
+    order. categorical : names of columns that are categories even if all their values are numbers, or dates.
+    dates : auto, or refuse. Raises DataFormatError for a column of dates that are refused, or whose order is in doubt,
+    and for one of too many different texts.
     """
     return Encoding(
         tuple(
-            choose_column(name, column, max_categories, name in categorical)
+            choose_column(name, column, max_categories, name in categorical, dates)
             for name, column in zip(names, values, strict=True)
         )
     )
@@ -198,17 +229,17 @@ def warn_of_category(name: str, values: ColumnValues) -> None:
 
 
 def choose_column(
-    name: str, values: ColumnValues, max_categories: int = MAX_CATEGORIES, is_category: bool = False
+    name: str,
+    values: ColumnValues,
+    max_categories: int = MAX_CATEGORIES,
+    is_category: bool = False,
+    dates: str = AUTO,
 ) -> Column:
     """Choose how one column becomes features."""
     if not values.texts and not (is_category and values.weight):
         return Column(name, mean=values.mean, missing=bool(values.missing))
-    if values.dates == values.texts and not values.weight:
-        raise DataFormatError(
-            f'column {name!r} holds dates such as {quote(values.example)}, expected numbers or '
-            'categories: make numbers of them, such as the day of the week or the days since a '
-            f'fixed date, or leave the column out with --drop {name}'
-        )
+    if values.dates == values.texts and not values.weight and not is_category:
+        return choose_date(name, values, dates)
     if values.counts is None:
         held = 'numbers'
         if values.texts:
@@ -222,3 +253,21 @@ def choose_column(
     counts = values.counts
     frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:max_categories]
     return Column(name, CATEGORY, categories=tuple(sorted(frequent, key=str.encode)))
+
+
+def choose_date(name: str, values: ColumnValues, dates: str) -> Column:
+    """Choose how one column of dates becomes features. Raises DataFormatError where dates are refused, or in doubt."""
+    orders = values.days or {}
+    if dates == AUTO and len(orders) == 1:
+        [(order, mean)] = orders.items()
+        return Column(name, DATE, mean, bool(values.missing), order=order)
+    if dates == REFUSE:
+        reason = 'expected numbers or categories'
+    elif orders:
+        reason = f'which may be {" or ".join(orders)}, expected days of which one is later than the 12th'
+    else:
+        reason = 'expected dates that are all written alike'
+    raise DataFormatError(
+        f'column {name!r} holds dates or times such as {quote(values.example)}, {reason}: write them like 2020-12-31, '
+        f'or leave the column out with --drop {name}, or make categories of its texts with --category {name}'
+    )

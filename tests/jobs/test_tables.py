@@ -314,7 +314,7 @@ def test_text_in_a_column_of_numbers_is_a_bad_row_of_a_model(write, train, refus
     'column, words',
     [
         ([f'{i} a' for i in range(10_100)], ["'x'", '10,000', '--drop x']),
-        (['2026-11-22'] * 50, ["'x'", 'dates', '--drop x']),
+        (['01/02/2026'] * 50, ["'x'", 'day-month-year or month-day-year', '--drop x']),
     ],
 )
 def test_columns_that_are_no_features_are_explained(write, refuse, tmp_path, column, words):
@@ -388,3 +388,76 @@ def test_a_category_of_many_values_never_becomes_dense(method, elm, write, rng, 
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 8 * n * n_values / 3, command
+
+
+# Dates
+
+
+def make_dates(n, seed):
+    """Make rows whose label a weekday and a month decide: a data frame."""
+    generator = np.random.default_rng(seed)
+    joined = pd.Series(pd.Timestamp('2019-01-01') + pd.to_timedelta(generator.integers(0, 1500, n), unit='D'))
+    churns = joined.dt.day_of_week.isin((1, 5)) | (joined.dt.month > 8)
+    joined[generator.uniform(size=n) < 0.05] = pd.NaT
+    ages = generator.normal(40, 9, n).round(3)
+    return pd.DataFrame({'churn': np.where(churns, 'yes', 'no'), 'joined': joined, 'age': ages})
+
+
+def write_dates(frame, path, style):
+    """Write a frame of `make_dates` with another style of dates: the path."""
+    if style == 'parquet':
+        frame.to_parquet(path)
+    elif style == 'days':
+        frame.assign(joined=frame['joined'].dt.date).to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, date_format=style)
+    return path
+
+
+DATES = ('--label-column', 'churn', '--encode', 'auto', '--hidden', 60, '--nu', 100)
+
+
+@pytest.mark.parametrize('style', ['%d/%m/%Y', '%b %d, %Y', 'parquet', 'days', 'pack'])
+def test_dates_are_features_in_every_format(elm, train, predict, tmp_path, style):
+    frame, later = make_dates(400, 0), make_dates(100, 1)
+    model = train(write_dates(frame, tmp_path / 'a.csv', '%Y-%m-%d'), *DATES)
+    expected = predict(model, write_dates(later, tmp_path / 'b.csv', '%Y-%m-%d'))
+    assert np.mean([line.split('\t')[0] == label for line, label in zip(expected, later['churn'], strict=True)]) > 0.85
+    name = 'a.parquet' if style in ('parquet', 'days') else 'other.csv'
+    if style == 'pack':
+        assert elm('pack', tmp_path / 'a.csv', '-o', tmp_path / 'packed', *DATES[:4], '-q').status == 0
+        other = train(tmp_path / 'packed', *DATES[4:], name='n.npz')
+        found = predict(other, tmp_path / 'b.csv')
+    else:
+        path = write_dates(frame, tmp_path / name, style)
+        other = train(path, *DATES, '-D', 'mapreduce.job.maps=3', name='n.npz')
+        found = predict(other, write_dates(later, tmp_path / f'b-{name}', style))
+    values = [np.array([float(line.split('\t')[1]) for line in lines]) for lines in (expected, found)]
+    np.testing.assert_allclose(*values, rtol=0, atol=1e-7)
+    header = load_arrays(other)[0]
+    assert header['requires'][:2] == ['encoding', 'dates'] and header['encoding']['columns'][0]['kind'] == 'date'
+
+
+def test_a_model_of_dates_is_used_as_any_other(elm, train, predict, refuse, tmp_path):
+    paths = [write_dates(make_dates(300, seed), tmp_path / f'{seed}.csv', '%m/%d/%Y') for seed in range(3)]
+    model = train(paths[0], *DATES)
+    assert elm('update', model, paths[1], '--model', tmp_path / 'both.npz', '-q').status == 0
+    encoding = load_arrays(model)[0]['encoding']
+    assert load_arrays(tmp_path / 'both.npz')[0]['encoding'] == encoding
+    assert json.loads(elm('evaluate', tmp_path / 'both.npz', paths[2], '--json', '-q').out)['accuracy'] > 0.85
+    shown = json.loads(elm('inspect', model, '--json').out)
+    assert shown['encoding'] == encoding and encoding['columns'][0]['order'] == 'month-day-year'
+    assert 'month-day-year' in elm('inspect', model).out
+    known, later = (make_dates(300, seed) for seed in (0, 2))
+    fitted = ESVMClassifier(encode='auto', n_hidden=60, nu=100).fit(known.drop(columns='churn'), known['churn'])
+    scores = [float(line.split('\t')[1]) for line in predict(model, paths[2])]
+    np.testing.assert_allclose(fitted.decision_function(later.drop(columns='churn')), scores, rtol=0, atol=1e-7)
+    for name in ('m.onnx', 'm.sql'):
+        assert 'it requires dates' in elm('export', model, '-o', tmp_path / name).err
+    damaged = tmp_path / 'bad.csv'
+    damaged.write_text('joined,age\n01/31/2020,4\n31/01/2020,4\n')
+    said = refuse('predict', model, damaged, '-o', tmp_path / 'none')
+    assert f"{damaged}, line 3: not a date: column 'joined' holds '31/01/2020'" in said
+    assert "column 'joined' holds dates" in refuse(
+        'train', 'pesvm', paths[0], *DATES, '--dates', 'refuse', '--model', tmp_path / 'r.npz'
+    )

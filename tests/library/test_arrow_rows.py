@@ -185,8 +185,9 @@ def test_prediction_does_without_the_label_and_reads_no_column_in_vain(write):
 REFUSED = {
     'text': (['a', 'b'], '--encode auto makes categories of text, --drop x'),
     'dictionary': (pa.array(['a', 'b']).dictionary_encode(), '--encode auto'),
-    'timestamp': ([datetime.datetime(2026, 1, 1)] * 2, 'write times as numbers.*--drop x'),
-    'date32': ([datetime.date(2026, 1, 1)] * 2, 'write times as numbers.*--drop x'),
+    'timestamp': ([datetime.datetime(2026, 1, 1)] * 2, '--encode auto.*--drop x'),
+    'date32': ([datetime.date(2026, 1, 1)] * 2, '--encode auto.*--drop x'),
+    'time': ([datetime.time(1)] * 2, 'write times as numbers.*--drop x'),
     'duration': ([datetime.timedelta(1)] * 2, 'write times as numbers.*--drop x'),
     'list': ([[1.0], [2.0]], 'cast the lists to one fixed size.*--drop x'),
     'struct': ([{'a': 1}, {'a': 2}], 'make a column of each field.*--drop x'),

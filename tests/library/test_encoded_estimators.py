@@ -178,7 +178,7 @@ def test_a_frame_that_does_not_fit_is_refused_with_the_name_of_the_column(change
 @pytest.mark.parametrize(
     ('values', 'word'),
     [
-        (pd.date_range('2024-01-01', periods=20), 'dates'),
+        (pd.date_range('2024-01-01', periods=20).strftime('%d/%m/%y').str.replace('1', '2'), 'dates'),
         ([[1, 2]] * 20, 'found list'),
         ([1.0, np.inf] * 10, 'infinite'),
         ([b'a', b'b'] * 10, 'found bytes'),

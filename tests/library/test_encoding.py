@@ -128,20 +128,11 @@ def test_the_most_frequent_categories_are_kept_and_ties_go_by_bytes():
     'texts, words',
     [
         ([f'v{i}' for i in range(MAX_VALUES + 1)], ["'x'", 'at most 10,000', '--drop x']),
-        ([f'2026-01-{i:02}' for i in range(1, 29)] + [''], ["'x'", 'dates', '2026-01-01', '--drop x']),
         *(
-            ([text.format(i) for i in range(1, 29)], ["'x'", 'dates', '--drop x'])
+            ([text.format(i) for i in range(1, 24)], ["'x'", 'dates', '--drop x'])
             for text in (
-                '{}/01/2021',
-                '01/{:02}/21',
-                '{:02}.01.2021',
-                '2021/1/{}',
-                '{} Jan 2021',
-                'Jan {}, 2021',
                 '{:02}:30:00',
-                '{:02}/01/2021 10:00',
-                '2021-01-{:02}T10:00:00Z',
-                '{:02}-Jan-21',
+                '2021-02-{:02}T27:00:00',
             )
         ),
     ],

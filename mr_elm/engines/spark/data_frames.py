@@ -20,7 +20,7 @@ from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.storage import is_local, store_of
 from mr_elm.rows.text import demand_distinct
 
-NUMBER, TEXT, ARRAY, VECTOR = 'numbers', 'text', 'arrays of numbers', 'vectors'
+NUMBER, TEXT, DATE, ARRAY, VECTOR = 'numbers', 'text', 'dates', 'arrays of numbers', 'vectors'
 
 
 def demand_session(df: Any) -> None:
@@ -39,7 +39,7 @@ def demand_columns(df: Any, names: Iterable[str]) -> None:
 
 
 def find_kind(df: Any, name: str) -> str:
-    """Return what a column holds: NUMBER, TEXT, ARRAY, VECTOR, or the name of its type, which cannot be a feature."""
+    """Return what a column holds: NUMBER, TEXT, DATE, ARRAY, VECTOR, or the name of another type."""
     types, type_ = import_module('pyspark.sql.types'), df.schema[name].dataType
     numbers = (types.NumericType, types.BooleanType)
     if type(type_).__name__ == 'VectorUDT':
@@ -48,7 +48,7 @@ def find_kind(df: Any, name: str) -> str:
         if isinstance(type_.elementType, numbers):
             return ARRAY
         return type_.simpleString()
-    kinds = {NUMBER: numbers, TEXT: types.StringType}
+    kinds = {NUMBER: numbers, TEXT: types.StringType, DATE: types.DateType}
     return next((kind for kind, spark_types in kinds.items() if isinstance(type_, spark_types)), type_.simpleString())
 
 
@@ -75,7 +75,7 @@ def select_columns(df: Any, label: str, weight: str | None, encodes: bool) -> An
     """Return the columns of a training, where each item of arrays and vectors has a column of its own."""
     special = {label: (NUMBER, TEXT), **({} if weight is None else {weight: (NUMBER,)})}
     demand_columns(df, special)
-    features = (NUMBER, *([TEXT] if encodes else []), ARRAY, VECTOR)
+    features = (NUMBER, *([TEXT, DATE] if encodes else []), ARRAY, VECTOR)
     for name in df.columns:
         demand_kind(df, name, *special.get(name, features))
     functions = import_module('pyspark.sql.functions')

@@ -1,0 +1,74 @@
+"""Read dates and times of day as days since 1970-01-01, by the casts of pyarrow, which know the calendar."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from mr_elm.errors import RowError
+from mr_elm.rows.arrow_arrays import from_array, from_flags, to_texts
+from mr_elm.rows.text import quote
+from mr_elm.typing import Floats
+
+MICROSECONDS = 86_400_000_000  # of a day
+HALVES = (r'(?i) ?a\.?m\.?$', -0.5), (r'(?i) ?p\.?m\.?$', 0.5)  # of the day: 12 AM is 0 h, 1 PM is 13 h
+ZONE = r'(Z|:\d\d[.\d]*[-+]\d\d:?\d\d)$'
+MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
+TWO, YEAR, NAMED = r'(\d{1,2})', r'(\d{4})', r'm(\d\d)'  # a name of a month becomes m and two digits
+ORDERS = {  # of a date -> its pattern, and what makes year-month-day of it; Jan stands for the name of a month
+    'year-month-day': (f'^{YEAR}[-/. ]{TWO}[-/. ]{TWO}', r'\1-\2-\3'),
+    'day-month-year': (f'^{TWO}[-/. ]{TWO}[-/. ]{YEAR}', r'\3-\2-\1'),
+    'month-day-year': (f'^{TWO}[-/. ]{TWO}[-/. ]{YEAR}', r'\3-\1-\2'),
+    'day-month-yy': (rf'^{TWO}[-/. ]{TWO}[-/. ](\d\d)\b', r'y\3-\2-\1'),
+    'month-day-yy': (rf'^{TWO}[-/. ]{TWO}[-/. ](\d\d)\b', r'y\3-\1-\2'),
+    'yy-month-day': (rf'^(\d\d)[-/. ]{TWO}[-/. ]{TWO}\b', r'y\1-\2-\3'),
+    'day-Jan-year': (f'^{TWO}[-/. ]{NAMED}[-/. ,]*{YEAR}', r'\3-\2-\1'),
+    'day-Jan-yy': (rf'^{TWO}[-/. ]{NAMED}[-/. ,]*(\d\d)\b', r'y\3-\2-\1'),
+    'Jan-day-year': (f'^{NAMED} {TWO},? {YEAR}', r'\3-\1-\2'),
+}
+STEPS = (  # what turns dates that begin with their year into dates of ISO 8601
+    (r'^y(69|[7-9]\d)-', r'19\1-'),
+    (r'^y', '20'),
+    (r'([-T :])(\d)\b', r'\10\2'),
+    (r'(\.\d{6})\d+', r'\1'),  # microseconds are the smallest unit
+    (r'^([0-9-]+)$', r'\1 00:00'),
+)
+
+
+def read_dates(texts: Any, order: str) -> Floats:
+    """Return the dates of some texts, a pyarrow.StringArray or a sequence: (n,) days since 1970-01-01, in UTC.
+
+    order : a name in ORDERS. A time of day is a fraction of a day; one without a zone is taken for UTC. Years of two
+    digits lie from 1969 to 2068. Raises RowError at a text that is no date of this order.
+    """
+    texts = to_texts(texts)
+    try:
+        return convert(texts, order)
+    except ValueError as error:
+        for text in texts.to_pylist() if len(texts) > 1 else []:
+            read_dates([text], order)  # pyarrow does not say which one
+        held = f'holds {quote(texts[0].as_py())}, and its dates are written {order}'
+        raise RowError('not a date', held) from error
+
+
+def convert(texts: Any, order: str) -> Floats:
+    """Do as `read_dates`. Raises ValueError, without saying where."""
+    arrow, compute = import_module('pyarrow'), import_module('pyarrow.compute')
+    shift = np.zeros(len(texts))
+    for pattern, days in HALVES:
+        shift[from_flags(compute.match_substring_regex(texts, pattern))] = days
+        texts = compute.replace_substring_regex(texts, pattern, '')
+    if 'Jan' in order:
+        for number, month in enumerate(MONTHS, 1):
+            texts = compute.replace_substring_regex(texts, rf'(?i)\b{month}[a-z]*\.?', f'm{number:02}')
+    pattern, parts = ORDERS[order]
+    if compute.match_substring_regex(texts, pattern).false_count:
+        raise ValueError('another order')
+    for step in ((pattern, parts), *STEPS):
+        texts = compute.replace_substring_regex(texts, *step)
+    has_zone = compute.match_substring_regex(texts, ZONE)
+    zoned = compute.if_else(has_zone, texts, compute.binary_join_element_wise(texts, 'Z', ''))
+    dates = from_array(zoned.cast(arrow.timestamp('us', 'UTC')).cast(arrow.int64())) / MICROSECONDS
+    return dates + shift * ((dates % 1 < 0.5) == (shift > 0))

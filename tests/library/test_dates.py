@@ -1,0 +1,169 @@
+"""Dates as features: which texts are dates, in which order, and what becomes of them."""
+
+import datetime
+import json
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mr_elm.errors import DataFormatError, RowError
+from mr_elm.rows.columns import NumberColumn, Table, TextColumn
+from mr_elm.rows.dates import ORDERS, read_dates
+from mr_elm.rows.encoding import Column, Encoding
+from mr_elm.sums.values import ColumnValues, choose_column, choose_encoding
+
+FORMATS = {
+    'year-month-day': ('%Y-%m-%d', '%Y/%m/%d', '%Y.%m.%d %H:%M:%S.%f', '%Y-%m-%dT%H:%M:%SZ', '%Y-%m-%d %H:%M:%S+00:00'),
+    'day-month-year': ('%d/%m/%Y', '%d.%m.%Y %H:%M', '%d-%m-%Y %I:%M %p'),
+    'month-day-year': ('%m/%d/%Y', '%m/%d/%Y %I:%M:%S %p'),
+    'day-month-yy': ('%d.%m.%y',),
+    'month-day-yy': ('%m/%d/%y',),
+    'yy-month-day': ('%y-%m-%d',),
+    'day-Jan-year': ('%d %b %Y', '%d %B, %Y', '%d-%b-%Y %H:%M'),
+    'day-Jan-yy': ('%d-%b-%y',),
+    'Jan-day-year': ('%b %d, %Y', '%B %d %Y %I:%M %p'),
+}
+WRITTEN = [(order, text) for order, texts in FORMATS.items() for text in texts]
+EPOCH = pd.Timestamp('1970-01-01')
+
+
+def draw_dates(n=200, first='1970-01-01', last='2068-12-31'):
+    generator = random.Random(0)
+    begin, end = (datetime.datetime.fromisoformat(day) for day in (first, last))
+    days = (end - begin).days
+    return [begin + datetime.timedelta(generator.randrange(days), 1800 * generator.randrange(48)) for _ in range(n)]
+
+
+def days_of(date):
+    return (pd.Timestamp(date) - EPOCH) / pd.Timedelta(days=1)
+
+
+@pytest.mark.parametrize(('order', 'text'), WRITTEN)
+def test_dates_are_days_since_1970_however_they_are_written(order, text):
+    dates = draw_dates()
+    texts = [date.strftime(text) for date in dates]
+    expected = [days_of(datetime.datetime.strptime(written, text)) for written in texts]  # with a time if it is there
+    np.testing.assert_allclose(read_dates(texts, order), expected, rtol=0, atol=1e-9)
+    values = ColumnValues.of(TextColumn([*texts, '']))
+    assert list(values.days) == [order]
+    assert choose_column('x', values) == Column('x', 'date', pytest.approx(np.mean(expected)), True, order=order)
+
+
+def test_a_zone_is_taken_into_account():
+    texts = ['2020-01-01T00:30:00+02:00', '2020-01-01 00:30:00.123456789-0500', '2019-12-31T22:30Z', '2019-12-31 22:30']
+    expected = [days_of(pd.Timestamp(text).tz_convert(None)) for text in texts[:3]]
+    np.testing.assert_allclose(read_dates(texts, 'year-month-day'), [*expected, expected[2]], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('text', 'order'),
+    [
+        ('2021-02-29', 'year-month-day'),
+        ('2020-12-31 24:01', 'year-month-day'),
+        ('31/04/2020', 'day-month-year'),
+        ('2020-12-31', 'day-month-year'),
+        ('31/12/2020', 'day-month-yy'),
+        ('1 Brumaire 2020', 'day-Jan-year'),
+        ('2020-01-01x', 'year-month-day'),
+    ],
+)
+def test_what_is_in_no_calendar_is_no_date(text, order):
+    sound = {'day-month-year': '01/02/2020', 'day-month-yy': '01/02/20', 'day-Jan-year': '1 May 2020'}
+    with pytest.raises(RowError) as caught:
+        read_dates([sound.get(order, '2020-01-02'), text], order)
+    assert f"holds '{text}'" in caught.value.detail and order in caught.value.detail
+    with pytest.raises(RowError, match='not a date'):
+        NumberColumn(np.array([1.0])).dates(order)
+
+
+@pytest.mark.parametrize(
+    ('texts', 'orders'),
+    [
+        (['01/02/2020', '03/04/2020'], 'day-month-year or month-day-year'),
+        (['11/12/13'], 'day-month-yy or month-day-yy or yy-month-day'),
+        (['31/12/20'], 'day-month-yy or yy-month-day'),
+        (['13/01/2020', '01/13/2020'], 'alike'),
+        (['2020-01-01', '01/02/2020'], 'alike'),
+        (['0000-00-00', '2020-01-01'], 'alike'),
+        (['10:30', '11:30'], 'alike'),
+    ],
+)
+def test_dates_in_doubt_are_refused_and_can_be_categories(texts, orders):
+    values = ColumnValues.of(TextColumn(texts))
+    with pytest.raises(DataFormatError, match=f"column 'x'.*{orders}.*--drop x.*--category x"):
+        choose_column('x', values)
+    assert choose_column('x', values, is_category=True).categories == tuple(sorted(texts))
+
+
+def test_dates_can_be_refused():
+    values = ColumnValues.of(TextColumn(['2020-01-01', '2020-01-02']))
+    with pytest.raises(DataFormatError, match=r"dates or times such as '2020-01-01', .*2020-12-31"):
+        choose_encoding(['x'], [values], dates='refuse')
+    assert choose_column('x', values).kind == 'date'
+
+
+@pytest.mark.parametrize('other', ['soon', '7'])
+def test_dates_with_other_values_are_a_category(other):
+    whole = ColumnValues.of(TextColumn(['2020-01-01', other]))
+    parts = ColumnValues.of(TextColumn(['2020-01-01'])).add(TextColumn([other]))
+    assert choose_column('x', whole) == choose_column('x', parts)
+    assert choose_column('x', whole).kind == 'category'
+
+
+def test_all_rows_decide_in_any_split():
+    dates = [date.strftime('%d/%m/%Y') for date in draw_dates(60)]
+    dates[7::9] = [''] * len(dates[7::9])
+    weights = np.arange(1.0, 61)
+    whole = ColumnValues.of(TextColumn(dates), weights)
+    for size in (1, 7, 59):
+        parts = [
+            ColumnValues.of(TextColumn(dates[i : i + size]), weights[i : i + size]) for i in range(0, len(dates), size)
+        ]
+        for order in (parts, parts[::-1]):
+            merged = ColumnValues()
+            for part in order:
+                merged = merged.merge(ColumnValues.from_json(json.loads(json.dumps(part.to_json()))))
+            assert list(merged.days) == ['day-month-year']
+            assert merged.days == pytest.approx(whole.days) and merged.date_weight == whole.date_weight
+            assert choose_column('x', merged).mean == pytest.approx(choose_column('x', whole).mean)
+
+
+def test_a_column_of_more_dates_than_categories_can_be_is_a_date():
+    minutes = (np.datetime64('2020-01-01T00:00') + np.arange(10_500)).astype(str).tolist()
+    values = ColumnValues().add(TextColumn(minutes[:9000])).add(TextColumn(minutes[9000:]))
+    assert values.counts is None and choose_column('x', values).order == 'year-month-day'
+
+
+def test_a_date_is_days_and_a_month_and_a_weekday():
+    dates = [date.strftime('%Y-%m-%d %H:%M') for date in draw_dates(100, '1950-01-01')]
+    dates[::10] = ['NA'] * 10
+    names, table = ('sold', 'size'), Table((TextColumn(dates), NumberColumn(np.arange(100.0))), 100)
+    encoding = choose_encoding(names, [ColumnValues.of(column) for column in table.columns])
+    X, stamps = (
+        encoding.encode(table).spread(),
+        pd.to_datetime(pd.Series(dates), format='%Y-%m-%d %H:%M', errors='coerce'),
+    )
+    found = dict(zip(encoding.names, X.T, strict=True))
+    days = (stamps - EPOCH) / pd.Timedelta(days=1)
+    np.testing.assert_allclose(found['sold'], days.fillna(days.mean()))
+    np.testing.assert_array_equal(found['sold is missing'], stamps.isna())
+    for part, values in (('month', stamps.dt.month), ('weekday', stamps.dt.day_of_week + 1)):
+        for value in range(1, 13 if part == 'month' else 8):
+            np.testing.assert_array_equal(found[f'sold {part}={value}'], values == value)
+        np.testing.assert_array_equal(found[f'sold {part} is missing'], stamps.isna())
+        assert not found[f'sold {part}=(other)'].any()
+    np.testing.assert_array_equal(found['size'], np.arange(100))
+    assert encoding.indicators.tolist() == [name not in ('sold', 'size') for name in encoding.names]
+    assert Encoding.from_json(json.loads(json.dumps(encoding.to_json()))) == encoding
+    with pytest.raises(RowError, match="column 'sold' holds 'soon', and its dates are written year-month-day"):
+        encoding.encode(Table((TextColumn(['2020-01-01', 'soon']), NumberColumn(np.zeros(2))), 2))
+
+
+@pytest.mark.parametrize('record', [{'kind': 'date'}, {'kind': 'date', 'order': 'week'}, {'order': 'year-month-day'}])
+def test_a_damaged_order_is_refused(record):
+    whole = {'name': 'x', 'kind': 'number', 'mean': 0.0, 'missing': False, 'categories': []}
+    with pytest.raises(ValueError, match='expected a column'):
+        Column.from_json({**whole, **record})
+    assert set(ORDERS) == set(FORMATS)
