@@ -1,4 +1,17 @@
-"""Read the times of processes from /proc."""
+"""Tell which processes run, and read their times from /proc."""
+
+import os
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether there is a process of a number, whoever's it is."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def read_start_time(pid: int) -> int | None:

@@ -6,7 +6,6 @@ The jobs are those of `mr-elm train METHOD ... -r spark`; they run in the sessio
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -50,6 +49,7 @@ from mr_elm.option import demand_value, flag_of, option_fields
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions, RowUse
 from mr_elm.rows.storage import fetch_file
+from mr_elm.store import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class SparkModel:
         pandas = import_module('pandas')
         if not runs_here(session):
             send_code(session)
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             path = os.path.join(folder, 'model.npz')
             self.trained.without_sums().save(path)
             name = send_file(session, path)
@@ -185,7 +185,7 @@ def train(
             plan, partitions = plan_partitions(table, rows)
             runner = make_engine('spark', frame=table, partitions=partitions)
         model, _ = driver(plan, settings, stack.enter_context(runner))
-        path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-')), 'model.npz')
+        path = os.path.join(stack.enter_context(temporary_folder()), 'model.npz')
         model.without_sums().save(path)
         return SparkModel(replace(load(path).trained, arrays=model.arrays, sums=model.sums))
 

@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from mr_elm.errors import ModelFormatError
+from mr_elm.processes import is_running
 
 FORMAT = 'mr_elm'
 VERSION = 1
@@ -59,7 +61,7 @@ class replace_file:
     def __enter__(self) -> IO:
         self.is_stream = is_stream(self.path)
         if self.is_stream:  # what writes npz or Parquet moves back and forth, which a pipe cannot
-            descriptor, self.temporary = tempfile.mkstemp(prefix='mr_elm-')
+            descriptor, self.temporary = tempfile.mkstemp(prefix=temporary_prefix())
             os.close(descriptor)
         else:
             self.target = os.path.realpath(self.path)
@@ -79,6 +81,31 @@ class replace_file:
         finally:
             if os.path.exists(self.temporary):
                 os.unlink(self.temporary)
+
+
+def temporary_prefix(process: int | str = '') -> str:
+    """Return how names of temporary files of a process begin, this one by default: they say whose they are."""
+    return f'mr_elm-{os.uname().nodename}-{process or os.getpid()}-'  # containers may share a folder, not the processes
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory:
+    """Return a context that gives a new folder of this machine, and removes it."""
+    return tempfile.TemporaryDirectory(prefix=temporary_prefix())
+
+
+def remove_leftovers() -> list[str]:
+    """Remove the temporary files and folders of processes of this user that were killed: their paths."""
+    removed = []
+    for entry in os.scandir(tempfile.gettempdir()):
+        match = re.match(temporary_prefix(r'(\d+)'), entry.name)
+        if match is None or entry.stat(follow_symlinks=False).st_uid != os.getuid() or is_running(int(match[1])):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
+        removed.append(entry.path)
+    return sorted(removed)
 
 
 def is_stream(path: FilePath) -> bool:

@@ -30,6 +30,7 @@ COMMANDS = {
     'export': ('export', 'write a model as ONNX, as SQL, or as a page about it'),
     'pack': ('data', 'store rows as binary blocks, which later jobs read faster'),
     'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
+    'clean': ('clean', 'remove what killed commands left, here or on a cluster'),
     'generate': ('data', 'write rows of a random generator'),
 }
 GREETING = """mr-elm learns to label rows, or to predict a number, with extreme learning

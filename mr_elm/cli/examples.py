@@ -108,6 +108,10 @@ EXAMPLES = {
         },
     ),
     'bundle': ('-o FOLDER [options]', {'bundle -o hdfs:///apps': 'then: mr-elm train ... -r hadoop --bundle PATH'}),
+    'clean': (
+        '[options]',
+        {'clean': 'temporary files of this machine', 'clean -r hadoop': 'and folders of runs on HDFS'},
+    ),
     'generate': (
         'KIND --rows N -o OUT [options]',
         {

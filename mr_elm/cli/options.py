@@ -22,7 +22,7 @@ from mr_elm.option import AdvancedHelp, add_options, option, option_fields
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.options import RowOptions, RowUse, add_row_options
 from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local
-from mr_elm.store import is_stream
+from mr_elm.store import is_stream, temporary_prefix
 
 OUTPUT_DIR = '--output-dir'
 Options = TypeVar('Options')
@@ -308,7 +308,7 @@ def copy_standard_input(inputs: Sequence[str]) -> Iterator[Sequence[str | Entry]
     if list(inputs) != [STANDARD]:
         yield inputs
         return
-    with tempfile.NamedTemporaryFile(prefix='mr_elm-') as stream:
+    with tempfile.NamedTemporaryFile(prefix=temporary_prefix()) as stream:
         shutil.copyfileobj(sys.stdin.buffer, stream, COPY_BYTES)
         stream.flush()
         yield [Entry('standard input', False, stream.tell(), copy=stream.name)]

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -36,6 +35,7 @@ from mr_elm.option import AdvancedHelp
 from mr_elm.rows.options import RowOptions, read_columns
 from mr_elm.rows.storage import STANDARD, demand_free, write_file
 from mr_elm.scores.threshold import choose_positive
+from mr_elm.store import temporary_folder
 from mr_elm.typing import Floats
 
 
@@ -160,7 +160,7 @@ def give_target(output: str) -> Iterator[str]:
     if output != STANDARD:
         yield output
         return
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'predictions')
         yield path
         with open(path, 'rb') as stream:

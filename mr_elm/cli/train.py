@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from mr_elm.model.base import Model
 from mr_elm.option import AdvancedHelp, add_options
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions, read_columns
+from mr_elm.store import temporary_folder
 
 OF_THE_LAYER = (
     '--map',
@@ -107,7 +107,7 @@ def test_model(training: Training, model: Model, engine: Engine) -> dict[str, An
     rows = rows_for(model, args, ignore_extra=is_share)  # a held-out row may have features that no other row has
     if is_share:
         rows = replace(rows, held_out=args.test, tested=True)
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'model.npz')
         model.without_sums().save(path)
         plan = plan_rows(args, rows, None if is_share else [args.test])

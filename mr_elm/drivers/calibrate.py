@@ -1,7 +1,6 @@
 """Fit the probabilities of a trained model: one pass scores a sample of the rows, the driver fits."""
 
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,6 +23,7 @@ from mr_elm.model.sums import name_sums
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import split_key
+from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_scores import MRScores
 
 
@@ -118,7 +118,7 @@ def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) 
 
     save : writes the file with what scores them, and the sums of the model beside it, where these are needed.
     """
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'model.npz')
         save(path)
         asked = write_json(os.path.join(folder, 'sample.json'), sample.to_json())

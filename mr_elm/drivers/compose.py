@@ -2,7 +2,6 @@
 
 import csv
 import os
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from mr_elm.rows.selection import Header
 from mr_elm.rows.splits import read_stream
 from mr_elm.rows.storage import open_ranges, store_of, write_file
 from mr_elm.rows.text import find_repeated, read_number
+from mr_elm.store import temporary_folder
 from mr_elm.typing import Floats
 
 BATCH = 1 << 16  # rows that are written together
@@ -71,7 +71,7 @@ def predict(
     names = layout.columns.names(trained)
     if layout.table:
         demand_names(out, [*names, *kept[0]])
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         text = os.path.join(folder, 'predictions')
         accounts = score.predict(path, plan, text, engine, layout.columns, bad_rows)
         with open(text, encoding='utf-8', newline='\n') as lines, write_file(out) as local:
@@ -100,7 +100,7 @@ def predict_pairs(
     form = plan.files[0].format
     # by name where there are names: columns of other files may stand in another order
     label = str(form.label_column if form.label_name is None else form.label_name)
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         out = os.path.join(folder, 'pairs')
         n_rows = predict(model, plan, out, Layout(keep=(label,)), engine, bad_rows).used
         with open(out, encoding='utf-8') as lines:

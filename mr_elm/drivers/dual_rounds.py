@@ -9,7 +9,6 @@ and not an approximation by parts.
 """
 
 import os
-import tempfile
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -26,7 +25,7 @@ from mr_elm.model.header import ModelHeader
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.wire import make_key
 from mr_elm.solvers.box import describe_iteration
-from mr_elm.store import save_arrays
+from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_check import MRCheck, read_checks
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 
@@ -104,7 +103,7 @@ def train_one(task: DualTask, number: int, working: GatheredRows, meter: Meter) 
 def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows, name: str) -> list[TrainedMachine]:
     """Train all machines on a working set, of which the places are known here, each in one reducer."""
     keys = [make_key('rows', number, 0) for number in range(task.scheme.n_machines)]
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'working')]
         replace(task, partitions=1).save(paths[0])
         save_arrays(paths[1], {}, {'places': working.places})
@@ -147,7 +146,7 @@ def check_all_rows(
     working: GatheredRows,
 ) -> tuple[list[tuple[float, float]], list[GatheredRows]]:
     """Run the checking pass: (loss, least margin) of each machine, and the rows to add for each that has any."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
         task.save(paths[0])
         save_model(paths[1], *model)

@@ -1,10 +1,9 @@
 """Run the Gram job over the rows of a training, with as few reduce tasks as its sums allow."""
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -21,7 +20,7 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key
 from mr_elm.solvers.increment import add_sums
 from mr_elm.solvers.ridge import Sums, collect_sums
-from mr_elm.store import save_arrays
+from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_gram import MRGram, group_sums
 from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
@@ -123,7 +122,7 @@ def run_gram(
     tree = None
     if fan_in > 1:
         tree = SumTree(MRSum, fan_in, tuple(reducers))
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         arguments = [*write_layer(folder, inputs, layer, steps), *words, *([] if tree else reducers)]
         yield from data.run(MRGram, arguments, 'Gram', tree)
 
@@ -146,7 +145,7 @@ def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:
     return 1
 
 
-@cache
+@lru_cache(maxsize=64)
 def choose_tree(n_maps: int, n_hidden: int) -> int:
     """Return the fan-in that is the fastest for so many map tasks; 1 for no tree."""
     return choose_fan_in(n_maps, sum(measure_sums(n_hidden).values()), lambda n: share_tiles(n, n_hidden)[1])
@@ -171,7 +170,7 @@ def check_counts(plan: InputPlan, classes: Classes | None, counts: Floats) -> No
         )
 
 
-@cache
+@lru_cache(maxsize=64)
 def share_tiles(n_maps: int, n_hidden: int) -> tuple[int, float]:
     """Return how many reduce tasks add up the tiles, so that none gets more than a GB, and the largest share of one.
 

@@ -1,7 +1,6 @@
 """Bring the rows of a kernel ELM to the driver."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.sparse import count_bytes, expand_some
+from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -108,7 +108,7 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     say_metric(engine.reporter, learned)
     options = settle(plan.name, options, summary.n_rows, task.n_features)
     room = memory_for_rows(options, summary.n_rows)
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         pieces = (value for _, value in run_problem(source, MRPlace, task, 'rows'))
         if 8 * summary.n_rows * task.n_features <= room:
             rows = gather(pieces)

@@ -1,7 +1,6 @@
 """Pack a data set: write its rows as files of Parquet, read them back for their statistics, close with a manifest."""
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -22,6 +21,7 @@ from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import count_record_rows, write_manifest
 from mr_elm.rows.storage import Entry, store_of
 from mr_elm.rows.wire import split_key
+from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_pack import FILE, MRPack
 from mr_elm.sums.summary import Summary
 
@@ -99,7 +99,7 @@ def pack_stream(
         **options,
     )
     reader = open_stream(source)
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as temporary:  # a stream is read once, packing reads rows twice
+    with temporary_folder() as temporary:  # a stream is read once, packing reads rows twice
         path = os.path.join(temporary, 'stream.arrow')
         with import_module('pyarrow').ipc.new_stream(path, reader.schema) as writer:
             for batch in reader:

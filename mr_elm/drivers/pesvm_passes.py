@@ -1,7 +1,6 @@
 """Train PESVM by passes: a factor from a sample of the rows, then conjugate gradients, one job a step."""
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -25,7 +24,7 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.pass_problem import PassPreconditioner, PassProblem, PassResult, PassSolution, make_sample
 from mr_elm.machines.passes import Passes
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.store import save_arrays
+from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product, read_targets
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
@@ -91,7 +90,7 @@ def open_problem(
     options, engine = inputs.options, inputs.data.engine
     n_sample = Passes.of_options(options, layer.n_hidden).n_sample
     inputs.data.fix_width(layer.n_features)
-    with one_thread(), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with one_thread(), temporary_folder() as folder:
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, n_sample)
         sample = make_sample(inputs, rows.X, rows.numbers, rows.weights, steps)

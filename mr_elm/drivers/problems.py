@@ -1,13 +1,13 @@
 """Run jobs whose tasks read a problem, one file, from the distributed cache."""
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mr_elm.engines.partition import count_tasks
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.wire import make_key, split_key
+from mr_elm.store import temporary_folder
 from mr_elm.streaming.stage import MRRows
 
 
@@ -18,7 +18,7 @@ def run_problem(
 
     problem : has `save(path)`. keys : those of the rows that are sent to reducers, whose tasks share them.
     """
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'problem.npz')
         problem.save(path)
         if keys:

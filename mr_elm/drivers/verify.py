@@ -1,7 +1,6 @@
 """Verify a model against its ledger: files, receipts, and whether it is the model of exactly these rows."""
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +20,7 @@ from mr_elm.model.sums import compute_digest, find_sums, name_sums
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.ledger import Ledger, count_missing
 from mr_elm.rows.storage import fetch_file
+from mr_elm.store import temporary_folder
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
 
@@ -70,7 +70,7 @@ def verify_files(ledger: Ledger, receipts: Sequence[dict[str, Any]], name: str) 
 
 def verify_rows(ledger: Ledger, model: NodeModel, name: str, data: DataSet) -> Iterator[Finding]:
     """Check whether rows are exactly those of a ledger, and whether training on them gives the model again."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         yield (finding := compare_rows(ledger, hash_data(data, name_key(ledger.name), model.classes, folder)))
     if finding.sound:
         yield retrain(model, name, data)
@@ -120,7 +120,7 @@ def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:
 def measure_predictions(model: NodeModel, data: DataSet) -> Floats:
     """Return the largest size of each decision value of a model over rows, (K,)."""
     sizes = np.zeros(model.n_scores)
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path, out = os.path.join(folder, 'model.npz'), os.path.join(folder, 'predictions')
         model.save(path)
         predict(path, data.plan, out, data.engine, AnswerColumns(scores=True), data.bad_rows)

@@ -22,6 +22,7 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.errors import import_package
 from mr_elm.rows.storage import demand_free, store_of
+from mr_elm.store import temporary_folder
 
 NOT_ON_NODES = ('tqdm', 'tomli')  # only the driver needs these
 OPTIONAL = ('pyarrow',)  # on nodes where it is installed here
@@ -78,7 +79,7 @@ def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = Non
 def built(reporter: Reporter, python_prefix: str | None) -> Iterator[str]:
     """Give the archive, built in a folder that vanishes."""
     venv_pack = import_package('venv_pack', 'bundle')
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         environment, archive = Path(folder, 'env'), os.path.join(folder, 'env.tar.gz')
         reporter.say('installing ' + ', '.join(f'{name} {version}' for name, version in requirements().items()))
         install(environment)

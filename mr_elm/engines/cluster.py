@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -18,6 +17,7 @@ from mr_elm.json_file import write_json
 from mr_elm.passes.job_output import map_input_records
 from mr_elm.rows.hdfs import escape_glob
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.store import temporary_folder
 
 WHOLE_FILE_BYTES = 1 << 40  # bytes; Hadoop cuts no file into smaller splits
 
@@ -48,7 +48,7 @@ class Cluster(Remote):
 
         Raises TaskError when it fails.
         """
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             if output:
                 target = ['--output-dir', output]
             else:

@@ -11,6 +11,7 @@ from mr_elm.passes.work import copy_name
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.storage import copy
+from mr_elm.store import temporary_folder
 
 ROOM_FACTOR = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
 
@@ -26,7 +27,7 @@ class LocalCopies(Engine):
     @cached_property
     def copies(self) -> tempfile.TemporaryDirectory:
         """Return a folder of this machine for copies of files that tasks here cannot read where they are."""
-        return tempfile.TemporaryDirectory(prefix='mr_elm-')
+        return temporary_folder()
 
     def bring(self, file: InputFile) -> str:
         """Copy a file to this machine, once; returns where it is."""

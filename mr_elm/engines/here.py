@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from mr_elm.json_file import write_json
 from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
+from mr_elm.store import temporary_folder
 
 REDUCES_A_PROCESS = 2  # reduce tasks for each process: their keys take unequal time
 
@@ -163,7 +163,7 @@ class Local(LocalCopies):
     @contextmanager
     def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
         """Run a job; the context's value is its `JobOutput`, which vanishes at the end."""
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             words = [
                 '--no-conf',
                 '--plan',

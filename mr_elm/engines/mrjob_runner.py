@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from mr_elm.json_file import write_json
 from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
+from mr_elm.store import temporary_folder
 
 # mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions
 logging.getLogger('mrjob').addHandler(logging.NullHandler())
@@ -35,7 +35,7 @@ class MRJobRunner(LocalCopies):
     @contextmanager
     def run_job(self, job_class: Any, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
         """Run a job; the context's value is its `JobOutput` output, which vanishes at the end."""
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             plan = self.copy_inputs(plan)
             path = write_json(os.path.join(folder, 'plan.json'), plan.to_json())
             job = job_class(

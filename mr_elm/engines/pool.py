@@ -13,7 +13,6 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -27,6 +26,7 @@ from typing import IO, Any
 from mr_elm.engines.progress import Listener
 from mr_elm.engines.tasks import import_stage, write_map, write_reduce
 from mr_elm.errors import TaskError
+from mr_elm.store import temporary_folder
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')  # they decide the last bits too
@@ -106,7 +106,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.folder = tempfile.TemporaryDirectory(prefix='mr_elm-')
+        self.folder = temporary_folder()
         self.idle: list[Worker] = []
         self.workers: set[Worker] = set()
         self.ended = False

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from mr_elm.figures.reliability import draw as draw_curves
 from mr_elm.figures.residuals import draw as draw_residuals
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.model.base import Model
+from mr_elm.store import temporary_folder
 from mr_elm.typing import Floats
 
 STYLE = """
@@ -121,7 +121,7 @@ def show_scores(model: Model, evaluation: Evaluation, pairs: tuple[Floats, Float
 
 def draw(function: Any, *arguments: Any) -> str:
     """Return a figure as a part of a page. function : of the arguments and the path of the drawing."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'figure.svg')
         function(*arguments, path)
         with open(path, encoding='utf-8') as stream:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from mr_elm import linalg
@@ -17,6 +16,7 @@ from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.store import temporary_folder
 
 
 class DataSet:
@@ -145,7 +145,7 @@ class Pass:
         if self.tree:
             arguments += self.tree.first_arguments
         plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
-        with TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             if self.data.encoding is not None:
                 path = os.path.join(folder, 'encoding.json')
                 arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]

@@ -15,6 +15,7 @@ from getpass import getuser
 from typing import Any
 
 from mr_elm.errors import AccountingError
+from mr_elm.json_file import write_json
 from mr_elm.processes import read_start_time
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.storage import store_of, write_file
@@ -22,6 +23,8 @@ from mr_elm.rows.storage import store_of, write_file
 RECORD = {'format': 'mr_elm-work', 'version': 1}
 STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')
 LARGE = 100_000_000  # bytes of a file whose copy takes a while
+DRIVER = 'driver.json'  # in the folder of a run: which process works with it, and where its record is
+DIGITS = 12  # end the name of such a folder
 ROOT = 'hdfs:///tmp'  # folder of a cluster for what runs keep, unless a user names another one
 FINAL = (ValueError, AccountingError)  # another try would end the same way; DataFormatError is one of them
 
@@ -92,10 +95,44 @@ class Work:
                 json.dump({**RECORD, 'staging': self.staging, 'driver': this_driver(), 'jobs': self.jobs}, stream)
 
     def begin(self) -> None:
-        """Write the record before anything is on the cluster."""
-        if not self.begun:
-            self.write()
-            self.begun = True
+        """Write the record before anything is on the cluster, and remove what killed drivers left there."""
+        if self.begun:
+            return
+        self.write()
+        self.begun = True
+        with write_file(f'{self.staging}/{DRIVER}') as local:
+            write_json(local, {**this_driver(), 'record': self.record})
+        try:
+            self.sweep()
+        except OSError as problem:
+            self.reporter.say(f'cannot look for unfinished runs of killed commands ({problem})')
+
+    def sweep(self, resumable: bool = False) -> list[str]:
+        """Remove the folders of runs whose drivers ran on this machine and were killed; returns which.
+
+        resumable : those too that --resume could continue.
+        """
+        root, _, own = self.staging.rpartition('/')
+        removed = []
+        for entry in store_of(root).entries(root):
+            path = f'{root}/{entry.name}'
+            if entry.name[:-DIGITS] != own[:-DIGITS] or not STAGING.fullmatch(path) or path == self.staging:
+                continue
+            driver = read_driver(path)
+            if driver is None or driver['host'] != socket.gethostname() or is_alive(driver):
+                continue
+            record = Work(path, self.reporter, self.queue)
+            record.record = driver['record']
+            if has_record(record):
+                if not resumable:
+                    continue
+            else:
+                record.record = None
+            record.end_jobs(path)
+            record.remove(path)
+            self.reporter.say(f'{path}: removed, its command was killed')
+            removed.append(path)
+        return removed
 
     def place(self, file: InputFile) -> str:
         """Copy a file of this machine to the cluster unless it is there; returns its URI."""
@@ -208,6 +245,26 @@ def content_of(argument: str) -> str:
 def digest(value: Any) -> str:
     """Hash what JSON can hold."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:32]
+
+
+def read_driver(staging: str) -> dict[str, Any] | None:
+    """Return which driver works with a folder, None where the folder does not say."""
+    path = f'{staging}/{DRIVER}'
+    try:
+        with store_of(path).open(path) as stream:
+            driver = json.load(stream)
+        return {name: driver[name] for name in ('host', 'pid', 'started', 'record')}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def has_record(work: Work) -> bool:
+    """Tell whether a run has a record by which it can be resumed."""
+    try:
+        record = work.read()
+    except (OSError, ValueError):
+        return False
+    return record is not None and record['staging'] == work.staging
 
 
 def this_driver() -> dict[str, Any]:

@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mr_elm.store import temporary_prefix
+
 SITE_FILES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
 
 OF_WEB_HDFS = (
@@ -172,7 +174,7 @@ class HadoopCommand:
     @contextmanager
     def open(self, path: str, mode: str) -> Iterator[Any]:
         """Open a file for writing; it is there when the context ends."""
-        with tempfile.NamedTemporaryFile(prefix='mr_elm-') as stream:
+        with tempfile.NamedTemporaryFile(prefix=temporary_prefix()) as stream:
             yield stream
             stream.flush()
             self.run('-put', stream.name, path)

@@ -10,7 +10,6 @@ import io
 import os
 import re
 import shutil
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from mr_elm.store import is_stream, replace_file
+from mr_elm.store import is_stream, replace_file, temporary_folder
 
 COPY_BYTES = 4 << 20
 READ_AHEAD_BYTES = 16 << 20  # bytes of a file elsewhere that a task asks for at a time: a request takes as long as 4 MB
@@ -168,7 +167,7 @@ class RemoteStore:
             raise FileNotFoundError(f'{path}: expected a file, found none')
         if hasattr(self.system, 'cat_file'):
             return io.BufferedReader(Ranges(partial(self.read_range, path), entry.size), ahead)
-        with translate_errors(path), tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with translate_errors(path), temporary_folder() as folder:
             local = os.path.join(folder, 'file')  # the hadoop command reads whole files
             self.system.get_file(self.key(path), local)
             return open(local, 'rb')
@@ -374,7 +373,7 @@ def write_file(path: str) -> Iterator[str]:
         with replace_file(path) as stream:
             yield stream.name
         return
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         local = os.path.join(folder, 'file')
         yield local
         store_of(path).put(local, path)
@@ -383,7 +382,7 @@ def write_file(path: str) -> Iterator[str]:
 @contextmanager
 def fetch_file(path: str, name: str = 'file') -> Iterator[str]:
     """Give a copy on this machine of the file at `path`, under a plain name."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         local = os.path.join(folder, name)
         copy(path, local)
         yield local

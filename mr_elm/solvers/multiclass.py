@@ -7,7 +7,7 @@ Source: Bai et al., Sparse extreme learning machine for classification, 2014, se
 with a majority vote. Ours: ties go to the class with the larger sum of decision values; one against all.
 """
 
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +17,7 @@ from mr_elm.typing import Floats
 ONE_VS_ONE, ONE_VS_ALL = SCHEMES = 'one-vs-one', 'one-vs-all'
 
 
-@cache
+@lru_cache(maxsize=16)
 def class_pairs(n_classes: int) -> tuple[tuple[int, int], ...]:
     """Return the pairs (i, j) of class numbers, i < j, in the order of their machines."""
     return tuple(combinations(range(n_classes), 2))

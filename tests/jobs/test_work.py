@@ -5,13 +5,18 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from getpass import getuser
+from pathlib import Path
 
+import fsspec
 import pytest
 
 from mr_elm.engines.progress import Reporter
-from mr_elm.passes.work import Work, key_of, this_driver
+from mr_elm.passes.work import Work, key_of, new_staging, this_driver
+from mr_elm.rows import storage
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
+from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
 
@@ -78,8 +83,76 @@ def test_what_is_no_record_is_refused_and_removes_nothing(work, write, text):
     assert path.exists()
 
 
+@pytest.fixture
+def cluster(monkeypatch):
+    """Let a file system in memory stand for that of a cluster."""
+    system = fsspec.filesystem('memory', skip_instance_cache=True)
+    monkeypatch.setattr(system, 'store', {})
+    monkeypatch.setattr(system, 'pseudo_dirs', [''])
+    remote, local = storage.RemoteStore(system), storage.LocalStore()
+    monkeypatch.setattr(storage, 'make_store', lambda scheme: remote if scheme else local)
+    return remote
+
+
+@pytest.fixture
+def leave(cluster, tmp_path):
+    """Leave the folder of a run on the cluster, by a driver that has ended, or that is this one: its path."""
+
+    def run(number, record=None, alive=False, host=None):
+        with subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE) as other:
+            driver = {**this_driver(), 'pid': os.getpid() if alive else other.pid}
+            other.communicate()
+        staging = f'hdfs:///tmp/mr_elm-{getuser()}-{number:012d}'
+        record = record and str(tmp_path / record)
+        if record:
+            facts = {'format': 'mr_elm-work', 'version': 1, 'staging': staging, 'driver': driver, 'jobs': {}}
+            Path(record).write_text(json.dumps(facts))
+        with storage.write_file(f'{staging}/driver.json') as local:
+            Path(local).write_text(json.dumps({**driver, 'host': host or driver['host'], 'record': record}))
+        return staging
+
+    return run
+
+
 @pytest.mark.skipif(not os.path.exists('/proc/self/stat'), reason='/proc is missing: run this test on Linux')
-def test_two_drivers_do_not_make_one_output(work, write, tmp_path):
+def test_the_next_run_removes_the_folders_of_killed_drivers(cluster, leave, tmp_path):
+    """It keeps those that run, that ran elsewhere, or that --resume can continue; clean removes the last ones too."""
+    killed, running, elsewhere = leave(1), leave(2, alive=True), leave(3, host='another')
+    kept, replaced = leave(4, record='a.npz.work'), leave(5, record='b.npz.work')
+    leave(6, record='b.npz.work')  # another run of the same output
+    nobody = 'hdfs:///tmp/mr_elm-somebody-000000000007'
+    with storage.write_file(f'{nobody}/driver.json') as local:
+        Path(local).write_text(Path(tmp_path / 'a.npz.work').read_text())
+    work = Work(new_staging(), Reporter(quiet=True))
+    work.begin()
+    left = [path for path in (killed, running, elsewhere, kept, replaced, nobody) if cluster.find(path)]
+    assert left == [running, elsewhere, kept, nobody] and cluster.find(work.staging)
+    assert work.sweep(resumable=True) == [kept, 'hdfs:///tmp/mr_elm-root-000000000006'.replace('root', getuser())]
+    assert not (tmp_path / 'a.npz.work').exists() and cluster.find(running)
+    work.close()
+    assert cluster.find(work.staging) is None
+
+
+def test_clean_removes_the_temporary_files_of_processes_that_were_killed(elm, tmp_path, monkeypatch):
+    monkeypatch.setattr('tempfile.tempdir', str(tmp_path))
+    line = 'import sys; from mr_elm.store import temporary_folder; x = temporary_folder(); print(x.name); input()'
+    environment = {**os.environ, 'TMPDIR': str(tmp_path)}
+    words = [sys.executable, '-c', line]
+    with (
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as other,
+        temporary_folder() as own,
+    ):
+        folder = other.stdout.readline().strip()
+        Path(folder, 'rows').write_text('0,1\n')
+        assert elm('clean', '-q') == (0, '', '') and Path(folder, 'rows').exists()
+        other.kill()
+        other.wait()
+        assert elm('clean', '-q') == (0, f'{folder}\n', '') and not Path(folder).exists()
+        assert Path(own).exists()
+
+
+@pytest.mark.skipif(not os.path.exists('/proc/self/stat'), reason='/proc is missing: run this test on Linux')
+def test_two_drivers_do_not_make_one_output(cluster, work, write, tmp_path):
     with subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE) as other:
         first = work()
         first.begin()

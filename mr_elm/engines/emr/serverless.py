@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import time
 import uuid
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import zip_code
 from mr_elm.engines.spark.session import STAGING
 from mr_elm.rows.storage import store_of
+from mr_elm.store import temporary_folder
 
 APPLICATION = 'mr-elm'  # the name of the application of EMR Serverless that runs our job runs
 READY = ('CREATING', 'CREATED', 'STARTING', 'STARTED', 'STOPPING', 'STOPPED')  # it starts with a job run
@@ -129,7 +129,7 @@ class Serverless:
     def upload_code(self) -> str:
         """Copy the program to S3: the path of the script that starts it."""
         entry = f'{self.folder}/run.py'
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             script = Path(folder, 'run.py')
             script.write_text(ENTRY)
             store_of(entry).put(str(script), entry)

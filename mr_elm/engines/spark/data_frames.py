@@ -19,6 +19,7 @@ from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.storage import is_local, store_of
 from mr_elm.rows.text import demand_distinct
+from mr_elm.store import temporary_folder
 
 NUMBER, TEXT, DATE, ARRAY, VECTOR = 'numbers', 'text', 'dates', 'arrays of numbers', 'vectors'
 
@@ -153,7 +154,7 @@ def find_root(session: Any) -> str | None:
 def plan_partitions(df: Any, options: RowOptions) -> tuple[InputPlan, dict[int, tuple[int, int]]]:
     """Make a plan whose files are the partitions of a DataFrame; returns it, and the partitions for `StageTask`."""
     facts = sorted(df.mapInArrow(describe_partition, FACTS).toArrow().to_pylist(), key=itemgetter('partition'))
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'rows.parquet')
         write_batches(path, df.limit(1).toArrow().to_batches())
         form = plan_inputs([path], options).files[0].format

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -39,7 +38,7 @@ from mr_elm.engines.spark.session import (
     runs_here,
     send_code,
 )
-from mr_elm.engines.spark.task import list_reports
+from mr_elm.engines.spark.task import ENDED, REPEATED, list_reports
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.job_output import JobOutput
@@ -48,6 +47,7 @@ from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 from mr_elm.rows.storage import store_of
+from mr_elm.store import temporary_folder
 
 OPTIONS = ('--master', '--partitions-of-rows', '-D', '--jobconf')
 MAX_SLICES = 1 << 16  # more than any cluster has cores
@@ -169,7 +169,7 @@ class Spark(Engine):
         Raises TaskError when it fails.
         """
         plan = self.copy_inputs(plan)
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             argv = ['--no-conf', '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
             mr_job = job_class(args=argv)
             target = mr_job.options.output_dir or output
@@ -182,10 +182,17 @@ class Spark(Engine):
             with self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage):
                 try:
                     job.write(target, self.uri_of(target))
+                    self.tell_repeated(reports, stage)
                 except Exception as error:
                     cause = job.explain(f'{type(error).__name__}: {error}')
                     raise TaskError(f'{job_class.__name__}: {cause}') from error
         return target
+
+    def tell_repeated(self, reports: str, stage: str) -> None:
+        """Say which tasks ran more than once: each attempt that was not the first has left a report."""
+        for name in list_reports(reports, REPEATED) if reports else ():
+            kind, number, attempt = name.removeprefix(REPEATED).split('-')
+            self.reporter.say(f'{stage}: {kind} {number} ran again, its attempt {attempt} failed')
 
     def reports_of(self, output: str, folder: str) -> str:
         """Return where tasks report to. folder : of this machine, for the time of the job."""
@@ -214,7 +221,7 @@ class LocalSpark(Spark, LocalCopies):
     @contextmanager
     def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
         """Run a job; the context's value is its `JobOutput`, which vanishes at the end."""
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             target = self.write(job_class, plan, arguments, os.path.join(folder, 'output'), stage)
             demand_unchanged(plan)
             yield JobOutput(job_class, target)
@@ -338,7 +345,7 @@ def tell(reports: str, n_tasks: int, reporter: Reporter, stage: str, done: threa
     """Print a line when the number of map tasks that have ended has changed, until the job is done."""
     before = 0
     while not done.wait(POLL_SECONDS):
-        ended = len(list_reports(reports, 'mapper'))
+        ended = len(list_reports(reports, f'{ENDED}mapper'))
         if before < ended < n_tasks:
             reporter.say(f'{stage}: {ended} of {n_tasks} tasks have ended')
         before = ended

@@ -6,7 +6,6 @@ import io
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +18,7 @@ from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, 
 from mr_elm.engines.task_logs import describe_failure, find_java_cause
 from mr_elm.engines.tasks import name_splits, name_stage
 from mr_elm.rows.storage import store_of
+from mr_elm.store import temporary_folder
 from mr_elm.sums.gram import merge_pairs
 
 FAN_IN = 16  # tasks whose sums one task adds up
@@ -165,7 +165,7 @@ class SparkJob:
 
 def write_part(output: str, lines: Iterable[bytes]) -> None:
     """Write lines as the only part of a new folder."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'part-00000')
         with open(path, 'wb') as stream:
             stream.writelines(line + b'\n' for line in lines)

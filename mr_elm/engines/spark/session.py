@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +26,7 @@ from mr_elm.engines.pool import task_variables
 from mr_elm.engines.shipping import source_digest, zip_code
 from mr_elm.errors import import_package
 from mr_elm.rows.hdfs import read_configuration
+from mr_elm.store import temporary_folder, temporary_prefix
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
 SERVER = 'sc://'  # begins the address of a server of Spark Connect
@@ -85,14 +86,14 @@ def find_master(session: Any, named: str | None) -> str:
         return ''
 
 
-@cache
+@lru_cache(maxsize=1)  # it holds the session
 def runs_here(session: Any) -> bool:
     """Tell whether the tasks of a session run on this machine, and see its files."""
     if not LOCAL.fullmatch(find_master(session, None)):
         return False
     if not is_remote(session):
         return True
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:  # an address on this machine may be a tunnel
+    with temporary_folder() as folder:  # an address on this machine may be a tunnel
         path = Path(folder, 'mark')
         path.write_text('mark')
         try:
@@ -258,7 +259,7 @@ def artifact_folder() -> str:
     """Return a folder for files that sessions send to workers. It stays until this process ends: executors that start
     later fetch them from there.
     """
-    folder = tempfile.mkdtemp(prefix='mr_elm-')
+    folder = tempfile.mkdtemp(prefix=temporary_prefix())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from mr_elm.engines.tasks import import_stage
 from mr_elm.rows.storage import is_local, store_of
+from mr_elm.store import temporary_folder, temporary_prefix
 
 # Of a task, from which on it pays to load numba, which reads and sums rows faster.
 COMPILER_BYTES = 1 << 28
@@ -26,6 +27,7 @@ ROWS = 'group long, key binary, value binary'  # lines between the tasks, cut be
 FACTS = 'partition long, size long, digest long'  # of a partition of a DataFrame
 GROUP_ROWS = 1 << 16  # of a file, which a task holds in memory
 ENDED = 'ended-'  # begins the name of the report of a task that has ended
+REPEATED = 'repeated-'  # begins that of a task that runs again, since an attempt failed
 
 
 class StageError(Exception):
@@ -67,7 +69,7 @@ class StageTask:
         those of the first pass: Spark computes them each time.
         """
         partition = import_module('pyspark').TaskContext.get().partitionId()
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+        with temporary_folder() as folder:
             path = os.path.join(folder, 'rows.parquet')
             digest = write_batches(path, batches)
             number, expected = self.partitions.get(partition, (partition, None))
@@ -101,11 +103,13 @@ class StageTask:
     @contextmanager
     def open(self, kind: str, number: int, name: object, lines: Any) -> Iterator[Any]:
         """Give the stage, with its files in a folder. kind : mapper or reducer. lines : its standard input."""
-        with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder, self.open_log(kind, name) as log:
+        with temporary_folder() as folder, self.open_log(kind, name) as log:
             paths = {file: place_file(folder, file, content) for file, content in self.files.items()}
             words = [paths.get(word, word) for word in self.words]
             stage = import_stage(self.module, self.name)(args=words)
             stage.sandbox(stdin=lines, stdout=io.BytesIO(), stderr=log)
+            if (attempt := import_module('pyspark').TaskContext.get().attemptNumber()) > 0:
+                self.put_report(f'{REPEATED}{kind}-{number}-{attempt}')
             with name_task(f'{kind} {number}'):
                 yield stage
 
@@ -120,11 +124,15 @@ class StageTask:
     def report(self, kind: str, name: object, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Pass on what a task writes, and report at the end that it has ended, where the driver counts this."""
         yield from lines
+        self.put_report(f'{ENDED}{kind}-{name}')
+
+    def put_report(self, name: str) -> None:
+        """Leave an empty file of a name where the driver counts such files."""
         if not self.reports:
             return
         # who cannot report has done its work all the same
-        with suppress(OSError), tempfile.NamedTemporaryFile(prefix='mr_elm-') as file:
-            store_of(self.reports).put(file.name, f'{self.reports}/{ENDED}{kind}-{name}')
+        with suppress(OSError), tempfile.NamedTemporaryFile(prefix=temporary_prefix()) as file:
+            store_of(self.reports).put(file.name, f'{self.reports}/{name}')
 
 
 def write_batches(path: str, batches: Iterable[Any]) -> int | None:
@@ -148,7 +156,7 @@ def write_batches(path: str, batches: Iterable[Any]) -> int | None:
 
 def describe_partition(batches: Iterable[Any]) -> Iterator[Any]:
     """Yield the facts of a partition of a DataFrame, with the columns of FACTS."""
-    with tempfile.TemporaryDirectory(prefix='mr_elm-') as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, 'rows.parquet')
         digest = write_batches(path, batches)
         if digest is not None:
@@ -205,6 +213,6 @@ def read_batches(batches: Iterable[Any]) -> Iterator[tuple[int, bytes, bytes]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def list_reports(folder: str, kind: str = '') -> list[str]:
-    """List the paths of the reports of the tasks that have ended."""
-    return [entry.path for entry in store_of(folder).entries(folder) if entry.name.startswith(ENDED + kind)]
+def list_reports(folder: str, prefix: str) -> list[str]:
+    """List the names of the reports of tasks that begin with ENDED or REPEATED and perhaps the kind of the task."""
+    return sorted(entry.name for entry in store_of(folder).entries(folder) if entry.name.startswith(prefix))
