@@ -107,6 +107,72 @@ def test_weights_of_rows_and_classes_count(write, csv_of, rng, trained):
 
 
 @pytest.fixture
+def halves(elm, write, csv_of, table, tmp_path):
+    """Pack both halves of the rows."""
+    X, labels = table
+    for name, part in (('one', slice(0, 250)), ('two', slice(250, N))):
+        path = write(f'{name}.csv', csv_of(labels[part], X[part]))
+        assert elm('pack', path, '-o', tmp_path / name, '--block-rows', 25, '-q').status == 0
+    return tmp_path / 'one', tmp_path / 'two'
+
+
+def test_rows_come_leave_and_merge_behind_the_metric_that_was_learned(elm, halves, trained, tmp_path, model_of):
+    def change(*words):
+        done = elm(*words, '--model', tmp_path / 'changed.npz', '--overwrite', '-q')
+        assert done.status == 0, done.err
+        return model_of(tmp_path / 'changed.npz')
+
+    two, first = halves[1], trained(halves[0], *STEPS)
+    path = trained.path
+    header, grown = change('update', path, two)
+    assert header['requires'] == ['metric'] and header['parameters']['metric_steps'] == 2
+    assert np.array_equal(grown['feature_metric'], first[1]['feature_metric'])
+    assert elm('train', 'pesvm', two, '--like', path, '--model', tmp_path / 'two.npz', '-q').status == 0
+    assert same_bits(change('merge', path, tmp_path / 'two.npz')[1], grown)
+    change('update', path, two)
+    assert elm('forget', tmp_path / 'changed.npz', two, '--model', tmp_path / 'left.npz', '-q').status == 0
+    assert same_bits(model_of(tmp_path / 'left.npz')[1], first[1])
+
+
+def test_models_of_different_metrics_do_not_merge(elm, halves, trained, tmp_path):
+    trained(halves[0], *STEPS)
+    one = trained.path
+    for options in (STEPS, ('--nu', 100)):
+        trained(halves[1], *options, '--scale', 'none')
+        done = elm('merge', one, trained.path, '--model', tmp_path / 'm.npz')
+        assert done.status == 1 and 'expected the same feature' in done.err
+
+
+def test_inspect_ranks_the_columns_by_name(write, csv_of, table, trained, elm, tmp_path):
+    X, labels = table
+    text = 'label,a,b,c,d,e,f\n' + csv_of(labels, X)
+    trained(write('rows.csv', text), *STEPS)
+    shown = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png').out
+    lines = shown.split('importance:\n')[1].splitlines()
+    assert [line.split()[0] for line in lines[:2]] in (['b', 'd'], ['d', 'b']) and len(lines) == D
+    values = [float(line.split()[1]) for line in lines]
+    assert values == sorted(values, reverse=True) and lines[0].endswith(' ' + '#' * 40)
+    assert (tmp_path / 'importance.png').read_bytes().startswith(b'\x89PNG')
+    found = json.loads(elm('inspect', trained.path, '--json').out)
+    assert list(found['importance_by_column']) == list('abcdef')
+    assert np.allclose(found['importance'], list(found['importance_by_column'].values()))
+
+
+def test_inspect_prints_the_most_important_of_many_columns(write, csv_of, rng, trained, elm):
+    X = rng.normal(size=(400, 104))
+    trained(write('rows.csv', csv_of((X[:, 102] > 0) * 1, X)), '--metric', 'diagonal', '--metric-steps', 1)
+    lines = elm('inspect', trained.path).out.split('importance:\n')[1].splitlines()
+    assert len(lines) == 101 and lines[0].startswith('  feature 103 ') and lines[-1] == '  and 4 more'
+
+
+def test_a_figure_needs_a_metric(dense, trained, elm, tmp_path):
+    trained(dense)
+    done = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png')
+    assert done.status == 1 and 'expected a model with a learned metric' in done.err
+    assert 'importance' not in json.loads(elm('inspect', trained.path, '--json').out)
+
+
+@pytest.fixture
 def orders(rng):
     """Draw a table whose labels depend on three of six columns: (data frame, labels)."""
     n = 600
