@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,30 +22,15 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.engines.base import Engine
+from mr_elm.machines.option_fields import SOLVER
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.model.base import Model
-from mr_elm.option import AdvancedHelp, add_options
+from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions, read_columns
 from mr_elm.store import temporary_folder
 
-OF_THE_LAYER = (
-    '--map',
-    '--kernel',
-    '--landmarks',
-    '--hidden',
-    '--weight-scale',
-    '--weights',
-    '--scale',
-    '--seed',
-    '--task',
-    '--class-weight',
-    '--no-center',
-    '--metric',
-    '--metric-steps',
-)
-
-OF_THE_SOLVER = {name: f'--{name.replace("_", "-")}' for name in ('solver', 'tolerance', 'max_passes', 'memory')}
+OF_ANSWERS = 'probabilities', 'threshold', 'positive', 'intervals'  # options that say how a model answers
 
 
 @dataclass(frozen=True)
@@ -248,7 +233,7 @@ def add_model_options(parser: Parser, required: bool = True, living: bool = Fals
 
 
 def train_like(
-    parser: Parser, name: str, given: Container[str], args: argparse.Namespace
+    parser: Parser, name: str, given: set[str], args: argparse.Namespace
 ) -> tuple[Callable[..., tuple], Any, dict[str, Any]]:
     """Return the training of --like: driver, options, and what is known of the rows.
 
@@ -258,28 +243,18 @@ def train_like(
     from mr_elm.cli.increment import read_nodes
     from mr_elm.machines.living import options_of
 
-    if clash := [flag for flag in sorted((*OF_THE_LAYER, '--targets', '--labels-separator')) if flag in given]:
+    fields = option_fields(load(METHODS[name].options))
+    of_solver = [field for field, each in fields.items() if each.metadata['option'].group == SOLVER]
+    own = {field for field in ('nu', *of_solver) if flag_of(fields[field]) in given}
+    taken = [flag_of(each) for field, each in fields.items() if field not in {'nu', *of_solver, *OF_ANSWERS}]
+    if clash := sorted({*taken, '--targets', '--labels-separator'} & {*given}):
         parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
     if args.nu == float('inf'):
         parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
     model = read_nodes(args.like)
-    if '--nu' in given or '--C' in given:
-        nu = {'nu': args.nu}
-    else:
-        nu = {}
-    solving = {name: getattr(args, name) for name, flag in OF_THE_SOLVER.items() if flag in given}
-    if len(model.members) > 1 and nu:
+    if len(model.members) > 1 and 'nu' in own:
         parser.error(f'--nu: cannot be used with --like {args.like}, which averages {len(model.members)} machines')
-    options = options_of(
-        model.members[0].header,
-        method=name,
-        bad_rows=args.bad_rows,
-        probabilities=args.probabilities,
-        threshold=args.threshold,
-        positive=args.positive,
-        intervals=args.intervals,
-        **nu,
-        **solving,
-    )
+    values = {field: getattr(args, field) for field in ('bad_rows', *OF_ANSWERS, *own)}
+    options = options_of(model.members[0].header, method=name, **values)
     known = {**rows_like(model, args), 'numeric_labels': model.numeric}
     return partial(load(METHODS[name].driver), like=model), options, known

@@ -95,9 +95,7 @@ def rule_option(method: str) -> Any:
     of_nodes = ''
     if COORDINATE in rules:
         of_nodes = f'; with random nodes {COORDINATE}, which works with these only'
-    return option(
-        None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', 'solver', rules, advanced=True
-    )
+    return option(None, f'algorithm that solves the dual (default: {rules[0]}{of_nodes})', SOLVER, rules, advanced=True)
 
 
 @dataclass(frozen=True)
@@ -166,6 +164,7 @@ def demand(met: bool, message: str) -> None:
         raise ValueError(message)
 
 
+SOLVER = 'solver'  # heading of the options of a solver
 METRIC_ROWS = 20_000  # from which a metric is learned
 
 

@@ -6,6 +6,7 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import LEAVES, MAPS, MAPS_OF_LEAVES, has_leaves, name_nodes, part_map
 from mr_elm.machines.option_fields import (
     ROWS,
+    SOLVER,
     MetricOptions,
     TrainingOptions,
     class_weight_option,
@@ -93,7 +94,7 @@ class PESVMOptions(MetricOptions):
         'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
         'conjugate gradients, each step one pass over the rows, no task has such a matrix '
         f'(default: gram up to L = {MOST_GRAM_NODES:,}, if --memory allows)',
-        'solver',
+        SOLVER,
         NODE_SOLVERS,
         advanced=True,
     )
@@ -101,15 +102,15 @@ class PESVMOptions(MetricOptions):
         None,
         "passes: stop at this residual, relative to |E'T| (default: 1e-4, or 1e-6 "
         'for a regression, whose T is less its mean)',
-        'solver',
+        SOLVER,
         advanced=True,
     )
-    max_passes: int = option(200, 'passes: stop after so many', 'solver', advanced=True)
+    max_passes: int = option(200, 'passes: stop after so many', SOLVER, advanced=True)
     memory: float = option(
         4000.0,
         'memory of this process for matrices of L x L numbers; --C inf of elm: for the '
         'outputs of all nodes on all rows',
-        'solver',
+        SOLVER,
         metavar='MB',
         advanced=True,
     )
@@ -317,16 +318,16 @@ class DualOptions(KernelOptions):
     threshold: str | None = threshold_option()
     positive: str | None = positive_option()
     rule: str | None = rule_option('sparse-elm')
-    eps: float = option(1e-3, 'stop at this violation of the optimality conditions', 'solver', advanced=True)
+    eps: float = option(1e-3, 'stop at this violation of the optimality conditions', SOLVER, advanced=True)
     max_iter: int | None = option(
-        None, "stop after so many iterations (default: the solver's own limit)", 'solver', metavar='N', advanced=True
+        None, "stop after so many iterations (default: the solver's own limit)", SOLVER, metavar='N', advanced=True
     )
     multiclass: str = option(
-        SCHEMES[0], 'how two-class machines decide between several classes', 'solver', SCHEMES, advanced=True
+        SCHEMES[0], 'how two-class machines decide between several classes', SOLVER, SCHEMES, advanced=True
     )
-    class_weight: str | None = class_weight_option('solver')
+    class_weight: str | None = class_weight_option(SOLVER)
     memory: float = option(
-        1000.0, 'memory of a task; half of it holds kernel values', 'solver', metavar='MB', advanced=True
+        1000.0, 'memory of a task; half of it holds kernel values', SOLVER, metavar='MB', advanced=True
     )
     partitions: int = option(
         1,
@@ -379,7 +380,7 @@ class SphereSVMOptions(DualOptions):
     subset: int | None = option(
         None,
         f'--rule paper: rows in each random subset, N_r of Algorithm 1 (default: {SUBSET})',
-        'solver',
+        SOLVER,
         metavar='NR',
         advanced=True,
     )
@@ -387,11 +388,11 @@ class SphereSVMOptions(DualOptions):
         None,
         '--rule paper: shrink the ball after so many subsets without a row outside, '
         f'N_a of Algorithm 1 (default: {ATTEMPTS})',
-        'solver',
+        SOLVER,
         metavar='NA',
         advanced=True,
     )
-    eps: float = option(1e-3, 'stop at this relative gap; --rule paper: eps of Algorithm 1', 'solver', advanced=True)
+    eps: float = option(1e-3, 'stop at this relative gap; --rule paper: eps of Algorithm 1', SOLVER, advanced=True)
 
     def check(self) -> None:
         """Raise ValueError where the kernel is not normalised, or the rule cannot close a gap."""
@@ -428,14 +429,14 @@ class KELMOptions(KernelOptions):
     intervals: bool = intervals_option()
     no_center: bool = no_center_option()
     solver: str | None = option(
-        None, 'cg: recompute the kernel matrix in passes (default: cholesky, or cg beyond --memory)', 'solver', SOLVERS
+        None, 'cg: recompute the kernel matrix in passes (default: cholesky, or cg beyond --memory)', SOLVER, SOLVERS
     )
     emit: str | None = option(
         None,
         'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '
         'shuffle; tiles: from columns, in tiles; entries: from columns, each number alone, as in '
         'the paper (default: rows, or tiles if the rows do not fit into a task)',
-        'solver',
+        SOLVER,
         ('rows', 'tiles', 'entries'),
         advanced=True,
     )
@@ -443,17 +444,17 @@ class KELMOptions(KernelOptions):
         None,
         'svd: compute only R eigenvalues, by passes over the data; cg: the rank '
         'of the preconditioner (default: twice the effective dimension, as --memory allows)',
-        'solver',
+        SOLVER,
         metavar='R',
         advanced=True,
     )
-    tolerance: float = option(1e-8, 'cg: stop at this relative residual', 'solver', advanced=True)
-    max_passes: int = option(200, 'cg: stop after so many passes', 'solver', advanced=True)
-    leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', 'solver', advanced=True)
+    tolerance: float = option(1e-8, 'cg: stop at this relative residual', SOLVER, advanced=True)
+    max_passes: int = option(200, 'cg: stop after so many passes', SOLVER, advanced=True)
+    leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', SOLVER, advanced=True)
     memory: float = option(
         4000.0,
         'memory of this process, for the kernel matrix or the preconditioner, and for rows unless they stay on disk',
-        'solver',
+        SOLVER,
         metavar='MB',
         advanced=True,
     )
