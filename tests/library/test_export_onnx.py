@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from reference.dual import one_against_one
 from reference.machines import (
     KERNELS,
     D,
     L,
     calibrated,
+    constant_model,
     draw_forest,
     frame_of,
     kernel_model,
@@ -119,6 +121,18 @@ def test_ties_of_votes_and_of_values(rng, X):
     model = kernel_model(rng, 'gaussian', 'one-vs-one', 'abc')  # a vote each: the sums are 1, 2.5 - 1... of a largest
     found = answer(KernelModel(model.header, circle), {'X': X})
     assert set(found['label']) == set(labels_of(KernelModel(model.header, circle), X))
+
+
+@pytest.mark.parametrize('values', list(product([-1, 0, 1], repeat=3)))
+def test_a_vote_of_0_is_for_the_first_class_of_the_pair(rng, X, values):
+    label = 'abc'[one_against_one([values], 3)[0]]
+    assert set(answer(constant_model(rng, values, 'abc'), {'X': X})['label']) == {label}
+
+
+@pytest.mark.parametrize('positive, label', [('a', 'b'), ('b', 'a')])
+def test_a_probability_of_the_threshold_is_not_above_it(rng, X, positive, label):
+    model = calibrated(constant_model(rng, [0], 'ab'), [0, 0], positive=positive, threshold=0.5)
+    assert set(answer(model, {'X': X})['label']) == {label}
 
 
 @pytest.mark.parametrize('scheme', ['one-vs-one', 'one-vs-all'])

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from reference.dual import one_against_one
 from reference.machines import (
     KERNELS,
     D,
     calibrated,
+    constant_model,
     draw_forest,
     frame_of,
     kernel_model,
@@ -75,6 +77,18 @@ def test_ties(database, rng, X):
         model = kernel_model(rng, 'gaussian', scheme)
         zeros = {**model.arrays, 'dual_coef': np.zeros((40, model.n_scores)), 'intercept': np.zeros(model.n_scores)}
         assert set(ask(database, KernelModel(model.header, zeros), X)['label']) == {'a'}
+
+
+@pytest.mark.parametrize('values', list(product([-1, 0, 1], repeat=3)))
+def test_a_vote_of_0_is_for_the_first_class_of_the_pair(database, rng, X, values):
+    label = 'abc'[one_against_one([values], 3)[0]]
+    assert set(ask(database, constant_model(rng, values, 'abc'), X)['label']) == {label}
+
+
+@pytest.mark.parametrize('positive, label', [('a', 'b'), ('b', 'a')])
+def test_a_probability_of_the_threshold_is_not_above_it(database, rng, X, positive, label):
+    model = calibrated(constant_model(rng, [0], 'ab'), [0, 0], positive=positive, threshold=0.5)
+    assert set(ask(database, model, X)['label']) == {label}
 
 
 def test_probabilities_thresholds_and_several_machines(database, rng, X):

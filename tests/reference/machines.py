@@ -106,6 +106,13 @@ def kernel_model(
     return model
 
 
+def constant_model(rng, values, classes, **facts):
+    """Make a machine that gives every row these decision values, of pairs where there are several classes."""
+    model = kernel_model(rng, 'gaussian', 'one-vs-one', classes, **facts)
+    arrays = {'dual_coef': np.zeros((40, len(values))), 'intercept': np.array(values, dtype=float)}
+    return KernelModel(model.header, {**model.arrays, **arrays})
+
+
 def calibrated(model, values, **facts):
     """Give a model probabilities. values : of its calibration."""
     header = replace(model.header, calibration={'rows': 100}, **facts)
