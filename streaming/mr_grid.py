@@ -48,13 +48,13 @@ class MRGrid(ProblemStage):
         outer = None
         if problem.n_outer:
             outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER_FOLD)
-        for number, candidate in enumerate(problem.candidates):
-            whole = candidate.outer is None or candidate.tests_outer
-            for piece, _ in (rows if whole else rows.take(outer != candidate.outer)).cut():
+        for number, path in enumerate(problem.paths):
+            whole = path.outer is None or path.tests_outer
+            for piece, _ in (rows if whole else rows.take(outer != path.outer)).cut():
                 yield make_key('rows', number), piece
 
     def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
-        """Score a candidate."""
+        """Score a path."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
             cells = self.score(key[0], rows)
@@ -63,23 +63,23 @@ class MRGrid(ProblemStage):
 
     def score(self, number: int, rows: GatheredRows) -> list[dict]:
         """Cross-validate one candidate: the cells."""
-        candidate = self.problem.candidates[number]
-        problem = self.problem.choose(candidate)
-        n_folds, key = (problem.n_outer, OUTER_FOLD) if candidate.tests_outer else (problem.n_folds, FOLD)
+        path = self.problem.paths[number]
+        problem = self.problem.choose(path)
+        n_folds, key = (problem.n_outer, OUTER_FOLD) if path.tests_outer else (problem.n_folds, FOLD)
         folds = fold_numbers(rows.X, n_folds, problem.seed + key)
         kernel_rows = problem.prepare_rows(rows.X)
         source = ready_rows(kernel_rows) if problem.kernel else NodeRows(kernel_rows)
-        self.set_status(f'candidate {number + 1} of {len(problem.candidates)}')
-        tested = [candidate.outer] if candidate.tests_outer else range(n_folds)
+        self.set_status(f'candidate {number + 1} of {len(problem.paths)}')
+        tested = [path.outer] if path.tests_outer else range(n_folds)
         cells = cross_validate(
             LabelledKernel(source, rows.numbers.astype(int), rows.weights),
             problem.scheme,
             problem.machine,
-            candidate.C_values,
+            path.C_values,
             folds,
             tested,
         )
-        return list(self.count_cells(cells, len(candidate.C_values) * len(tested)))
+        return list(self.count_cells(cells, len(path.C_values) * len(tested)))
 
     def count_cells(self, cells: Iterable[Cell], n_cells: int) -> Iterator[dict]:
         """Yield cells, and report the share of the candidate that is done."""

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,13 +20,12 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.output import Output
 from mr_elm.cli.train import add_model_options
-from mr_elm.machines.grid_task import Search
-from mr_elm.machines.search_options import GRID, NodeSearch
+from mr_elm.machines.search_options import GRID, KernelSearch, NodeSearch
 from mr_elm.methods import METHODS, Method, Tuning, load
 from mr_elm.option import add_options
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
-from mr_elm.scores.selection import LeftOut, Score
+from mr_elm.scores.selection import LeftOut, Score, Tuned
 
 SHOWN = ('accuracy', 'deviation', 'rmse')  # of the best candidate; the table has more
 
@@ -52,12 +51,19 @@ def tune(words: Sequence[str]) -> None:
     for path in (search.table, search.figure):
         if path is not None:
             demand_free(path, args.overwrite)
-    run = tune_nodes if isinstance(search, NodeSearch) else tune_kernel
     with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
         plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
-        train = run(method, tuning, plan, options, search, engine)
+        if isinstance(search, NodeSearch):
+            tuned, *trained = load(tuning.driver)(plan, options, search, engine)
+            report_nodes(tuned, search)
+        else:
+            tuned, trained = load(tuning.driver)(plan, options, search, engine), []
+            report_kernels(tuned, search)
         if args.model is not None:
-            output.keep(engine, *train())
+            if not trained:
+                best = replace(options, C=tuned.best.C, **tuned.best.parameters)
+                trained = load(method.driver)(plan, best, engine)
+            output.keep(engine, *trained)
 
 
 def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
@@ -73,29 +79,15 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     return parser
 
 
-def tune_nodes(method: Method, tuning: Tuning, plan: Any, options: Any, asked: Any, engine: Any) -> Callable[[], tuple]:
-    """Search for kind, metric, nu and L of hidden nodes, and report; returns a function that gives the best model.
-
-    asked : NodeSearch.
-    """
-    search = Search(
-        asked.kinds,
-        asked.nu,
-        asked.hidden,
-        asked.folds,
-        sample=asked.sample,
-        n_counted=asked.count,
-        memory=asked.memory,
-    )
-    found, *model = load(tuning.driver)(plan, options, search, engine)
-    write_table(asked.table, list(map(cell_of, found.scores)))
-    if asked.figure is not None:
+def report_nodes(tuned: Tuned, search: NodeSearch) -> None:
+    """Print the best kind, metric, nu and L of hidden nodes; write table and figure where they were asked for."""
+    write_table(search.table, list(map(cell_of, tuned.scores)))
+    if search.figure is not None:
         from mr_elm.figures.node_figure import draw
 
-        with write_file(asked.figure) as local:
-            draw(found.scores, found.best, local)
-    print(json.dumps(cell_of(found.best)))
-    return lambda: tuple(model)
+        with write_file(search.figure) as local:
+            draw(tuned.scores, tuned.best, local)
+    print(json.dumps(cell_of(tuned.best)))
 
 
 def cell_of(score: Any) -> dict[str, Any]:
@@ -115,11 +107,8 @@ def cell_of(score: Any) -> dict[str, Any]:
     }
 
 
-def tune_kernel(
-    method: Method, tuning: Tuning, plan: Any, options: Any, search: Any, engine: Any
-) -> Callable[[], tuple]:
-    """Search for kernel parameters and C, and report; returns a function that trains the best machine."""
-    tuned = load(tuning.driver)(plan, options, search, engine)
+def report_kernels(tuned: Tuned, search: KernelSearch) -> None:
+    """Print the best kernel parameters and C; write table and figure where they were asked for."""
     write_table(search.table, [{**score.parameters, 'C': score.C, **values_of(score)} for score in tuned.scores])
     if search.figure is not None:
         from mr_elm.figures.heatmap import draw
@@ -138,8 +127,6 @@ def tune_kernel(
             'chosen': [{**score.parameters, 'C': score.C} for score in tuned.chosen],
         }
     print(json.dumps(best))
-    chosen = replace(options, C=tuned.best.C, **tuned.best.parameters)
-    return lambda: load(method.driver)(plan, chosen, engine)
 
 
 def values_of(score: Score | LeftOut) -> dict[str, float | None]:

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_to
+from mr_elm.drivers.fold_sums import sum_up_folds
 from mr_elm.drivers.gram_job import check_counts
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.sample import read_sample
-from mr_elm.drivers.tune_pesvm import sum_up_folds
 from mr_elm.engines.base import Engine
 from mr_elm.machines.auto import (
     AutoChoice,
@@ -84,7 +84,6 @@ def sum_up_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -
     """Train some members by one pass over all rows."""
     layers = [member.layer for member in members]
     steps = [inputs.choose_grid(layer) for layer in layers]
-    inputs.data.fix_width(layers[0].n_features)
     all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
     parts = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
     models = []

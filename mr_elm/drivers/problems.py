@@ -28,7 +28,8 @@ def run_problem(
         yield from data.run(job_class, ['--problem', path, *reducers], stage)
 
 
-def score_candidates(data: DataSet, job_class: type[MRRows], problem: Any, stage: str, n: int) -> dict[int, Any]:
-    """Run a job that scores n candidates, each in a reducer: number -> what the reducer found."""
+def score_kernels(data: DataSet, job_class: type[MRRows], problem: Any, stage: str, n: int) -> list[Any]:
+    """Run a job that scores n kernels, each in a reducer: what these say, in order."""
     keys = [make_key('rows', number) for number in range(n)]
-    return {int(split_key(key)[1][0]): value for key, value in run_problem(data, job_class, problem, stage, keys)}
+    answers = {int(split_key(key)[1][0]): value for key, value in run_problem(data, job_class, problem, stage, keys)}
+    return [answers[number] for number in range(n)]

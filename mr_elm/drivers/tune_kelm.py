@@ -1,7 +1,7 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
 
 from mr_elm.arithmetic import estimate_seconds
-from mr_elm.drivers.problems import score_candidates
+from mr_elm.drivers.problems import score_kernels
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.machines.kernel import WHOLE, LeaveOneOutTask, state_rows
@@ -32,8 +32,10 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     grid = task.extend(
         LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values, center=options.center
     )
-    found = score_candidates(data, MRLeaveOneOut, grid, 'leave-one-out', len(kernels))
+    answers = score_kernels(data, MRLeaveOneOut, grid, 'leave-one-out', len(kernels))
     scores = [
-        LeftOut(parameters, **score) for number, parameters in enumerate(kernels) for score in found[number]['scores']
+        LeftOut(parameters, **score)
+        for parameters, answer in zip(kernels, answers, strict=True)
+        for score in answer['scores']
     ]
     return Tuned(scores, best_of(scores))

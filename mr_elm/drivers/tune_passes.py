@@ -4,112 +4,88 @@ For each kind and number of nodes nu goes up, and each solution starts from the 
 residual scores it on the held-out rows. The training on all rows starts from the best solution.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm_passes import JobProblem, open_problem, train_on_all
-from mr_elm.machines.grid_task import Folds, Search
+from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.pass_problem import PassSolution
 from mr_elm.machines.passes import choose_type
+from mr_elm.machines.search_options import NodeSearch
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.scores.selection import NodeKind, NodeScore, best_nodes
+from mr_elm.scores.selection import NodeKind, NodeScore, Tuned, best_nodes
 from mr_elm.solvers.folds import GridCell
 
 PATIENCE = 2  # so many values of nu in a row that are worse than the best one end the path
-Place = tuple[NodeKind, int]  # kind of nodes, and L
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Hold a NodeScore, its kind and number of nodes, and the PassSolution that has it."""
-
-    score: NodeScore
-    place: Place
-    solution: PassSolution
-
-
-@dataclass(frozen=True)
-class PathResult:
-    """Hold the NodeScores of a search, and the best one."""
-
-    scores: list[NodeScore]
-    best: NodeScore
-
-
-def tune(inputs: NodeInputs, search: Search, folds: Folds) -> tuple[PathResult, HiddenNodeModel]:
-    """Search, and train the best: (PathResult, model).
+def tune(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> tuple[Tuned, HiddenNodeModel]:
+    """Search, and train the best.
 
     folds : which rows to look at and to hold out. Warns when the passes allowed do not suffice. Raises DataFormatError
-    where the preconditioner does not fit into the memory.
+    where the preconditioner does not fit into the memory, ValueError where no solution has reached its residual.
     """
-    choose_type(inputs.options.memory, max(search.sizes))
-    places, found = list(product(search.kinds, search.sizes)), []
-    for place in places:
-        with open_place(inputs, place, max(search.nus)) as problem:
-            found += walk(problem.hold_out(folds), place, search.nus)
-            if len(places) == 1:
-                return train_best(problem, found, folds)
-    best = choose_best(found)
-    with open_place(inputs, best.place, best.solution.nu) as problem:
-        return train_best(problem, found, folds)
+    choose_type(inputs.options.memory, max(search.hidden))
+    nodes = list(product(search.kinds, search.hidden))
+    scores: list[NodeScore] = []
+    solutions: list[PassSolution] = []
+    for kind, n_hidden in nodes:
+        with open_nodes(inputs, kind, n_hidden, max(search.nu)) as problem:
+            of_nodes = climb_nu(problem.hold_out(folds), kind, search.nu)
+            scores += [score for score, _ in of_nodes]
+            solutions += [solution for _, solution in of_nodes]
+            if len(nodes) == 1:  # the problem of the best one is open
+                best = best_nodes(scores)
+                return Tuned(scores, best), train_on_all(problem, solutions[scores.index(best)], folds.n_folds)
+    best = best_nodes(scores)
+    with open_nodes(inputs, best.kind, best.n_hidden, best.nu) as problem:
+        return Tuned(scores, best), train_on_all(problem, solutions[scores.index(best)], folds.n_folds)
 
 
 @contextmanager
-def open_place(inputs: NodeInputs, place: Place, largest_nu: float) -> Iterator[JobProblem]:
+def open_nodes(inputs: NodeInputs, kind: NodeKind, n_hidden: int, largest_nu: float) -> Iterator[JobProblem]:
     """Give the JobProblem of a kind and number of nodes. largest_nu : see `open_problem`."""
-    inputs = inputs.take_candidate(*place)
+    inputs = inputs.take_candidate(kind, n_hidden)
     layer = inputs.make_layer()
     with open_problem(inputs, layer, inputs.choose_grid(layer), largest_nu) as problem:
         yield problem
 
 
-def walk(problem: JobProblem, place: Place, nus: tuple[float, ...]) -> list[Candidate]:
-    """Return the Candidates of nu on one place, from the smallest nu on, up to where larger ones are worse."""
-    found: list[Candidate] = []
+def climb_nu(problem: JobProblem, kind: NodeKind, nus: Sequence[float]) -> list[tuple[NodeScore, PassSolution]]:
+    """Return each solution with what the held-out rows say of it, from the smallest nu to where larger ones are worse.
+
+    Raises ValueError when none has reached its residual.
+    """
+    path: list[tuple[NodeScore, PassSolution]] = []
+    B = None
     for nu in sorted(nus):
-        solution = problem.solve(nu, found[-1].solution.B if found else None)
-        found.append(Candidate(judge(problem, place, solution), place, solution))
-        report(problem, found[-1].score)
-        if all(choose_best(found) is not each for each in found[-PATIENCE:]):
-            break
-    return found
-
-
-def judge(problem: JobProblem, place: Place, solution: PassSolution) -> NodeScore:
-    """Return the NodeScore of a solution."""
-    kind, n_hidden = place[0], problem.layer.n_hidden
-    score: Any = solution.score
-    n_targets = solution.B.shape[1]
-    trusted = solution.residual <= problem.passes.tolerance
-    cell = GridCell(solution.nu, n_hidden, 0, score.error, score.weight * n_targets, trusted)
-    if problem.inputs.classes:
-        correct, total = int(score.correct), int(score.total)
-    else:
-        correct, total = None, None
-    return NodeScore(kind, solution.nu, n_hidden, (cell,), correct, total)
-
-
-def report(problem: JobProblem, score: NodeScore) -> None:
-    """Say what the held-out rows say."""
-    if score.accuracy is None:
+        solution = problem.solve(nu, B)
+        B = solution.B
+        score = describe_solution(problem, kind, solution)
+        path.append((score, solution))
         accuracy = ''
-    else:
-        accuracy = f', accuracy {score.accuracy:.6g}'
-    place = f'{score.kind.describe()} --hidden {score.n_hidden}'
-    problem.inputs.data.engine.reporter.say(f'{place} --nu {score.nu:g}: error {score.error:.6g}{accuracy}')
+        if score.accuracy is not None:
+            accuracy = f', accuracy {score.accuracy:.6g}'
+        problem.inputs.data.engine.reporter.say(
+            f'{kind.describe()} --hidden {score.n_hidden} --nu {nu:g}: error {score.error:.6g}{accuracy}'
+        )
+        best = best_nodes([score for score, _ in path])
+        if all(score is not best for score, _ in path[-PATIENCE:]):
+            break
+    return path
 
 
-def choose_best(found: list[Candidate]) -> Candidate:
-    """Return the best Candidate. Raises ValueError when none has reached its residual."""
-    best = best_nodes([each.score for each in found])
-    return next(each for each in found if each.score is best)
-
-
-def train_best(problem: JobProblem, found: list[Candidate], folds: Folds) -> tuple[PathResult, HiddenNodeModel]:
-    """Train on all rows; see `tune`."""
-    best = choose_best(found)
-    return PathResult([each.score for each in found], best.score), train_on_all(problem, best.solution, folds.n_folds)
+def describe_solution(problem: JobProblem, kind: NodeKind, solution: PassSolution) -> NodeScore:
+    """Return the NodeScore of a solution."""
+    n_hidden = problem.layer.n_hidden
+    rows: Any = solution.score
+    trusted = solution.residual <= problem.passes.tolerance
+    cell = GridCell(solution.nu, n_hidden, 0, rows.error, rows.weight * solution.B.shape[1], trusted)
+    score = NodeScore(kind, solution.nu, n_hidden, (cell,))
+    if problem.inputs.classes:
+        return replace(score, correct=int(rows.correct), total=int(rows.total))
+    return score

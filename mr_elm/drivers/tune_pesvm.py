@@ -1,12 +1,16 @@
 """Choose nodes, metric, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers import tune_passes
-from mr_elm.drivers.gram_job import assemble_sums, sum_up
+from mr_elm.drivers.fold_sums import sum_up_folds
+from mr_elm.drivers.gram_job import sum_up
 from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import check_machine, estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
@@ -15,103 +19,99 @@ from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import Meter
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.fold_metrics import learn_final_metric, learn_fold_metrics
-from mr_elm.machines.grid_task import Folds, GridTask, Nodes, Search, score_kinds, score_nodes, state_finals
+from mr_elm.machines.choose import NUS, learn_fold_metrics
+from mr_elm.machines.grid_task import Folds, GridTask, Nodes
+from mr_elm.machines.metric import learn_metric
 from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
+from mr_elm.machines.search_options import NodeSearch
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import split_key
-from mr_elm.scores.selection import NodeScore, best_nodes
-from mr_elm.solvers.folds import FoldGrid, GridCell, total_of
-from mr_elm.solvers.ridge import Sums, leading_sums
-from mr_elm.streaming.mr_folds import MRFolds
-from mr_elm.streaming.mr_gram import group_sums
+from mr_elm.scores.selection import NodeKind, NodeScore, Tuned, best_nodes, finalists
+from mr_elm.solvers.folds import FoldGrid, total_of
+from mr_elm.solvers.ridge import leading_sums
 from mr_elm.streaming.mr_hits import MRHits
-from mr_elm.sums.gram import GridSteps
+from mr_elm.typing import Floats
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """Hold the NodeScores of a search, the best, and what its model is made of: layers, grids, Sums of the folds.
+def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Engine) -> tuple:
+    """Search, and train the best: (Tuned, model, accounts of a first pass over text).
 
-    share : of the rows that were looked at.
-    """
-
-    scores: list[NodeScore]
-    best: NodeScore
-    layers: dict[Nodes, HiddenLayer]
-    steps: dict[Nodes, GridSteps]
-    folds: dict[Nodes, list[Sums]]
-    share: float
-
-
-def tune(plan: InputPlan, options: PESVMOptions, search: Search, engine: Engine) -> tuple:
-    """Search, and train the best: (found, model, accounts of a first pass over text).
-
-    found has `scores` and `best`: a SearchResult, or by passes a PathResult.
     options : whose nodes, metric, nu and L do not matter. Raises DataFormatError when the rows cannot be used,
     ValueError for metrics by passes.
     """
-    keeps_rows = options.landmarks == ROWS and any(kind.map == 'nystrom' for kind in search.kinds)
     n_landmarks = 0
-    if keeps_rows:
-        n_landmarks = max(search.sizes)
+    if options.landmarks == ROWS and 'nystrom' in search.map:
+        n_landmarks = max(search.hidden)
     data = DataSet(plan, engine, options.bad_rows)
-    by_passes = options.solver == PASSES or not options.solver and max(search.sizes) > MOST_GRAM_NODES
+    by_passes = options.solver == PASSES or not options.solver and max(search.hidden) > MOST_GRAM_NODES
     if by_passes and search.n_sampled:
         raise ValueError(
             f'--metric: expected none with --solver passes, or at most {MOST_GRAM_NODES:,} --hidden and --solver gram'
         )
-    inputs = NodeInputs(
-        options,
-        *learn_rows(
-            data,
-            options.task,
-            n_landmarks,
-            options.seed,
-            search.n_sampled,
-            positive=options.positive,
-            judged=not plan.manifest,
-        ),
+    rows = learn_rows(
         data,
+        options.task,
+        n_landmarks,
+        options.seed,
+        search.n_sampled,
+        positive=options.positive,
+        judged=not plan.manifest,
     )
+    inputs = NodeInputs(options, *rows, data)
+    share = 1.0
+    if search.sample is not None:
+        share = min(1.0, search.sample / inputs.summary.n_rows)
+    folds = Folds(search.folds, search.folds, share, options.seed, inputs.weights, inputs.class_numbers)
     if by_passes:
-        folds = describe_folds(inputs, replace(search, tested=1))
-        return *tune_passes.tune(inputs, search, folds), data.first
-    found = evaluate_grid(inputs, search)
-    return found, check_machine(train_best(inputs, found), inputs), inputs.data.first
+        tuned, model = tune_passes.tune(inputs, search, replace(folds, n_tested=1))
+    else:
+        tuned, model = tune_by_sums(inputs, search, folds)
+    return tuned, model, data.first
 
 
-def evaluate_grid(inputs: NodeInputs, search: Search) -> SearchResult:
-    """Score every candidate."""
-    folds = describe_folds(inputs, search)
+def tune_by_sums(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> tuple[Tuned, HiddenNodeModel]:
+    """Score every candidate by the sums of all folds, and train the best."""
+    reporter = inputs.data.engine.reporter
+    # 1. the nodes, those behind a metric once for each fold, and the sums of all folds on them
     with one_thread():
         layers = dict(make_layers(inputs, search, folds))
-    search.demand_memory(inputs.plan.name, layers)
+    demand_memory(inputs.plan.name, search, layers)
     steps = {nodes: inputs.choose_grid(layer) for nodes, layer in layers.items()}
     task = GridTask(folds, list(layers.values()), list(steps.values()), held=[nodes.held for nodes in layers])
     sums = dict(zip(layers, sum_up_folds(inputs, task), strict=True))
-    n, n_systems = max(search.sizes) + 1, len(search.kinds) * search.n_tested * len(search.nus)
+    # 2. the error of every nu and L, and the accuracy of the best ones
+    n, n_systems = max(search.hidden) + 1, len(search.kinds) * search.folds * len(search.nu)
     with one_thread():
-        inputs.data.engine.reporter.announce(
-            f'solving {n_systems} systems of at most {n} unknowns', lambda: n_systems * estimate_solve(n)
-        )
+        reporter.announce(f'solving {n_systems} systems of at most {n} unknowns', lambda: n_systems * estimate_solve(n))
         grids = {nodes: FoldGrid(sums[nodes], inputs.options.numeric, inputs.options.center) for nodes in layers}
-        scores = score_kinds(score_all(inputs, grids, search))
-        if inputs.classes and search.n_counted:
-            scores = count_hits(inputs, scores, task, grids, search.n_counted)
-    return SearchResult(scores, best_nodes(scores), layers, steps, sums, task.folds.share)
+        scores = score_grids(inputs, grids, search)
+        if inputs.classes and search.count:
+            scores = count_hits(inputs, scores, task, grids, search.count)
+    # 3. the best one: from the sums that are there, where these are of all rows
+    best = best_nodes(scores)
+    inputs = inputs.take_candidate(best.kind, best.n_hidden).with_options(nu=best.nu)
+    if best.kind.metric != 'none':
+        model = train_behind_metric(inputs, best.kind, max(search.hidden))
+    elif folds.share < 1:
+        model = train_on(inputs.data, inputs.options)[0]
+    else:
+        nodes = Nodes(best.kind)
+        with one_thread():
+            leading = leading_sums(total_of(sums[nodes]), best.n_hidden)
+        model = make_model(inputs, layers[nodes].take(best.n_hidden), steps[nodes], leading)
+    return Tuned(scores, best), check_machine(model, inputs)
 
 
-def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tuple[Nodes, HiddenLayer]]:
+def make_layers(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> Iterator[tuple[Nodes, HiddenLayer]]:
     """Yield the nodes of a search: of a kind with a metric those for each fold, whose rows the metric has not seen."""
     sample = None
     if search.n_sampled:
         sample = inputs.read_sample()
     for kind in search.kinds:
-        layer = inputs.take_candidate(kind, max(search.sizes)).make_layer()
+        layer = inputs.take_candidate(kind, max(search.hidden)).make_layer()
         if sample is None or kind.metric == 'none':
             yield Nodes(kind), layer
         else:
@@ -120,49 +120,65 @@ def make_layers(inputs: NodeInputs, search: Search, folds: Folds) -> Iterator[tu
                 yield Nodes(kind, fold), layer.pass_metric(learned.metric)
 
 
-def score_all(
-    inputs: NodeInputs, grids: dict[Nodes, FoldGrid], search: Search
-) -> Iterator[tuple[Nodes, list[GridCell]]]:
-    """Yield what the folds say of all nodes, and show how many are scored."""
+def demand_memory(name: str, search: NodeSearch, layers: Mapping[Nodes, HiddenLayer]) -> None:
+    """Raise DataFormatError when the sums of a task over the data set `name` would not fit into memory."""
+    n_bytes = 0
+    for nodes, layer in layers.items():
+        n_sums = search.folds if nodes.held is None else 2
+        n_bytes += 16 * n_sums * (layer.n_hidden + 1) ** 2
+    if n_bytes > search.memory * 1e6:
+        raise DataFormatError(
+            f'{name}: the sums of {len(search.kinds)} kinds of nodes in {search.folds} folds take '
+            f'{n_bytes / 1e6:,.0f} MB a task, expected at most {search.memory:,.0f} MB: search fewer '
+            'kinds or nodes, or raise --memory'
+        )
+
+
+def score_grids(inputs: NodeInputs, grids: Mapping[Nodes, FoldGrid], search: NodeSearch) -> list[NodeScore]:
+    """Return the NodeScore of every kind of nodes, nu and L, and show how many are scored."""
+    cells = defaultdict(list)
     with Meter(inputs.data.engine.reporter, 'scoring', len(grids)) as meter:
         for number, (nodes, grid) in enumerate(grids.items(), 1):
-            yield nodes, score_nodes(nodes, grid, search)
+            sizes = sorted({min(size, len(grid.total.gram) - 1) for size in search.hidden})
+            if nodes.held is None:
+                of_nodes = grid.score(search.nu, sizes)
+            else:
+                of_nodes = [replace(cell, fold=nodes.held) for cell in grid.score(search.nu, sizes, [0])]
+            for cell in of_nodes:
+                cells[nodes.kind, cell.nu, cell.n_hidden].append(cell)
             meter.show(number, partial('{} of {} layers of nodes'.format, number, len(grids)))
-
-
-def describe_folds(inputs: NodeInputs, search: Search) -> Folds:
-    """Say which rows a search looks at, and in which folds."""
-    if search.sample is None:
-        share = 1.0
-    else:
-        share = min(1.0, search.sample / inputs.summary.n_rows)
-    return Folds(search.n_folds, search.n_tested, share, inputs.options.seed, inputs.weights, inputs.class_numbers)
-
-
-def sum_up_folds(inputs: NodeInputs, task: GridTask) -> list[list[Sums]]:
-    """Run the job that sums up: for each layer a list of Sums, one a fold."""
-    found = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
-    if len(found) < sum(map(task.n_sums, range(len(task.layers)))):
-        raise DataFormatError(
-            f'{inputs.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has none: lower --folds'
-        )
-    return [
-        [assemble_sums(found.pop((number, part)), layer, inputs.classes) for part in range(task.n_sums(number))]
-        for number, layer in enumerate(task.layers)
-    ]
+    return [NodeScore(kind, nu, size, tuple(of_kind)) for (kind, nu, size), of_kind in cells.items()]
 
 
 def count_hits(
-    inputs: NodeInputs, scores: list[NodeScore], task: GridTask, grids: dict[Nodes, FoldGrid], n_counted: int
+    inputs: NodeInputs, scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid], n_counted: int
 ) -> list[NodeScore]:
     """Count the rows that the n_counted most promising candidates label right without having seen them.
 
-    Returns the NodeScores again.
+    task : with a layer for each of `grids`. Returns the NodeScores again.
     """
-    task, chosen = state_finals(scores, task, grids, n_counted)
+    chosen = defaultdict(list)
+    for score in finalists(scores, n_counted):
+        chosen[score.kind].append(score)
+    # output weights of the candidates on a layer, trained without a fold, side by side
+    layers: list[HiddenLayer] = []
+    kinds, held = [], []
+    weights: dict[tuple[int, int], Floats] = {}
+    for kind in chosen:
+        for number, (nodes, grid) in enumerate(grids.items()):
+            if nodes.kind == kind:
+                layer = task.layers[number]
+                cells = [(score.nu, score.n_hidden) for score in chosen[kind]]
+                for fold in task.list_tested(number):
+                    of_cells = grid.weights(task.find_sum(number, fold), cells)
+                    weights[len(layers), fold] = np.hstack([widen_weights(B, layer.n_hidden) for B in of_cells])
+                layers.append(layer)
+                kinds.append(kind)
+                held.append(nodes.held)
     counted: dict[int, NodeScore] = {}
-    for key, value in run_problem(inputs.data, MRHits, task, 'held-out rows'):
-        for score, correct in zip(chosen[int(split_key(key)[1][0])], value['correct'], strict=True):
+    finals = GridTask(task.folds, layers, scores=weights, held=held)
+    for key, value in run_problem(inputs.data, MRHits, finals, 'held-out rows'):
+        for score, correct in zip(chosen[kinds[int(split_key(key)[1][0])]], value['correct'], strict=True):
             before = counted.get(id(score), score)
             counted[id(score)] = replace(
                 before, correct=(before.correct or 0) + correct, total=(before.total or 0) + value['total']
@@ -170,29 +186,18 @@ def count_hits(
     return [counted.get(id(score), score) for score in scores]
 
 
-def train_best(inputs: NodeInputs, found: SearchResult) -> HiddenNodeModel:
-    """Return the model of the best candidate: from the sums that are there, when they are of all rows."""
-    best = found.best
-    kind = Nodes(best.kind)
-    inputs = inputs.take_candidate(best.kind, best.n_hidden).with_options(nu=best.nu)
-    if best.kind.metric != 'none':
-        return train_behind_metric(inputs, best.kind.metric, found.layers[Nodes(best.kind, 0)].n_hidden)
-    if found.share < 1:
-        return train_on(inputs.data, inputs.options)[0]
-    layer = found.layers[kind]
-    layer = replace(layer, weights=layer.weights[: best.n_hidden], biases=layer.biases[: best.n_hidden])
-    with one_thread():
-        sums = leading_sums(total_of(found.folds[kind]), best.n_hidden)
-    return make_model(inputs, layer, found.steps[kind], sums)
+def widen_weights(B: Floats, n_hidden: int) -> Floats:
+    """Give output weights rows of zeros for the nodes that they leave out; the bias stays last."""
+    return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
 
 
-def train_behind_metric(inputs: NodeInputs, metric: str, n_hidden: int) -> HiddenNodeModel:
+def train_behind_metric(inputs: NodeInputs, kind: NodeKind, n_hidden: int) -> HiddenNodeModel:
     """Return the model of a machine whose metric the whole sample teaches. n_hidden : nodes of the search."""
     with one_thread():
-        sample = inputs.read_sample()
         layer = inputs.with_options(n_hidden=n_hidden).make_layer()
-        inputs = replace(inputs, learned=learn_final_metric(layer, sample, metric, inputs.options.seed))
-    say_metric(inputs.data.engine.reporter, inputs.learned)
+        learned = learn_metric(layer, inputs.read_sample(), NUS, kind.metric, seed=inputs.options.seed)
+    say_metric(inputs.data.engine.reporter, learned)
+    inputs = replace(inputs, learned=learned)
     layer = inputs.make_layer()
     steps = inputs.choose_grid(layer)
     return make_model(inputs, layer, steps, sum_up(inputs, layer, steps))

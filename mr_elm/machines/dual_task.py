@@ -243,8 +243,8 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
     )
 
 
-class Candidate(NamedTuple):
-    """Name what is cross-validated at once: the parameters of a kernel and a list of C.
+class KernelPath(NamedTuple):
+    """Name what is cross-validated at once: the parameters of a kernel, and rising C.
 
     outer : the outer fold that is left out, or None. tests_outer : whether it is tested on.
     """
@@ -260,17 +260,17 @@ class KernelGridTask(DualTask):
     """Know which candidates to cross-validate, each on which rows.
 
     n_folds, n_outer : folds of the cross-validation, and of the one around it.
-    candidates : a Candidate for each key of the shuffle.
+    paths : one for each key of the shuffle.
     """
 
     n_folds: int
     n_outer: int
-    candidates: list[Candidate]
+    paths: list[KernelPath]
     __repr__ = one_line
 
-    def choose(self, candidate: Candidate) -> 'KernelGridTask':
-        """Return the task of one candidate: with its kernel, or with its nodes, drawn anew."""
-        features = {**self.features, **candidate.kernel}
+    def choose(self, path: KernelPath) -> 'KernelGridTask':
+        """Return the task of one path: with its kernel, or with its nodes, drawn anew."""
+        features = {**self.features, **path.kernel}
         if self.kernel is not None:
             return replace(self, features=features)
         moments = ScaledMoments(self.arrays['feature_means'], self.arrays['feature_variances'])
@@ -288,4 +288,4 @@ class KernelGridTask(DualTask):
         return replace(self, features=features, arrays=layer_arrays(layer))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, 'candidates', [Candidate(*found) for found in self.candidates])  # JSON makes lists
+        object.__setattr__(self, 'paths', [KernelPath(*path) for path in self.paths])  # JSON makes lists

@@ -1,18 +1,16 @@
-"""Describe a search over hidden nodes to its tasks: one file with the layers, the folds and what scores them."""
+"""Cut rows into folds, and describe a search over hidden nodes to its tasks: the layers, and what scores them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, one_line
+from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.option_fields import METRIC_ROWS
 from mr_elm.model.parts import (
     find_forest,
     join_arrays,
@@ -24,11 +22,9 @@ from mr_elm.model.parts import (
     vectors_of,
 )
 from mr_elm.rows.blocks import Block, take_rows
-from mr_elm.scores.selection import FOLD, SAMPLE, NodeKind, NodeScore, finalists, fold_numbers, select_sample
-from mr_elm.solvers.folds import FoldGrid, GridCell
+from mr_elm.scores.selection import FOLD, SAMPLE, NodeKind, fold_numbers, select_sample
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
-from mr_elm.typing import Floats
 
 
 class Nodes(NamedTuple):
@@ -36,56 +32,6 @@ class Nodes(NamedTuple):
 
     kind: NodeKind
     held: int | None = None
-
-
-@dataclass(frozen=True)
-class Search:
-    """Keep what to search; see `mr-elm tune pesvm --help`.
-
-    kinds : of nodes. nus, sizes : lists of nu and of L.
-    n_folds : of the cross-validation; tested : how many of them to hold out, one after another; None for all.
-    sample : about how many rows to look at, or None for all. n_counted : candidates whose accuracy to count.
-    memory : MB that the sums of a task may take.
-    """
-
-    kinds: tuple[NodeKind, ...]
-    nus: tuple[float, ...]
-    sizes: tuple[int, ...]
-    n_folds: int = 5
-    tested: int | None = None
-    sample: int | None = None
-    n_counted: int = 10
-    memory: float = 2000.0
-
-    @property
-    def n_sampled(self) -> int:
-        """Return how large the sample is from which metrics are learned, 0 where no kind has one."""
-        if any(kind.metric != 'none' for kind in self.kinds):
-            return METRIC_ROWS
-        return 0
-
-    @property
-    def n_tested(self) -> int:
-        """Return how many folds are held out."""
-        if self.tested is None:
-            return self.n_folds
-        return self.tested
-
-    def demand_memory(self, name: str, layers: Mapping[Nodes, HiddenLayer]) -> None:
-        """Raise DataFormatError when the sums of a task over the data set `name` would not fit into memory."""
-        parts = min(self.n_tested + 1, self.n_folds)
-        wanted = (
-            sum(
-                16 * (parts if nodes.held is None else 2) * (layer.n_hidden + 1) ** 2 for nodes, layer in layers.items()
-            )
-            / 1e6
-        )
-        if wanted > self.memory:
-            raise DataFormatError(
-                f'{name}: the sums of {len(self.kinds)} kinds of nodes in {parts} folds take '
-                f'{wanted:,.0f} MB a task, expected at most {self.memory:,.0f} MB: search fewer '
-                'kinds or nodes, or raise --memory'
-            )
 
 
 @dataclass(frozen=True)
@@ -224,53 +170,3 @@ def read_layer(kind: str, arrays: dict[str, np.ndarray], n_features: int) -> Hid
     metric = arrays.get('feature_metric')
     weights = vectors_of(arrays, n_features if metric is None else len(metric), 'weights')
     return HiddenLayer(kind, weights, arrays['biases'], offset, scale, metric, find_forest(arrays))
-
-
-def score_nodes(nodes: Nodes, grid: FoldGrid, search: Search) -> list[GridCell]:
-    """Return what the folds say of every nu and L on some nodes."""
-    sizes = sorted({min(size, len(grid.total.gram) - 1) for size in search.sizes})
-    if nodes.held is None:
-        return grid.score(search.nus, sizes, range(search.n_tested))
-    return [replace(cell, fold=nodes.held) for cell in grid.score(search.nus, sizes, [0])]
-
-
-def score_kinds(found: Iterable[tuple[Nodes, list[GridCell]]]) -> list[NodeScore]:
-    """Return the NodeScore of every kind of nodes, nu and L. found : of `score_nodes`."""
-    cells = defaultdict(list)
-    for nodes, of_nodes in found:
-        for cell in of_nodes:
-            cells[nodes.kind, cell.nu, cell.n_hidden].append(cell)
-    return [NodeScore(kind, nu, size, tuple(of_kind)) for (kind, nu, size), of_kind in cells.items()]
-
-
-def state_finals(
-    scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid], n_counted: int
-) -> tuple[GridTask, list[list[NodeScore]]]:
-    """Return the GridTask that scores the n_counted most promising candidates, and those on each of its layers.
-
-    task : with a layer for each of `grids`.
-    """
-    chosen = defaultdict(list)
-    for score in finalists(scores, n_counted):
-        chosen[score.kind].append(score)
-    numbers = [number for kind in chosen for number, nodes in enumerate(grids) if nodes.kind == kind]
-    every, weights = list(grids), {}
-    for place, number in enumerate(numbers):
-        cells = [(score.nu, score.n_hidden) for score in chosen[every[number].kind]]
-        for fold in task.list_tested(number):
-            found = grids[every[number]].weights(task.find_sum(number, fold), cells)
-            weights[place, fold] = np.hstack([widen_weights(B, task.layers[number].n_hidden) for B in found])
-    return (
-        GridTask(
-            task.folds,
-            [task.layers[number] for number in numbers],
-            scores=weights,
-            held=[every[number].held for number in numbers],
-        ),
-        [chosen[every[number].kind] for number in numbers],
-    )
-
-
-def widen_weights(B: Floats, n_hidden: int) -> Floats:
-    """Give output weights rows of zeros for the nodes that they leave out; the bias stays last."""
-    return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)

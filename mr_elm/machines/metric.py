@@ -38,10 +38,10 @@ from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
-MOST_STEPS = 4
+MAX_METRIC_STEPS = 4  # of which rows held out choose
 N_NODES = 500  # of the machines that a metric is learned by
 N_FOLDS = 4  # of a sample, one of which judges a metric
-MOST_NU = 1e8  # of these machines
+MAX_NU = 1e8  # of these machines
 BLOCK = 4096
 
 
@@ -79,7 +79,7 @@ def learn_steps(
     rows: SampleRows,
     nu: float | Sequence[float],
     kind: str,
-    n_steps: int = MOST_STEPS,
+    n_steps: int = MAX_METRIC_STEPS,
     n_threads: int | None = None,
 ) -> Iterator[MetricStep]:
     """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
@@ -217,7 +217,7 @@ def learn_from_sample(
 
     nu : weight of the errors in a training on n_rows rows. n_threads : see `map_in_threads`.
     """
-    nu = min(nu * n_rows / len(sample), MOST_NU)  # as strong in comparison with all errors as in the training
+    nu = min(nu * n_rows / len(sample), MAX_NU)  # as strong in comparison with all errors as in the training
     return learn_metric(layer, sample, nu, options.metric, options.metric_steps, options.seed, n_threads)
 
 

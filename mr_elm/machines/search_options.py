@@ -10,6 +10,7 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.option_fields import (
+    METRIC_ROWS,
     ROWS,
     WEIGHTS,
     class_weight_option,
@@ -235,6 +236,13 @@ class NodeSearch:
         else:
             nodes = {'map': 'nystrom', 'landmarks': self.landmarks}
         return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory, **nodes}
+
+    @property
+    def n_sampled(self) -> int:
+        """Return how large the sample is from which metrics are learned, 0 where no kind has one."""
+        if set(self.metric) == {'none'}:
+            return 0
+        return METRIC_ROWS
 
     @property
     def kinds(self) -> tuple[NodeKind, ...]:

@@ -190,11 +190,12 @@ class LeftOut:
 class Tuned:
     """Hold the score of every candidate, the best one, and for double cross-validation a Cell an outer fold.
 
-    scores : list of Score, or of LeftOut. chosen : the best of each outer fold. solver : the rule that solved, or ''.
+    scores : list of Score, of LeftOut, or of NodeScore. chosen : the best of each outer fold. solver : the rule that
+    solved, or ''.
     """
 
     scores: list
-    best: Score | LeftOut
+    best: Any
     outer: tuple = ()
     chosen: tuple = ()
     solver: str = ''

@@ -152,7 +152,7 @@ def test_errors_behind_a_metric_are_those_of_rows_that_it_has_not_seen(tune, pac
     """Learn the metric of each fold by the library, and train by numpy alone."""
     from mr_elm.features.hidden import HiddenLayer
     from mr_elm.features.metric import FeatureColumns
-    from mr_elm.machines.fold_metrics import learn_fold_metrics
+    from mr_elm.machines.choose import learn_fold_metrics
     from mr_elm.machines.grid_task import Folds
     from mr_elm.machines.sample import SampleRows
     from mr_elm.scores.selection import FOLD, fold_numbers

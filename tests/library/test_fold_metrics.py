@@ -5,7 +5,7 @@ import pytest
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.machines.fold_metrics import learn_fold_metrics
+from mr_elm.machines.choose import learn_fold_metrics
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.metric import fit_nodes, learn_metric
 from mr_elm.machines.sample import SampleRows
