@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     'nodes of rows': (47_300, 30_000),
     'nodes of engines, passes and cli': (54_100, 32_000),
-    'nodes of drivers, machines and estimators': (98_400, 50_000),
+    'nodes of drivers, machines and estimators': (95_600, 50_000),
     'nodes of features, sums and scores': (42_800, 28_000),
     'nodes of solvers': (40_800, 36_000),
     'nodes of benchmarks': (26_000, 25_000),
@@ -26,7 +26,7 @@ LIMITS = {
     'lines of the longest module': (600, 600),
     'lines of the longest function': (87, 80),
     'numeric constants': (401, 150),
-    'conditional expressions': (455, 300),
+    'conditional expressions': (435, 300),
     'imports of ctypes': (0, 0),
     'uses of sys.modules': (4, 0),
     'files that train enters': (90, 45),
