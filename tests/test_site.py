@@ -1,10 +1,11 @@
 """The site of the manual: docstrings become reStructuredText, and links of a built site are checked."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
-from reference.manual import PAGES
+from reference.manual import PAGES, ROOT, read_page
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'docs/site'))
 from docstrings import convert_docstring
@@ -16,6 +17,13 @@ def test_every_page_of_the_manual_is_in_the_navigation_once():
     listed = [name for names in NAVIGATION.values() for name in names]
     assert len(listed) == len(set(listed))
     assert {page[len('docs/') : -len('.md')] for page in PAGES if page != 'README.md'} <= set(listed)
+
+
+def test_the_gallery_shows_each_figure_that_its_script_draws():
+    script = (ROOT / 'docs/figures/draw.py').read_text(encoding='utf-8')
+    drawn = re.findall(r"^    '([\w-]+)': draw_", script, flags=re.MULTILINE)
+    assert drawn == re.findall(r'\(figures/([\w-]+)\.png\)', read_page('docs/gallery.md'))
+    assert len(drawn) == 6
 
 
 @pytest.mark.parametrize(
