@@ -48,7 +48,7 @@ ANYWHERE_ELSE = [
     (re.compile(r'^.*, \d+% done, .*\n', re.MULTILINE), ''),  # where work took seconds, on a busy machine
 ]
 RECIPES = 'docs/extending.md'
-OF_NEWCOMERS = 'README.md', 'docs/first-steps.md'  # all of these run in a shell
+OF_NEWCOMERS = 'README.md'  # all of it runs in a shell
 OF_A_SHELL = {*'|&;<>()$`*?[]{}~!\n'}  # what a shell does more with than to cut it into words
 SHELL = 'sh 2>&1 | '  # what a script is piped through
 STATUSES = {'sh': {0}, 'console': {0}, 'console fails': {1, 2}}
@@ -78,11 +78,11 @@ def run_in_shell(script, folder, statuses, given=''):
 def run_command(page, command, folder, statuses):
     """Run a command as `run_in_shell` does; one of mr-elm runs in this process, which is faster, what is around it not.
 
-    page : some pages are for newcomers, whose commands all run in a shell.
+    page : the commands of that for newcomers all run in a shell.
     """
     before, _, last = command.replace('\\\n', ' ').strip().rpartition('; ')
     own, _, behind = last.partition(' | ')
-    if page in OF_NEWCOMERS or not own.startswith('mr-elm ') or set(own) & OF_A_SHELL:
+    if page == OF_NEWCOMERS or not own.startswith('mr-elm ') or set(own) & OF_A_SHELL:
         return run_in_shell(command, folder, statuses)
     if before:
         run_in_shell(before, folder, {0})
