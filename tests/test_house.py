@@ -47,6 +47,7 @@ ROOMS = {
 HOMES = os.pathsep.join(str(ROOT / folder) + os.sep for folder in ('mr_elm', 'streaming', 'data'))
 WALK = """
 import os, sys, threading
+import mrjob.job, numpy, scipy.linalg  # not to be walked through: that takes seconds
 homes, entered = tuple(sys.argv.pop(1).split(os.pathsep)), set()
 def enter(frame, event, argument):
     code = frame.f_code

@@ -17,6 +17,7 @@ from reference.commands import elm, succeed
 
 from emr.amazon import INTERVAL, REGION
 from emr.conftest import CONF, OPTIONS, TEMPORARY
+from mr_elm.engines.spark.session import ON_THIS_MACHINE
 
 pytest.importorskip('pyspark')
 pytestmark = pytest.mark.skipif(shutil.which('java') is None, reason='Spark needs Java')
@@ -82,6 +83,8 @@ class Worker:
             'local[1]',
             '--conf',
             'spark.driver.bindAddress=127.0.0.1',
+            '--conf',
+            f'spark.driver.extraJavaOptions={ON_THIS_MACHINE["spark.driver.extraJavaOptions"]}',
             '--py-files',
             code,
             script,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from reference.commands import elm
 
-from mr_elm.engines.spark.session import demand_answer
+from mr_elm.engines.spark.session import ON_THIS_MACHINE, demand_answer
 
 TESTS = Path(__file__).parents[1]
 SERVER = 'org.apache.spark.sql.connect.service.SparkConnectServer'
@@ -42,6 +42,7 @@ def server(tmp_path_factory):
         'connect.grpc.binding.port': port,
         'driver.host': '127.0.0.1',
         'driver.bindAddress': '127.0.0.1',
+        'driver.extraJavaOptions': ON_THIS_MACHINE['spark.driver.extraJavaOptions'],
         'ui.enabled': 'false',
     }
     words = [word for name, value in properties.items() for word in ('--conf', f'spark.{name}={value}')]

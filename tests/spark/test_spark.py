@@ -46,7 +46,7 @@ def demand_same_arrays(first, second):
         assert [name for name in a.files if name != 'header' and a[name].tobytes() != b[name].tobytes()] == []
 
 
-@pytest.mark.parametrize('name, n', [('pesvm', 1), ('passes', 1), *((name, 7) for name in TRAININGS)])
+@pytest.mark.parametrize('name, n', [('pesvm', 1), ('passes', 1), ('pesvm', 7), *((name, 3) for name in TRAININGS)])
 def test_a_model_has_the_bits_of_one_process(spark, here, folder, tmp_path, name, n):
     options = TRAININGS[name]
     train = ['train', options[0], folder / 'packed', *options[1:], '-q', '--model']
