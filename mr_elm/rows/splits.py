@@ -12,6 +12,7 @@ import codecs
 import io
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -138,8 +139,15 @@ class Bz2Members:
 
 
 def open_zip(stream: BinaryIO) -> BinaryIO:
-    """Decompress the only file of an open zip archive. Raises zipfile.BadZipFile when it holds several."""
-    archive = zipfile.ZipFile(stream)
+    """Decompress the only file of an open zip archive. Raises zipfile.BadZipFile where that cannot be done."""
+    try:
+        return open_only_member(zipfile.ZipFile(stream))
+    except (ValueError, RuntimeError, struct.error) as error:  # of damaged numbers; of passwords and unknown methods
+        raise zipfile.BadZipFile(str(error)) from None
+
+
+def open_only_member(archive: zipfile.ZipFile) -> BinaryIO:
+    """Open the only file of an archive."""
     members = [member for member in archive.infolist() if not member.is_dir() and not member.filename.startswith('__')]
     if len(members) != 1:
         names = ', '.join(member.filename for member in members[:5])

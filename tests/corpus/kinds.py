@@ -47,6 +47,14 @@ def zipped(**files):
     return stream.getvalue()
 
 
+def with_password(archive):
+    """Mark the files of an archive as encrypted."""
+    marked = bytearray(archive)
+    for mark, flags in ((b'PK\x03\x04', 6), (b'PK\x01\x02', 8)):
+        marked[marked.find(mark) + flags] |= 1
+    return bytes(marked)
+
+
 def zstd(text):
     """Return a file of zstandard."""
     stream = pa.BufferOutputStream()
@@ -222,6 +230,8 @@ TEXTS = {
     'cut.csv.zst': (zstd(ROWS)[:-5], {}, 'cut short or damaged'),
     'rows.csv.zip': (zipped(rows_csv=ROWS), {}, READ),
     'cut.csv.zip': (zipped(rows_csv=ROWS)[:-30], {}, 'cut short or damaged'),
+    'cut in front.csv.zip': (zipped(rows_csv=ROWS)[1:], {}, 'cut short or damaged'),
+    'password.csv.zip': (with_password(zipped(rows_csv=ROWS)), {}, 'password required'),
     'two files.zip': (zipped(a_csv=ROWS, b_csv=ROWS), {}, 'it holds 2'),
     'empty.zip': (zipped(), {}, 'it holds 0'),
     'excel.xlsx': (zipped(content_xml='<xml/>', workbook_xml='<xml/>'), {}, 'save a workbook as csv'),

@@ -91,6 +91,9 @@ def test_many_probabilities_are_counted_together_within_the_bound_whatever_the_p
     for other in others:
         assert np.array_equal(one.keys, other.keys) and one.dropped == other.dropped
         assert np.array_equal(one.positive, other.positive) and one.area == other.area
+    pieces = [Ranking.of(P[start::40], positive[start::40], np.ones(len(P[start::40])), 1000) for start in range(40)]
+    assert max(len(piece.keys) for piece in pieces) < 1000
+    assert np.array_equal(reduce(Ranking.merge, pieces).keys, one.keys)
 
 
 def test_keys_are_in_the_order_of_the_probabilities_and_tell_them_apart_at_both_ends():

@@ -81,3 +81,37 @@ def test_any_words_are_a_command_or_refused_in_a_sentence(folder, words):
     assert done.status in (0, 1, 2), words
     assert '--debug shows where' not in done.err and 'Traceback' not in done.err, (words, done.err)
     assert done.status == 0 or done.err.splitlines()[-1].startswith('mr-elm'), (words, done.err)
+
+
+LINES = [
+    'hidden = 3',
+    'hidden = "3"',
+    'nu = 1e400',
+    'seed = -1',
+    'scale = "minmax"',
+    'scale = 1',
+    'hidden = [3]',
+    '[train]',
+]
+LINES += [
+    'model = "made.npz"',
+    'overwrite = true',
+    'overwrite = "x"',
+    'columns = ["1", 2]',
+    'nothing = 0',
+    'a.b = 1',
+    '= 3',
+]
+LINES += ['hidden = 1979-05-27', 'input = "rows.csv"', '"" = 1', 'config = "c.toml"', 'hidden = nan', 'r = "inline"']
+
+
+@given(
+    st.lists(st.sampled_from(LINES), max_size=3).map(lambda lines: '\n'.join(lines).encode()) | st.binary(max_size=20)
+)
+def test_any_bytes_are_options_in_a_file_or_refused_in_a_sentence(folder, contents):
+    (folder / 'c.toml').write_bytes(contents)
+    target = ['--model', folder / 'made.npz', '--overwrite', '--hidden', '3']
+    done = elm('train', 'pesvm', folder / 'rows.csv', *target, '--config', folder / 'c.toml', '-r', 'inline')
+    assert done.status in (0, 1, 2)
+    assert '--debug shows where' not in done.err and 'Traceback' not in done.err, done.err
+    assert done.status == 0 or done.err.splitlines()[-1].startswith('mr-elm'), done.err

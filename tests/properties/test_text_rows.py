@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import itertools
+import zipfile
 from collections import Counter
 
 import pytest
@@ -182,6 +183,19 @@ def test_libsvm_rows_are_those_of_a_slow_reader(data):
 
 
 COMPRESS = {'.gz': gzip.compress, '.bz2': bz2.compress}
+
+
+@given(st.binary(min_size=1, max_size=200), st.data())
+def test_a_damaged_archive_is_refused_or_read_whole(content, data):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, 'w', zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr('rows.csv', content)
+    try:
+        found = b''.join(splits.read_stream(io.BytesIO(data.draw(damage(stream.getvalue()))), 'f.zip'))
+    except DataFormatError as error:
+        assert 'f.zip' in str(error) and '\n' not in str(error)
+        return
+    assert found == content
 
 
 @given(st.lists(st.binary(max_size=200), min_size=1, max_size=3), st.sampled_from(sorted(COMPRESS)), st.data())
