@@ -9,8 +9,10 @@ from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.model.file import load_layer
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, widen
 from mr_elm.rows.wire import make_key, split_key
+from mr_elm.streaming.mr_stats import PIECE, merged
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
+from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.weights import row_weights
 
 ROOM = 16  # columns for targets that the first buffer has
@@ -40,7 +42,11 @@ class MRGram(MRRows):
                 {"rows": how many rows of a task are landmarks of the layer}, from
                 each task that has some
 
-            with --by-file the keys are <gram FILE I J> and <sum FILE LABEL>
+            with --by-file the keys are <gram FILE I J> and <sum FILE LABEL>, and
+            each task adds, where there are no more than 65,536 features,
+            <columns FILE, [n, mean, squares]>
+                weight of the rows, mean of each feature and sum of the squares of
+                its distances from it
 
     Map:     add E'E of each block to the sums of the task, write them at its end.
     Reduce:  add the pairs of a key.
@@ -88,6 +94,7 @@ class MRGram(MRRows):
         else:
             self.class_weights = read_json(weights)
         self.gram, self.file = self.begin_sums(), 0
+        self.columns: ColumnStatistics | None = None
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.nodes.n_hidden + 1 + ROOM))
         self.finder = LandmarkFinder(self.layer) if self.options.find_landmarks else None
         self.n_stored = 0
@@ -106,7 +113,7 @@ class MRGram(MRRows):
         """Add a block to the sums."""
         if self.options.by_file and row_key[0] != self.file:
             yield from self.emit_sums()
-            self.gram, self.file = self.begin_sums(), row_key[0]
+            self.gram, self.file, self.columns = self.begin_sums(), row_key[0], None
         demand_width(block.X, self.layer.n_features)
         n_targets = self.gram.n_targets(block)
         size = len(block) * (self.layer.nodes.n_hidden + 1 + n_targets)
@@ -115,6 +122,8 @@ class MRGram(MRRows):
         X = widen(block.X, self.layer.n_features)
         if self.finder is not None:
             self.n_stored += int(self.finder.find(X).sum())
+        if self.options.by_file and self.layer.n_features <= PIECE:
+            self.columns = merged(self.columns, X, block.weights)
         ET = expand(self.layer.nodes, X, n_targets, self.buffer)
         self.gram.add(ET, block, row_weights(block, self.class_weights), self.layer.find_leaves(X))
 
@@ -130,6 +139,8 @@ class MRGram(MRRows):
             yield make_key('gram', *part, i, j), pair
         for name, sums in sorted(self.gram.sums.items()):
             yield make_key('sum', *part, name), list(sums)
+        if self.columns is not None:
+            yield make_key('columns', self.file), [np.array(self.columns.n), self.columns.mean, self.columns.squares]
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums, and how many rows are landmarks."""

@@ -1,7 +1,7 @@
 """mr-elm parts: what the parts of a training say of each other, and models of some of them, without rows."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mr_elm.cli.increment import demand_no_ledger, read_living
@@ -10,8 +10,18 @@ from mr_elm.cli.output import Output
 from mr_elm.drivers.increment import solve_members
 from mr_elm.engines import make_engine
 from mr_elm.engines.progress import Reporter
-from mr_elm.machines.parts import keep_parts, measure_drift, read_parts, remove_parts, score_parts, select_part
+from mr_elm.export.facts import list_columns
+from mr_elm.machines.parts import (
+    keep_parts,
+    measure_drift,
+    measure_shifts,
+    read_parts,
+    remove_parts,
+    score_parts,
+    select_part,
+)
 from mr_elm.option import add_options, option
+from mr_elm.rows.storage import write_file
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,9 @@ def parts(argv: Sequence[str]) -> None:
     parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train --part-by, with its sums')
     add_options(parser.add_to, PartsOptions)
     parser.add_argument('--json', action='store_true', help='print one JSON object')
+    parser.add_argument(
+        '--figure', metavar='FILE.png', help='draw how far each part is from the others (needs matplotlib)'
+    )
     parser.add_argument(
         '--without',
         action='append',
@@ -60,13 +73,20 @@ def parts(argv: Sequence[str]) -> None:
         return
     weight = model.header.parameters['C' if model.header.method == 'elm' else 'nu']
     scores, drift = score_parts(model, found, args.nu or (weight,)), measure_drift(model, found)
+    columns = [name for name, _, _ in list_columns(model)]
+    shifts = [dict(zip(columns, far.tolist(), strict=True)) for far in measure_shifts(model, found)]
+    if args.figure is not None:
+        from mr_elm.figures.drift import draw
+
+        with write_file(args.figure) as local:
+            draw(dict(zip(names, drift, strict=True)), shifts, local)
     if args.json:
         print(
             json.dumps(
                 {
                     'parts': [
-                        {'name': part.name, 'rows': part.n_rows, 'drift': far}
-                        for part, far in zip(found, drift, strict=True)
+                        {'name': part.name, 'rows': part.n_rows, 'drift': far, 'columns': shifts[k] if shifts else None}
+                        for k, (part, far) in enumerate(zip(found, drift, strict=True))
                     ],
                     'scores': [{'nu': nu, 'errors': errors} for nu, errors in scores.items()],
                 }
@@ -74,9 +94,17 @@ def parts(argv: Sequence[str]) -> None:
         )
         return
     width = max(map(len, ['part', *names]))
-    print(f'{"part":{width}} {"rows":>12} {"drift":>10}', *(f'{f"nu {nu:g}":>12}' for nu in scores))
+    ending = [' column that differs most'] if shifts else []
+    print(f'{"part":{width}} {"rows":>12} {"drift":>10}', *(f'{f"nu {nu:g}":>12}' for nu in scores), *ending)
     for k, part in enumerate(found):
         print(
             f'{part.name:{width}} {part.n_rows:12,} {drift[k]:10.4g}',
             *(f'{errors[k]:12.6g}' for errors in scores.values()),
+            *([describe_shift(shifts[k])] if shifts else []),
         )
+
+
+def describe_shift(shifts: Mapping[str, float]) -> str:
+    """Name the column of a part whose mean is the farthest from that of the others."""
+    name = max(shifts, key=lambda column: shifts[column])
+    return f' {name}: {shifts[name]:.2g} sd'

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil
 from typing import Any
@@ -24,7 +25,7 @@ from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_gram import MRGram, group_sums
 from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.typing import Floats
 
 REDUCER_BYTES = 1 << 30
@@ -41,7 +42,7 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
 
     part_by : see `name_parts`. Raises DataFormatError where the sums of all files do not fit into the memory.
     """
-    from mr_elm.machines.parts import Part
+    from mr_elm.machines.parts import Part, make_means
 
     paths, memory = [file.path for file in inputs.plan.files], inputs.options.memory
     needed = 16 * len(paths) * (layer.n_hidden + 1) ** 2 / 1e6
@@ -52,7 +53,17 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
             'files, or raise --memory'
         )
     names = name_parts(inputs.plan, part_by)
-    written = group_sums(run_gram(inputs, layer, steps, ['--by-file']), 1)
+    sums_of_files: list[tuple[str, Any]] = []
+    columns: dict[str, ColumnStatistics] = {}
+    for key, value in run_gram(inputs, layer, steps, ['--by-file']):
+        kind, coordinates = split_key(key)
+        if kind == 'columns':
+            name = names[int(coordinates[0])]
+            found = make_means(value)
+            columns[name] = columns[name].merge(found) if name in columns else found
+        else:
+            sums_of_files.append((key, value))
+    written = group_sums(sums_of_files, 1)
     n_rows = Counter[int]()
     for (number, _), counts in inputs.data.first.counts.items() if inputs.data.first else ():
         n_rows[number] += counts['used']
@@ -61,9 +72,9 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
         name, sums = names[number], assemble_sums(tiles, layer, inputs.classes)
         known = parts.get(name)
         if known is None:
-            parts[name] = Part(name, n_rows[number], sums)
+            parts[name] = Part(name, n_rows[number], sums, columns.get(name))
         else:
-            parts[name] = Part(name, known.n_rows + n_rows[number], add_sums(known.sums, sums))
+            parts[name] = replace(known, n_rows=known.n_rows + n_rows[number], sums=add_sums(known.sums, sums))
     return list(parts.values())
 
 

@@ -9,6 +9,7 @@ The model without part p is solved for from the sums less those of p. Its square
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -19,24 +20,37 @@ from mr_elm.model.parts import join_arrays, take_arrays
 from mr_elm.solvers.increment import add_sums, select_classes, sum_arrays, sums_of
 from mr_elm.solvers.ridge import Sums, right_side
 from mr_elm.sums.gram import mirror_upper
+from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats
 
 PREFIX = 'part/'  # of the arrays of parts among the sums
+MEANS = 'column_weight', 'column_mean', 'column_squares'
 
 
 @dataclass(frozen=True)
 class Part:
-    """Hold the sums of some rows of a training. name : of their file, or folders. n_rows : how many there are."""
+    """Hold the sums of some rows of a training.
+
+    name : of their file, or folders. n_rows : how many there are. columns : of their features, see `make_means`, or
+    None for very many features.
+    """
 
     name: str
     n_rows: int
     sums: Sums
+    columns: ColumnStatistics | None = None
     __repr__ = one_line
+
+
+def make_means(arrays: Sequence[np.ndarray]) -> ColumnStatistics:
+    """Return statistics of n, mean, squares. Ranges are left out, since their bounds are values of single rows."""
+    n, mean, squares = arrays
+    return ColumnStatistics(float(n), mean, mean, mean, squares)
 
 
 def keep_parts(model: HiddenNodeModel, parts: Sequence[Part]) -> HiddenNodeModel:
     """Return a model that keeps the sums of each part among its own."""
-    arrays = join_arrays([sum_arrays(part.sums) for part in parts], PREFIX)
+    arrays = join_arrays([{**sum_arrays(part.sums), **name_means(part.columns)} for part in parts], PREFIX)
     header = model.header.change_parameters(parts=[{'name': part.name, 'rows': part.n_rows} for part in parts])
     return replace(model, header=header, sums={**(model.sums or {}), **arrays})
 
@@ -46,7 +60,21 @@ def read_parts(model: HiddenNodeModel, name: str) -> list[Part]:
     facts, sums = model.header.parameters.get('parts'), model.sums or {}
     if not facts or f'{PREFIX}0/gram' not in sums:  # an estimator keeps the sums of all rows alone
         raise ModelFormatError(f'{name}: expected a model of train --part-by, found one without the sums of parts')
-    return [Part(fact['name'], fact['rows'], sums_of(take_arrays(sums, k, PREFIX))) for k, fact in enumerate(facts)]
+    parts = []
+    for k, fact in enumerate(facts):
+        arrays = take_arrays(sums, k, PREFIX)
+        columns = None
+        if MEANS[0] in arrays:
+            columns = make_means([arrays[name] for name in MEANS])
+        parts.append(Part(fact['name'], fact['rows'], sums_of(arrays), columns))
+    return parts
+
+
+def name_means(columns: ColumnStatistics | None) -> dict[str, np.ndarray]:
+    """Name the arrays of the features of a part, none where they are not kept."""
+    if columns is None:
+        return {}
+    return dict(zip(MEANS, (np.array(columns.n), columns.mean, columns.squares), strict=True))
 
 
 def remove_parts(model: HiddenNodeModel, parts: Iterable[Part]) -> LivingMachine:
@@ -113,6 +141,24 @@ def measure_drift(model: HiddenNodeModel, parts: Sequence[Part]) -> list[float]:
         own = solve_for(replace(machine, sums=part.sums))
         D = own - solve_for(replace(machine, sums=add_sums(machine.sums, part.sums, -1)))
         found.append(float(np.sqrt(max((D * (gram @ D)).sum(), 0.0) / gram[-1, -1])))
+    return found
+
+
+def measure_shifts(model: HiddenNodeModel, parts: Sequence[Part]) -> list[Floats]:
+    """Return how far the mean of each column of each part is from that of all other parts, in standard deviations of
+    all rows: (columns,) for each part, none where the features of parts are not kept. Of a category the distance is
+    that of the share that differs most."""
+    columns = [part.columns for part in parts if part.columns is not None]
+    if len(columns) < max(len(parts), 2):
+        return []
+    deviation = reduce(ColumnStatistics.merge, columns).deviation
+    found = []
+    for k, own in enumerate(columns):
+        rest = reduce(ColumnStatistics.merge, columns[:k] + columns[k + 1 :])
+        shifts = np.abs(own.mean - rest.mean) / np.where(deviation > 0, deviation, 1)
+        if model.encoding is not None:
+            shifts = np.maximum.reduceat(shifts, model.encoding.starts[:-1])
+        found.append(shifts)
     return found
 
 

@@ -142,3 +142,46 @@ def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):
     for words in (['--memory', '0.001'], ['--solver', 'passes']):
         done = elm('train', 'pesvm', path, '--hidden', 9, '--part-by', 'file', *words, '--model', tmp_path / 'x.npz')
         assert done.status == 1 and '--part-by' in done.err and not (tmp_path / 'x.npz').exists()
+
+
+@pytest.mark.parametrize('words', [(), ('--scale', 'none'), ('--map', 'nystrom')])
+@pytest.mark.parametrize('maps', [1, 7])
+def test_the_means_of_a_part_are_compared_with_those_of_the_others(elm, succeed, files, tmp_path, words, maps):
+    """The distances are those of numpy, however the files are cut into splits; the figure shows them."""
+    parts = files('two')
+    tasks = ('-r', 'inline', '-D', f'mapreduce.job.maps={maps}')
+    model = succeed(
+        'train', 'pesvm', *(path for path, _, _ in parts), '--hidden', 6, '--part-by', 'file', *words, *tasks
+    )
+    found = json.loads(elm('parts', model, '--json', '--figure', tmp_path / 'f.png').out)['parts']
+    deviation = np.vstack([X for _, X, _ in parts]).std(axis=0)
+    for k, (_, X, _) in enumerate(parts):
+        rest = np.vstack([other for j, (_, other, _) in enumerate(parts) if j != k])
+        shifts = np.abs(X.mean(axis=0) - rest.mean(axis=0)) / deviation
+        np.testing.assert_allclose(list(found[k]['columns'].values()), shifts, rtol=1e-9)
+        assert list(found[k]['columns']) == [f'feature {j + 1}' for j in range(D)]
+    assert (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
+
+
+def test_the_shift_of_a_category_is_that_of_the_share_that_differs_most(elm, succeed, write):
+    a, b = (
+        'y,town,size\n' + ''.join(f'{i % 2},{town},{i}\n' for i, town in enumerate(towns))
+        for towns in ('xxyy' * 5, 'xyyz' * 5)
+    )
+    model = succeed(
+        'train', 'pesvm', write('a.csv', a), write('b.csv', b), '--hidden', 4, '--encode', 'auto', '--part-by', 'file'
+    )
+    found = json.loads(elm('parts', model, '--json').out)['parts']
+    shares = {'x': (0.5, 0.25), 'y': (0.5, 0.5), 'z': (0, 0.25)}
+    distances = [abs(p - q) / np.sqrt((p + q) / 2 * (1 - (p + q) / 2)) for p, q in shares.values()]
+    for part in found:
+        assert part['columns'] == pytest.approx({'town': max(distances), 'size': 0.0}, abs=1e-12)
+
+
+def test_what_is_kept_of_a_part_is_no_value_of_a_row(succeed, files):
+    parts = files('two')
+    model = succeed('train', 'pesvm', *(path for path, _, _ in parts), '--hidden', 4, '--part-by', 'file', *LOCAL)
+    values = {value for _, X, _ in parts for value in X.ravel().tolist()}
+    with np.load(model.with_name('m.sums.npz')) as sums:
+        kept = {value for name in sums.files if 'column_' in name for value in sums[name].ravel().tolist()}
+    assert kept and not kept & values
