@@ -58,24 +58,6 @@ def test_text_gives_the_model_that_it_gives_inline(cluster, rows, inline_model, 
     assert np.abs(arrays['output_weights'] - inline['output_weights']).max() < 1e-8
 
 
-@pytest.mark.long
-def test_packed_rows_give_the_same_bits_in_one_split(cluster, here, packed_rows, model_of, tmp_path):
-    here('train', 'pesvm', packed_rows, *OPTIONS, '--model', tmp_path / 'inline.npz', '-q')
-    cluster.done(
-        'train',
-        'pesvm',
-        packed_rows,
-        *OPTIONS,
-        '--model',
-        tmp_path / 'hadoop.npz',
-        '-D',
-        'mapreduce.job.maps=1',
-        '-D',
-        'mapreduce.job.reduces=2',
-    )
-    assert different(model_of, tmp_path / 'inline.npz', tmp_path / 'hadoop.npz') == []
-
-
 def test_packed_rows_on_hdfs_give_the_same_bits_in_several_splits(
     cluster, packed_there, model_there, model_of, tmp_path
 ):

@@ -11,7 +11,6 @@ pytestmark = pytest.mark.long
 PRINTED = [body for tag, body in blocks_of(read_page('docs/stages.md')) if tag == 'sh hadoop']
 OPTIONS = '--hidden 3 --nu 10'
 SCRIPTED = [
-    'pesvm --hidden 40 --nu 10',
     'sparse-elm --sigma 2 --C 10 --partitions 2 --gap 100',
     'mr-kelm --sigma 2 --solver svd --emit tiles',
 ]

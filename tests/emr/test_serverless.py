@@ -208,7 +208,7 @@ MODEL = ('--model', 's3://bucket/m.npz')
         (('forget', 's3://bucket/m.npz', READ, *MODEL, '--jobs', 'few'), 2, '--jobs'),
         (('predict', 's3://bucket/m.npz', READ), 2, 'required: -o/--output'),
         (('evaluate', 's3://bucket/m.npz', READ, '--no-label'), 2, 'labels are needed'),
-        (('pack', READ, *PACKED, '--dtype', 'float16'), 2, "invalid choice: 'float16'"),
+        (('pack', READ, *PACKED, '--dtype', 'float16'), 2, "expected one of float64, float32, found 'float16'"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_starts(account, monkeypatch, words, status, message):
