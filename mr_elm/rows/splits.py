@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import errno
 import io
 import os
 import re
@@ -203,7 +204,7 @@ def read_stream(
             f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how the file is written'
         ) from None
     except (*DAMAGE, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a damaged place is no argument
             raise
         raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
 
