@@ -32,7 +32,7 @@ from mr_elm.machines.choose import (
     refine_candidate,
     round_scale,
 )
-from mr_elm.machines.joint import JointDesign, choose_joint, count_held, cross_fit, place_landmarks
+from mr_elm.machines.joint import choose_joint, count_held, cross_fit, place_landmarks
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.press import HeldOut
@@ -46,12 +46,12 @@ from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
-FEW_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines, and an exact one, are trained
+COMPARED_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines are compared, and an exact one is trained
 SIZES = ((0.88, 112, 2000), (0.95, 96, 1200), (0.98, 80, 800), (np.inf, 64, 500))  # error(full) / error(half): size
-SECONDS = 4.0  # of a core of the reference, that a machine may take without a budget
+MAX_SECONDS = 4.0  # of a core of the reference, that a machine may take without a budget
 EXACT_KERNELS = ('gaussian', 'product-laplacian')
 EXACT_RIDGES = (0.03, 0.3)
-NARROWEST = 4  # halvings of the median distance
+MAX_HALVINGS = 4  # of the median distance
 IMPORTANCE_TREES = 16
 MAX_MEMBERS = 4  # of an average
 
@@ -90,7 +90,7 @@ class Budget:
         """Tell whether a machine is within the budget."""
         if self.nodes is not None and n_trees * TreeOptions.n_leaves + n_landmarks > self.nodes:
             return False
-        return estimate_seconds(n_rows, n_trees, n_landmarks) <= (self.seconds or SECONDS) or self.nodes is not None
+        return estimate_seconds(n_rows, n_trees, n_landmarks) <= (self.seconds or MAX_SECONDS) or self.nodes is not None
 
 
 def estimate_seconds(n_rows: int, n_trees: int, n_landmarks: int) -> float:
@@ -163,7 +163,7 @@ def choose_machines(
     """
     rows = arrange_rows(rows, problem.options.seed)
     problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
-    if problem.summary.n_rows <= FEW_ROWS:
+    if problem.summary.n_rows <= COMPARED_ROWS:
         return choose_small(problem, rows, budget, say, n_threads)
     return choose_large(problem, rows, budget, say, n_threads, keep_sums)
 
@@ -185,28 +185,20 @@ def choose_large(
         f'landmarks, mu {choice.design.leaf_ridge:g}, lambda {choice.design.landmark_ridge:.3g}'
     )
     bins = Bins.of(rows.X)
-    members = map_in_threads(lambda design: make_member(problem, design, bins, rows), designs, n_threads)
+    members = map_in_threads(lambda design: Member(design.problem, design.make_layer(bins, rows)), designs, n_threads)
     values, held = choice.values, rows.take(slice(0, n_held))
     if len(rows) == n_rows <= EXACT_ROWS and budget.nodes is None and not keep_sums:
-        exact, of_exact = choose_exact(problem, rows, n_held, n_threads)
+        exact, of_exact = choose_exact(problem, rows, n_held, say, n_threads)
         values = (len(members) * values + of_exact) / (len(members) + 1)
         members.append(exact)
-        say(
-            f'an exact {exact.problem.options.kernel} machine of weight scale {exact.problem.options.weight_scale:g}, '
-            f'nu {exact.problem.options.nu:.3g}'
-        )
     if rows.n_classes:
         say(f'{held.measure_accuracy(values):.2%} of {n_held:,} rows held out are right')
     return AutoChoice(members, rows, np.arange(n_held), values, 'held-out')
 
 
-def make_member(problem: NodeProblem, design: JointDesign, bins: Bins, rows: SampleRows) -> Member:
-    """Return the member of a design."""
-    problem = replace(problem, options=design.options, learned=design.kind.problem.learned)
-    return Member(problem, design.make_layer(bins, rows))
-
-
-def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, n_threads: int | None) -> tuple[Member, Floats]:
+def choose_exact(
+    problem: NodeProblem, rows: SampleRows, n_held: int, say: Say, n_threads: int | None
+) -> tuple[Member, Floats]:
     """Train a kernel machine with every row as a landmark: the member, and its decision values of the rows held out.
 
         (K + W^-1 / nu) A = T - mean,    f(z) = K(z, rows) A + mean
@@ -215,33 +207,33 @@ def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, n_threads:
     """
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
     kernels = [kernel for kernel in list_kernels(rows, len(rows)) if kernel in EXACT_KERNELS]
-    found = map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels, n_threads)
-    _, chosen, values = min(found, key=lambda each: each[0])
-    chosen = chosen.with_options(n_hidden=len(rows))
-    layer = place_rows(chosen, rows)
-    A, mean = solve_exact(layer.evaluate(rows.X, np.empty((len(rows), len(rows)))), rows, 1 / chosen.options.nu)
+    best = find_best(map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels, n_threads))
+    say(f'an exact machine {best.describe()} --nu {best.problem.options.nu:.3g}')
+    layer = place_rows(best.problem, rows)
+    A, mean = solve_exact(layer.evaluate(rows.X, np.empty((len(rows), len(rows)))), rows, best.ridge)
     A, mean = A * rows.deviation, rows.mean + rows.deviation * mean
-    return Member(chosen, layer, weights=np.vstack([A, -np.reshape(mean, (1, -1))])), values
+    weights = np.vstack([A, -np.reshape(mean, (1, -1))])
+    return Member(best.problem.with_options(n_hidden=len(rows)), layer, weights), best.values
 
 
-def search_exact(
-    problem: NodeProblem, kernel: str, grown: SampleRows, held: SampleRows
-) -> tuple[float, NodeProblem, Floats]:
-    """Return (squared error, problem, decision values) of rows held out with the best width and nu of a kernel."""
-    start, widths = median_scale(problem, kernel), []
-    for step in range(NARROWEST + 1):
+def search_exact(problem: NodeProblem, kernel: str, grown: SampleRows, held: SampleRows) -> Candidate:
+    """Return the best width and nu of a kernel, by the squared error of rows held out."""
+    start = median_scale(problem, kernel)
+    all_held = np.ones(len(held), bool)
+    best: list[Candidate] = []
+    for step in range(MAX_HALVINGS + 1):
         scaled = problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(start * 2.0**step))
         layer = place_rows(scaled, grown)
-        K, of_held = (layer.evaluate(X, np.empty((X.shape[0], len(grown)))) for X in (grown.X, held.X))
-        found = []
+        K, K_held = (layer.evaluate(X, np.empty((X.shape[0], len(grown)))) for X in (grown.X, held.X))
+        tried = []
         for ridge in EXACT_RIDGES:
             A, mean = solve_exact(K, grown, ridge)
-            values = of_held @ A + mean
-            found.append((held.measure_error(values), scaled.with_options(nu=1 / ridge), values))
-        widths.append(min(found, key=lambda each: each[0]))
-        if step and widths[-1][0] >= widths[-2][0]:
+            values = K_held @ A + mean
+            tried.append(Candidate(scaled.with_options(nu=1 / ridge), -held.measure_error(values), values, all_held))
+        best.append(find_best(tried))
+        if step and best[-1].value <= best[-2].value:
             break
-    return min(widths, key=lambda each: each[0])
+    return find_best(best)
 
 
 def place_rows(problem: NodeProblem, rows: SampleRows) -> HiddenLayer:

@@ -50,21 +50,21 @@ from mr_elm.sums.gram import expand
 from mr_elm.sums.leaf_loops import add_leaves
 from mr_elm.typing import Floats
 
-HELD_SHARE, MOST_HELD = 4, 4000  # a quarter of the sample is held out, and at most so many rows
+ROWS_PER_HELD, MAX_HELD_ROWS = 4, 4000  # a quarter of the sample is held out, and at most so many rows
 TREES, LANDMARKS = 64, 500  # of the machine that ridges and size are chosen with
 RIDGE_ROWS = 12_000  # of the half machine
 WIDTH_STEPS = (0, -2, 2)  # doublings of a width that a search begins with
 RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)  # lam of landmarks alone
-LEAF_RIDGES, FACTORS = (30.0, 300.0), (0.3, 3.0, 30.0)  # mu; multiples of the lam that landmarks alone would take
+LEAF_RIDGES, RIDGE_FACTORS = (30.0, 300.0), (0.3, 3.0, 30.0)  # mu; multiples of the lam that landmarks alone would take
 METRIC_STEPS = 2
 FULL_FEATURES = 200  # up to which a full metric is tried
-MARGIN = 0.01  # by which a metric must win
-PAYS = 0.96  # error(full) / error(half) above which a second machine helps more than a larger one
-SECOND = 0.02  # how much worse the landmarks of a second machine may be
+METRIC_MARGIN = 0.01  # by which a metric must win
+SECOND_MACHINE_RATIO = 0.96  # error(full) / error(half) above which a second machine helps more than a larger one
+SECOND_KIND_MARGIN = 0.02  # how much worse the landmarks of a second machine may be
 # of few rows, whose folds must be fitted many times
-FOLDS, FEWEST_ROWS = 4, 20
-FEW_TREES, FEW_LEAVES, FEW_LANDMARKS = 40, 8, 200
-FEW_LEAF_RIDGES = (3.0, 10.0, 30.0, 100.0)
+FOLDS, MIN_ROWS = 4, 20
+FOLD_TREES, FOLD_LEAVES, FOLD_LANDMARKS = 40, 8, 200
+FOLD_LEAF_RIDGES = (3.0, 10.0, 30.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Stage:
     n_held: int
 
 
-FIRST, SECOND_STAGE = Stage(150, 1000, 1000), Stage(400, 2500, 1500)
+FIRST_STAGE, SECOND_STAGE = Stage(150, 1000, 1000), Stage(400, 2500, 1500)
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,10 @@ class JointDesign:
         return replace(nodes, forest=grow_forest(bins, rows.T, rows.weights, self.trees))
 
     @property
-    def options(self) -> PESVMOptions:
-        """Return the options of a training on all rows."""
-        options = self.kind.problem.options
-        return replace(
-            options,
-            map=f'{BEFORE}{options.map}',
+    def problem(self) -> NodeProblem:
+        """Return the problem of a training on all rows."""
+        return self.kind.problem.with_options(
+            map=f'{BEFORE}{self.kind.problem.options.map}',
             n_hidden=self.n_landmarks,
             nu=1 / self.landmark_ridge,
             leaves=self.trees.n_trees * self.trees.n_leaves,
@@ -136,7 +134,7 @@ class Choice:
         others = [
             (error, k)
             for k, error in enumerate(self.errors)
-            if self.kinds[k] is not self.design.kind and error <= best * (1 + SECOND)
+            if self.kinds[k] is not self.design.kind and error <= best * (1 + SECOND_KIND_MARGIN)
         ]
         if others:
             return self.kinds[min(others)[1]]
@@ -145,7 +143,7 @@ class Choice:
     def size(self, n_trees: int, n_landmarks: int) -> list[JointDesign]:
         """Return the designs of the machines to average, of so many trees and landmarks each."""
         first = replace(self.design, trees=replace(self.design.trees, n_trees=n_trees), n_landmarks=n_landmarks)
-        if self.ratio <= PAYS:
+        if self.ratio <= SECOND_MACHINE_RATIO:
             return [first]
         kind = self.second_kind
         factor = self.design.landmark_ridge / self.design.kind.ridge
@@ -174,7 +172,7 @@ def grow_leaves(layer: HiddenLayer, rows: SampleRows, options: PESVMOptions) -> 
 
 def count_held(n_rows: int) -> int:
     """Return how many rows of a sample are held out: the first ones."""
-    return min(n_rows // HELD_SHARE, MOST_HELD)
+    return min(n_rows // ROWS_PER_HELD, MAX_HELD_ROWS)
 
 
 def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None = None) -> Choice:
@@ -195,7 +193,7 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
         return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
 
     found = map_in_threads(choose, kinds, n_threads)
-    margins = [1.0 if kind.problem.learned is None else 1 + MARGIN for kind in kinds]
+    margins = [1.0 if kind.problem.learned is None else 1 + METRIC_MARGIN for kind in kinds]
     chosen = min(range(len(kinds)), key=lambda k: found[k].error * margins[k])
     ridges, kind = found[chosen], kinds[chosen]
     layer = place_landmarks(kind.problem, LANDMARKS)
@@ -227,7 +225,7 @@ def search_landmarks(
     """Return the two best kinds of landmarks without a metric, and the best one with a metric, the best first."""
 
     def search(kernel: str) -> Candidate:
-        return choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST)
+        return choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST_STAGE)
 
     plain = map_in_threads(search, list_kernels(grown, 0), n_threads)
     plain.sort(key=lambda kind: -kind.value)
@@ -291,14 +289,15 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
 
     A metric is learned with the kernel and the width of `base`, relative to the median distance.
     """
-    few, kind, found = grown.take(slice(0, FIRST.n_rows)), base, []
+    few, kind, found = grown.take(slice(0, FIRST_STAGE.n_rows)), base, []
     for step in range(1, METRIC_STEPS + 1):
         learned = learn_metric_step(kind, few, metric == 'full')
         if learned is None:
             break
         behind = replace(base.problem, learned=LearnedMetric(learned, step))
         tried = [
-            choose_width(behind.with_options(kernel=kernel), grown, held, FIRST) for kernel in list_kernels(grown, 0)
+            choose_width(behind.with_options(kernel=kernel), grown, held, FIRST_STAGE)
+            for kernel in list_kernels(grown, 0)
         ]
         found += tried
         kind = find_best([each for each in tried if is_smooth(each)])
@@ -307,7 +306,7 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
 
 def learn_metric_step(kind: Candidate, rows: SampleRows, full: bool) -> Floats | None:
     """Return the metric of the gradients of landmarks fitted to rows; None where no feature counts."""
-    layer = place_landmarks(kind.problem, FIRST.n_landmarks)
+    layer = place_landmarks(kind.problem, FIRST_STAGE.n_landmarks)
     B = JointSums.of(None, layer, rows, rows).solve(0.0, kind.ridge)
     if B is None:
         return None
@@ -323,12 +322,12 @@ def cross_fit(
     weights of the others. All folds together choose mu and lam. n_nodes : at most so many, None for any
     number. n_threads : see `map_in_threads`.
     """
-    n_leaves = FEW_TREES * FEW_LEAVES
-    n_landmarks = min(FEW_LANDMARKS, len(rows), problem.summary.landmarks.shape[0])
-    if len(rows) < FEWEST_ROWS or (n_nodes is not None and n_nodes < n_leaves + n_landmarks):
+    n_leaves = FOLD_TREES * FOLD_LEAVES
+    n_landmarks = min(FOLD_LANDMARKS, len(rows), problem.summary.landmarks.shape[0])
+    if len(rows) < MIN_ROWS or (n_nodes is not None and n_nodes < n_leaves + n_landmarks):
         return None
     seed, fold = problem.options.seed, np.arange(len(rows)) % FOLDS
-    trees = replace(TreeOptions.for_rows(len(rows), rows.X.shape[1], FEW_TREES, seed), n_leaves=FEW_LEAVES)
+    trees = replace(TreeOptions.for_rows(len(rows), rows.X.shape[1], FOLD_TREES, seed), n_leaves=FOLD_LEAVES)
     nodes = place_landmarks(best.problem, n_landmarks)
 
     def sum_up(k: int) -> JointSums:
@@ -338,14 +337,14 @@ def cross_fit(
         )
 
     sums, tried = map_in_threads(sum_up, range(FOLDS), n_threads), []
-    for mu, factor in product(FEW_LEAF_RIDGES, FACTORS):
+    for mu, factor in product(FOLD_LEAF_RIDGES, RIDGE_FACTORS):
         scored = [each.score(mu, factor * best.ridge) for each in sums]
         if all(error < np.inf for error, _ in scored):
             values = np.empty(rows.T.shape)
             for k, (_, of_fold) in enumerate(scored):
                 values[fold == k] = of_fold
-            options = JointDesign(trees, best, n_landmarks, mu, factor * best.ridge).options
-            tried.append(Candidate.of(replace(best.problem, options=options), values, rows))
+            design = JointDesign(trees, best, n_landmarks, mu, factor * best.ridge)
+            tried.append(Candidate.of(design.problem, values, rows))
     if not tried:
         return None
     return replace(find_best(tried), forest=grow_forest(Bins.of(rows.X), rows.T, rows.weights, trees))
@@ -372,13 +371,13 @@ def choose_ridges(sums: JointSums, kind: Candidate) -> Ridges:
         return min(tried, key=lambda pair: tried[pair])
 
     low, high = LEAF_RIDGES
-    middle = FACTORS[1]
+    middle = RIDGE_FACTORS[1]
     score(low, middle)
     score(high, middle)
     mu, _ = find_best()
     score(mu / 10 if mu == low else mu * 10, middle)
     mu, _ = find_best()
-    for factor in FACTORS:
+    for factor in RIDGE_FACTORS:
         score(mu, factor)
     mu, factor = find_best()
     for step in (1 / 3, 3.0):

@@ -25,7 +25,7 @@ N = 300
 @pytest.fixture
 def many(monkeypatch):
     """Let 300 rows be many, of which a sample of about 200 chooses."""
-    for name, value in (('FEW_ROWS', 100), ('EXACT_ROWS', 0)):
+    for name, value in (('COMPARED_ROWS', 100), ('EXACT_ROWS', 0)):
         monkeypatch.setattr(auto, name, value)
     monkeypatch.setattr(sample, 'SAMPLE_ROWS', 200)
     monkeypatch.setattr(sample, 'MERGED_ROWS', 100)
@@ -79,7 +79,7 @@ def test_splits_and_runners_do_not_show(trained, packed_classes, model_of, optio
 def test_machines_whose_sums_take_a_pass_each_are_the_same(
     elm, trained, many, packed_classes, model_of, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr('mr_elm.machines.joint.PAYS', 0.0)
+    monkeypatch.setattr('mr_elm.machines.joint.SECOND_MACHINE_RATIO', 0.0)
     together = trained(packed_classes)
     monkeypatch.setattr(driver, 'TASK_SUMS', 1)
     lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'again.npz').err.splitlines()
@@ -119,14 +119,14 @@ def test_many_rows_make_leaves_and_landmarks_and_every_decision_has_a_line(elm, 
 
 
 def test_up_to_5000_rows_an_exact_machine_has_every_row_as_a_landmark(trained, steps, monkeypatch):
-    monkeypatch.setattr(auto, 'FEW_ROWS', 100)
+    monkeypatch.setattr(auto, 'COMPARED_ROWS', 100)
     *joint, exact = read_model(trained(steps[0])).members
     assert joint and exact.layer.forest is None and len(exact.layer.biases) == N
     assert exact.header.parameters['map'] == 'nystrom'
 
 
 def test_an_exact_machine_solves_its_equations(trained, write, csv_of, rng, monkeypatch):
-    monkeypatch.setattr(auto, 'FEW_ROWS', 100)
+    monkeypatch.setattr(auto, 'COMPARED_ROWS', 100)
     X = rng.uniform(-2, 2, size=(N, 2))
     t = 1000 + np.sin(2 * X[:, 0]) + X[:, 1]
     exact = read_model(trained(write('t.csv', csv_of(t.tolist(), X)), '--task', 'regression')).members[-1]
@@ -140,7 +140,7 @@ def test_new_rows_are_labelled_right(elm, trained, write, csv_of, steps, rng, si
     if size == 'many':
         request.getfixturevalue('many')
     if size == 'exact':
-        monkeypatch.setattr(auto, 'FEW_ROWS', 100)
+        monkeypatch.setattr(auto, 'COMPARED_ROWS', 100)
     X = rng.uniform(-2, 2, size=(N, 4))
     labels = ((X[:, 0] > 0.7) ^ (np.sin(3 * X[:, 1]) + X[:, 2] > 0)).astype(int)
     model = trained(steps[0])
@@ -363,7 +363,7 @@ def test_pesvm_has_no_option_auto(elm, packed_classes, tmp_path):
     ],
 )
 def test_damaged_trees_are_refused(trained, many, packed_classes, change, monkeypatch, tmp_path):
-    monkeypatch.setattr('mr_elm.machines.joint.PAYS', np.inf)
+    monkeypatch.setattr('mr_elm.machines.joint.SECOND_MACHINE_RATIO', np.inf)
     header, arrays = load_arrays(trained(packed_classes))
     change(arrays)
     save_arrays(tmp_path / 'damaged', header, arrays)
