@@ -15,7 +15,6 @@ class Tuning:
 
     what : a line for the list of methods. description : a paragraph for the help.
     search : names the dataclass of its options. driver : names the function that searches.
-    options : those of the training that the search takes too, where the method has them.
     examples : what a user types behind `mr-elm tune METHOD` -> what it does.
     """
 
@@ -23,7 +22,6 @@ class Tuning:
     description: str
     search: str
     driver: str
-    options: tuple[str, ...]
     examples: dict[str, str]
 
 
@@ -65,25 +63,6 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
         'the best. With --model, also train with it.',
         f'{SEARCHES}:{search}',
         'mr_elm.drivers.tune:tune',
-        (
-            'scale',
-            'seed',
-            'normalise',
-            'rule',
-            'subset',
-            'attempts',
-            'eps',
-            'max_iter',
-            'multiclass',
-            'class_weight',
-            'weights',
-            'memory',
-            'partitions',
-            'gap',
-            'probabilities',
-            'threshold',
-            'positive',
-        ),
         examples,
     )
 
@@ -119,19 +98,6 @@ METHODS = {
             'rows. A second pass counts the errors of the best ones.',
             f'{SEARCHES}:NodeSearch',
             'mr_elm.drivers.tune_pesvm:tune',
-            (
-                'scale',
-                'seed',
-                'task',
-                'solver',
-                'tolerance',
-                'max_passes',
-                'probabilities',
-                'threshold',
-                'positive',
-                'intervals',
-                'no_center',
-            ),
             {
                 'rows.csv --map sigmoid,rbf --hidden 100,300 --model best.npz': 'from one pass',
                 'rows.csv --table cells.csv --figure cells.png -r local': 'all scores, and a figure',
@@ -219,17 +185,6 @@ METHODS = {
             'one reduce task, and one eigendecomposition for all C.',
             f'{SEARCHES}:KELMSearch',
             'mr_elm.drivers.tune_kelm:tune',
-            (
-                'scale',
-                'seed',
-                'task',
-                'class_weight',
-                'probabilities',
-                'threshold',
-                'positive',
-                'intervals',
-                'no_center',
-            ),
             {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'},
         ),
     ),

@@ -33,6 +33,7 @@ class Option:
     advanced : whether only --help-all shows it. infinite : whether a number may be inf.
     read : function of the text that was typed, where the type of the field does not say how it is read.
     unsaid : the value where nothing was typed, if it is not the default.
+    tuned : whether `mr-elm tune` has it too, for the trainings that it compares, unless it searches for the value.
     """
 
     help: str
@@ -45,6 +46,7 @@ class Option:
     infinite: bool = False
     read: Callable[[str], Any] | None = None
     unsaid: Any = DEFAULT
+    tuned: bool = True
 
 
 class AdvancedHelp(str):

@@ -22,7 +22,7 @@ from mr_elm.cli.output import Output
 from mr_elm.cli.train import add_model_options
 from mr_elm.machines.search_options import GRID, KernelSearch, NodeSearch
 from mr_elm.methods import METHODS, Method, Tuning, load
-from mr_elm.option import add_options
+from mr_elm.option import add_options, flag_of, option_fields
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
 from mr_elm.scores.selection import LeftOut, Score, Tuned
@@ -40,7 +40,7 @@ def tune(words: Sequence[str]) -> None:
     args, passed = parser.parse(argv)
     search = read_options(parser, load(tuning.search), args)
     options = read_options(
-        parser, load(method.options), args, tuning.options, bad_rows=args.bad_rows, **search.of_training
+        parser, load(method.options), args, list_passed(method, tuning), bad_rows=args.bad_rows, **search.of_training
     )
     if search.figure and options.numeric and not search.draws_targets:
         parser.error('--figure: cannot be drawn with --task regression, expected classes')
@@ -66,13 +66,23 @@ def tune(words: Sequence[str]) -> None:
             output.keep(engine, *trained)
 
 
+def list_passed(method: Method, tuning: Tuning) -> list[str]:
+    """List the options of a training that the search takes too: all that it does not search for."""
+    searched = {flag_of(each) for each in option_fields(load(tuning.search)).values()}
+    return [
+        name
+        for name, each in option_fields(load(method.options)).items()
+        if each.metadata['option'].tuned and flag_of(each) not in searched
+    ]
+
+
 def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'tune {name}', tuning.description)
     add_input_options(parser, *OF_ENCODING)
     add_model_options(parser, required=False, living=method.living)
     parser.group(GRID)
-    add_options(parser.add_to, load(method.options), tuning.options, name)
+    add_options(parser.add_to, load(method.options), list_passed(method, tuning), name)
     add_options(parser.add_to, load(tuning.search))
     add_runner_options(parser)
     add_resume_option(parser)

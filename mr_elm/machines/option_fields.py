@@ -179,6 +179,7 @@ class MetricOptions(TrainingOptions):
         'metric',
         KINDS,
         advanced=True,
+        tuned=False,
     )
     metric_steps: int | None = option(
         None,
@@ -186,6 +187,7 @@ class MetricOptions(TrainingOptions):
         'metric',
         bounds=(0, 100),
         advanced=True,
+        tuned=False,
     )
 
     @property

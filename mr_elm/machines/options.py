@@ -74,6 +74,7 @@ class PESVMOptions(MetricOptions):
         '{method}',
         metavar='N',
         advanced=True,
+        tuned=False,
     )
     leaf_ridge: float = option(
         LEAF_RIDGE,
@@ -81,6 +82,7 @@ class PESVMOptions(MetricOptions):
         '{method}',
         metavar='R',
         advanced=True,
+        tuned=False,
     )
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
@@ -429,7 +431,11 @@ class KELMOptions(KernelOptions):
     intervals: bool = intervals_option()
     no_center: bool = no_center_option()
     solver: str | None = option(
-        None, 'cg: recompute the kernel matrix in passes (default: cholesky, or cg beyond --memory)', SOLVER, SOLVERS
+        None,
+        'cg: recompute the kernel matrix in passes (default: cholesky, or cg beyond --memory)',
+        SOLVER,
+        SOLVERS,
+        tuned=False,
     )
     emit: str | None = option(
         None,
@@ -439,6 +445,7 @@ class KELMOptions(KernelOptions):
         SOLVER,
         ('rows', 'tiles', 'entries'),
         advanced=True,
+        tuned=False,
     )
     rank: int | None = option(
         None,
@@ -447,10 +454,13 @@ class KELMOptions(KernelOptions):
         SOLVER,
         metavar='R',
         advanced=True,
+        tuned=False,
     )
-    tolerance: float = option(1e-8, 'cg: stop at this relative residual', SOLVER, advanced=True)
-    max_passes: int = option(200, 'cg: stop after so many passes', SOLVER, advanced=True)
-    leave_one_out: bool = option(False, 'cholesky, svd: print the leave-one-out score too', SOLVER, advanced=True)
+    tolerance: float = option(1e-8, 'cg: stop at this relative residual', SOLVER, advanced=True, tuned=False)
+    max_passes: int = option(200, 'cg: stop after so many passes', SOLVER, advanced=True, tuned=False)
+    leave_one_out: bool = option(
+        False, 'cholesky, svd: print the leave-one-out score too', SOLVER, advanced=True, tuned=False
+    )
     memory: float = option(
         4000.0,
         'memory of this process, for the kernel matrix or the preconditioner, and for rows unless they stay on disk',

@@ -8,6 +8,7 @@ import pytest
 from reference.manual import read_page
 
 from mr_elm.cli.reference import write_page
+from mr_elm.cli.tune import list_passed
 from mr_elm.estimators.parameters import find_options
 from mr_elm.methods import METHODS, load
 from mr_elm.option import describe_values, flag_of, option_fields, value_type
@@ -48,6 +49,7 @@ METHODS['twin'] = Method('a twin of pesvm', 'Train a twin.', '__main__:TwinOptio
                          {'rows.csv --twins 3 --model m.npz': 'three twins'})
 from mr_elm.cli import main
 from mr_elm.cli.reference import write_page
+from mr_elm.cli.tune import list_passed
 from mr_elm.estimators.parameters import find_options
 if sys.argv[1] == 'page':
     print(write_page())
@@ -98,6 +100,17 @@ def test_an_estimator_refuses_what_the_command_refuses_in_the_same_words(name, e
         expected = describe_values(each)
         assert str(refused.value) == f'{own}: expected {expected}, found {wrong!r}'
         assert done.status == 2 and f'argument {flag_of(each)}: expected {expected}, found' in done.err
+
+
+@pytest.mark.parametrize('name', [name for name, row in METHODS.items() if row.tuning])
+def test_a_search_has_each_option_once_its_own_or_one_that_it_passes_on(name):
+    row = METHODS[name]
+    passed, searched = list_passed(row, row.tuning), option_fields(load(row.tuning.search))
+    flags = [flag_of(option_fields(load(row.options))[field]) for field in passed] + list(
+        map(flag_of, searched.values())
+    )
+    assert len(flags) == len({*flags}) and {'seed', 'scale', 'probabilities', 'threshold', 'positive'} <= {*passed}
+    assert not {'--metric-steps', '--leaves', '--leaf-ridge', '--leave-one-out', '--rank'} & {*flags}
 
 
 @pytest.mark.parametrize('name', METHODS)
