@@ -1,9 +1,8 @@
 """Draw the figures of docs/gallery.md: python docs/figures/draw.py FOLDER [NAME...]
 
-All rows come with scikit-learn or from generators with a fixed seed. Commands of mr-elm draw three of them.
+All rows come with scikit-learn or from generators with a fixed seed. Commands of mr-elm draw four of them.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -112,19 +111,17 @@ def draw_speedup(path: Path, folder: Path) -> None:
 
 
 def draw_drift(path: Path, folder: Path) -> None:
-    """Draw how far the model of each month is from that of the other months: the boundary turns from October on."""
+    """Let `mr-elm parts` draw how far months are from each other: from October on boundary and a column move."""
     rng = np.random.default_rng(0)
     months = []
     for month in range(1, 13):
-        X = rng.standard_normal((400, 5))
         turn = 0.3 * max(0, month - 9)
+        X = rng.standard_normal((400, 5))
+        X[:, 4] += turn
         y = np.cos(turn) * X[:, 0] + np.sin(turn) * X[:, 1] + 0.3 * rng.standard_normal(400) > 0
-        months.append(write(folder / f'month-{month:02}.csv', y.astype(int), X))
+        months.append(write(folder / f'month-{month:02}.csv', y.astype(int), X, 'label,a,b,c,d,e'))
     run('train', 'pesvm', *months, '--hidden', '200', '--part-by', 'file', '--model', folder / 'year.npz', '-q')
-    parts = json.loads(run('parts', folder / 'year.npz', '--json'))['parts']
-    with open_figure(path, figsize=(6.4, 3.4), dpi=90) as (_, axes):
-        axes.bar(range(1, 13), [part['drift'] for part in parts], color=BLUE)
-        axes.set(xlabel='month', ylabel='drift', xticks=range(1, 13))
+    run('parts', folder / 'year.npz', '--figure', path)
 
 
 FIGURES = {
