@@ -164,7 +164,9 @@ class MREvaluate(MRRows):
         if block.targets.shape != predictions.shape:
             raise DataFormatError(f'expected rows of {predictions[:1].size} target(s), found {block.targets[:1].size}')
         names = [()] if predictions.ndim == 1 else [(k,) for k in range(predictions.shape[1])]
-        columns = (values.reshape(len(predictions), -1).T for values in (block.targets, predictions))
+        columns = (
+            values.reshape(len(predictions), -1).T for values in (self.model.to_targets(block.targets), predictions)
+        )
         for name, true, predicted in zip(names, *columns, strict=True):
             new = Residuals.of(true, predicted, block.weights)
             if name in self.residuals:

@@ -13,6 +13,7 @@ from itertools import chain, compress
 from typing import Any
 from urllib.parse import quote, unquote
 
+import numpy as np
 from mrjob.job import MRJob
 from mrjob.protocol import RawValueProtocol
 from mrjob.step import MRStep
@@ -288,6 +289,8 @@ class MRRows(MRJob):
         for block in reader.blocks(chunks):
             self.record_rejected(reader, number)
             self.row_lines: Sequence[int] = reader.row_lines
+            if block.targets is not None and self.plan['files'][number]['format'].get('target') == 'log':
+                block = replace(block, targets=np.log(block.targets))
             block = self.hold_out(block, **self.plan['files'][number]['format'])
             if len(block):
                 yield (

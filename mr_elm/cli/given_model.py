@@ -79,6 +79,7 @@ def rows_like(model: Model, args: argparse.Namespace, labelled: bool = True) -> 
         'names': trained.names,
         'encoding': model.encoding,
         'label_name': trained.label_name,
+        'target': trained.target,
         'weight_name': trained.weight_name,
         'dropped': dropped,
         'positions': trained.positions and find_positions(trained.positions, trained, labelled),

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.engines.base import Engine
+from mr_elm.errors import DataFormatError
 from mr_elm.machines.option_fields import SOLVER
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.model.base import Model
@@ -31,6 +33,7 @@ from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions, read_columns
 from mr_elm.store import temporary_folder
 
 OF_ANSWERS = 'probabilities', 'threshold', 'positive', 'intervals'  # options that say how a model answers
+TARGET_TEST_SHARE = 0.2  # of the rows, which judge --target auto
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,16 @@ def train(words: Sequence[str]) -> None:
     start = time.perf_counter()
     output = Output.of(args)
     output.demand_free()
-    plan = plan_rows(args, training.rows)
+    plan_rows(args, training.rows)
     if isinstance(args.test, str):
         plan_inputs([args.test], training.rows)
     with (
         choose_engine(args, training.passed, args.model) as engine,
         open_change(args, 'train', engine.reporter) as ledger,
     ):
+        if training.rows.target == 'auto':
+            training = replace(training, rows=replace(training.rows, target=choose_target(training, engine)))
+        plan = plan_rows(args, training.rows)
         if ledger is not None:
             ledger.begin(args.overwrite)
         model, accounts = training.driver(plan, training.options, engine)
@@ -78,24 +84,49 @@ def train(words: Sequence[str]) -> None:
         if args.test is None:
             scores = {}
         else:
-            scores = test_model(training, model, engine)
+            scores = test_model(training, model, engine, args.test)
     report(training, plan, model, scores, time.perf_counter() - start)
 
 
-def test_model(training: Training, model: Model, engine: Engine) -> dict[str, Any]:
-    """Return the scores of a model on the rows of --test, as `mr-elm evaluate --json` prints them."""
+def choose_target(training: Training, engine: Engine) -> str:
+    """Return log where a machine of logarithms has the smaller root mean squared error on held-out rows, else none."""
+    errors: dict[str, float] = {}
+    for target in ('none', 'log'):
+        rows = replace(training.rows, target=target, held_out=TARGET_TEST_SHARE)
+        try:
+            model, accounts = training.driver(plan_rows(training.args, rows), training.options, engine)
+            errors[target] = test_model(training, model, engine, TARGET_TEST_SHARE)['rmse']
+        except DataFormatError as error:
+            if target == 'none':
+                raise
+            engine.reporter.say(f'target: none, logarithms cannot be learned ({error})')
+            return 'none'
+        if target == 'none':
+            n_usable = accounts.used
+    if accounts.used < n_usable:  # bad rows are skipped, and targets that are not above 0 are such rows
+        errors['log'] = math.inf
+    best = min(errors, key=errors.__getitem__)
+    engine.reporter.say(
+        f'target: {best}, the error of held-out rows is {errors["none"]:.6g} without and {errors["log"]:.6g} with '
+        'logarithms'
+    )
+    return best
+
+
+def test_model(training: Training, model: Model, engine: Engine, test: float | str) -> dict[str, Any]:
+    """Return the scores of a model on held-out rows, or on those of a file, as `mr-elm evaluate --json` prints them."""
     from mr_elm.cli.given_model import rows_for
     from mr_elm.drivers import score
 
     args = training.args
-    is_share = isinstance(args.test, float)
+    is_share = isinstance(test, float)
     rows = rows_for(model, args, ignore_extra=is_share)  # a held-out row may have features that no other row has
     if is_share:
-        rows = replace(rows, held_out=args.test, tested=True)
+        rows = replace(rows, held_out=test, tested=True)
     with temporary_folder() as folder:
         path = os.path.join(folder, 'model.npz')
         model.without_sums().save(path)
-        plan = plan_rows(args, rows, None if is_share else [args.test])
+        plan = plan_rows(args, rows, None if is_share else [test])
         evaluation, accounts = score.evaluate(path, model, plan, engine, args.bad_rows)
     header = model.header
     return {**evaluation.scores(header.classes, header.target_names, header.positive), 'rows': accounts.used}
@@ -158,6 +189,10 @@ def read_training(words: Sequence[str]) -> Training:
     leave_if_elsewhere(args)
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
+    if args.target != 'none' and not options.numeric:
+        parser.error('--target: expected --task regression too')
+    if args.target == 'auto' and (args.script or isinstance(args.test, float)):
+        parser.error('--target auto: cannot be used with --script or a share as --test, it holds rows out itself')
     if args.script and (args.test is not None or args.json):
         parser.error('--script: cannot be used with --test or --json, it trains nothing')
     if isinstance(args.test, float):

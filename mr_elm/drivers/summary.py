@@ -119,13 +119,17 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int =
     wide = (data.plan.n_features or FEWEST_FEATURES) >= FEWEST_FEATURES
     if judged and not data.engine.by_hand and (wide or not manifest):  # by hand, stages have the options of the user
         n_sampled = n_sampled or N_ROWS
-    if manifest and not landmarks and not n_sampled:
+    is_transformed = data.plan.form.target == 'log'  # the manifest tells of the targets as they are
+    if manifest and not landmarks and not n_sampled and not is_transformed:
         summary = Summary.of_manifest(manifest)
     else:
         summary = survey(data, landmarks, seed, n_sampled)
         demand_rows(data.plan, summary)
         if manifest:  # a pass rounds its means by its splits, the manifest does not
-            summary = replace(Summary.of_manifest(manifest), landmarks=summary.landmarks, sample=summary.sample)
+            kept: dict[str, Any] = {'landmarks': summary.landmarks, 'sample': summary.sample}
+            if is_transformed:
+                kept |= {'target': summary.target, 'input': {**manifest['input'], 'target': 'log'}}
+            summary = replace(Summary.of_manifest(manifest), **kept)
     data.fix_width(summary.columns.n_features)
     return summary
 

@@ -305,7 +305,7 @@ class AutoRegressor(Targets, AutoEstimator):
     """Train a regression without options, the one to begin with.
 
     Parameters as in `AutoClassifier`; intervals : bool, default True: keep the errors of rows held out, for
-    `predict_interval`.
+    `predict_interval`; target : see `Targets`.
 
     >>> X = np.linspace(-3, 3, 300)[:, None]
     >>> AutoRegressor().fit(X[::2], np.sin(X[::2, 0])).score(X[1::2], np.sin(X[1::2, 0])) > 0.99
@@ -323,9 +323,10 @@ class AutoRegressor(Targets, AutoEstimator):
         encode: str = REFUSE,
         max_categories: int = MAX_CATEGORIES,
         n_jobs: int | None = None,
+        target: str = 'none',
     ) -> None:
         super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs)
-        self.intervals = intervals
+        self.intervals, self.target = intervals, target
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -333,8 +334,7 @@ class AutoRegressor(Targets, AutoEstimator):
         return tags
 
     def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
-        self._set_targets(y)
-        return TrainingRows(X, np.asarray(y, float), None, weights)
+        return TrainingRows(X, self._set_targets(y)[:, 0], None, weights)
 
     @available_with('intervals')
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
@@ -343,7 +343,7 @@ class AutoRegressor(Targets, AutoEstimator):
         Raises ValueError when there are too few rows for the coverage.
         """
         values = self._values(X)
-        return PredictionIntervals(self.model_).interval(X, values[:, 0], coverage)
+        return self._to_targets(PredictionIntervals(self.model_).interval(X, values[:, 0], coverage))
 
     def _hold_out(self, choice: AutoChoice) -> None:
         if self.intervals:

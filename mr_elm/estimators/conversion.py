@@ -72,6 +72,7 @@ class Convertible:
         name_columns(estimator, model)
         if model.numeric:
             estimator.single_ = not model.header.target_names
+            estimator.target = 'log' if model.header.is_log else 'none'
         else:
             estimator.multilabel_ = model.multilabel
             estimator.classes_ = read_labels(model.classes)
@@ -125,7 +126,10 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
 def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
     """Return what a reader of similar rows must know of those of an estimator. classes : names, none for numbers."""
     names = getattr(estimator, 'feature_names_in_', None)
-    return {'kind': 'memory', 'names': None if names is None else names.tolist(), **label_facts(classes)}
+    facts = {'kind': 'memory', 'names': None if names is None else names.tolist(), **label_facts(classes)}
+    if getattr(estimator, 'target', 'none') != 'none':
+        facts['target'] = estimator.target
+    return facts
 
 
 def label_facts(classes: Collection[str]) -> dict[str, Any]:

@@ -160,6 +160,7 @@ class ELMRegressor(Targets, UnifiedELM):
         metric: str = 'none',
         metric_steps: int | None = None,
         center: bool = True,
+        target: str = 'none',
     ) -> None:
         super().__init__(
             kernel,
@@ -178,7 +179,7 @@ class ELMRegressor(Targets, UnifiedELM):
             metric,
             metric_steps,
         )
-        self.center = center
+        self.center, self.target = center, target
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""

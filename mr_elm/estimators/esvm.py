@@ -190,6 +190,7 @@ class ESVMRegressor(Targets, LivingESVM):
     Parameters as in `LivingESVM`; intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes
     them, and `calibrate` computes them anew when rows have come or left. center : whether the mean of the targets is
     taken off before the fit, and added to predictions; False penalises it too, as the papers do.
+    target : see `Targets`.
 
     >>> import numpy as np
     >>> X = np.linspace(-1, 1, 200)[:, None]
@@ -227,6 +228,7 @@ class ESVMRegressor(Targets, LivingESVM):
         tolerance: float | None = None,
         max_passes: int = PESVMOptions.max_passes,
         memory: float = PESVMOptions.memory,
+        target: str = 'none',
     ) -> None:
         super().__init__(
             map,
@@ -251,7 +253,7 @@ class ESVMRegressor(Targets, LivingESVM):
             max_passes,
             memory,
         )
-        self.intervals, self.center = intervals, center
+        self.intervals, self.center, self.target = intervals, center, target
 
     def partial_fit(
         self, X: Rows, y: Labels, sample_weight: Weights = None, like: LivingESVM | None = None
@@ -273,8 +275,7 @@ class ESVMRegressor(Targets, LivingESVM):
             raise ValueError(
                 f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
             )
-        self._set_targets(y)
-        return X, y, weights
+        return X, self._set_targets(y).reshape(np.shape(y)), weights
 
     @available_with('intervals')
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
@@ -285,7 +286,8 @@ class ESVMRegressor(Targets, LivingESVM):
         """
         check_is_fitted(self)
         X = self._validate(X, False)
-        return PredictionIntervals(self.to_model()).interval(X, decide(self.model_, X, self.n_jobs)[:, 0], coverage)
+        values = decide(self.model_, X, self.n_jobs)[:, 0]
+        return self._to_targets(PredictionIntervals(self.to_model()).interval(X, values, coverage))
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self.model_ = replace(add_intervals(self.to_model(), rows), sums=None)

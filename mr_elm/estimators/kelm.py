@@ -230,6 +230,7 @@ class KernelELMRegressor(Targets, KernelELM):
         metric: str = 'none',
         metric_steps: int | None = None,
         center: bool = True,
+        target: str = 'none',
     ) -> None:
         super().__init__(
             kernel,
@@ -250,7 +251,7 @@ class KernelELMRegressor(Targets, KernelELM):
             metric,
             metric_steps,
         )
-        self.center = center
+        self.center, self.target = center, target
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""

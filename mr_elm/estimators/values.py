@@ -187,10 +187,18 @@ def available_with(parameter: str) -> Callable[[Callable], Any]:
 
 
 class Targets(RegressorMixin, MultiOutputMixin):
-    """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,), `n_targets_` is K."""
+    """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,), `n_targets_` is K.
+
+    target : none, or log: the logarithms of targets, which are above 0, are learned. Predictions are e to what was
+        learned: they are medians rather than means, and never below 0.
+    """
+
+    target: str
 
     def _set_targets(self, y: Labels) -> Floats:
-        """Remember the shape of y, and return it as numbers, (n, K)."""
+        """Remember the shape of y, and return what is learned, (n, K)."""
+        if self.target not in ('none', 'log'):
+            raise ValueError(f"target: expected 'none' or 'log', found {write_value(self.target)}")
         self.single_, T = np.ndim(y) == 1, np.asarray(y, dtype=float).reshape(len(y), -1)
         with np.errstate(over='ignore'):
             if not np.isfinite(np.square(T).sum()):
@@ -199,11 +207,21 @@ class Targets(RegressorMixin, MultiOutputMixin):
                     f'as {np.abs(T).max():.3g}: divide them by a constant'
                 )
         self.n_targets_ = T.shape[1]
-        return T
+        if self.target == 'none':
+            return T
+        if not (T > 0).all():
+            raise ValueError(f"y: expected targets above 0 for target='log', found {T.min():.6g}")
+        return np.log(T)
+
+    def _to_targets(self, values: Floats) -> Floats:
+        """Return what was learned, or bounds around it, in the unit of y."""
+        if self.target == 'none':
+            return values
+        return np.exp(values)
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(X), of the shape that y had."""
-        values = self._values(X)
+        values = self._to_targets(self._values(X))
         if self.single_:
             return values[:, 0]
         return values

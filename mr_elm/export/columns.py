@@ -5,7 +5,7 @@ import numpy as np
 from mr_elm.model.base import Model
 from mr_elm.rows.encoding import Column
 
-KNOWN = ('metric', 'encoding', 'calibration', 'threshold', 'targets', 'members', 'leaves')
+KNOWN = ('metric', 'encoding', 'calibration', 'threshold', 'targets', 'target', 'members', 'leaves')
 
 
 def demand_known(model: Model) -> None:

@@ -47,6 +47,7 @@ def list_facts(model: Model) -> dict[str, str]:
         'classes': list_names(model.classes),
         'labels': header.separator and (f'several in a row, {header.separator!r} between'),
         'targets': list_names(header.target_names),
+        'target': header.is_log and 'its logarithm is learned: predictions are medians',
         'positive': header.positive,
         'threshold': header.threshold is not None
         and (f'{header.threshold} (a larger probability of {quote(header.positive or "")} is labelled so)'),

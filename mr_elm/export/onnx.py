@@ -127,6 +127,8 @@ def write_answers(graph: Graph, model: Model, X: str) -> list[str]:
     if model.multilabel:
         return [write_labels(graph, model, scores), scores]
     if model.numeric:
+        if model.header.is_log:
+            scores = graph.put('Exp', scores)
         return [scores if model.header.target_names else graph.put('Reshape', scores, np.array([-1])), scores]
     numbers, *probabilities = write_classes(graph, model, scores)
     return [graph.take(np.array(model.classes, object), numbers), scores, *probabilities]

@@ -333,6 +333,8 @@ def spell(category: str, categories: Sequence[str]) -> list[str]:
 
 def write_answers(query: Query, model: Model, scores: Columns) -> Columns:
     """Write label, scores, and of a calibrated model probabilities; of a regression its values alone."""
+    if model.header.is_log:
+        return [exponential(score) for score in scores]
     if model.numeric:
         return scores
     if model.multilabel:

@@ -96,7 +96,7 @@ class Writer:
             return [self.model.classes[k] for k in self.model.predict(X)]
         decisions = self.model.decision_function(X)
         if self.model.numeric:
-            lines = ['\t'.join(map(repr, values)) for values in decisions.tolist()]
+            lines = ['\t'.join(map(repr, values)) for values in self.model.to_targets(decisions).tolist()]
         elif self.model.multilabel:
             lines = list(map(self.join_labels, self.model.decide(decisions)))
         else:
@@ -118,7 +118,7 @@ class Writer:
         if columns.probabilities:
             yield self.labelling.probabilities(decisions)
         if columns.interval is not None:
-            yield self.intervals.interval(X, decisions[:, 0], columns.interval)
+            yield self.model.to_targets(self.intervals.interval(X, decisions[:, 0], columns.interval))
         if columns.leverage:
             yield self.intervals.leverages(X)[:, None]
 

@@ -214,7 +214,15 @@ class Model(ABC):
         if self.multilabel:
             return scores > PRESENCE_THRESHOLD
         if self.numeric:
+            values = self.to_targets(scores)
             if self.header.target_names:
-                return scores
-            return scores[:, 0]
+                return values
+            return values[:, 0]
         return self.labelling.choose(scores)
+
+    def to_targets(self, values: Floats) -> Floats:
+        """Return decision values of a regression, or bounds around them, in the unit of its targets."""
+        if self.header.is_log:
+            with np.errstate(over='ignore'):
+                return np.exp(values)
+        return values

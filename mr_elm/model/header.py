@@ -11,7 +11,7 @@ from mr_elm.features.nodes import has_leaves
 from mr_elm.rows.encoding import DATE
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
-REQUIRABLE = (*PARTS, 'metric', 'dates', 'leaves')
+REQUIRABLE = (*PARTS, 'metric', 'dates', 'target', 'leaves')
 KEYS = (
     'method',
     'task',
@@ -90,7 +90,12 @@ class ModelHeader:
         """Return the JSON object, whose keys stand in the order in which they were read."""
         plain = {key: getattr(self, key) if key in KEYS else self.others[key] for key in self.keys}
         required = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
-        parts = ('metric', self.has_metric), ('dates', self.has_dates), ('leaves', self.has_leaves)
+        parts = (
+            ('metric', self.has_metric),
+            ('dates', self.has_dates),
+            ('target', self.is_log),
+            ('leaves', self.has_leaves),
+        )
         others = [name for name, present in parts if present]
         return {**plain, 'requires': [*required, *others], **required}
 
@@ -120,6 +125,11 @@ class ModelHeader:
     def has_dates(self) -> bool:
         """Tell whether a column of the rows holds dates."""
         return any(column['kind'] == DATE for column in (self.encoding or {'columns': []})['columns'])
+
+    @property
+    def is_log(self) -> bool:
+        """Tell whether decision values are logarithms of targets."""
+        return self.parameters.get('input', {}).get('target') == 'log'
 
     @property
     def has_leaves(self) -> bool:

@@ -122,8 +122,8 @@ def read_numbers(texts: Sequence[str]) -> Floats:
 
 
 def find_usable(T: Floats, form: RowOptions) -> np.ndarray:
-    """Tell which of some numbers can be targets: finite ones that do not stand for a missing one."""
-    return np.isfinite(T) & ~np.isin(T, list(map(float, form.missing_numbers)))
+    """Tell which of some numbers can be targets: finite ones, not missing ones, and above 0 where logs are learned."""
+    return np.isfinite(T) & ((T > 0) | (form.target != 'log')) & ~np.isin(T, list(map(float, form.missing_numbers)))
 
 
 def check_target(text: str, k: int, form: RowOptions) -> None:
@@ -141,6 +141,8 @@ def check_target(text: str, k: int, form: RowOptions) -> None:
         raise RowError(f'{what} is not a number', f'{who} is {quote(text)}, and regression needs a number{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'{who} is {quote(text)}')
+    if number <= 0 and form.target == 'log':
+        raise RowError(f'{what} is not above 0', f'{who} is {quote(text)}, which has no logarithm (--target log)')
 
 
 def describe_target(position: int, form: RowOptions) -> str:

@@ -29,9 +29,18 @@ MAX_CATEGORIES = 100  # values of a column that have a feature of their own
 MISSING_LABELS = ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL', 'None')
 HEADERS = {'auto': None, 'yes': True, 'no': False}
 ColumnPlace = Any  # a name or a position; what was decided is a position alone
-OF_LABELS = 'targets', 'labels_separator'  # options of a training, and of stages
+OF_LABELS = 'target', 'targets', 'labels_separator'  # options of a training, and of stages
 OF_ENCODING = 'encode', 'category', 'dates', 'max_categories'  # options of commands that choose an encoding
-OF_ROWS = ('labelled', 'ignore_label', 'numeric_labels', 'labels_separator', 'missing_labels', 'held_out', 'tested')
+OF_ROWS = (
+    'labelled',
+    'ignore_label',
+    'numeric_labels',
+    'target',
+    'labels_separator',
+    'missing_labels',
+    'held_out',
+    'tested',
+)
 
 
 def read_columns(text: str) -> tuple[str, ...]:
@@ -98,6 +107,7 @@ class RowOptions:
     label_column, weight_column : None where rows have none.
     labelled : whether rows carry a label. ignore_label : pass over the label, whatever it is (prediction).
     numeric_labels : whether a label must be a finite number (regression).
+    target : log: machines learn the logarithms of targets, which are above 0; none: the targets as they are.
     targets : the columns of several targets. labels_separator : what stands between the labels of a row.
     missing_labels : texts that stand for a missing label, None for MISSING_LABELS.
     columns, drop : the only features, and columns that are none; None where the user said nothing.
@@ -183,6 +193,14 @@ class RowOptions:
     labelled: bool = True
     ignore_label: bool = False
     numeric_labels: bool = False
+    target: str = option(
+        'none',
+        'regression: log: learn logarithms, for targets above 0 such as prices. Predictions are e to what is learned: '
+        'medians rather than means, never below 0. auto: log where its error on held-out rows is smaller',
+        INPUT,
+        ('none', 'log', 'auto'),
+        advanced=True,
+    )
     targets: tuple[ColumnPlace, ...] = option(
         (),
         'regression: names or indexes of several targets, instead of --label-column',

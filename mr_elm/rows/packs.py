@@ -140,8 +140,8 @@ def fit_labels(block: Block, form: RowOptions, group_name: str) -> Block:
     numbered = number_labels(block, form)
     if numbered.targets is not None and not find_usable(numbered.targets, form).all():
         raise DataFormatError(
-            f'{group_name}: expected numbers as labels of a regression, found others: pack the rows again '
-            '(mr-elm pack --task regression)'
+            f'{group_name}: expected numbers as labels of a regression, above 0 for --target log, found others: pack '
+            'the rows again (mr-elm pack --task regression)'
         )
     return numbered
 

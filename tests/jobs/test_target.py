@@ -1,0 +1,155 @@
+"""Logarithms of targets: a machine of log t answers in the unit of t, in every command and estimator."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mr_elm.estimators import AutoRegressor, ELMRegressor, ESVMRegressor, KernelELMRegressor, to_estimator
+from mr_elm.model.file import read_model
+from mr_elm.store import load_arrays
+
+OPTIONS = ('--task', 'regression', '--label-column', 'price')
+
+
+def make_prices(n, seed):
+    generator = np.random.default_rng(seed)
+    area, floor = generator.uniform(20, 200, n), generator.integers(0, 9, n)
+    price = np.exp(5 + 0.03 * area - 0.1 * floor + generator.normal(0, 0.2, n))
+    return pd.DataFrame({'price': price, 'area': area, 'floor': floor.astype(float)})
+
+
+@pytest.fixture
+def paths(tmp_path):
+    """Write prices, and the same as logarithms: (prices, later prices, logarithms, later logarithms)."""
+    found = []
+    for seed, n in ((0, 300), (1, 60)):
+        frame = make_prices(n, seed)
+        frame.to_csv(tmp_path / f'{seed}.csv', index=False)
+        frame.assign(price=np.log(frame['price'])).to_csv(tmp_path / f'log{seed}.csv', index=False)
+    found = [tmp_path / name for name in ('0.csv', '1.csv', 'log0.csv', 'log1.csv')]
+    return found
+
+
+@pytest.fixture
+def answer(elm, tmp_path):
+    """Predict rows with bounds: (n, 3), or (n, 1) without."""
+
+    def run(model, path, *words):
+        done = elm('predict', model, path, '-o', tmp_path / 'said', '--overwrite', '-q', *words)
+        assert done == (0, '', ''), done
+        return np.loadtxt(tmp_path / 'said', ndmin=2)
+
+    return run
+
+
+def train(elm, path, out, *words):
+    done = elm('train', *words, path, *OPTIONS, '--model', out, '-q', '--overwrite')
+    assert done == (0, '', ''), done
+    return out
+
+
+@pytest.mark.parametrize(
+    'method',
+    [
+        'pesvm --hidden 30 --intervals',
+        'elm --hidden 30 --solver passes',
+        'mr-kelm --C 10',
+        'auto --budget 100',
+    ],
+)
+def test_predictions_and_bounds_are_powers_of_those_of_logarithms(elm, answer, paths, tmp_path, method):
+    raw, later, logs, later_logs = paths
+    words = method.split()
+    bounds = ['--interval', '0.8'] if '--intervals' in words else []
+    model = train(elm, raw, tmp_path / 'm.npz', *words, '--target', 'log')
+    other = train(elm, logs, tmp_path / 'n.npz', *words)
+    found = answer(model, later, *bounds)
+    np.testing.assert_allclose(found, np.exp(answer(other, later_logs, *bounds)), rtol=1e-6)
+    assert 'target' in load_arrays(model)[0]['requires'] and 'target' not in load_arrays(other)[0]['requires']
+    scores = json.loads(elm('evaluate', model, later, '--json', '-q').out)
+    errors = make_prices(60, 1)['price'] - found[:, 0]
+    assert scores['rmse'] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert 'medians' in elm('inspect', model).out
+
+
+def test_rows_come_and_go_as_logarithms(elm, answer, paths, tmp_path):
+    raw, later, _, _ = paths
+    words = ('pesvm', '--hidden', '20', '--scale', 'none', '--target', 'log')
+    model = train(elm, raw, tmp_path / 'm.npz', *words)
+    assert elm('update', model, later, '--model', tmp_path / 'both.npz', '-q').status == 0
+    assert elm('forget', tmp_path / 'both.npz', later, '--model', tmp_path / 'back.npz', '-q').status == 0
+    assert (answer(tmp_path / 'both.npz', raw) != answer(model, raw)).any()
+    np.testing.assert_allclose(answer(tmp_path / 'back.npz', raw), answer(model, raw), rtol=1e-7)
+    assert elm('pack', raw, *OPTIONS, '-o', tmp_path / 'packed', '-q').status == 0
+    packed = tmp_path / 'p.npz'
+    done = elm('train', *words, tmp_path / 'packed', '--task', 'regression', '--model', packed, '-q')
+    assert done == (0, '', '')
+    np.testing.assert_allclose(answer(packed, later), answer(model, later), rtol=1e-7)
+    loo = json.loads(elm('evaluate', model, raw, '--leave-one-out', '--json', '-q').out)
+    assert loo['rmse'] > json.loads(elm('evaluate', model, raw, '--json', '-q').out)['rmse']
+
+
+def test_a_target_without_a_logarithm_is_a_bad_row(elm, paths, tmp_path):
+    bad = tmp_path / 'bad.csv'
+    bad.write_text(paths[0].read_text() + '0,50,1\n')
+    words = ['train', 'pesvm', bad, *OPTIONS, '--hidden', 20, '--model', tmp_path / 'm.npz', '--target']
+    done = elm(*words, 'log', '-q')
+    assert done.status == 1 and 'line 302: label is not above 0' in done.err and '--target log' in done.err
+    assert elm(*words, 'log', '-q', '--bad-rows', 'skip').status == 0
+    chosen = elm(*words, 'auto', '--overwrite', '--bad-rows', 'skip')
+    assert chosen.status == 0 and 'target: none' in chosen.err
+    assert load_arrays(tmp_path / 'm.npz')[0]['requires'] == []
+
+
+def test_auto_takes_what_errs_less_in_the_unit_of_the_targets(elm, paths, tmp_path):
+    raw, _, logs, _ = paths
+    for path, expected in ((raw, ['target']), (logs, [])):
+        words = ('train', 'pesvm', path, *OPTIONS, '--map', 'identity', '--model', tmp_path / 'm.npz', '--overwrite')
+        done = elm(*words, '--target', 'auto')
+        assert 'error of held-out rows' in done.err, done
+        assert load_arrays(tmp_path / 'm.npz')[0]['requires'] == expected
+    assert elm('train', 'pesvm', raw, '--target', 'log', '--model', tmp_path / 'x.npz').status == 2
+    assert elm(*words, '--target', 'auto', '--test', '0.2').status == 2
+
+
+def test_other_programs_answer_in_the_unit_of_the_targets(elm, answer, paths, tmp_path):
+    onnxruntime, duckdb = pytest.importorskip('onnxruntime'), pytest.importorskip('duckdb')
+    model = train(elm, paths[0], tmp_path / 'm.npz', 'pesvm', '--hidden', '20', '--target', 'log')
+    expected, later = answer(model, paths[1])[:, 0], make_prices(60, 1)
+    for name in ('m.onnx', 'm.sql'):
+        assert elm('export', model, '-o', tmp_path / name).status == 0
+    columns = {name: later[[name]].to_numpy() for name in ('area', 'floor')}
+    found = onnxruntime.InferenceSession(str(tmp_path / 'm.onnx')).run(['label'], columns)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    with duckdb.connect() as database:
+        database.register('rows', later)
+        rows = database.sql((tmp_path / 'm.sql').read_text()).fetchnumpy()
+    np.testing.assert_allclose(next(iter(rows.values())), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda **more: ESVMRegressor(n_hidden=30, intervals=True, **more),
+        lambda **more: ELMRegressor(n_hidden=30, **more),
+        lambda **more: KernelELMRegressor(**more),
+        lambda **more: AutoRegressor(budget=100, **more),
+    ],
+)
+def test_estimators_answer_in_the_unit_of_the_targets(make, tmp_path):
+    frame, later = make_prices(200, 0), make_prices(50, 1)
+    X, y, new = frame[['area', 'floor']], frame['price'], later[['area', 'floor']]
+    fitted, other = make(target='log').fit(X, y), make().fit(X, np.log(y))
+    np.testing.assert_allclose(fitted.predict(new), np.exp(other.predict(new)))
+    if hasattr(fitted, 'predict_interval'):
+        np.testing.assert_allclose(fitted.predict_interval(new, 0.8), np.exp(other.predict_interval(new, 0.8)))
+    fitted.to_model().save(tmp_path / 'm.npz')
+    again = to_estimator(read_model(tmp_path / 'm.npz'))
+    np.testing.assert_allclose(again.predict(new), fitted.predict(new))
+    np.testing.assert_allclose(read_model(tmp_path / 'm.npz').predict(new.to_numpy()), fitted.predict(new))
+    with pytest.raises(ValueError, match='expected targets above 0'):
+        make(target='log').fit(X, y - y.min())
+    with pytest.raises(ValueError, match='target: expected'):
+        make(target='root').fit(X, y)
