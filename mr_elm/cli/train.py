@@ -119,14 +119,14 @@ def test_model(training: Training, model: Model, engine: Engine, test: float | s
     from mr_elm.drivers import score
 
     args = training.args
-    is_share = isinstance(test, float)
-    rows = rows_for(model, args, ignore_extra=is_share)  # a held-out row may have features that no other row has
-    if is_share:
-        rows = replace(rows, held_out=test, tested=True)
+    if isinstance(test, float):  # a held-out row may have features that no other row has
+        inputs, rows = None, replace(rows_for(model, args, ignore_extra=True), held_out=test, tested=True)
+    else:
+        inputs, rows = [test], rows_for(model, args)
     with temporary_folder() as folder:
         path = os.path.join(folder, 'model.npz')
         model.without_sums().save(path)
-        plan = plan_rows(args, rows, None if is_share else [test])
+        plan = plan_rows(args, rows, inputs)
         evaluation, accounts = score.evaluate(path, model, plan, engine, args.bad_rows)
     header = model.header
     return {**evaluation.scores(header.classes, header.target_names, header.positive), 'rows': accounts.used}
