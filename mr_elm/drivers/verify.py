@@ -14,7 +14,7 @@ from mr_elm.drivers.receipts import write_line
 from mr_elm.drivers.score import predict
 from mr_elm.errors import DataFormatError, ModelFormatError
 from mr_elm.machines.answer_columns import AnswerColumns
-from mr_elm.machines.living import Batch, LivingMachine, demand_living
+from mr_elm.machines.living import Batch, LivingMachine, demand_summable
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.model.sums import compute_digest, find_sums, name_sums
 from mr_elm.passes.data_set import DataSet
@@ -92,7 +92,7 @@ def compare_rows(ledger: Ledger, rows: Ledger) -> Finding:
 def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
     """Train again on rows with the scaling, encoding, nodes and grids of a model, and compare the predictions."""
     try:
-        demand_living(model, name)
+        demand_summable(model, name)
     except ModelFormatError as error:
         return Finding('predictions', f'not compared ({error})')
     summary = summarise_new(model, data)

@@ -275,6 +275,20 @@ def test_auto_with_its_sums_has_a_ledger(audited, elm, write, csv_of, table, tmp
     assert done.status == 0, done.err
 
 
+@pytest.mark.parametrize('method', ['pesvm', 'elm'])
+def test_a_model_with_weights_of_classes_is_trained_again_with_these(
+    audited, elm, write, csv_of, table, tmp_path, method
+):
+    """The rows of the ledger have the same classes, so the same weights."""
+    X, labels = table
+    labels = labels + (X[:, 2] > 1.2)
+    rows, ledger = write('rows.csv', csv_of(labels, X)), tmp_path / 'm.ledger'
+    done, model = audited(f'train {method}', rows, '--hidden', 6, '--class-weight', 'balanced')
+    assert done.status == 0, done.err
+    done = elm('verify', model, rows, '--ledger', ledger, '-q')
+    assert done.status == 0 and 'predictions: those of a new training on these rows differ' in done.out, done
+
+
 def test_labels_that_are_one_class_are_one_row(audited, write):
     rows = ['+1,1,2\n', '0,2,1\n', '1,3,4\n', '0,5,5\n']
     done, model = audited('train pesvm', write('rows.csv', ''.join(rows)), '--hidden', 3)
