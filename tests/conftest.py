@@ -42,8 +42,8 @@ def pytest_configure():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Take one process more than there are cores: one often waits for a cluster, or for Amazon."""
-    return (os.cpu_count() or 1) + 1
+    """Take two processes more than there are cores: those that run `SHARED` often wait for other programs."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,15 +3,12 @@
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from reference.by_hand import run_to_the_last
 
 from mr_elm.estimators import ESVMClassifier
 from mr_elm.store import load_arrays
@@ -231,21 +228,13 @@ def test_a_pack_keeps_names_and_categories(write, train, predict, elm, refuse, t
     assert '--like' in refuse('evaluate', model, tmp_path / 'other')
 
 
-def test_a_training_by_hand_makes_the_same_model(write, train, elm, tmp_path):
+def test_a_training_by_hand_makes_the_same_model(write, train, elm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     path = write('a.csv', to_csv(make_table(150, 0)))
     model = train(path, *OPTIONS)
     script = elm('train', 'pesvm', path, *OPTIONS, '--model', tmp_path / 'hand.npz', '--script').out
     assert 'mr-elm train' not in script.replace('# What `mr-elm train` does', '')
-    search = f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}'
-    subprocess.run(
-        ['sh', '-e'],
-        input=script,
-        cwd=tmp_path,
-        env={**os.environ, 'PATH': search},
-        text=True,
-        check=True,
-        capture_output=True,
-    )
+    assert elm(*run_to_the_last(script)).status == 0
     assert same_arrays(model, tmp_path / 'hand.npz') and (tmp_path / 'hand.values.1').exists()
 
 

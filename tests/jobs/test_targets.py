@@ -1,18 +1,14 @@
 """--targets and --labels-separator: several numbers, or a set of labels, of a row in one solve."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.by_hand import run_to_the_last
 from reference.files import LOCAL
 from sklearn.metrics import f1_score, hamming_loss, r2_score, root_mean_squared_error
 from sklearn.preprocessing import MultiLabelBinarizer
 
-PROGRAM = Path(sys.executable).with_name('mr-elm')
 N, NAMES = 240, ['cat', 'dark green', 'red']
 METHODS = [('pesvm',), ('elm', '--C', 50), ('pesvm', '--solver', 'passes', '--tolerance', 1e-10), ('mr-kelm',)]
 
@@ -293,11 +289,9 @@ def test_rows_of_other_targets_do_not_change_a_model(train, elm, targets, labels
 
 def test_a_script_of_stages_makes_the_same_model(train, elm, labels, tmp_path, monkeypatch, say):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv('PATH', str(PROGRAM.parent), prepend=os.pathsep)
     words = ('--labels-separator', ';')
     script = elm('train', 'pesvm', labels, *words, '--hidden', 30, '--model', 'm.npz', '--script', '-q').out
-    done = subprocess.run(['sh'], input=script, text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
+    assert elm(*run_to_the_last(script)).status == 0
     np.testing.assert_allclose(
         numbers(say('m.npz', labels, '--scores'), 1),
         numbers(say(train('pesvm', labels, *words), labels, '--scores'), 1),
