@@ -167,7 +167,7 @@ class HiddenLayer:
         return self.forest.find_leaves(X)
 
     def evaluate_slopes(self, X: Rows, out: Floats) -> Floats:
-        """Write the slope of each node into out, (n, L), as its kind gives it. Raises ValueError where a kind has none."""
+        """Write the slope of each node into out, (n, L). Raises ValueError where a kind has none."""
         slope = NODES[self.kind].slope
         if slope is None:
             raise ValueError(f'expected nodes with a slope to learn a metric by, found {self.kind}')
