@@ -120,6 +120,8 @@ class Parser(argparse.ArgumentParser):
         if self.page is None and len(common) < len(own):
             sections = [('most used arguments', common)]
             note = f'{", ".join(["`--help-all`", *pages])} show more options.'
+        elif not pages:
+            return super().format_help()
         elif self.page:
             sections = [(title, actions) for title, actions in sections if title == self.page]
             note = RUNNER_OPTIONS if self.page == 'runner' else ''
