@@ -344,10 +344,10 @@ class Regression:
         return (self.T - (self.T - values) / slack[:, None]) / self.roots
 
 
-def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: float = 2.0) -> list[Candidate]:
+def keep_members(candidates: Sequence[Candidate], rows: SampleRows) -> list[Candidate]:
     """Return the candidates to average, the best first: those that are not clearly worse than the best.
 
-    A candidate is clearly worse when it labels fewer rows right, by more than `tolerance` standard errors of the
+    A candidate is clearly worse when it labels fewer rows right, by more than two standard errors of the
     difference; for a regression, when its squared errors are larger by as much.
     """
     judged = np.all([candidate.judged for candidate in candidates], axis=0)
@@ -357,6 +357,6 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows, tolerance: f
     kept = []
     for k in order:
         worse = losses[k] - losses[order[0]]
-        if worse.mean() <= tolerance * worse.std() / np.sqrt(len(worse)):
+        if worse.mean() <= 2 * worse.std() / np.sqrt(len(worse)):
             kept.append(candidates[k])
     return kept

@@ -192,10 +192,10 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     def choose(kind: Candidate) -> Ridges:
         return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
 
-    found = map_in_threads(choose, kinds, n_threads)
+    of_kinds = map_in_threads(choose, kinds, n_threads)
     margins = [1.0 if kind.problem.learned is None else 1 + METRIC_MARGIN for kind in kinds]
-    chosen = min(range(len(kinds)), key=lambda k: found[k].error * margins[k])
-    ridges, kind = found[chosen], kinds[chosen]
+    chosen = min(range(len(kinds)), key=lambda k: of_kinds[k].error * margins[k])
+    ridges, kind = of_kinds[chosen], kinds[chosen]
     layer = place_landmarks(kind.problem, LANDMARKS)
     full = JointSums.of(forest, layer, grown, held)
     halved = full.take(half, layer.take(len(layer.biases) // 2))
@@ -205,7 +205,7 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     if 0 < error_of_half < np.inf:
         ratio = error / error_of_half
     design = JointDesign(trees, kind, LANDMARKS, ridges.leaves, ridges.landmarks)
-    return Choice(design, kinds, [each.error for each in found], ratio, values)
+    return Choice(design, kinds, [each.error for each in of_kinds], ratio, values)
 
 
 def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> HiddenLayer:
@@ -230,8 +230,8 @@ def search_landmarks(
     plain = map_in_threads(search, list_kernels(grown, 0), n_threads)
     plain.sort(key=lambda kind: -kind.value)
     smooth = next(filter(is_smooth, plain))
-    found = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown), n_threads)
-    learned = sorted(chain(*found), key=lambda kind: -kind.value)
+    behind = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown), n_threads)
+    learned = sorted(chain(*behind), key=lambda kind: -kind.value)
     refined = map_in_threads(lambda kind: refine_width(kind, grown, held), [*plain[:2], *learned[:1]], n_threads)
     return sorted(refined, key=lambda kind: -kind.value)
 
@@ -289,9 +289,9 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
 
     A metric is learned with the kernel and the width of `base`, relative to the median distance.
     """
-    few, kind, found = grown.take(slice(0, FIRST_STAGE.n_rows)), base, []
+    rows, kind, candidates = grown.take(slice(0, FIRST_STAGE.n_rows)), base, []
     for step in range(1, METRIC_STEPS + 1):
-        learned = learn_metric_step(kind, few, metric == 'full')
+        learned = learn_metric_step(kind, rows, metric == 'full')
         if learned is None:
             break
         behind = replace(base.problem, learned=LearnedMetric(learned, step))
@@ -299,9 +299,9 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
             choose_width(behind.with_options(kernel=kernel), grown, held, FIRST_STAGE)
             for kernel in list_kernels(grown, 0)
         ]
-        found += tried
+        candidates += tried
         kind = find_best([each for each in tried if is_smooth(each)])
-    return found
+    return candidates
 
 
 def learn_metric_step(kind: Candidate, rows: SampleRows, full: bool) -> Floats | None:
