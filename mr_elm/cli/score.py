@@ -34,6 +34,7 @@ from mr_elm.model.sums import find_sums, name_sums
 from mr_elm.option import AdvancedHelp
 from mr_elm.rows.options import RowOptions, read_columns
 from mr_elm.rows.storage import STANDARD, demand_free, write_file
+from mr_elm.scores.intervals import measure_coverage
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.store import temporary_folder
 from mr_elm.typing import Floats
@@ -236,7 +237,7 @@ def evaluate(argv: Sequence[str]) -> None:
         )
         scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
         if args.figure and model.numeric:
-            draw_residuals(compose.predict_pairs((path, model), plan, engine, args.bad_rows), args.figure)
+            draw_residuals(model, compose.predict_pairs((path, model), plan, engine, args.bad_rows), args.figure)
         elif args.figure:
             draw_figure(found, model.classes, positive, args.figure)
     report_rejected(accounts.reasons, engine.reporter)
@@ -263,12 +264,16 @@ def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None,
         draw(found, classes, local, positive)
 
 
-def draw_residuals(pairs: tuple[Floats, Floats], path: str) -> None:
-    """Draw targets and predictions of a regression."""
+def draw_residuals(model: Model, pairs: tuple[Floats, Floats], path: str) -> None:
+    """Draw targets and predictions of a regression, and the coverage of its intervals where it has some."""
     from mr_elm.figures.residuals import draw
 
+    coverage = None
+    if 'interval_residuals' in model.arrays:
+        actual, predicted = map(model.to_decisions, pairs)
+        coverage = measure_coverage(model.arrays['interval_residuals'], actual - predicted)
     with write_file(path) as local:
-        draw(*pairs, local)
+        draw(*pairs, local, coverage)
 
 
 def model_parser(command: str, description: str) -> Parser:

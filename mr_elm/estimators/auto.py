@@ -1,6 +1,7 @@
 """Offer the method that chooses its machines as scikit-learn estimators: the models of `mr-elm train auto`."""
 
 import logging
+import sys
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -67,9 +68,11 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         encode: str = REFUSE,
         max_categories: int = MAX_CATEGORIES,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.budget, self.random_state, self.keep_sums = budget, random_state, keep_sums
         self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -93,7 +96,7 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         with one_thread():
             sample = take_sample(rows, problem.summary, problem.options.seed)
             choice = choose_machines(
-                problem, sample, self._bounds, LOG.info, count_threads(self.n_jobs), self.keep_sums
+                problem, sample, self._bounds, self._say, count_threads(self.n_jobs), self.keep_sums
             )
             models = [self._train(member, rows) for member in choice.members]
             model = join_members(models)
@@ -101,6 +104,12 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
             self._hold_out(choice)
             self._importance = choice.measure_importance()
         return self
+
+    def _say(self, text: str) -> None:
+        """Tell what is chosen: to those who listen to the log, and to all with verbose=True."""
+        LOG.info(text)
+        if self.verbose:
+            sys.stderr.write(f'{text}\n')
 
     @available_with('keep_sums')
     def partial_fit(
@@ -250,6 +259,8 @@ class AutoClassifier(Labelled, AutoEstimator):
     max_categories : int, default 100
     n_jobs : int, optional
         Threads, as in joblib. No bit of the model depends on them.
+    verbose : bool, default False
+        Write on standard error what `fit` tries and chooses.
 
     Attributes
     ----------
@@ -273,8 +284,9 @@ class AutoClassifier(Labelled, AutoEstimator):
         encode: str = REFUSE,
         max_categories: int = MAX_CATEGORIES,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs)
+        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs, verbose)
         self.class_weight, self.probabilities = class_weight, probabilities
 
     def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
@@ -324,8 +336,9 @@ class AutoRegressor(Targets, AutoEstimator):
         max_categories: int = MAX_CATEGORIES,
         n_jobs: int | None = None,
         target: str = 'none',
+        verbose: bool = False,
     ) -> None:
-        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs)
+        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs, verbose)
         self.intervals, self.target = intervals, target
 
     def __sklearn_tags__(self) -> Any:

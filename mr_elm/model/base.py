@@ -220,6 +220,12 @@ class Model(ABC):
             return values[:, 0]
         return self.labelling.choose(scores)
 
+    def to_decisions(self, targets: Floats) -> Floats:
+        """Undo `to_targets`."""
+        if self.header.is_log:
+            return np.log(targets)
+        return targets
+
     def to_targets(self, values: Floats) -> Floats:
         """Return decision values of a regression, or bounds around them, in the unit of its targets."""
         if self.header.is_log:

@@ -39,3 +39,12 @@ def find_quantile(sizes: Floats, coverage: float) -> float:
             f'{len(sizes):,} rows held out allow, found {coverage:g}'
         )
     return float(sizes[rank - 1])
+
+
+def measure_coverage(sizes: Floats, residuals: Floats) -> tuple[Floats, Floats]:
+    """Return shares of the targets that intervals of one width are to hold, and that they hold.
+
+    sizes : see `sort_sizes`. residuals : of other rows, (n,).
+    """
+    shares = np.arange(1, len(sizes) + 1) / (len(sizes) + 1)
+    return shares, np.searchsorted(np.sort(np.abs(residuals)), sizes, side='right') / len(residuals)

@@ -116,7 +116,7 @@ def test_a_figure_of_a_regression_has_the_targets_and_the_predictions(
     elm('predict', trained.path, path, '-o', tmp_path / 'said', '-q')
     done = elm('evaluate', trained.path, path, '--figure', tmp_path / 'f.png', '-q')
     assert done.status == 0 and (tmp_path / 'f.png').read_bytes().startswith(b'\x89PNG')
-    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda actual, predicted, _: drawn.append([actual, predicted]))
+    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair[:2]))
     elm('evaluate', trained.path, path, '--figure', tmp_path / 'f.png', '--overwrite', '-q')
     np.testing.assert_array_equal(drawn[0], [y, np.loadtxt(tmp_path / 'said')])
     elm('pack', path, '--task', 'regression', '-o', tmp_path / 'pack', '-q')
@@ -132,6 +132,6 @@ def test_the_targets_of_a_figure_are_found_by_name(elm, trained, write, table, t
     one = write('one.csv', 'y,a,b\n' + ''.join(f'{t},{a},{b}\n' for t, (a, b) in zip(y, X, strict=True)))
     two = write('two.csv', 'b,a,y\n' + ''.join(f'{b},{a},{t}\n' for t, (a, b) in zip(y, X, strict=True)))
     trained(one, '--task', 'regression', '--label-column', 'y')
-    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda actual, predicted, _: drawn.append([actual, predicted]))
+    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair[:2]))
     assert elm('evaluate', trained.path, one, two, '--figure', tmp_path / 'f.png', '-q').status == 0
     np.testing.assert_array_equal(drawn[0][0], [*y, *y])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.scores.intervals import find_quantile, sort_sizes
+from mr_elm.scores.intervals import find_quantile, measure_coverage, sort_sizes
 
 N, D = 300, 3
 
@@ -151,3 +151,13 @@ def test_a_coverage_beyond_the_rows_is_refused(elm, train, dense, tmp_path):
 def test_intervals_of_classes_are_wrong_usage(elm, dense, tmp_path):
     done = elm('train', 'pesvm', dense, '--intervals', '--model', tmp_path / 'm.npz')
     assert done.status == 2 and '--intervals: expected --task regression' in done.err
+
+
+def test_a_figure_shows_the_coverage_of_intervals():
+    errors, later = np.random.default_rng(0).normal(size=(2, 500))
+    sizes = np.sort(np.abs(errors))
+    shares, found = measure_coverage(sizes, later)
+    for k in (0, 249, 449, 499):
+        assert find_quantile(sizes, shares[k]) == sizes[k]
+        assert found[k] == np.mean(np.abs(later) <= sizes[k])
+    np.testing.assert_allclose(found, shares, atol=0.1)
