@@ -1,17 +1,19 @@
 """mr-elm inspect: show what is in a model file."""
 
+import argparse
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mr_elm.cli.given_model import fetch_sums, fetched_model
 from mr_elm.cli.options import Parser, add_debug_option
-from mr_elm.errors import ModelFormatError
+from mr_elm.errors import DataFormatError, ModelFormatError
 from mr_elm.export.facts import list_columns, list_facts
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums
 from mr_elm.rows.storage import write_file
 
+MOST_ROWS = 10_000  # that --permutation looks at
 BAR = 40  # characters of the largest importance
 MOST_COLUMNS = 100  # whose importance is printed
 
@@ -28,7 +30,13 @@ def inspect(argv: Sequence[str]) -> None:
     parser.add_argument(
         '--figure',
         metavar='OUT.png',
-        help='where to draw the importance of the features, of a model with a learned metric',
+        help='where to draw the importance of the features, of a model with a learned metric or with --permutation',
+    )
+    parser.add_argument(
+        '--permutation',
+        metavar='ROWS',
+        help='measure the importance of the columns of any model on labelled rows, the first 10,000 of a file: the '
+        'share of each column in the errors that are added where the values of one column are shuffled',
     )
     parser.add_argument(
         '--rows',
@@ -42,7 +50,8 @@ def inspect(argv: Sequence[str]) -> None:
             print_rows(fetch_sums(model, path, args.model) if find_sums(args.model) else model, args.json)
             return
         shown = {**model.header.to_json(), 'arrays': {name: list(a.shape) for name, a in model.arrays.items()}}
-    importance = list_importance(model)
+        permuted = {} if args.permutation is None else permute_rows(model, args.permutation)
+    importance = permuted or list_importance(model)
     for parameters in (shown['parameters'], *shown.get('members', ())):
         parameters.pop('importance', None)  # which is shown by itself, beside the names of the columns
     if args.figure is not None:
@@ -54,6 +63,44 @@ def inspect(argv: Sequence[str]) -> None:
         print(f'{name:13} {value}')
     if importance:
         print('importance:', *lay_out_importance(importance['importance_by_column']), sep='\n')
+
+
+def permute_rows(model: Model, path: str) -> dict[str, Any]:
+    """Return the importance of the columns by name, as the rows of a file judge it. Raises DataFormatError."""
+    import numpy as np
+
+    from mr_elm.cli.given_model import rows_for
+    from mr_elm.machines.permutation import name_labels, permute_columns
+    from mr_elm.rows.blocks import BLOCK_ROWS, widen
+    from mr_elm.rows.encoded_rows import spread
+    from mr_elm.rows.inputs import plan_inputs
+    from mr_elm.rows.options import add_row_options
+    from mr_elm.rows.splits import SplitReader
+    from mr_elm.sparse import expand
+
+    if model.multilabel:
+        raise ValueError('--permutation: expected a model of one label in a row, found several')
+    unsaid = argparse.ArgumentParser()
+    add_row_options(lambda _: unsaid.add_argument)
+    plan = plan_inputs([path], rows_for(model, unsaid.parse_args([])))
+    splits, blocks, n_rows = SplitReader(plan.to_json(), model.encoding, True, BLOCK_ROWS), [], 0
+    for number, file in enumerate(plan.files):
+        reader, chunks = splits.open(number, 0, file.size, lambda _: None)
+        for block in reader.blocks(chunks):
+            blocks.append(block)
+            n_rows += len(block)
+            if n_rows >= MOST_ROWS:
+                break
+        for row in reader.rejected:
+            raise DataFormatError(f'{file.path}, line {row.ordinal + 1}: {row.reason}: {row.detail}')
+        if n_rows >= MOST_ROWS:
+            break
+    if not blocks:
+        raise DataFormatError(f'{path}: expected rows, found none that can be used')
+    X = np.concatenate([expand(widen(spread(block.X), model.n_features)) for block in blocks])[:MOST_ROWS]
+    labels = np.concatenate([name_labels(model, block) for block in blocks])[:MOST_ROWS]
+    names = [name for name, _, _ in list_columns(model)]
+    return {'importance_by_column': dict(zip(names, permute_columns(model, X, labels), strict=True))}
 
 
 def print_rows(model: Model, as_json: bool) -> None:
@@ -92,7 +139,8 @@ def draw_importance(name: str, importance: Mapping[str, Any], path: str) -> None
     """Draw the importance of columns. Raises ModelFormatError for a model that has none."""
     if not importance:
         raise ModelFormatError(
-            f'{name}: expected a model with a learned metric (train it with --metric diagonal or full)'
+            f'{name}: expected a model with a learned metric (train it with --metric diagonal or full), '
+            'or --permutation ROWS'
         )
     from mr_elm.figures.importance import draw
 
