@@ -27,6 +27,8 @@ LONG = (  # files whose few tests take long
     'tests/jobs/test_by_hand.py',
     'tests/test_data_sets.py',
     'tests/benchmarks/test_papers.py',
+    'tests/library/test_auto_estimators.py',
+    'tests/library/test_compiled.py',
 )
 
 
