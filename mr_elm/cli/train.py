@@ -65,7 +65,7 @@ def train(words: Sequence[str]) -> None:
     start = time.perf_counter()
     output = Output.of(args)
     output.demand_free()
-    plan_rows(args, training.rows)
+    plan = plan_rows(args, training.rows)
     if isinstance(args.test, str):
         plan_inputs([args.test], training.rows)
     with (
@@ -74,7 +74,7 @@ def train(words: Sequence[str]) -> None:
     ):
         if training.rows.target == 'auto':
             training = replace(training, rows=replace(training.rows, target=choose_target(training, engine)))
-        plan = plan_rows(args, training.rows)
+            plan = plan_rows(args, training.rows)
         if ledger is not None:
             ledger.begin(args.overwrite)
         model, accounts = training.driver(plan, training.options, engine)
