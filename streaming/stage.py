@@ -138,7 +138,7 @@ class MRRows(MRJob):
             default=False,
             help='standard input names splits to read, it does not hold the rows themselves',
         )
-        add_row_options(lambda _: self.add_passthru_arg, 'task', 'no_label', *OF_LABELS)
+        add_row_options(lambda _: self.add_passthru_arg, 'task', 'no_label', 'target', *OF_LABELS)
         self.add_file_arg(
             '--column-encoding',
             help='JSON: how text and missing values become features (default: rows hold numbers only)',

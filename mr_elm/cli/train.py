@@ -209,7 +209,7 @@ def read_training(words: Sequence[str]) -> Training:
 def make_parser(name: str, method: Method) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'train {name}', method.description)
-    add_input_options(parser, *OF_LABELS, *OF_ENCODING)
+    add_input_options(parser, 'target', *OF_LABELS, *OF_ENCODING)
     add_model_options(parser, living=method.living)
     add_options(parser.add_to, load(method.options), method=name)
     if method.living:

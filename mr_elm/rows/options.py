@@ -29,7 +29,7 @@ MAX_CATEGORIES = 100  # values of a column that have a feature of their own
 MISSING_LABELS = ('', 'NA', '<NA>', 'NaN', 'nan', 'NAN', '-nan', 'null', 'NULL', 'None')
 HEADERS = {'auto': None, 'yes': True, 'no': False}
 ColumnPlace = Any  # a name or a position; what was decided is a position alone
-OF_LABELS = 'target', 'targets', 'labels_separator'  # options of a training, and of stages
+OF_LABELS = 'targets', 'labels_separator'  # options of a training, and of stages
 OF_ENCODING = 'encode', 'category', 'dates', 'max_categories'  # options of commands that choose an encoding
 OF_ROWS = (
     'labelled',
@@ -381,5 +381,5 @@ class RowUse:
 
 def add_row_options(add: Callable[[str], Callable], *names: str) -> None:
     """Add the options that say how rows are written. add : see `add_options`. names : of the others to add."""
-    add_options(add, RowOptions, {*option_fields(RowOptions)} - {*OF_LABELS, *OF_ENCODING} | {*names})
+    add_options(add, RowOptions, {*option_fields(RowOptions)} - {'target', *OF_LABELS, *OF_ENCODING} | {*names})
     add_options(add, RowUse, {'bad_rows', *names})

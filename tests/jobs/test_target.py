@@ -153,3 +153,7 @@ def test_estimators_answer_in_the_unit_of_the_targets(make, tmp_path):
         make(target='log').fit(X, y - y.min())
     with pytest.raises(ValueError, match='target: expected'):
         make(target='root').fit(X, y)
+
+
+def test_packs_keep_targets_as_they_are(elm, paths, tmp_path):
+    assert elm('pack', paths[0], *OPTIONS, '--target', 'log', '-o', tmp_path / 'packed').status == 2
