@@ -354,6 +354,7 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
         ('task', one.header.task, other.header.task),
         ('columns', one.header.column_names, other.header.column_names),
         ('targets', one.header.targets, other.header.targets),
+        ('logarithms of targets', one.header.is_log, other.header.is_log),
         ('center', one.header.parameters.get('center'), other.header.parameters.get('center')),
         ('encoding of the columns', one.header.encoding, other.header.encoding),
         ('features', one.n_features, other.n_features),

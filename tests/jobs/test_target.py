@@ -157,3 +157,10 @@ def test_estimators_answer_in_the_unit_of_the_targets(make, tmp_path):
 
 def test_packs_keep_targets_as_they_are(elm, paths, tmp_path):
     assert elm('pack', paths[0], *OPTIONS, '--target', 'log', '-o', tmp_path / 'packed').status == 2
+
+
+def test_models_of_targets_and_of_their_logarithms_are_not_merged(elm, paths, tmp_path):
+    words = 'pesvm', '--hidden', '10', '--scale', 'none'
+    one = train(elm, paths[0], tmp_path / 'm.npz', *words, '--target', 'log')
+    other = train(elm, paths[2], tmp_path / 'n.npz', *words)
+    assert 'expected logarithms of targets True' in elm('merge', one, other, '--model', tmp_path / 'both.npz').err
