@@ -7,9 +7,12 @@ import scipy.sparse as sp
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, make_kernel
+from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.dual import BoxMachine
+from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.kernel import LeaveOneOutTask
 from mr_elm.machines.pairs import ClassScheme, LabelledKernel, cross_validate
+from mr_elm.rows.blocks import Block
 from mr_elm.scores.selection import (
     PAPER,
     Cell,
@@ -204,3 +207,13 @@ def test_the_grid_of_the_paper_has_fourteen_widths_and_bounds():
     assert [kernel['degree'] for kernel in candidates('paper', KERNELS['polynomial'], 9)[0]] == [1, 2, 3, 4, 5]
     assert candidates('coarse', KERNELS['linear'], 9)[0] == [{}]
     assert {'sigma': 3.0} in candidates('coarse', KERNELS['gaussian'], 9)[0]
+
+
+@pytest.mark.parametrize('seed', [0, 5])
+def test_rows_that_probabilities_are_fitted_to_are_those_that_passes_have_held_out(rng, seed):
+    block = Block(rng.normal(size=(200, 3)), targets=np.arange(200.0))
+    ordered, starts = Folds(4, 1, 1.0, seed, None, None).split(block)
+    held_out = ordered.targets[starts[0] : starts[1]].astype(int)
+    chosen = ScoreSample.of(200, seed, None, 4).choose(block)
+    assert 20 < len(chosen) < 90 and sorted(held_out.tolist()) == chosen.tolist()
+    assert ScoreSample.of(200, seed + 1, None, 4).choose(block).tolist() != chosen.tolist()
