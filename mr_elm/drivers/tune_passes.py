@@ -17,7 +17,7 @@ from mr_elm.machines.pass_problem import PassSolution
 from mr_elm.machines.passes import choose_type
 from mr_elm.machines.search_options import NodeSearch
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.scores.selection import NodeKind, NodeScore, Tuned, best_nodes
+from mr_elm.scores.selection import NodeChoice, NodeScore, Tuned, best_nodes
 from mr_elm.solvers.folds import GridCell
 
 PATIENCE = 2  # so many values of nu in a row that are worse than the best one end the path
@@ -47,7 +47,7 @@ def tune(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> tuple[Tuned, H
 
 
 @contextmanager
-def open_nodes(inputs: NodeInputs, kind: NodeKind, n_hidden: int, largest_nu: float) -> Iterator[JobProblem]:
+def open_nodes(inputs: NodeInputs, kind: NodeChoice, n_hidden: int, largest_nu: float) -> Iterator[JobProblem]:
     """Give the JobProblem of a kind and number of nodes. largest_nu : see `open_problem`."""
     inputs = inputs.take_candidate(kind, n_hidden)
     layer = inputs.make_layer()
@@ -55,7 +55,7 @@ def open_nodes(inputs: NodeInputs, kind: NodeKind, n_hidden: int, largest_nu: fl
         yield problem
 
 
-def climb_nu(problem: JobProblem, kind: NodeKind, nus: Sequence[float]) -> list[tuple[NodeScore, PassSolution]]:
+def climb_nu(problem: JobProblem, kind: NodeChoice, nus: Sequence[float]) -> list[tuple[NodeScore, PassSolution]]:
     """Return each solution with what the held-out rows say of it, from the smallest nu to where larger ones are worse.
 
     Raises ValueError when none has reached its residual.
@@ -79,7 +79,7 @@ def climb_nu(problem: JobProblem, kind: NodeKind, nus: Sequence[float]) -> list[
     return path
 
 
-def describe_solution(problem: JobProblem, kind: NodeKind, solution: PassSolution) -> NodeScore:
+def describe_solution(problem: JobProblem, kind: NodeChoice, solution: PassSolution) -> NodeScore:
     """Return the NodeScore of a solution."""
     n_hidden = problem.layer.n_hidden
     rows: Any = solution.score

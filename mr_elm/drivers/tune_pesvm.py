@@ -29,7 +29,7 @@ from mr_elm.model.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import split_key
-from mr_elm.scores.selection import NodeKind, NodeScore, Tuned, best_nodes, finalists
+from mr_elm.scores.selection import NodeChoice, NodeScore, Tuned, best_nodes, finalists
 from mr_elm.solvers.folds import FoldGrid, total_of
 from mr_elm.solvers.ridge import leading_sums
 from mr_elm.streaming.mr_hits import MRHits
@@ -191,7 +191,7 @@ def widen_weights(B: Floats, n_hidden: int) -> Floats:
     return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
 
 
-def train_behind_metric(inputs: NodeInputs, kind: NodeKind, n_hidden: int) -> HiddenNodeModel:
+def train_behind_metric(inputs: NodeInputs, kind: NodeChoice, n_hidden: int) -> HiddenNodeModel:
     """Return the model of a machine whose metric the whole sample teaches. n_hidden : nodes of the search."""
     with one_thread():
         layer = inputs.with_options(n_hidden=n_hidden).make_layer()

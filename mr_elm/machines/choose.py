@@ -36,7 +36,7 @@ from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.metric import N_FOLDS, LearnedMetric, learn_metric, measure_importance, take_metric_step
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.sample import SampleRows
-from mr_elm.scores.selection import FOLD, METRIC_FOLD, NodeKind, fold_numbers
+from mr_elm.scores.selection import FOLD, METRIC_FOLD, NodeChoice, fold_numbers
 from mr_elm.solvers.folds import NuPath, decompose
 from mr_elm.solvers.increment import largest_nu
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, factor_ridge
@@ -107,7 +107,7 @@ class Candidate:
             metric = 'none'
         else:
             metric = learned.kind
-        return NodeKind(options.map, options.weight_scale, options.kernel, metric).describe()
+        return NodeChoice(options.map, options.weight_scale, options.kernel, metric).describe()
 
 
 def prepare_problem(problem: Problem, rows: SampleRows, largest: int = COMPARED_NODES) -> Problem:

@@ -22,7 +22,7 @@ from mr_elm.model.parts import (
     vectors_of,
 )
 from mr_elm.rows.blocks import Block, take_rows
-from mr_elm.scores.selection import FOLD, SAMPLE, NodeKind, fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, SAMPLE, NodeChoice, fold_numbers, select_sample
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
 
@@ -30,7 +30,7 @@ from mr_elm.sums.gram import GridSteps
 class Nodes(NamedTuple):
     """Name the nodes of a search: a kind, and the fold that their metric has not seen, None without a metric."""
 
-    kind: NodeKind
+    kind: NodeChoice
     held: int | None = None
 
 

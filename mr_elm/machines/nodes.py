@@ -19,7 +19,7 @@ from mr_elm.machines.sample import SampleRows, read_summary_sample
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.parts import describe_map, landmark_widths
 from mr_elm.rows.blocks import widen
-from mr_elm.scores.selection import NodeKind
+from mr_elm.scores.selection import NodeChoice
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes
@@ -70,7 +70,7 @@ class NodeProblem:
             return self.known_sigma
         return self.moments.measure(NODES[self.options.node_kind].norm) / self.options.weight_scale
 
-    def take_candidate(self: Self, kind: NodeKind, n_hidden: int) -> Self:
+    def take_candidate(self: Self, kind: NodeChoice, n_hidden: int) -> Self:
         """Return the same problem for a training on nodes of a kind, without its metric."""
         return self.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
 

@@ -20,7 +20,7 @@ from mr_elm.machines.option_fields import (
 )
 from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.option import option
-from mr_elm.scores.selection import GRIDS, NodeKind, candidates
+from mr_elm.scores.selection import GRIDS, NodeChoice, candidates
 
 GRID = 'grid'
 OF_GRID = 'values to try, in place of the grid: 0.1,1,10'
@@ -245,11 +245,11 @@ class NodeSearch:
         return METRIC_ROWS
 
     @property
-    def kinds(self) -> tuple[NodeKind, ...]:
+    def kinds(self) -> tuple[NodeChoice, ...]:
         """Return all kinds of nodes to try; the kernel is one of landmarks only."""
         nodes = [(map, kernel) for map in self.map for kernel in (self.kernel if map == 'nystrom' else ('gaussian',))]
         return tuple(
-            NodeKind(map, scale, kernel, metric)
+            NodeChoice(map, scale, kernel, metric)
             for (map, kernel), scale, metric in product(nodes, self.weight_scale, self.metric)
         )
 

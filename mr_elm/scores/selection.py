@@ -85,7 +85,7 @@ class Score:
         return sum(not cell.converged for cell in self.cells)
 
 
-class NodeKind(NamedTuple):
+class NodeChoice(NamedTuple):
     """Name a kind of hidden nodes. kernel : of landmarks. metric : none, or the kind of metric that they are behind."""
 
     map: str
@@ -115,7 +115,7 @@ class NodeScore:
     correct, total : rows labelled right by machines that had not seen them, and all; None where nobody has counted.
     """
 
-    kind: NodeKind
+    kind: NodeChoice
     nu: float
     n_hidden: int
     cells: tuple
@@ -162,7 +162,7 @@ def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
 def finalists(scores: Sequence[NodeScore], n: int) -> list[NodeScore]:
     """Return the n NodeScores worth counting: the least error of each kind of nodes first, then the next of any."""
     ranked = sorted((score for score in scores if score.trusted), key=lambda score: score.error)
-    first: dict[NodeKind, NodeScore] = {}
+    first: dict[NodeChoice, NodeScore] = {}
     for score in ranked:
         first.setdefault(score.kind, score)
     leaders = list(first.values())

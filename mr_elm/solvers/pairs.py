@@ -166,8 +166,7 @@ def solve_small_machines(
     if ridge is None:
         ridge = np.zeros(len(codes))
     else:
-        shift = 1.0
-        diagonal = diagonal + shift + ridge
+        shift, diagonal = 1.0, diagonal + 1.0 + ridge
     classes = np.split(order, ends[:-1])
     pairs = np.argwhere(np.triu(np.ones_like(sizes), 1))
     members = np.concatenate([classes[k] for pair in pairs for k in pair])
@@ -180,18 +179,14 @@ def solve_small_machines(
         offsets, members, targets, state[UPPER], ridge[members], state[A], state[G], violation, n_iter, settings.eps
     )
     features, computed = rows.features(), np.zeros(len(codes), bool)
-    on_demand = (
-        features is not None
-        and settings.n_threads is None
-        and len(members) >= ROWS_A_FEATURE * len(features[0]) * len(pairs)
-    )
+    on_demand = settings.n_threads is None and computes_on_demand(features, len(members) / len(pairs))
     if on_demand:
-        X, exponential = features
+        X, exponential = np.ascontiguousarray(features[0][:, order]), features[1]
+        squares = [np.empty((len(group),) * 2) for group in classes]
     else:
         X, exponential = np.empty((0, 0)), (0.0, False)
-    X, starts = np.ascontiguousarray(X[:, order] if on_demand else X), ends - counts
-    squares = [np.empty((len(group),) * 2) if on_demand else rows.tile(group, group) for group in classes]
-    limit = min(settings.max_iter or MAX_ROUNDS, MAX_ROUNDS)
+        squares = [rows.tile(group, group) for group in classes]
+    starts, limit = ends - counts, min(settings.max_iter or MAX_ROUNDS, MAX_ROUNDS)
 
     # 2 the machines of a class with the later ones
     def solve_class(i: int) -> None:
@@ -230,6 +225,11 @@ def solve_small_machines(
     map_in_threads(solve_class, range(n_classes - 1), settings.n_threads)
     machines.seconds = time.process_time() - started
     return machines
+
+
+def computes_on_demand(features: tuple | None, n_rows: float) -> bool:
+    """Tell whether kernel rows of machines of n_rows, in the mean, are best computed when a step needs them."""
+    return features is not None and n_rows >= ROWS_A_FEATURE * len(features[0])
 
 
 @fast

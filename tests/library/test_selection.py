@@ -16,7 +16,7 @@ from mr_elm.rows.blocks import Block
 from mr_elm.scores.selection import (
     PAPER,
     Cell,
-    NodeKind,
+    NodeChoice,
     NodeScore,
     Score,
     best_nodes,
@@ -110,12 +110,12 @@ def node_score(error, map='sigmoid', scale=1.0, trusted=(True, True), correct=No
         GridCell(1.0, 5, fold, error * weight, weight, sound)
         for fold, weight, sound in zip((0, 1), (10.0, 30.0), trusted, strict=True)
     )
-    return NodeScore(NodeKind(map, scale), 1.0, 5, cells, correct, None if correct is None else 40)
+    return NodeScore(NodeChoice(map, scale), 1.0, 5, cells, correct, None if correct is None else 40)
 
 
 def test_the_error_of_nodes_is_the_mean_over_all_targets():
     cells = GridCell(1.0, 5, 0, 20.0, 10.0, True), GridCell(1.0, 5, 1, 6.0, 30.0, True)
-    score = NodeScore(NodeKind('sigmoid', 1.0), 1.0, 5, cells)
+    score = NodeScore(NodeChoice('sigmoid', 1.0), 1.0, 5, cells)
     assert score.error == 26 / 40 and score.deviation == pytest.approx(np.std([2, 0.2]))
     assert node_score(1.0, correct=30).accuracy == 0.75 and node_score(1.0).accuracy is None
 
