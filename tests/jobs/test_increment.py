@@ -251,13 +251,9 @@ def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_pat
     balanced = changed('train', 'pesvm', packs[0], '--hidden', 15, '--class-weight', 'balanced')
     assert '--class-weight' in refused(elm, tmp_path, 'update', balanced, packs[1])
     assert elm('merge', first, '--model', tmp_path / 'one.npz').status == 2
-    for words in (
-        ('--hidden', 3),
-        ('--map', 'leaves', '--leaves', 64),
-        ('--metric', 'full'),
-    ):  # the layer is that of the other model
-        done = elm('train', 'pesvm', packs[0], '--like', first, *words, '--model', tmp_path / 'one.npz')
-        assert done.status == 2 and f'{words[0]}: cannot be used with --like' in done.err
+    for name, *words in (('--hidden', 3), ('--leaves', 64, '--map', 'leaves'), ('--metric', 'full')):
+        done = elm('train', 'pesvm', packs[0], '--like', first, name, *words, '--model', tmp_path / 'one.npz')
+        assert done.status == 2 and f'{name}: cannot be used with --like' in done.err  # the layer is the other model's
 
 
 @pytest.fixture
