@@ -85,6 +85,11 @@ def test_a_vote_of_0_is_for_the_first_class_of_the_pair(database, rng, X, values
     assert set(ask(database, constant_model(rng, values, 'abc'), X)['label']) == {label}
 
 
+@pytest.mark.parametrize('value, label', [(-1, 'a'), (0, 'a'), (1, 'b')])
+def test_a_decision_value_of_0_is_of_the_first_class(database, rng, X, value, label):
+    assert set(ask(database, constant_model(rng, [value], 'ab'), X)['label']) == {label}
+
+
 @pytest.mark.parametrize('positive, label', [('a', 'b'), ('b', 'a')])
 def test_a_probability_of_the_threshold_is_not_above_it(database, rng, X, positive, label):
     model = calibrated(constant_model(rng, [0], 'ab'), [0, 0], positive=positive, threshold=0.5)
