@@ -175,11 +175,10 @@ def test_intervals_are_of_errors_of_machines_that_have_not_seen_the_row(rows, we
     h = w * np.einsum('ij,ij->i', E, np.linalg.solve(E.T @ (w[:, None] * E) + np.eye(16) / 10, E.T).T)
     arrays = clone(machine).set_params(intervals=True).fit(X, t, w).model_.arrays
     for name, growth in (('interval_residuals', 1), ('interval_ratios', np.sqrt(1 + h / w / (1 - h)))):
-        found, sizes = arrays[name], np.sort(np.abs(errors) / growth)
-        if weighted:
-            assert set(found.round(9)) <= set(sizes.round(9)) and len(set(found.round(9))) > 20
-        else:
-            np.testing.assert_allclose(found, sizes, rtol=1e-9)
+        sizes = np.abs(errors) / growth
+        shares = np.array([w[sizes <= size].sum() / w.sum() for size in sizes])  # of the weight, not of the rows
+        expected = [sizes[shares >= k / 40 - 1e-9].min() for k in range(1, 41)]
+        np.testing.assert_allclose(arrays[name], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize('name', ['pesvm', 'elm', 'kelm', 'kelm cg', 'kelm rank'])

@@ -85,6 +85,13 @@ def test_a_model_file_holds_several_targets_and_labels(estimator, kind, X, reque
     np.testing.assert_array_equal(back.predict(X), fitted.predict(X))
 
 
+def test_a_row_has_a_label_whose_decision_value_is_above_one_half(X, sets):
+    model = clone(CLASSIFIERS[0]).fit(X, sets).to_model()
+    values = np.tile([[0.5], [np.nextafter(0.5, 1)]], (1, len(model.classes)))
+    np.testing.assert_array_equal(model.decide(values), values > 0.5)
+    assert not model.decide(values)[0].any()
+
+
 @pytest.mark.parametrize('estimator, kind', [(REGRESSORS[0], 'Y'), (CLASSIFIERS[0], 'sets')], ids=['targets', 'labels'])
 def test_rows_come_and_leave_as_if_they_had_never_been_there(estimator, kind, X, request):
     y = request.getfixturevalue(kind)
