@@ -129,7 +129,8 @@ class ModelHeader:
     @property
     def is_log(self) -> bool:
         """Tell whether decision values are logarithms of targets."""
-        return self.parameters.get('input', {}).get('target') == 'log'
+        options = self.parameters.get('input')
+        return isinstance(options, dict) and options.get('target') == 'log'
 
     @property
     def has_leaves(self) -> bool:
