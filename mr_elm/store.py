@@ -95,9 +95,9 @@ def temporary_folder() -> tempfile.TemporaryDirectory:
 
 def remove_leftovers() -> list[str]:
     """Remove the temporary files and folders of processes of this user that were killed: their paths."""
-    removed = []
+    removed, pattern = [], re.compile(re.escape(temporary_prefix('PROCESS')).replace('PROCESS', r'(\d+)'))
     for entry in os.scandir(tempfile.gettempdir()):
-        match = re.match(temporary_prefix(r'(\d+)'), entry.name)
+        match = pattern.match(entry.name)
         if match is None or entry.stat(follow_symlinks=False).st_uid != os.getuid() or is_running(int(match[1])):
             continue
         if entry.is_dir(follow_symlinks=False):

@@ -71,7 +71,7 @@ def parts(argv: Sequence[str]) -> None:
         new = solve_members([machine], engine).members[0]
         output.keep(engine, keep_parts(new, [select_part(part, model.classes, new.classes) for part in left]), None)
         return
-    weight = model.header.parameters['C' if model.header.method == 'elm' else 'nu']
+    weight = model.header.parameters[model.header.nu_name]
     scores, drift = score_parts(model, found, args.nu or (weight,)), measure_drift(model, found)
     columns = [name for name, _, _ in list_columns(model)]
     shifts = [dict(zip(columns, far.tolist(), strict=True)) for far in measure_shifts(model, found)]

@@ -73,8 +73,9 @@ def train(words: Sequence[str]) -> None:
         open_change(args, 'train', engine.reporter) as ledger,
     ):
         if training.rows.target == 'auto':
-            training = replace(training, rows=replace(training.rows, target=choose_target(training, engine)))
-            plan = plan_rows(args, training.rows)
+            target = choose_target(training, plan, engine)
+            training = replace(training, rows=replace(training.rows, target=target))
+            plan = plan.change_formats(target=target)
         if ledger is not None:
             ledger.begin(args.overwrite)
         model, accounts = training.driver(plan, training.options, engine)
@@ -88,13 +89,13 @@ def train(words: Sequence[str]) -> None:
     report(training, plan, model, scores, time.perf_counter() - start)
 
 
-def choose_target(training: Training, engine: Engine) -> str:
+def choose_target(training: Training, plan: InputPlan, engine: Engine) -> str:
     """Return log where a machine of logarithms has the smaller root mean squared error on held-out rows, else none."""
     errors: dict[str, float] = {}
     for target in ('none', 'log'):
-        rows = replace(training.rows, target=target, held_out=TARGET_TEST_SHARE)
+        tried = plan.change_formats(target=target, held_out=TARGET_TEST_SHARE)
         try:
-            model, accounts = training.driver(plan_rows(training.args, rows), training.options, engine)
+            model, accounts = training.driver(tried, training.options, engine)
             errors[target] = test_model(training, model, engine, TARGET_TEST_SHARE)['rmse']
         except DataFormatError as error:
             if target == 'none':

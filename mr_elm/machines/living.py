@@ -170,7 +170,7 @@ class LivingMachine:
         """Solve for the output weights: the model, without the sums."""
         given = self.header.parameters
         bias = self.header.method != 'elm'
-        nu = given['nu' if bias else 'C']
+        nu = given[self.header.nu_name]
         warn_of_doubt(nu, self.peak)
         has_targets = self.header.task == 'regression' or self.header.separator is not None
         steps = steps_of(self.header)
@@ -251,7 +251,7 @@ def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
             'kernel': name_landmark_kernel(given),
             'landmarks': given.get('landmarks', ROWS),
             'no_center': header.task == 'regression' and not given.get('center'),
-            'nu': given['C' if header.method == 'elm' else 'nu'],
+            'nu': given[header.nu_name],
             **known,
         }
     )

@@ -103,12 +103,9 @@ def score_parts(model: HiddenNodeModel, parts: Sequence[Part], weights: Iterable
     are added up.
     """
     machine = LivingMachine.of_model(model)
-    name = 'nu'
-    if model.header.method == 'elm':
-        name = 'C'
     found: dict[float, list[float]] = {}
     for weight in weights:
-        header = machine.header.change_parameters(**{name: weight})
+        header = machine.header.change_parameters(**{machine.header.nu_name: weight})
         found[weight] = []
         for part in parts:
             B = solve_for(replace(machine, header=header, sums=add_sums(machine.sums, part.sums, -1)))

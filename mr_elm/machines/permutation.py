@@ -23,13 +23,13 @@ def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) 
     else:
         starts = model.encoding.starts
     generator, least = np.random.default_rng(seed), measure_error(model, X, labels)
-    added = np.zeros(len(starts) - 1)
+    added, shuffled = np.zeros(len(starts) - 1), X.copy()
     for _ in range(REPEATS):
         order = generator.permutation(len(X))
         for k, (start, stop) in enumerate(zip(starts, starts[1:], strict=False)):
-            shuffled = X.copy()
             shuffled[:, start:stop] = X[order, start:stop]
             added[k] += measure_error(model, shuffled, labels) - least
+            shuffled[:, start:stop] = X[:, start:stop]
     added = np.maximum(added, 0.0)
     return (added / (added.sum() or 1.0)).tolist()
 

@@ -164,7 +164,7 @@ def name_landmark_kernel(parameters: Mapping[str, Any]) -> str:
 def check_living(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell how the sums of a model were made."""
     parameters = header.parameters
-    for name in ('sigma', 'weight_scale', 'C' if header.method == 'elm' else 'nu'):
+    for name in ('sigma', 'weight_scale', header.nu_name):
         demand(is_positive(parameters[name]), f'{name}: a number above 0', parameters[name])
     demand(
         'leaf_ridge' not in parameters or is_positive(parameters['leaf_ridge']),

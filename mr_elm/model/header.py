@@ -137,6 +137,13 @@ class ModelHeader:
         """Tell whether leaves of trees are nodes, in one machine at least."""
         return any(has_leaves(parameters.get('map', '')) for parameters in (self.parameters, *(self.members or ())))
 
+    @property
+    def nu_name(self) -> str:
+        """Name the parameter that weighs the errors: C of the elm, which has no bias, else nu."""
+        if self.method == 'elm':
+            return 'C'
+        return 'nu'
+
     def change_parameters(self, **values: object) -> 'ModelHeader':
         """Return a header with other values of some parameters."""
         return replace(self, parameters={**self.parameters, **values})

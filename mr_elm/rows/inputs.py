@@ -159,9 +159,11 @@ class InputPlan:
         """Fix the width of sparse rows; others have theirs."""
         if not find_kind(self.kind).sparse:
             return self
-        return replace(
-            self, files=[replace(file, format=replace(file.format, n_features=n_features)) for file in self.files]
-        )
+        return self.change_formats(n_features=n_features)
+
+    def change_formats(self, **values: Any) -> 'InputPlan':
+        """Return the plan of the same files, read otherwise. values : of their RowOptions."""
+        return replace(self, files=[replace(file, format=replace(file.format, **values)) for file in self.files])
 
 
 def describe_inputs(plan: InputPlan) -> str:
@@ -198,8 +200,8 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     encoding = check_pack(pack, manifest, options)
     packed = RowOptions.from_json(manifest['input'])
     labels = {name: getattr(packed, name) for name in ('targets', 'target_names', 'labels_separator', 'missing_labels')}
-    files = [replace(file, format=replace(file.format, **labels)) for file in files]
-    return InputPlan(files, pack, manifest, encoding, options.max_categories, options.dates)
+    plan = InputPlan(files, pack, manifest, encoding, options.max_categories, options.dates)
+    return plan.change_formats(**labels)
 
 
 def check_files(pack: str, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:

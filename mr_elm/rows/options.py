@@ -293,7 +293,7 @@ class RowOptions:
 
     @classmethod
     def of_arguments(cls, args: argparse.Namespace, **values: Any) -> 'RowOptions':
-        """Make what the user arguments for of the options that commands and stages have; `values` overrides."""
+        """Make what the user asked for of the options that commands and stages have; `values` overrides."""
         arguments = {field.name: getattr(args, field.name) for field in fields(cls) if hasattr(args, field.name)}
         if args.label_column is None:
             arguments['label_column'] = 0

@@ -60,6 +60,7 @@ NEED_NOTHING = 'pack', 'stats', 'sum'
 COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--ledger', 'm.ledger', '--model', 'm.npz'],
     ['train', 'pesvm', 'packed', '--hidden', '5', '--model', 'tree.npz'],
+    ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--part-by', 'file', '--model', 'files.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
     ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--model', 'a.npz'],
     ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
@@ -234,8 +235,8 @@ def test_every_stage_writes_what_mrjob_makes_it_write_and_what_its_help_names(el
         assert elm(*words, '-q', *(['-r', 'inline'] if words[0] != 'layer' else [])).status == 0, words
     written['columns'] = kinds_of(Path('out/MRColumns').glob('part-*'))
     assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {
-        noun: documented_kinds(noun) - {'stored'} - ({'columns'} if noun == 'gram' else set()) for noun in STAGES
-    }  # a row that is a landmark ends a command; columns are of parts, see test_parts
+        noun: documented_kinds(noun) - {'stored'} for noun in STAGES
+    }  # a row that is a landmark ends a command
     assert {noun_of(kind) for kind in compared} == {*STAGES} - {'pack'}
 
 
