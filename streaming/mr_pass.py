@@ -9,7 +9,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
 from mr_elm.model.file import load_layer
-from mr_elm.rows.blocks import Block, take_rows
+from mr_elm.rows.blocks import Block, take_rows, take_weights
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.scores.held_out import HeldOutScore, HeldOutSums
 from mr_elm.store import load_arrays
@@ -97,7 +97,7 @@ class MRPass(MRRows):
             return
         block, (_, edge, _) = self.folds.split(self.folds.sample(block))
         weights = row_weights(block, self.class_weights)
-        held, trained = (None if weights is None else weights[part] for part in (slice(edge), slice(edge, None)))
+        held, trained = (take_weights(weights, part) for part in (slice(edge), slice(edge, None)))
         self.sums.add(take_rows(block, slice(edge, None)), trained)
         if self.held is not None:
             for E, part, part_weights in self.sums.expand(take_rows(block, slice(edge)), held):

@@ -71,6 +71,7 @@ def permute_rows(model: Model, path: str) -> dict[str, Any]:
 
     from mr_elm.cli.given_model import rows_for
     from mr_elm.machines.permutation import name_labels, permute_columns
+    from mr_elm.rows.accounting import describe_row
     from mr_elm.rows.blocks import BLOCK_ROWS, widen
     from mr_elm.rows.encoded_rows import spread
     from mr_elm.rows.inputs import plan_inputs
@@ -92,7 +93,7 @@ def permute_rows(model: Model, path: str) -> dict[str, Any]:
             if n_rows >= MOST_ROWS:
                 break
         for row in reader.rejected:
-            raise DataFormatError(f'{file.path}, line {row.ordinal + 1}: {row.reason}: {row.detail}')
+            raise DataFormatError(describe_row(plan, file.path, row.ordinal + 1, row.reason, row.detail))
         if n_rows >= MOST_ROWS:
             break
     if not blocks:

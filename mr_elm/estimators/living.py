@@ -33,6 +33,7 @@ from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import describe_map
+from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import MAX_CATEGORIES
@@ -413,10 +414,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             first = problem.hold_out(FOLDS).solve(self.nu, start)
             self.model_ = problem.describe(first, header)
             chosen = ScoreSample.of(len(labelled.y), self.seed, n_folds=FOLDS).choose(labelled)
-            if weights is None:
-                own = np.ones(len(chosen))
-            else:
-                own = weights[chosen]
+            own = fill_weights(take_weights(weights, chosen), len(chosen))
             X, start = labelled.X[chosen], first.B
             decisions = self.model_.decision_function(X)
             self._hold_out(HeldOut(labelled.y[chosen], own, decisions, np.zeros(len(chosen))), X, 'folds')

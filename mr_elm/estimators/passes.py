@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.pass_problem import PassPreconditioner, PassProblem, PassResult, make_sample
 from mr_elm.machines.passes import Passes
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, fill_weights, take_rows, take_weights
 from mr_elm.scores.selection import FOLD, fold_numbers, select_sample
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.gram import GridSteps, TargetSums
@@ -29,10 +27,7 @@ class MemoryProblem(PassProblem):
         options = inputs.options
         share = min(1.0, Passes.of_options(options, layer.n_hidden).n_sample / inputs.summary.n_rows)
         chosen = select_sample(rows.X, share, options.seed)
-        if rows.sample_weight is None:
-            weights = np.ones(len(rows.y))
-        else:
-            weights = rows.sample_weight
+        weights = fill_weights(rows.sample_weight, len(rows.y))
         sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
         known = PassPreconditioner.of(inputs, layer, sample, options.nu)
         return cls(inputs, layer, steps, known.passes, known.gram, known.n_sample, known.penalty, rows=rows)
@@ -47,7 +42,7 @@ class MemoryProblem(PassProblem):
         sums = PassSums(self.layer, D, self.steps, TargetSums(self.steps, numeric) if targets else None, single)
         for start in range(0, len(rows.y), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            sums.add(take_rows(block, part), None if rows.sample_weight is None else rows.sample_weight[part])
+            sums.add(take_rows(block, part), take_weights(rows.sample_weight, part))
         return PassResult(sums.product.high + sums.product.low, {} if sums.targets is None else sums.targets.sums)
 
     def hold_out(self, n_folds: int) -> 'MemoryProblem':

@@ -14,6 +14,7 @@ from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
@@ -139,10 +140,9 @@ class Labelled(ClassifierMixin):
 
 def hold_out(codes: np.ndarray, weights: Floats | None, decisions: Floats, leverages: Floats | None = None) -> HeldOut:
     """Put rows in memory and their decision values together. leverages : (n,) of leave-one-out, else None."""
-    n = len(codes)
-    return HeldOut(
-        codes, np.ones(n) if weights is None else weights, decisions, np.zeros(n) if leverages is None else leverages
-    )
+    if leverages is None:
+        leverages = np.zeros(len(codes))
+    return HeldOut(codes, fill_weights(weights, len(codes)), decisions, leverages)
 
 
 def leave_equal_rows_out(rows: HeldOut, X: Rows, n_classes: int) -> HeldOut:

@@ -22,6 +22,7 @@ from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES
 from mr_elm.parallel import sum_in_threads
+from mr_elm.rows.blocks import take_weights
 from mr_elm.typing import Floats, Rows
 
 BLOCK_NUMBERS = 1 << 22  # slopes, or gradients, in memory together
@@ -111,7 +112,7 @@ def sum_distance_gradients(
         together = 1
     else:
         together = B.shape[1]
-    for rows, slopes, part in evaluate_blocks(layer, X[:n], None if weights is None else weights[:n], together):
+    for rows, slopes, part in evaluate_blocks(layer, X[:n], take_weights(weights, slice(n)), together):
         Y = layer.place_rows(rows)
         for gradients in sum_gradients(layer, Y, slopes, B):
             if mixing is None:
@@ -151,7 +152,7 @@ def evaluate_blocks(
     step = max(1, BLOCK_NUMBERS // max(layer.n_hidden, layer.n_features * n_outputs))
     for start in range(0, X.shape[0], step):
         rows = X[start : start + step]
-        yield rows, evaluate_slopes(layer, rows), None if weights is None else weights[start : start + step]
+        yield rows, evaluate_slopes(layer, rows), take_weights(weights, slice(start, start + step))
 
 
 def evaluate_slopes(layer: HiddenLayer, X: Rows) -> Floats:

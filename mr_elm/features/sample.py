@@ -9,7 +9,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.features.landmarks import Landmarks
-from mr_elm.rows.blocks import Block
+from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.typing import Floats, Rows
 
 SAMPLE_BYTES = 64 << 20  # of a dense sample: of wide rows there are fewer
@@ -28,7 +28,7 @@ def join_labels(block: Block, numeric: bool) -> Rows:
         numbers = block.targets
     else:
         numbers = np.array([number_label(name) for name in block.names])[block.codes]
-    before = np.column_stack([numbers, np.ones(len(block)) if block.weights is None else block.weights])
+    before = np.column_stack([numbers, fill_weights(block.weights, len(block))])
     if sp.issparse(block.X):
         return sp.hstack([before, block.X], format='csr')
     return np.hstack([before, block.X])

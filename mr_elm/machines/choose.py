@@ -324,10 +324,7 @@ class Regression:
     @classmethod
     def of(cls, E: Floats, rows: SampleRows) -> Regression:
         """Sum up the rows."""
-        if rows.weights is None:
-            roots = np.ones((len(E), 1))
-        else:
-            roots = np.sqrt(rows.weights)[:, None]
+        roots = np.sqrt(rows.row_weights)[:, None]
         E, T = E * roots, rows.T * roots
         return cls(E, T, roots, E.T @ E, E.T @ T)
 

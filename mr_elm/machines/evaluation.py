@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.model.base import Model
-from mr_elm.rows.blocks import Block
+from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
 from mr_elm.scores.probability_scores import ProbabilityScores, area_scores, precision_scores
@@ -85,10 +85,7 @@ class ScoreCollector:
             ]
         )[block.codes]
         known = numbers >= 0
-        if block.weights is None:
-            weights = np.ones(len(block))
-        else:
-            weights = block.weights
+        weights = fill_weights(block.weights, len(block))
         if known.any():
             self.waiting.append((self.score(decisions[known]), numbers[known], weights[known]))
         if sum(len(part[1]) for part in self.waiting) >= self.limit:

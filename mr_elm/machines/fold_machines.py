@@ -15,7 +15,7 @@ from mr_elm.model.base import Model
 from mr_elm.model.file import add_sums, make_model, read_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import join_arrays, take_arrays
-from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.blocks import Block, fill_weights, widen
 from mr_elm.scores.selection import MACHINE_FOLD, SCORED_ROWS, fold_numbers
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.typing import Rows
@@ -56,7 +56,7 @@ class FoldMachines:
             decisions[folds == fold] = model.decision_function(X[folds == fold])
         return HeldOut(
             find_numbers(first, block),
-            np.ones(len(block)) if weights is None else weights,
+            fill_weights(weights, len(block)),
             decisions,
             np.zeros(len(block)),
         )

@@ -23,7 +23,7 @@ from mr_elm import linalg
 from mr_elm.errors import DataFormatError, ModelFormatError, one_line
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, NodeModel
-from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.blocks import Block, fill_weights, widen
 from mr_elm.rows.labels import find_labels, mark_labels
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, factor_ridge, find_mean, find_penalty
@@ -94,17 +94,14 @@ class LeaveOneOut:
         if self.mean is not None:
             rest -= self.move_mean(self.mean - T, weights) * (1 - E[:, : len(self.ones)] @ self.ones)[:, None]
         decisions = T - rest / left[:, None]
-        return HeldOut(numbers, np.ones(len(E)) if weights is None else weights, decisions, 1 - left)
+        return HeldOut(numbers, fill_weights(weights, len(E)), decisions, 1 - left)
 
     def move_mean(self, rest: Floats, weights: Floats | None) -> Floats:
         """Return d, (n, K): how far the mean of the targets moves when a row leaves; 0 where no other has a weight.
 
         rest : m - t.
         """
-        if weights is None:
-            w = np.ones((len(rest), 1))
-        else:
-            w = weights[:, None]
+        w = fill_weights(weights, len(rest))[:, None]
         others = self.total - w
         return np.where(others > MIN_LEVERAGE_GAP * w, w * rest / np.maximum(others, MIN_LEVERAGE_GAP * w), 0.0)
 

@@ -9,7 +9,7 @@ import numpy as np
 from mr_elm.errors import one_line
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
-from mr_elm.rows.blocks import Block
+from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import mark_labels
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.statistics import Classes
@@ -69,10 +69,7 @@ class RowsTask:
 
     def row_weights(self, block: Block) -> Floats:
         """Return the weight of each row of a block, (n,): its own times that of its class."""
-        weights = row_weights(block, self.class_weights)
-        if weights is None:
-            return np.ones(len(block))
-        return weights
+        return fill_weights(row_weights(block, self.class_weights), len(block))
 
     def scale(self, X: Rows) -> Rows:
         """Return z = (x - offset) * scale, or A z behind a metric A."""

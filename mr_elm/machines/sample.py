@@ -12,7 +12,7 @@ from mr_elm.errors import one_line
 from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.sample import number_label, part_labels
-from mr_elm.rows.blocks import widen
+from mr_elm.rows.blocks import fill_weights, take_weights, widen
 from mr_elm.scores.selection import ORDER, select_sample
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.multiclass import class_targets
@@ -90,20 +90,14 @@ class SampleRows:
     @property
     def row_weights(self) -> Floats:
         """Return the weights, (n,), also where all rows count once."""
-        if self.weights is None:
-            return np.ones(len(self))
-        return self.weights
+        return fill_weights(self.weights, len(self))
 
     def __len__(self) -> int:
         return len(self.T)
 
     def take(self, rows: np.ndarray | slice) -> SampleRows:
         """Return some of the rows."""
-        if self.weights is None:
-            weights = None
-        else:
-            weights = self.weights[rows]
-        return replace(self, X=self.X[rows], T=self.T[rows], weights=weights)
+        return replace(self, X=self.X[rows], T=self.T[rows], weights=take_weights(self.weights, rows))
 
     def judge(self, values: Floats) -> float:
         """Return how good decision values (n, K) are, the larger the better: the accuracy minus half the error.
@@ -151,10 +145,7 @@ def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = 
     """Return the sample that a driver would take of rows in memory. center : see `SampleRows.of`."""
     share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
     chosen = select_sample(rows.X, share, seed)
-    if rows.sample_weight is None:
-        weights = None
-    else:
-        weights = rows.sample_weight[chosen]
+    weights = take_weights(rows.sample_weight, chosen)
     if rows.classes is None:
         n_classes = 0
     else:

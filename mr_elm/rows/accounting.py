@@ -55,9 +55,13 @@ def describe_bad_row(text: str, plan: InputPlan) -> str | None:
     facts, _ = json.JSONDecoder().raw_decode(text, found.start())
     file = plan.files[facts['file']]
     line = count_lines_before(file, facts['start']) + facts['row'] + 1
-    unit = find_kind(plan.kind).unit
     others = f' ({facts["n_bad"]:,} bad rows so far)' if facts['n_bad'] > 1 else ''
-    return f'{file.path}, {unit} {line}: {facts["reason"]}: {facts["detail"]}{others}'
+    return describe_row(plan, file.path, line, facts['reason'], facts['detail']) + others
+
+
+def describe_row(plan: InputPlan, path: str, line: int, reason: str, detail: str) -> str:
+    """Say where a row is that cannot be used, and why. line : of the file, from 1."""
+    return f'{path}, {find_kind(plan.kind).unit} {line}: {reason}: {detail}'
 
 
 class Accounts:
@@ -109,8 +113,7 @@ class Accounts:
             raise DataFormatError(message if named else f'{self.plan.name}: {message}')
         if bad_rows == 'stop' and self.rows:
             first = next(self.rejected())
-            unit = find_kind(self.plan.kind).unit
-            raise DataFormatError(f'{first.path}, {unit} {first.line}: {first.reason}: {first.detail}')
+            raise DataFormatError(describe_row(self.plan, first.path, first.line, first.reason, first.detail))
         self._demand_whole_files()
         for key, counts in sorted(self.counts.items()):
             explained = sum(counts[kind] for kind in LINE_KINDS[1:]) + sum(counts['rejected'].values())

@@ -129,6 +129,20 @@ def stack(parts: Sequence[Rows]) -> Rows:
     return sp.vstack([widen(part, max(part.shape[1] for part in parts)) for part in parts], format='csr')
 
 
+def fill_weights(weights: Floats | None, n_rows: int) -> Floats:
+    """Return the weights of rows, (n_rows,): 1 each where there are none."""
+    if weights is None:
+        return np.ones(n_rows)
+    return weights
+
+
+def take_weights(weights: Floats | None, rows: Any) -> Floats | None:
+    """Return the weights of some rows, None where there are none. rows : numbers of rows, a mask, or a slice."""
+    if weights is None:
+        return None
+    return weights[rows]
+
+
 def widen(X: Rows, n_features: int) -> Rows:
     """Give CSR rows a width of at least n_features, without copying their data."""
     if not sp.issparse(X) or X.shape[1] >= n_features:

@@ -20,7 +20,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError, one_line
-from mr_elm.rows.blocks import Block
+from mr_elm.rows.blocks import Block, fill_weights
 
 MAGIC, VERSION = b'mrledger', 1
 HEADER = struct.Struct('<8sI16sQQ')  # magic, version, check of the key, entries, rows
@@ -44,10 +44,7 @@ def hash_rows(block: Block, key: bytes, write_label: Callable[[str], str]) -> np
     else:
         targets = np.reshape(block.targets, (len(block), -1)).astype('<f8') + 0.0  # -0.0 is 0.0
         labels = [b'#' + row.tobytes() for row in targets]
-    if block.weights is None:
-        weights = np.ones(len(block))
-    else:
-        weights = block.weights
+    weights = fill_weights(block.weights, len(block))
     features, ends = list_features(block.X)
     hashes, start = [], 0
     for label, weight, end in zip(labels, weights.tolist(), ends.tolist(), strict=True):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.errors import one_line
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, count_votes
 from mr_elm.typing import Floats
 
@@ -97,8 +98,7 @@ def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None 
     scores : of the classes, (n, K), see `bound_scores`. numbers : (n,) class numbers. weights : (n,) or None.
     Raises ValueError when a class has no row.
     """
-    if weights is None:
-        weights = np.ones(len(scores))
+    weights = fill_weights(weights, len(scores))
     totals = np.bincount(numbers, weights, scores.shape[1])
     if not totals.all():
         raise ValueError(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, class_targets
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps
@@ -39,7 +40,7 @@ class HeldOutSums:
 
     def add(self, E: Floats, numbers: np.ndarray, weights: Floats | None = None) -> None:
         """Add rows of E, (n, m), with class numbers or targets (n,), and weights (n,)."""
-        values, weights = E @ self.B, np.ones(len(E)) if weights is None else weights
+        values, weights = E @ self.B, fill_weights(weights, len(E))
         T = self.grid.shift(class_targets(numbers, self.n_classes))
         errors = ((values - T) ** 2).sum(axis=1)
         correct = 0

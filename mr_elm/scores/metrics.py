@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.typing import Floats
 
 
@@ -107,10 +108,7 @@ class Residuals:
     def of(cls, targets: Floats, predictions: Floats, weights: Floats | None = None) -> 'Residuals':
         """Compare targets with predictions, (n,) each. weights : (n,), None when all rows count once."""
         error = targets - predictions
-        if weights is None:
-            w = np.ones(len(targets))
-        else:
-            w = weights
+        w = fill_weights(weights, len(targets))
         mean = float(np.average(targets, weights=w))
         return cls(
             len(error) if weights is None else float(w.sum()),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.errors import one_line
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.typing import Floats
 
 
@@ -48,9 +49,6 @@ class CentredTargets:
     @property
     def moves(self) -> Floats:
         """Return d / u, (N, K): how far the mean moves when a row leaves; 0 where no other row has a weight."""
-        if self.weights is None:
-            w = np.ones((len(self.T), 1))
-        else:
-            w = self.weights[:, None]
+        w = fill_weights(self.weights, len(self.T))[:, None]
         others = w.sum() - w
         return np.where(others > 0, -w * self.T / np.where(others > 0, others, 1.0), 0.0)

@@ -31,6 +31,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import one_line
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.solvers.increment import add_sums, largest_nu
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, Sums, factor_ridge, find_mean, right_side
 from mr_elm.sums.gram import mirror_upper
@@ -200,10 +201,7 @@ def decompose(E: Floats, T: Floats, nus: Sequence[float], row_weights: Floats | 
 
     row_weights : (n,), 1 by default.
     """
-    if row_weights is None:
-        roots = np.ones((len(E), 1))
-    else:
-        roots = np.sqrt(row_weights)[:, None]
+    roots = np.sqrt(fill_weights(row_weights, len(E)))[:, None]
     E, T = E * roots, T * roots
     trusted = tuple(nu for nu in nus if nu <= largest_nu(float((E**2).sum()))) or (min(nus),)
     values, vectors = linalg.eigh(E @ E.T.copy() if len(E) <= E.shape[1] else E.T @ E, driver='evd')

@@ -57,7 +57,7 @@ from mr_elm.errors import AccountingError, NumericalWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.parallel import map_in_threads
-from mr_elm.rows.blocks import BLOCK_ROWS, Block
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, fill_weights, take_weights
 from mr_elm.solvers.kelm import KernelSolution, demand_C, unweigh, weigh
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand
@@ -244,8 +244,7 @@ def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None)
     t - (t - f)/(1 - h),  h_i = w_i h(x_i)'(I/C + H'WH)^-1 h(x_i)
     """
     demand_C(C)
-    if weights is None:
-        weights = np.ones(len(T))
+    weights = fill_weights(weights, len(T))
     WH = H * weights[:, None]
     factor = linalg.cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
     rest = T - H @ linalg.cho_solve(factor, WH.T @ T)
@@ -431,7 +430,7 @@ class TrainingRows:
                 if self.classes is None
                 else (Block(self.X[part], tuple(self.classes.names), self.y[part]))
             )
-            yield block, None if self.sample_weight is None else self.sample_weight[part]
+            yield block, take_weights(self.sample_weight, part)
 
 
 def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound: float = 1.0) -> tuple[Sums, Solution]:

@@ -17,7 +17,7 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.rows.blocks import Block
+from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import find_labels
 from mr_elm.rows.wire import demand_arrays
 from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, round_triangle
@@ -180,10 +180,7 @@ class TargetSums:
             self._add_sum(ONES, sums[-1], self.steps.gram)
             sums = sums[:-1]
         T = self.steps.shift(block.targets.reshape(len(block), -1))
-        if row_weights is None:
-            weights = np.ones(len(T))
-        else:
-            weights = row_weights
+        weights = fill_weights(row_weights, len(T))
         self._add_sum(TARGETS, sums.reshape(*block.targets.shape[1:], -1), self.steps.target)
         self._add_sum(SQUARES, weights @ T**2, self.steps.square)
 
@@ -294,10 +291,7 @@ class GramSum(TargetSums):
         if leaves is not None:
             from mr_elm.sums.leaf_loops import add_leaves
 
-            if row_weights is None:
-                weights = np.ones(len(ET))
-            else:
-                weights = row_weights
+            weights = fill_weights(row_weights, len(ET))
             add_leaves(leaves, ET, weights, block)
         return block
 

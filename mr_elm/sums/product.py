@@ -10,7 +10,7 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.single import SingleLayer
-from mr_elm.rows.blocks import Block, take_rows, widen
+from mr_elm.rows.blocks import Block, take_rows, take_weights, widen
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps, TargetSums, expand
 from mr_elm.typing import Floats, Rows
@@ -86,7 +86,7 @@ class PassSums:
     def expand(self, block: Block, weights: Floats | None) -> Iterator[tuple[Floats, Block, Floats | None]]:
         """Yield (rows of E, the same rows of a block, their weights), a few rows at a time."""
         for rows, E in expand_slices(self.layer, widen(block.X, self.layer.n_features)):
-            yield E, take_rows(block, rows), None if weights is None else weights[rows]
+            yield E, take_rows(block, rows), take_weights(weights, rows)
 
     def add(self, block: Block, weights: Floats | None = None) -> None:
         """Add rows. weights : (n,), or None when all count once."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
-from mr_elm.rows.blocks import BLOCK_ROWS, Block
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, fill_weights
 from mr_elm.rows.encoded_rows import EncodedRows
 from mr_elm.rows.labels import label_keys, split_label
 from mr_elm.rows.text import quote
@@ -52,8 +52,7 @@ class ColumnStatistics:
     @classmethod
     def of(cls, X: Rows, weights: Floats | None = None) -> 'ColumnStatistics':
         """Summarise rows, dense, CSR or EncodedRows; weights (n,) say how often each counts, once by default."""
-        if weights is None:
-            weights = np.ones(X.shape[0])
+        weights = fill_weights(weights, X.shape[0])
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))
         if sp.issparse(X):
             summarise = summarise_sparse
