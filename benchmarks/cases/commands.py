@@ -31,6 +31,7 @@ from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
 D, L = 50, 1000
+IN_ONE_PROCESS = '-r', 'inline'
 WORDS = ('black', 'blue', 'green', 'orange', 'red', 'white', 'yellow')
 FILES = {
     'numbers of 6 decimals': ('{:.6f}', ()),
@@ -58,9 +59,10 @@ def make_pack(bench: Bench, n: int, seed: int = 1) -> Path:
     return path
 
 
-def train(bench: Bench, path: Path, *options: object) -> None:
-    """Train from the command line."""
-    run_mr_elm('train', 'pesvm', path, '--hidden', L, '--model', bench.folder / 'model.npz', '--overwrite', *options)
+def train(bench: Bench, path: Path, *runner: object) -> None:
+    """Train from the command line, in one process unless a runner is given."""
+    words = '--hidden', L, '--model', bench.folder / 'model.npz', '--overwrite'
+    run_mr_elm('train', 'pesvm', path, *words, *(runner or IN_ONE_PROCESS))
 
 
 def draw_layer() -> HiddenLayer:
@@ -158,7 +160,7 @@ def list_memory(bench: Bench) -> Iterator[Case]:
 
     def measure(path: Path, trial: int) -> float:
         return measure_peak_megabytes(
-            'train', 'pesvm', path, '--hidden', L, '--model', bench.folder / 'model.npz', '--overwrite'
+            'train', 'pesvm', path, '--hidden', L, '--model', bench.folder / 'model.npz', '--overwrite', *IN_ONE_PROCESS
         )
 
     def prepare() -> Pair:
@@ -181,7 +183,7 @@ def list_updates(bench: Bench) -> Iterator[Case]:
     def prepare() -> Pair:
         old, new, base = make_pack(bench, n), make_pack(bench, n // 100, 2), bench.folder / 'base.npz'
         run_mr_elm('train', 'pesvm', old, '--hidden', L, '--model', base, '--overwrite')
-        words = '--model', bench.folder / 'model.npz', '--overwrite'
+        words = '--model', bench.folder / 'model.npz', '--overwrite', *IN_ONE_PROCESS
         return Pair(lambda trial: run_mr_elm('update', base, new, *words), lambda trial: train(bench, old), n, D, 2)
 
     yield Case('ndc', prepare)
