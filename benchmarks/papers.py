@@ -34,7 +34,7 @@ from mr_elm.features.kernels import make_kernel
 from mr_elm.figures.figure import open_figure
 from mr_elm.figures.heatmap import draw_cells
 from mr_elm.solvers.box import BoxQP, Settings, free_variables
-from mr_elm.solvers.rules import solve_dual
+from mr_elm.solvers.choose_solver import solve_dual
 from mr_elm.typing import Floats, Labels
 
 SPARSE_SETS = (

@@ -8,8 +8,8 @@ import pytest
 
 from mr_elm import estimators, spark
 from mr_elm.model import base, file, models
+from mr_elm.solvers import choose_solver as dual
 from mr_elm.solvers import kelm, ridge
-from mr_elm.solvers import rules as dual
 
 EXAMPLES = [
     'mr_elm.estimators',

@@ -24,7 +24,7 @@ from mr_elm.cli.options import (
 from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
-from mr_elm.machines.option_fields import SOLVER
+from mr_elm.machines.shared_options import SOLVER
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.model.base import Model
 from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields

@@ -23,8 +23,8 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError, ModelFormatError
 from mr_elm.machines.living import LivingMachine, steps_of
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.machines.option_fields import SYNTHETIC
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.shared_options import SYNTHETIC
 from mr_elm.model.checks import check_sums
 from mr_elm.model.file import refusing
 from mr_elm.model.header import ModelHeader, make_event

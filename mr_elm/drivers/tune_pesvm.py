@@ -22,9 +22,9 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.choose import NUS, learn_fold_metrics
 from mr_elm.machines.grid_task import Folds, GridTask, Nodes
 from mr_elm.machines.metric import learn_metric
-from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.machines.search_options import NodeSearch
+from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan

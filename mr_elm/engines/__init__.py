@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # name -> class, imported when it is used: only who runs on EMR waits for boto3
 ENGINES = {
-    'inline': 'mr_elm.engines.here:Inline',
-    'local': 'mr_elm.engines.here:Local',
+    'inline': 'mr_elm.engines.local:Inline',
+    'local': 'mr_elm.engines.local:Local',
     'hadoop': 'mr_elm.engines.hadoop.engine:Hadoop',
     'emr': 'mr_elm.engines.emr.engine:EMR',
     'spark': 'mr_elm.engines.spark.engine:Spark',

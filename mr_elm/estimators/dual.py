@@ -21,8 +21,8 @@ from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import MACHINE_FOLD, fold_numbers
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
+from mr_elm.solvers.choose_solver import choose_rule
 from mr_elm.solvers.multiclass import class_targets, machine_count
-from mr_elm.solvers.rules import choose_rule
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
 

@@ -10,8 +10,8 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, make_kernel_nodes
-from mr_elm.machines.option_fields import METRIC_ROWS, MetricOptions
 from mr_elm.machines.sample import SampleRows
+from mr_elm.machines.shared_options import METRIC_ROWS, MetricOptions
 from mr_elm.model.base import Model
 from mr_elm.typing import Floats, Rows
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mr_elm.solvers.box import BoxQP, Result, Settings, upper_bounds
-from mr_elm.solvers.rules import COORDINATE, solve_dual
+from mr_elm.solvers.choose_solver import COORDINATE, solve_dual
 from mr_elm.typing import Floats
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used

@@ -6,7 +6,7 @@ import numpy as np
 
 from mr_elm.errors import AccountingError
 from mr_elm.features.nodes import LANDMARK_NODES
-from mr_elm.machines.option_fields import ROWS
+from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel, NodeModel
 from mr_elm.rows.encoding import CATEGORY

@@ -15,8 +15,8 @@ from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, on
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.forgetting import demand_unstored
 from mr_elm.machines.nodes import grid_for
-from mr_elm.machines.option_fields import ROWS
 from mr_elm.machines.options import PASSES, PESVMOptions
+from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.base import Model
 from mr_elm.model.checks import check_living, name_landmark_kernel
 from mr_elm.model.file import refusing

@@ -23,9 +23,9 @@ from mr_elm.features.landmarks import place_landmarks
 from mr_elm.features.metric import KINDS, Importance, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
 from mr_elm.features.scaling import ScaledMoments
-from mr_elm.machines.option_fields import MetricOptions
 from mr_elm.machines.options import KernelOptions
 from mr_elm.machines.sample import SampleRows, read_summary_sample
+from mr_elm.machines.shared_options import MetricOptions
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import landmark_widths
 from mr_elm.parallel import sum_in_threads

@@ -13,9 +13,9 @@ from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.features.synthetic import draw_landmarks
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample
-from mr_elm.machines.option_fields import SYNTHETIC
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.sample import SampleRows, read_summary_sample
+from mr_elm.machines.shared_options import SYNTHETIC
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.parts import describe_map, landmark_widths
 from mr_elm.rows.blocks import widen

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import LEAVES, MAPS, MAPS_OF_LEAVES, has_leaves, name_nodes, part_map
-from mr_elm.machines.option_fields import (
+from mr_elm.machines.shared_options import (
     ROWS,
     SOLVER,
     MetricOptions,
@@ -28,8 +28,8 @@ from mr_elm.machines.option_fields import (
 from mr_elm.option import option
 from mr_elm.rows.options import TASKS
 from mr_elm.solvers.box import ATTEMPTS, SUBSET
+from mr_elm.solvers.choose_solver import choose_rule
 from mr_elm.solvers.multiclass import SCHEMES
-from mr_elm.solvers.rules import choose_rule
 
 RANDOM_NODES = tuple(kind for kind in MAPS if kind not in ('nystrom', 'identity'))
 N_HIDDEN = 1000

@@ -9,7 +9,8 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES
-from mr_elm.machines.option_fields import (
+from mr_elm.machines.options import RANDOM_NODES
+from mr_elm.machines.shared_options import (
     METRIC_ROWS,
     ROWS,
     WEIGHTS,
@@ -18,7 +19,6 @@ from mr_elm.machines.option_fields import (
     demand_slope,
     landmarks_option,
 )
-from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.option import option
 from mr_elm.scores.selection import GRIDS, NodeChoice, candidates
 

@@ -141,7 +141,7 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
         columns = (*columns, *form.label_columns)
     styles = []
     for k, position in enumerate(columns):
-        values = [row[position] for row in rows if not is_missing(row[position])]
+        values = [row[position] for row in rows if not is_blank(row[position])]
         style = Style(*trained_styles[k]) if k in trained_styles else find_style(values, form.decimal)
         if style and style != Style():
             styles.append((position, style.prefix, style.suffix, style.thousands))
@@ -204,7 +204,7 @@ def is_number(text: str, decimal: str) -> bool:
     return read_number(text, decimal) is not None or styled_number(decimal).fullmatch(text) is not None
 
 
-def is_missing(field: str) -> bool:
+def is_blank(field: str) -> bool:
     """Tell whether a field says nothing of its column."""
     return field in MISSING
 
@@ -283,13 +283,13 @@ def names_label(first: Sequence[str], below: Fields, label: str | int | None, de
     if not re.fullmatch(r'-?\d+', str(label)) or not -len(first) <= int(str(label)) < len(first) or not below:
         return False
     name, *labels = (row[int(str(label))] for row in (first, *below))
-    return not is_missing(name) and not is_number(name, decimal) and all(is_number(text, decimal) for text in labels)
+    return not is_blank(name) and not is_number(name, decimal) and all(is_number(text, decimal) for text in labels)
 
 
 def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]:
     """Return how much a column speaks for and against a header. first : its first field. column : those below."""
-    values = [value for value in column if not is_missing(value)]
-    if not values or is_missing(first):
+    values = [value for value in column if not is_blank(value)]
+    if not values or is_blank(first):
         return 0.0, 0.0
     if sum(is_number(value, decimal) for value in values) > MAJORITY * len(values):
         if is_number(first, decimal):

@@ -35,7 +35,7 @@ from mr_elm.solvers.box import (
     upper_bounds,
     violations,
 )
-from mr_elm.solvers.rules import solve_dual
+from mr_elm.solvers.choose_solver import solve_dual
 from mr_elm.typing import Floats, Rows
 
 MAX_PASSES = 2000  # before giving up

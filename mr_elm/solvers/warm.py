@@ -18,11 +18,11 @@ from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel, row_squares
 from mr_elm.solvers import sphere
 from mr_elm.solvers.box import BoxQP, Settings
+from mr_elm.solvers.choose_solver import RULES, solve_dual
 from mr_elm.solvers.coordinate import solve_node_dual
 from mr_elm.solvers.multiclass import vote
 from mr_elm.solvers.pairs import solve_small_machines
 from mr_elm.solvers.path import ready_rows, walk_folds
-from mr_elm.solvers.rules import RULES, solve_dual
 from mr_elm.sums.exact_sum import add_triangle
 from mr_elm.typing import Floats
 

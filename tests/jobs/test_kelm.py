@@ -9,7 +9,7 @@ from reference.files import LOCAL
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
-from mr_elm.engines.here import Inline, Local
+from mr_elm.engines.local import Inline, Local
 from mr_elm.engines.replay import noun_of
 from mr_elm.features import single
 from mr_elm.rows.blocks import Block

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from mr_elm.arithmetic import describe_blas
-from mr_elm.engines import here, make_engine
-from mr_elm.engines.here import Local
+from mr_elm.engines import local, make_engine
+from mr_elm.engines.local import Local
 from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.passes.data_set import DataSet, whole_descriptions
@@ -152,14 +152,14 @@ def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, 
 
 def lose_a_split(patch):
     """Let the next job run without the second of its splits."""
-    plan_splits = here.plan_splits
+    plan_splits = local.plan_splits
 
     def lossy(*arguments):
         patch.undo()
         tasks = plan_splits(*arguments)
         return [*tasks[:1], *tasks[2:]]
 
-    patch.setattr(here, 'plan_splits', lossy)
+    patch.setattr(local, 'plan_splits', lossy)
 
 
 @pytest.mark.parametrize('name', COMMANDS)

@@ -8,7 +8,7 @@ import pytest
 from reference import dual as twin
 
 from mr_elm.estimators import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
-from mr_elm.solvers.rules import COORDINATE, METHOD_RULES
+from mr_elm.solvers.choose_solver import COORDINATE, METHOD_RULES
 
 SIGMA, C, L = 1.5, 50.0, 12
 ON = {'kernel': ('--sigma', SIGMA), 'nodes': ('--kernel', 'sigmoid', '--hidden', L)}

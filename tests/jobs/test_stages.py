@@ -20,7 +20,7 @@ from reference.by_hand import run_stage
 from mr_elm.drivers import gram_job
 from mr_elm.engines import make_engine
 from mr_elm.engines.by_hand import main
-from mr_elm.engines.here import Local, Reduced
+from mr_elm.engines.local import Local, Reduced
 from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.replay import noun_of
 from mr_elm.passes.job_output import JobOutput

@@ -7,7 +7,7 @@ from reference import dual as twin
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers.box import BoxQP, Settings
-from mr_elm.solvers.rules import solve_dual
+from mr_elm.solvers.choose_solver import solve_dual
 from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 
 

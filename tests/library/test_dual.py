@@ -14,7 +14,7 @@ from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers import active_set
 from mr_elm.solvers.block_rule import Effort, minimise_block
 from mr_elm.solvers.box import BoxBlock, BoxQP, Settings
-from mr_elm.solvers.rules import COORDINATE, METHOD_RULES, RULES, solve_dual
+from mr_elm.solvers.choose_solver import COORDINATE, METHOD_RULES, RULES, solve_dual
 
 TIGHT = Settings(eps=1e-6)
 EXACT_RULES = ['block', 'newton', 'oelm', 'bas']  # those whose steps do not grow with C
@@ -314,7 +314,7 @@ def test_an_unknown_rule_is_refused():
 
 def test_nothing_is_compiled_before_a_rule_is_asked_for():
     code = (
-        'import sys, mr_elm.model.file, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.rules, '
+        'import sys, mr_elm.model.file, mr_elm.cli, mr_elm.cli.train, mr_elm.cli.score, mr_elm.solvers.choose_solver, '
         'mr_elm.solvers.ridge, mr_elm.solvers.multiclass; sys.exit("numba" in sys.modules)'
     )
     assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0

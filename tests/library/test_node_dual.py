@@ -10,8 +10,8 @@ from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.solvers.box import Settings
+from mr_elm.solvers.choose_solver import RULES
 from mr_elm.solvers.coordinate import solve_node_dual, solve_node_rows
-from mr_elm.solvers.rules import RULES
 
 TIGHT = Settings(eps=1e-6)
 

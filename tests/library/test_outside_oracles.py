@@ -25,7 +25,7 @@ from mr_elm.features.kernels import make_kernel
 from mr_elm.model.file import read_model
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.solvers.box import BoxQP, Settings
-from mr_elm.solvers.rules import RULES, solve_dual
+from mr_elm.solvers.choose_solver import RULES, solve_dual
 from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 

@@ -6,8 +6,8 @@ import pytest
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers.box import BoxQP, Settings
+from mr_elm.solvers.choose_solver import solve_dual
 from mr_elm.solvers.path import ready_rows, walk_folds, walk_path
-from mr_elm.solvers.rules import solve_dual
 
 TIGHT = Settings(eps=1e-6)
 BOUNDS = [100.0, 0.1, 1.0, 10.0]

@@ -10,8 +10,8 @@ from mr_elm.estimators import OELMClassifier, SparseELMClassifier, SphereSVMClas
 from mr_elm.features.kernel_rows import NodeRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers.box import BoxQP, Settings
+from mr_elm.solvers.choose_solver import solve_dual
 from mr_elm.solvers.interior import find_near_minimum
-from mr_elm.solvers.rules import solve_dual
 
 MODERATE = {'two sizes': [1e5, 1, 1], 'ten columns': [1e5] + [1] * 9, 'small ones': [30, 1, 1e-3, 2, 0.1]}
 HOPELESS = {'beyond float64': [1e5, 1, 1e-3, 30, 1e9], 'huge': [1e60, 1, 1]}

@@ -8,7 +8,7 @@ from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.features.scaling import SCALES
 from mr_elm.option import option
 from mr_elm.scores.threshold import make_goal
-from mr_elm.solvers.rules import COORDINATE, METHOD_RULES
+from mr_elm.solvers.choose_solver import COORDINATE, METHOD_RULES
 
 WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
 ROWS, SYNTHETIC = LANDMARKS = 'rows', 'synthetic'
