@@ -14,7 +14,7 @@ from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / 'docs/oracles.md').read_text(encoding='utf-8')
+PAGE = (ROOT / 'tests/oracles.md').read_text(encoding='utf-8')
 ROWS = re.findall(r'^\| (.+?) \| (.+?) \| `(.+?)::(.+?)` \|$', PAGE, flags=re.MULTILINE)
 COUNTS = {'rows', 'per_class', 'per_label', 'confusion'}
 

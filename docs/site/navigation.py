@@ -19,5 +19,5 @@ NAVIGATION = {
         'trouble',
     ],
     'Results': ['results/index', 'results/speed', 'results/accuracy', 'results/papers'],
-    'Reference': ['model-file', 'wire', 'papers', 'glossary', 'extending', 'oracles', 'changelog', 'api/index'],
+    'Reference': ['model-file', 'wire', 'papers', 'glossary', 'extending', 'changelog', 'api/index'],
 }

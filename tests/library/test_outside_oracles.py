@@ -1,4 +1,4 @@
-"""Answers of other programs to what other tests compare with formulas written here; docs/oracles.md lists them all."""
+"""Answers of other programs to what other tests compare with formulas of ours; tests/oracles.md lists them all."""
 
 import csv
 import io
