@@ -20,13 +20,14 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --paper: #16181b; --line: #3a3f45; --bar: #7aa6d8; } }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif; color: var(--ink);
   background: var(--paper); }
-table { border-collapse: collapse; margin: 1rem 0; }
+table { display: block; overflow-x: auto; border-collapse: collapse; margin: 1rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem; border-bottom: 1px solid var(--line); }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: anywhere; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td { overflow-wrap: break-word; }
 figure { margin: 1rem 0; padding: .5rem; background: #ffffff; border: 1px solid var(--line); overflow-x: auto; }
-figure svg { max-width: 100%; height: auto; }
+figure svg { width: 100%; min-width: 40rem; height: auto; }
 pre { overflow-x: auto; padding: .75rem; border: 1px solid var(--line); }
+@media (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding: .25rem .4rem; } }
 """
 SHOWN_COLUMNS, SHOWN_CLASSES = 200, 30
 
