@@ -10,16 +10,12 @@ from unittest.mock import patch
 from mr_elm.cli import COMMANDS, main
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.cli.options import HELP
-from mr_elm.methods import METHODS
 
 HEAD = """# All commands and their options
 
-`make docs-commands` writes this page from the tables of the command line. `mr-elm COMMAND --help-all` prints the
-options of a command in a terminal, `--help-input` and `--help-runner` those of the input and of the runner. `--help`
-prints what most people need, and examples.
-
-Each option is on this page once. If several commands have it, it is in the section of the first one; the other
-sections name it.
+`mr-elm COMMAND --help` prints what most people need, and examples; `--help-all` prints all options of a command,
+`--help-input` and `--help-runner` those of the input and of the runner. Each option is on this page once, in the
+section of the first command that has it; the sections of other commands name it.
 
 All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or
 `drop = ["id", "date"]` (the command line counts more), and `--log-file FILE`, which adds what the command says
@@ -38,7 +34,7 @@ def write_page() -> str:
     for name in sorted(EXAMPLES, key=place):
         command, _, method = name.partition(' ')
         commands.setdefault(command, {})[method] = find_parser(name)
-    parts = [HEAD, '## Methods\n', *list_methods(), '']
+    parts = [HEAD]
     home: dict[Row, str] = {}  # row -> the section that it stands in
     for group in commands['train']['pesvm']._action_groups:
         if group.title in SHARED:
@@ -62,14 +58,6 @@ def find_parser(name: str) -> argparse.ArgumentParser:
 def place(name: str) -> int:
     """Return the place of a command in `mr-elm --help`; those of a command's methods follow it."""
     return list(COMMANDS).index(name.split()[0])
-
-
-def list_methods() -> Iterator[str]:
-    """Yield the lines of the table of methods."""
-    yield from ('| method | what it is | estimators |', '|---|---|---|')
-    for name, method in METHODS.items():
-        estimators = ', '.join(f'`{estimator.partition(":")[2]}`' for estimator in method.estimators)
-        yield f'| `{name}` | {method.what} | {estimators} |'
 
 
 def describe(command: str, parsers: Parsers, home: dict[Row, str]) -> Iterator[str]:
