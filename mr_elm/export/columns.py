@@ -8,12 +8,13 @@ from mr_elm.rows.encoding import Column
 KNOWN = ('metric', 'encoding', 'calibration', 'threshold', 'targets', 'target', 'members', 'leaves')
 
 
-def demand_known(model: Model) -> None:
-    """Raise ValueError where a model requires what other programs cannot be told yet."""
-    unknown = [name for name in model.header.to_json()['requires'] if name not in KNOWN]
+def demand_known(model: Model, *more: str) -> None:
+    """Raise ValueError where a model requires what other programs cannot be told yet. more : what this one can be."""
+    known = *KNOWN, *more
+    unknown = [name for name in model.header.to_json()['requires'] if name not in known]
     if unknown:
         raise ValueError(
-            f'export: expected a model of {", ".join(KNOWN)} at most, it requires {", ".join(unknown)}, '
+            f'export: expected a model of {", ".join(known)} at most, it requires {", ".join(unknown)}, '
             'which other programs cannot be told: predict with mr-elm, or train without these'
         )
 

@@ -18,7 +18,7 @@ from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
-from mr_elm.rows.encoding import CATEGORY, Column
+from mr_elm.rows.encoding import CATEGORY, DATE, THURSDAY, Column
 from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.typing import Floats, Rows
 
@@ -52,6 +52,13 @@ ARRAYS = {
         '(SELECT SUM(a * b) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
     ),
+}
+DAYS = {  # dialect -> days since 1970-01-01 of a timestamp; Spark would take its text for one of the session's time zone
+    'duckdb': 'EPOCH({0}) / 86400e0',
+    'postgres': 'CAST(EXTRACT(EPOCH FROM {0}) AS DOUBLE PRECISION) / 86400e0',
+    'spark': "DATEDIFF({0}, DATE '1970-01-01') + HOUR({0}) / 24e0 + MINUTE({0}) / 1440e0"
+    ' + EXTRACT(SECOND FROM {0}) / 86400e0',
+    'bigquery': 'UNIX_MICROS({0}) / 86400e6',
 }
 ACTIVATIONS = {
     'tanh': 'TANH({0})',
@@ -253,7 +260,7 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
     keep : names of other columns of the table that are copied.
     Raises ValueError where the model is too large for a query, or cannot be written.
     """
-    demand_known(model)
+    demand_known(model, 'dates')
     demand_small(model)
     query = Query(dialect)
     try:
@@ -293,8 +300,22 @@ def demand_small(model: Model) -> None:
 
 
 def write_column(query: Query, column: Column) -> Columns:
-    """Write the features of a column."""
+    """Write the features of a column. Dates are DATE, TIMESTAMP, or text of ISO 8601."""
     name = query.quote(column.name)
+    if column.kind != DATE:
+        return write_part(query, column, name, [])
+    present = f"COALESCE(CAST({name} AS {query.string}), '') NOT IN {query.texts(MISSING_TEXTS)}"
+    timestamp = exp.DataType.build('timestamp').sql(query.dialect)
+    (moment,) = query.put([], f'CASE WHEN {present} THEN CAST({name} AS {timestamp}) END')
+    days, month = query.put([moment], DAYS[query.dialect].format(moment), f'EXTRACT(MONTH FROM {moment})')
+    since_monday = f'(FLOOR({days}) + {THURSDAY})'
+    (weekday,) = query.put([days], f'{since_monday} - 7 * FLOOR({since_monday} / 7e0) + 1')
+    values = zip(column.parts, (days, month, weekday), strict=True)
+    return [feature for part, value in values for feature in write_part(query, part, value, [value])]
+
+
+def write_part(query: Query, column: Column, name: str, inputs: Columns) -> Columns:
+    """Write the features of numbers or categories, whose values an expression of some columns gives."""
     if column.kind == CATEGORY:
         text = f'COALESCE(CAST({name} AS {query.string}), {query.text(MISSING)})'
         value = f'CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN {query.text(MISSING)} ELSE {text} END'
@@ -303,7 +324,9 @@ def write_column(query: Query, column: Column) -> Columns:
         other = '1 = 1'
         if conditions:
             other = f'{value} NOT IN {query.texts(sum(spellings, []))}'
-        return query.put([], *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*conditions, other)))
+        return query.put(
+            inputs, *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*conditions, other))
+        )
     number = f'CAST({name} AS {query.real})'
     text = f'LOWER(CAST({name} AS {query.string}))'
     unusable = f'{name} IS NULL OR {text} = {query.text("nan")}'
@@ -316,7 +339,7 @@ def write_column(query: Query, column: Column) -> Columns:
     else:
         indicator = []
     return query.put(
-        [],
+        inputs,
         f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {query.texts(INFINITE)} THEN NULL ELSE {number} END',
         *indicator,
     )

@@ -136,6 +136,28 @@ def test_categories_that_are_numbers_are_known_in_columns_of_any_type(database, 
     np.testing.assert_allclose(found['score'], estimator.decision_function(rows), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize('kind', ['VARCHAR', 'DATE', 'TIMESTAMP'])
+@pytest.mark.parametrize('gaps', [True, False])
+def test_dates_are_read_from_columns_of_dates_and_from_text(database, kind, gaps, rng):
+    """Months, weekdays and days of dates before and after 1970, with the time of day unless the column has none."""
+    minutes = rng.integers(-30 * 525_960, 80 * 525_960, 300)
+    moments = pd.to_datetime('1970-01-01') + pd.to_timedelta(minutes, 'min')
+    texts = moments.strftime('%Y-%m-%d' if kind == 'DATE' else '%Y-%m-%d %H:%M:%S').to_series(index=range(300))
+    if gaps:
+        texts[rng.random(300) < 0.1] = ''
+    frame = pd.DataFrame({'the day': texts, 'size': rng.random(300)})
+    estimator = ESVMClassifier(encode='auto', n_hidden=30, nu=1e3).fit(frame, moments.month.isin([2, 3, 11]))
+    assert estimator.to_model().encoding.columns[0].kind == 'date'
+    frame['the day'] = frame['the day'].where(frame['the day'] != '', None)
+    database.register('given', frame)
+    database.sql(
+        f'create or replace temp table dates as select cast("the day" as {kind}) as "the day", size from given'
+    )
+    found = database.sql(sql.make_sql(estimator.to_model(), 'dates')).df()
+    wanted = estimator.decision_function(frame.fillna(''))
+    np.testing.assert_allclose(found['score'], wanted, rtol=0, atol=1e-9 * abs(wanted).max())
+
+
 def test_an_infinite_number_of_a_table_with_gaps_has_no_answer(database, rng):
     frame = frame_of(rng, 60)
     model = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, rng.random(60) > 0.5).to_model()

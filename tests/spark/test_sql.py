@@ -34,6 +34,21 @@ def test_answers_are_those_of_the_model(session, make):
     np.testing.assert_allclose(found.iloc[:, :-1].to_numpy(), wanted, rtol=0, atol=1e-9 * abs(scores).max())
 
 
+@pytest.mark.parametrize('kind', ['string', 'timestamp', 'date'])
+def test_dates(session, kind):
+    rng = np.random.default_rng(7)
+    moments = pd.to_datetime('1970-01-01') + pd.to_timedelta(rng.integers(-10_000, 20_000, 60), 'D')
+    texts = moments.strftime('%Y-%m-%d')
+    if kind != 'date':
+        texts = (moments + pd.to_timedelta(rng.integers(0, 86_400, 60), 's')).strftime('%Y-%m-%d %H:%M:%S')
+    frame = pd.DataFrame({'day': texts, 'size': rng.random(60)})
+    estimator = ESVMClassifier(encode='auto', n_hidden=20).fit(frame, moments.month > 6)
+    rows = session.createDataFrame([(k, *row) for k, row in enumerate(frame.itertuples(index=False))], ['id', *frame])
+    rows.withColumn('day', rows['day'].cast(kind)).createOrReplaceTempView('dates')
+    found = session.sql(sql.make_sql(estimator.to_model(), 'dates', 'spark', ['id'])).orderBy('id').collect()
+    np.testing.assert_allclose([row[1] for row in found], estimator.decision_function(frame), rtol=0, atol=1e-9)
+
+
 def test_gaps_and_categories(session):
     rng = np.random.default_rng(7)
     frame = frame_of(rng, 100)
