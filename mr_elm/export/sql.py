@@ -53,7 +53,8 @@ ARRAYS = {
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
     ),
 }
-DAYS = {  # dialect -> days since 1970-01-01 of a timestamp; Spark would take its text for one of the session's time zone
+# dialect -> days since 1970-01-01 of a timestamp; Spark would take it for one of the time zone of the session
+DAYS = {
     'duckdb': 'EPOCH({0}) / 86400e0',
     'postgres': 'CAST(EXTRACT(EPOCH FROM {0}) AS DOUBLE PRECISION) / 86400e0',
     'spark': "DATEDIFF({0}, DATE '1970-01-01') + HOUR({0}) / 24e0 + MINUTE({0}) / 1440e0"
