@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.image import imread
 from reference.manual import PAGES, ROOT, read_page
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'docs/site'))
@@ -24,6 +25,11 @@ def test_the_gallery_shows_each_figure_that_its_script_draws():
     drawn = re.findall(r"^    '([\w-]+)': draw_", script, flags=re.MULTILINE)
     assert drawn == re.findall(r'\(figures/([\w-]+)\.png\)', read_page('docs/gallery.md'))
     assert len(drawn) == 6
+
+
+@pytest.mark.parametrize('figure', sorted((ROOT / 'docs/figures').glob('*.png')), ids=lambda path: path.stem)
+def test_a_figure_lies_on_the_page_without_a_background_of_its_own(figure):
+    assert imread(figure)[0, 0, 3] == 0
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,14 @@ from typing import Any
 
 from mr_elm.errors import import_package
 
+GREY = '#797979'  # as far from a white page as from a dark one: a contrast of 4.3 with #ffffff and with #0d1117
+LOOK = {
+    'svg.hashsalt': 'mr_elm',  # the same drawing is the same file
+    'savefig.transparent': True,
+    'legend.facecolor': 'none',
+    **dict.fromkeys(('text.color', 'axes.labelcolor', 'axes.edgecolor', 'xtick.color', 'ytick.color'), GREY),
+}
+
 
 @contextmanager
 def open_figure(
@@ -14,19 +22,21 @@ def open_figure(
 ) -> Iterator[tuple[Any, Any]]:
     """Give a figure and the axes of its panels; it is written to all paths at the end, and closed.
 
+    It has no background, and its words are grey, so it can be read on a white and on a dark page.
+
     paths : those that end in .svg become drawings, all others png. dpi : of a png. look : options of pyplot.subplots.
     """
     import_package('matplotlib', '--figure').use('Agg')
     from matplotlib import pyplot
 
-    pyplot.rcParams['svg.hashsalt'] = 'mr_elm'  # the same drawing is the same file
-    figure, axes = pyplot.subplots(rows, columns, layout='constrained', **look)
-    try:
-        yield figure, axes
-        for path in paths:
-            if str(path).endswith('.svg'):
-                figure.savefig(path, format='svg', metadata={'Date': None})
-            else:
-                figure.savefig(path, dpi=dpi, format='png')
-    finally:
-        pyplot.close(figure)
+    with pyplot.rc_context(LOOK):
+        figure, axes = pyplot.subplots(rows, columns, layout='constrained', **look)
+        try:
+            yield figure, axes
+            for path in paths:
+                if str(path).endswith('.svg'):
+                    figure.savefig(path, format='svg', metadata={'Date': None})
+                else:
+                    figure.savefig(path, dpi=dpi, format='png')
+        finally:
+            pyplot.close(figure)
