@@ -6,8 +6,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.parsed_rows import count_chunks
-from mr_elm.rows.splits import read_whole_lines
+from mr_elm.rows.splits import count_chunks, read_whole_lines
 from mr_elm.rows.storage import store_of
 from mr_elm.rows.wire import WireProtocol, demand_arrays, split_key
 from mr_elm.streaming.stage import MRRows, RowKey

@@ -28,8 +28,7 @@ from mr_elm.passes.sum_tree import WrittenSums, plan_sums
 from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.listing import expand_patterns
-from mr_elm.rows.storage import store_of
+from mr_elm.rows.storage import expand_patterns, store_of
 from mr_elm.signals import Terminated, terminable
 
 OUR_PART = (

@@ -16,6 +16,7 @@ from mr_elm.passes.job_output import JobOutput
 from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.kinds import find_kind
 from mr_elm.store import temporary_folder
 
 
@@ -50,7 +51,8 @@ class DataSet:
 
     def fix_width(self, n_features: int) -> None:
         """Read sparse rows as rows of so many features from now on."""
-        self.plan = self.plan.with_width(n_features)
+        if find_kind(self.plan.kind).sparse:
+            self.plan = self.plan.change_formats(n_features=n_features)
 
     def run(self, job_class: Any, arguments: list[str], stage: str, tree: Any = None) -> Pass:
         """Return the Pass of a job over all rows: iterate over it to run the job.

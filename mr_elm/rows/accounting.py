@@ -105,7 +105,8 @@ class Accounts:
     def settle(self, bad_rows: str) -> None:
         """Demand that the pass read everything once.
 
-        Raises DataFormatError for damage, and for bad rows unless skipped; AccountingError when numbers do not add up.
+        Raises DataFormatError for damage, and for bad rows unless skipped; AccountingError where the splits of a file
+        do not follow one another from its first byte to its last, or numbers do not add up.
         """
         if self.errors:
             message = self.errors[min(self.errors)]['message']
@@ -114,7 +115,23 @@ class Accounts:
         if bad_rows == 'stop' and self.rows:
             first = next(self.rejected())
             raise DataFormatError(describe_row(self.plan, first.path, first.line, first.reason, first.detail))
-        self._demand_whole_files()
+        splits: dict[int, list[tuple[int, int, int]]] = {}
+        for (number, start), counts in sorted(self.counts.items()):
+            splits.setdefault(number, []).append((start, counts['length'], counts['lines']))
+        for number, file in enumerate(self.plan.files):
+            end = lines = 0
+            for start, length, n_lines in [*splits.get(number, ()), (file.size, 0, 0)]:
+                if end != start:
+                    raise AccountingError(
+                        f'{file.path}: every byte must be read once, but tasks read up to byte {end:,} and went on at '
+                        f'byte {start:,}: a task was lost or counted twice, run it again'
+                    )
+                end, lines = end + length, lines + n_lines
+            if file.n_rows not in (None, lines):
+                raise AccountingError(
+                    f'{file.path}: the file says that it has {file.n_rows:,} rows, tasks read {lines:,}: it is '
+                    'damaged, or rows were lost'
+                )
         for key, counts in sorted(self.counts.items()):
             explained = sum(counts[kind] for kind in LINE_KINDS[1:]) + sum(counts['rejected'].values())
             if counts['lines'] != explained:
@@ -122,33 +139,11 @@ class Accounts:
                     f'{counts["file"]}, split at byte {key[1]}: {counts["lines"]} lines were read, '
                     f'{explained} are accounted for'
                 )
-        if self.map_input_records not in (None, self.records):
+        n_records = sum(counts['records'] for counts in self.counts.values())
+        if self.map_input_records not in (None, n_records):
             raise AccountingError(
                 f'{self.plan.name}: Hadoop gave its map tasks {self.map_input_records} lines, they '
-                f'say that they read {self.records}'
-            )
-
-    def _demand_whole_files(self) -> None:
-        """Raise AccountingError unless the splits that tasks read follow one another and make up every file."""
-        ends, lines = [0] * len(self.plan.files), [0] * len(self.plan.files)
-        for (number, start), counts in sorted(self.counts.items()):
-            self._demand_meeting(number, ends[number], start)
-            ends[number] += counts['length']
-            lines[number] += counts['lines']
-        for number, file in enumerate(self.plan.files):
-            self._demand_meeting(number, ends[number], file.size)
-            if file.n_rows not in (None, lines[number]):
-                raise AccountingError(
-                    f'{file.path}: the file says that it has {file.n_rows:,} rows, tasks read '
-                    f'{lines[number]:,}: it is damaged, or rows were lost'
-                )
-
-    def _demand_meeting(self, number: int, end: int, start: int) -> None:
-        if end != start:
-            raise AccountingError(
-                f'{self.plan.files[number].path}: every byte must be read once, but tasks read up to '
-                f'byte {end:,} and went on at byte {start:,}: a task was lost or counted twice, run '
-                'it again'
+                f'say that they read {n_records}'
             )
 
     def rejected(self) -> Iterator[RejectedLine]:
@@ -175,11 +170,6 @@ class Accounts:
     def held(self) -> int:
         """Count the rows that were passed over, since they are held out, or since the others are."""
         return sum(counts['held'] for counts in self.counts.values())
-
-    @property
-    def records(self) -> int:
-        """Count the physical lines read."""
-        return sum(counts['records'] for counts in self.counts.values())
 
     @property
     def reasons(self) -> Counter:

@@ -16,12 +16,11 @@ import numpy as np
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_columns import ArrowSchema, Batch, BatchMaker, choose_format
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, read_good_rows, take_rows
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, find_errors, read_good_rows, take_rows
 from mr_elm.rows.encoding import encode_table
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import read_numbers
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.row_errors import find_errors
 
 Source = Any  # path of a file of this machine, or an open file that can seek
 PARQUET = b'PAR1'  # what its files begin and end with

@@ -13,20 +13,20 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_files import find_cuts
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoding import Encoding
-from mr_elm.rows.kinds import find_kind
-from mr_elm.rows.listing import expand_patterns, name_folders
+from mr_elm.rows.kinds import find_binary_kind, find_kind
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, is_pack, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN_NAMES
-from mr_elm.rows.sniff import find_binary_kind, sniff, take_first_lines
-from mr_elm.rows.splits import DAMAGE, decompress, find_charset, find_ending, hadoop_cuts, read_stream
-from mr_elm.rows.storage import Entry, is_local, open_ranges, store_of
+from mr_elm.rows.sniff import sniff, take_first_lines
+from mr_elm.rows.splits import DAMAGE, decompress, find_ending, hadoop_cuts, read_stream
+from mr_elm.rows.storage import Entry, expand_patterns, is_local, name_folders, open_ranges, store_of
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire_rows import write_block
 
 READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
 MAGIC_BYTES = 8  # first bytes of a file, which tell its kind
 CHARSET_BYTES = 1 << 16  # first bytes of a file, which tell how its text is encoded
+MARKS = {b'\xff\xfe\0\0': 'utf-32', b'\0\0\xfe\xff': 'utf-32', b'\xff\xfe': 'utf-16', b'\xfe\xff': 'utf-16'}
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,6 @@ class InputPlan:
         encoding = record['encoding'] and Encoding.from_json(record['encoding'])
         return cls(**{**record, 'files': files, 'encoding': encoding})
 
-    def with_width(self, n_features: int) -> 'InputPlan':
-        """Fix the width of sparse rows; others have theirs."""
-        if not find_kind(self.kind).sparse:
-            return self
-        return self.change_formats(n_features=n_features)
-
     def change_formats(self, **values: Any) -> 'InputPlan':
         """Return the plan of the same files, read otherwise. values : of their RowOptions."""
         return replace(self, files=[replace(file, format=replace(file.format, **values)) for file in self.files])
@@ -189,8 +183,9 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
         raise DataFormatError(f'{entries[0].path}: expected rows, the file is empty')
     if not files:
         raise DataFormatError(f'{entries[0].path} and {len(entries) - 1} more: expected rows, all files are empty')
-    check_alike(files)
-    pack = find_pack(files, closed)
+    pack = None
+    if files[0].format.kind == 'packed':
+        pack = find_pack(files, closed)
     if pack is None:
         return InputPlan(files, encoding=options.encoding, max_categories=options.max_categories, dates=options.dates)
     if options.category:
@@ -267,7 +262,8 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:
     """Look at each file: the InputFiles of those that are not empty. Columns have the names of the first file.
 
-    Some files that are elsewhere are looked at together, as each waits for its store.
+    Some files that are elsewhere are looked at together, as each waits for its store. Raises DataFormatError unless all
+    are of one kind and, as csv, of one width.
     """
     waiting, first = list(entries), None
     while waiting and first is None:
@@ -287,8 +283,18 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     for entry in waiting:
         store_of(entry.copy or entry.path)  # makes the clients of all stores, in one thread
     with ThreadPoolExecutor(READERS) as pool:
-        others = list(pool.map(partial(inspect_file, options=options), waiting))
-    return [first, *filter(None, others)]
+        others = list(filter(None, pool.map(partial(inspect_file, options=options), waiting)))
+    for file in others:
+        if file.format.kind != form.kind:
+            raise DataFormatError(
+                f'{file.path}: expected {form.kind} rows as in {first.path}, found {file.format.kind} rows'
+            )
+        unnamed = None in (file.format.names, form.names)
+        if form.kind == 'csv' and unnamed and file.format.n_columns != form.n_columns:
+            raise DataFormatError(
+                f'{file.path}: expected {form.n_columns} fields a row as in {first.path}, found {file.format.n_columns}'
+            )
+    return [first, *others]
 
 
 def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
@@ -309,7 +315,12 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
         if kind := find_binary_kind(stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]):
             file = inspect_parts(entry, kind, options)
         else:
-            file = inspect_text(entry, stream, options)
+            charset = options.charset or choose_charset(stream, entry, options.trained)
+            file = None
+            lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
+            if lines:
+                form = replace(sniff(lines, entry.path, options, blank_bytes), charset=charset)
+                file = InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
     if (
         file
         and len(options.targets) > 1
@@ -323,34 +334,28 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     return file
 
 
-def inspect_text(entry: Entry, stream: Any, options: RowOptions) -> InputFile | None:
-    """Return the InputFile of an open file of text, or None when it has no row."""
-    charset = options.charset or choose_charset(read_first(stream, entry), options.trained)
-    lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
-    if not lines:
-        return None
-    form = replace(sniff(lines, entry.path, options, blank_bytes), charset=charset)
-    return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
+def choose_charset(stream: Any, entry: Entry, like: RowOptions | None) -> str | None:
+    """Return the encoding of an open text: as it says itself, or as in the training unless it is plainly UTF-8.
 
-
-def read_first(stream: Any, entry: Entry) -> bytes:
-    """Return the first bytes of an open file, decompressed; none where they are damaged."""
+    None stands for UTF-8 with line feeds, which Hadoop reads as well. Text with carriage returns only is in an encoding
+    that has to be decoded, too.
+    """
+    first_bytes, path = b'', entry.copy or entry.path
     if not find_ending(entry.path):
-        return stream.peek(CHARSET_BYTES)[:CHARSET_BYTES]
-    path = entry.copy or entry.path
-    with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, decompress(packed, entry.path) as plain:
-        return plain.read(CHARSET_BYTES)
-    return b''
-
-
-def choose_charset(first_bytes: bytes, like: RowOptions | None) -> str | None:
-    """Return the encoding of a text: as it says itself, or as in the training unless it is plainly UTF-8."""
-    detected = find_charset(first_bytes)
+        first_bytes = stream.peek(CHARSET_BYTES)[:CHARSET_BYTES]
+    else:  # bytes that are damaged say nothing
+        with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, decompress(packed, entry.path) as plain:
+            first_bytes = plain.read(CHARSET_BYTES)
+    for mark, charset in MARKS.items():
+        if first_bytes.startswith(mark):
+            return charset
+    if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes:
+        return 'utf-8'
     trained = None
     if like:
         trained = like.charset
-    if detected is not None or trained is None or trained.startswith('utf'):
-        return detected
+    if trained is None or trained.startswith('utf'):
+        return None
     try:
         first_bytes[: first_bytes.rfind(b'\n') + 1].decode()
     except UnicodeDecodeError:
@@ -376,29 +381,8 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows, footer)
 
 
-def check_alike(files: list[InputFile]) -> None:
-    """Demand that all files are of one kind and, as csv, of one width."""
-    first = files[0]
-    for file in files[1:]:
-        if file.format.kind != first.format.kind:
-            raise DataFormatError(
-                f'{file.path}: expected {first.format.kind} rows as in {first.path}, found {file.format.kind} rows'
-            )
-        if (
-            file.format.kind == 'csv'
-            and None in (file.format.names, first.format.names)
-            and (file.format.n_columns != first.format.n_columns)
-        ):
-            raise DataFormatError(
-                f'{file.path}: expected {first.format.n_columns} fields a row as in {first.path}, '
-                f'found {file.format.n_columns}'
-            )
-
-
 def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
     """Return the folder of a packed data set. Raises DataFormatError when its manifest is missing though `closed`."""
-    if files[0].format.kind != 'packed':
-        return None
     folders = sorted({os.path.dirname(file.path) for file in files})
     if not closed and not any(store_of(folder).find(f'{folder}/{MANIFEST}') for folder in folders):
         return None

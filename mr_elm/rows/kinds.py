@@ -67,6 +67,15 @@ def find_kind(name: str) -> Kind:
     return getattr(import_module(module), kind)
 
 
+def find_binary_kind(first_bytes: bytes) -> str | None:
+    """Return the name of the kind whose files begin with some bytes; None for text."""
+    for name in KINDS:
+        magic = find_kind(name).magic
+        if magic and first_bytes.startswith(magic):
+            return name
+    return None
+
+
 def is_text(name: str) -> bool:
     """Tell whether a name is that of a kind of text, which is read line by line."""
     return name in KINDS and find_kind(name).parse is not refuse_text

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.blocks import Block, RowReader, read_good_rows
+from mr_elm.rows.blocks import Block, RowReader, find_errors, read_good_rows
 from mr_elm.rows.encoding import Encoding, encode_table
 from mr_elm.rows.kinds import Kind, find_kind
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.row_errors import find_errors
 from mr_elm.rows.text import find_line_ends, split_lines
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
@@ -29,7 +28,7 @@ class LineReader(RowReader):
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
-        for text in group_lines(self._pass_header(clean_chunks(chunks, self.counts.start == 0)), self.block_rows):
+        for text in group_lines(self._read_rows(chunks), self.block_rows):
             first = self.counts.lines
             block = self._parse(text)
             self.counts.records += self.counts.lines - first
@@ -39,11 +38,14 @@ class LineReader(RowReader):
                 self.counts.used += len(block)
                 yield block
 
-    def _pass_header(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Leave out the header, and blank lines above it, which may fill whole splits."""
+    def _read_rows(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield chunks with plain line ends, without the header and blank lines above it, which may fill splits."""
         start = self.counts.start
         awaits_header = self.form.header and (start == 0 or start < self.form.blank_bytes)
+        is_first = start == 0
         for chunk in chunks:
+            chunk = clean_chunk(chunk, is_first)
+            is_first = False
             while awaits_header and chunk:
                 line, _, chunk = chunk.partition(b'\n')
                 self.counts.lines += 1
@@ -89,18 +91,11 @@ class LineReader(RowReader):
         return False
 
 
-def clean_chunks(chunks: Iterable[bytes], first: bool) -> Iterator[bytes]:
-    """Give chunks of whole lines plain line ends, and drop a byte order mark at the very start.
-
-    first : whether the chunks begin where the file does.
-    """
-    for chunk in chunks:
-        yield clean_chunk(chunk, first)
-        first = False
-
-
 def clean_chunk(chunk: bytes, first: bool) -> bytes:
-    """Return whole lines with plain line ends; a byte order mark at the very start is dropped."""
+    """Return whole lines with plain line ends; a byte order mark at the very start is dropped.
+
+    first : whether the chunk begins where the file does.
+    """
     if chunk and not chunk.endswith(b'\n'):
         chunk += b'\n'
     if b'\r' in chunk:

@@ -57,29 +57,19 @@ class ParsedRows(RowReader):
                 before, counted = counted, self.length * source.tell() // source.size()
                 self.count(counted - before)
                 with refuse_damage(name):
-                    if 'counts' in facts:
-                        self._close(facts)
+                    if 'counts' in facts:  # rows are counted as they are read, all else is as it was
+                        counts = {**facts['counts'], 'used': self.counts.used}
+                        vars(self.counts).update(counts, rejected=Counter(counts['rejected']))
+                        self.rejected.extend(RejectedRow(**row) for row in facts['rejected'])
                         return
-                    block = self._take(facts, table)
+                    [batch] = table.to_batches()
+                    block, self.row_lines = from_batch(batch, facts), facts['lines']
+                    if isinstance(self.row_lines, int):
+                        self.row_lines = range(self.row_lines, self.row_lines + len(block))
+                    block = replace(block, X=widen(block.X, self.form.n_features or 0))
                 self.counts.used += len(block)
                 yield block
         raise DataFormatError(f'{self.counts.file}: expected the end of the parsed rows, they were changed')
-
-    def _take(self, facts: dict[str, Any], table: Any) -> Block:
-        """Return the block of a record, and note the lines of its rows."""
-        [batch] = table.to_batches()
-        block, lines = from_batch(batch, facts), facts['lines']
-        if isinstance(lines, int):
-            self.row_lines = range(lines, lines + len(block))
-        else:
-            self.row_lines = lines
-        return replace(block, X=widen(block.X, self.form.n_features or 0))
-
-    def _close(self, end: dict[str, Any]) -> None:
-        """Take over the counts of the split, except the rows used: these were counted as they were read."""
-        counts = {**end['counts'], 'used': self.counts.used, 'rejected': Counter(end['counts']['rejected'])}
-        vars(self.counts).update(counts)
-        self.rejected.extend(RejectedRow(**row) for row in end['rejected'])
 
 
 def write_record(schema: Any, batches: Sequence[Any] = ()) -> Any:
@@ -98,10 +88,3 @@ def read_records(source: Any, name: str) -> Iterator[tuple[dict[str, Any], Any]]
         with refuse_damage(name), import_module('pyarrow').ipc.open_stream(source) as reader:
             record = read_facts(reader.schema.metadata), reader.read_all()
         yield record
-
-
-def count_chunks(chunks: Iterable[bytes], count: Callable[[int], object]) -> Iterator[bytes]:
-    """Pass chunks on, and count the bytes of each as it is read."""
-    for chunk in chunks:
-        count(len(chunk))
-        yield chunk

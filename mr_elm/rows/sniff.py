@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.kinds import find_kind
@@ -44,25 +45,20 @@ TEXT_CHARACTERS = 4096  # characters that tell what a text is
 def take_first_lines(chunks: Iterable[bytes], limit: int = MAX_LINES) -> tuple[list[str], int]:
     """Take the first lines that are not blank from chunks of whole lines: (lines, bytes of the blank lines above).
 
-    They are `limit`, or fewer where lines are long.
+    They are `limit`, or fewer where lines are long. A byte order mark counts with the blank lines.
     """
     lines: list[str] = []
     size = blank_bytes = 0
     for i, chunk in enumerate(chunks):
         if not lines:
-            blank_bytes += count_blank(chunk)
+            text = chunk.decode('latin-1')
+            rest = text.removeprefix(BYTE_ORDER_MARK).lstrip()
+            blank_bytes += text.rfind('\n', 0, len(text) - len(rest)) + 1
         lines += [line for line in split_chunk(chunk, i == 0) if line.strip()]
         size += len(chunk)
         if len(lines) >= limit or size >= CHUNK_BYTES and len(lines) >= MIN_LINES:
             break
     return lines[:limit], blank_bytes
-
-
-def count_blank(chunk: bytes) -> int:
-    """Count the bytes of the blank lines at the start of a chunk, a byte order mark included."""
-    text = chunk.decode('latin-1')
-    rest = text.removeprefix(BYTE_ORDER_MARK).lstrip()
-    return text.rfind('\n', 0, len(text) - len(rest)) + 1
 
 
 def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0) -> RowOptions:
@@ -72,47 +68,22 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     options : RowOptions of the command line.
     Raises DataFormatError when the lines are no rows at all.
     """
-    binary = ['\0' in line for line in lines]
-    foreign = name_binary(lines[0].encode('latin-1'))
+    first_bytes, binary = lines[0].encode('latin-1'), ['\0' in line for line in lines]
+    foreign = next((what for magic, what in MAGICS if first_bytes.startswith(magic)), None)
     if foreign or binary[0] or sum(binary) > len(lines) // 2:
         raise DataFormatError(f'{path}: expected rows of text, found {foreign or "binary data"}')
-    if options.kind == 'auto' and (foreign := name_text(lines)):
+    text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip()
+    foreign = next((what for pattern, what in TEXTS if pattern.match(text)), None)
+    if foreign and options.kind == 'auto':
         raise DataFormatError(f'{path}: expected rows, found {foreign}')
     lines = [line for line, is_binary in zip(lines, binary, strict=True) if not is_binary]  # these are bad rows
-    if options.kind == 'auto':
-        kind = guess_kind(lines, str(path))
-    else:
-        kind = options.kind
-    if find_kind(kind).magic:
-        raise DataFormatError(f'{path}: expected {kind} rows, found text')
-    return replace(find_kind(kind).choose_format(lines, path, options), blank_bytes=blank_bytes)
-
-
-def find_binary_kind(first_bytes: bytes) -> str | None:
-    """Return the name of the kind whose files begin with some bytes; None for text."""
-    return next(
-        (name for name in KINDS if find_kind(name).magic and first_bytes.startswith(find_kind(name).magic)), None
-    )
-
-
-def guess_kind(lines: list[str], path: str) -> str:
-    """Tell the kind of a file by its first lines where no name of a file tells, by its name, or by its lines."""
-    kinds = {name: kind for name in KINDS if not (kind := find_kind(name)).magic}
-    for name, kind in kinds.items():
-        if kind.names is None and kind.recognise(lines):
-            return name
-    for name, kind in kinds.items():
-        if kind.names and kind.names.search(path):
-            return name
-    return next(name for name, kind in kinds.items() if kind.recognise(lines))
-
-
-def name_binary(first_bytes: bytes) -> str | None:
-    """Say what a file is by its first bytes, and what to do with it; None where that is not known."""
-    return next((kind for magic, kind in MAGICS if first_bytes.startswith(magic)), None)
-
-
-def name_text(lines: list[str]) -> str | None:
-    """Say what a file of text is by its first lines, and what to do with it; None where they may be rows."""
-    text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip()
-    return next((kind for pattern, kind in TEXTS if pattern.match(text)), None)
+    if options.kind != 'auto':
+        kind = find_kind(options.kind)
+    else:  # by the lines where no name of a file tells the kind, else by the name, else by the lines
+        kinds = [kind for kind in map(find_kind, KINDS) if not kind.magic]
+        nameless = [kind for kind in kinds if kind.names is None and kind.recognise(lines)]
+        named = [kind for kind in kinds if kind.names and kind.names.search(str(path))]
+        kind = next(chain(nameless, named, (kind for kind in kinds if kind.recognise(lines))))
+    if kind.magic:
+        raise DataFormatError(f'{path}: expected {options.kind} rows, found text')
+    return replace(kind.choose_format(lines, path, options), blank_bytes=blank_bytes)

@@ -16,7 +16,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -28,7 +28,7 @@ from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.parsed_rows import ParsedRows, count_chunks
+from mr_elm.rows.parsed_rows import ParsedRows
 from mr_elm.rows.storage import open_ranges
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ RAW_BYTES = 1 << 16  # bytes of compressed data read at a time
 DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile)  # what zipfile raises
 CODECS = {'.gz': 'gzip', '.zst': 'zstd'}  # endings of the names of files -> what pyarrow calls them
 COMPRESSED = ('.gz', '.zst', '.bz2', '.zip')
-MARKS = {b'\xff\xfe\0\0': 'utf-32', b'\0\0\xfe\xff': 'utf-32', b'\xff\xfe': 'utf-16', b'\xfe\xff': 'utf-16'}
 HADOOP_READS = ('.gz', '.bz2')  # endings of the names of compressed files that Hadoop knows
 Count = Callable[[int], object]  # called with so many bytes when they are read
 
@@ -57,23 +56,20 @@ def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
     for number, file in enumerate(plan.files):
         start = 0
         while start < file.size:
-            end = find_end(file, start, start + room)
+            target = start + room
+            if find_ending(file.path) or file.format.charset:
+                end = file.size
+            elif file.cuts:
+                ends = [cut for cut in (*file.cuts, file.size) if cut > start]
+                end = min(ends, key=lambda end, target=target: abs(end - target))
+            else:
+                end = min(target, file.size)
             tasks[-1].append([number, start, end - start])
             start, room = end, room - (end - start)
             if room <= 0 or start < file.size:
                 tasks.append([])
                 room = share + (room if file.cuts else 0)
     return [task for task in tasks if task]
-
-
-def find_end(file: InputFile, start: int, target: int) -> int:
-    """Return the end of a split: the target, or the nearest one that the file allows."""
-    if find_ending(file.path) or file.format.charset:
-        return file.size
-    ends = [cut for cut in (*file.cuts, file.size) if cut > start]
-    if file.cuts:
-        return min(ends, key=lambda end: abs(end - target))
-    return min(target, file.size)
 
 
 def find_file(files: list[dict[str, Any]], uri: str) -> int:
@@ -172,19 +168,6 @@ def hadoop_cuts(path: str, charset: str | None) -> bool:
     return charset is None and (not find_ending(path) or str(path).endswith(HADOOP_READS))
 
 
-def find_charset(first_bytes: bytes) -> str | None:
-    """Return the encoding that a text begins to be in; None for UTF-8 with line feeds, which Hadoop reads as well.
-
-    Text with carriage returns only is in an encoding that has to be decoded, too.
-    """
-    for mark, charset in MARKS.items():
-        if first_bytes.startswith(mark):
-            return charset
-    if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes:
-        return 'utf-8'
-    return None
-
-
 def read_stream(
     stream: BinaryIO, name: str, start: int = 0, length: int | None = None, charset: str | None = None
 ) -> Iterator[bytes]:
@@ -233,6 +216,13 @@ def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterat
         limit = length + 1 - skipped
     if limit is None or limit > 0:
         yield from read_whole_lines(stream, limit)
+
+
+def count_chunks(chunks: Iterable[bytes], count: Count) -> Iterator[bytes]:
+    """Pass chunks on, and count the bytes of each as it is read."""
+    for chunk in chunks:
+        count(len(chunk))
+        yield chunk
 
 
 def count_lines_before(file: InputFile, start: int) -> int:

@@ -22,9 +22,8 @@ from mr_elm.rows.columns import Table
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.kinds import find_binary_kind, find_kind
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.sniff import find_binary_kind
 from mr_elm.rows.storage import Ranges, RemoteStore, open_ranges
 
 PART = 7  # rows of a row group or record batch
