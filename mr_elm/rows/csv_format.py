@@ -84,7 +84,10 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
 
 
 def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | None, str]:
-    """Return (delimiter, decimal point): those of the training where lines fit them, unless the user names others."""
+    """Return (delimiter, decimal point): those of the training where lines fit them, unless the user names others.
+
+    Blanks separate fields only where no character does.
+    """
     trained = options.trained
     if (
         trained
@@ -95,15 +98,53 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
         rows = split_rows(lines, trained.delimiter)
         if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MAJORITY * len(rows):
             return trained.delimiter, trained.decimal
-    return choose_delimiter(lines, options.delimiter, options.decimal)
+    delimiters: Sequence[str | None] = (options.delimiter,)
+    usual, points = options.delimiter, options.decimal
+    if options.delimiter == 'auto':
+        delimiters, usual = DELIMITERS, ','
+    if options.decimal == 'auto':
+        points = '.,'
+    least = best = 0.5, 1.0  # most rows must have the usual width
+    answer = usual, points[0]
+    for delimiter in delimiters:
+        if delimiter is None and best != least:
+            break
+        rows = split_rows(lines, delimiter)
+        for point in points:
+            if point != delimiter and (quality := rate(rows, point)) > best:
+                best, answer = quality, (delimiter, point)
+    return answer
 
 
 def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> bool:
     """Tell whether the first line names the columns; warn where that is in doubt."""
     if options.header is not None:
         return options.header
-    header, doubt = decide_header(rows, decimal, options)
-    if doubt and len(rows) > 1:
+    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    numbers = [is_number(field, decimal) for field in first]
+    label, before = options.label_column, options.trained.header if options.trained else None
+    if options.labelled and names_label(first, below, label, decimal):
+        return True
+    known_names = options.names or ((label,) if isinstance(label, str) else ())
+    names = {name for name in known_names if not is_number(name, decimal)}
+    if names and names <= set(first):
+        return True
+    if before is not None and before is not any(numbers):
+        return before
+    if not below:
+        return not any(numbers)
+    if are_counted(first, below, decimal):
+        return True
+    votes = [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
+    for_names, for_row = (sum(side) for side in zip(*votes, strict=True))
+    header, doubt = for_names > for_row, None
+    if for_names == for_row == 0:
+        if before is not None:
+            return before
+        doubt = 'no column tells whether the first line holds names'
+    elif abs(for_names - for_row) < CLOSE_VOTE * (for_names + for_row):
+        doubt = f'{for_names:.2g} columns speak for names in the first line, {for_row:.2g} against them'
+    if doubt:
         meaning, opposite = ('names of the columns', 'no') if header else ('a row', 'yes')
         warnings.warn(
             f'{path}: the first line was taken for {meaning}, although {doubt}: --header {opposite} says otherwise',
@@ -141,7 +182,7 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
         columns = (*columns, *form.label_columns)
     styles = []
     for k, position in enumerate(columns):
-        values = [row[position] for row in rows if not is_blank(row[position])]
+        values = [row[position] for row in rows if row[position] not in MISSING]
         style = Style(*trained_styles[k]) if k in trained_styles else find_style(values, form.decimal)
         if style and style != Style():
             styles.append((position, style.prefix, style.suffix, style.thousands))
@@ -204,33 +245,6 @@ def is_number(text: str, decimal: str) -> bool:
     return read_number(text, decimal) is not None or styled_number(decimal).fullmatch(text) is not None
 
 
-def is_blank(field: str) -> bool:
-    """Tell whether a field says nothing of its column."""
-    return field in MISSING
-
-
-def choose_delimiter(
-    lines: Sequence[str], delimiter: str | None = 'auto', decimal: str = 'auto'
-) -> tuple[str | None, str]:
-    """Return (delimiter, decimal point) of some lines; what is given stays.
-
-    Blanks separate fields only where no character does.
-    """
-    best: tuple[float, float] | None = None
-    answer = (',' if delimiter == 'auto' else delimiter), ('.' if decimal == 'auto' else decimal)
-    for candidate in DELIMITERS if delimiter == 'auto' else (delimiter,):
-        if candidate is None and best is not None:
-            break
-        rows = split_rows(lines, candidate)
-        for point in '.,' if decimal == 'auto' else decimal:
-            if point == candidate:
-                continue
-            quality = rate(rows, point)
-            if quality[0] > 0.5 and (best is None or quality > best):
-                best, answer = quality, (candidate, point)
-    return answer
-
-
 def rate(rows: Fields, decimal: str) -> tuple[float, float]:
     """Return the share of rows of the usual width, and the share of their fields that are numbers.
 
@@ -249,47 +263,18 @@ def rate(rows: Fields, decimal: str) -> tuple[float, float]:
     return round(sum(len(row) == width for row in rows) / len(rows), 1), numbers / max(1, len(fields))
 
 
-def decide_header(rows: Fields, decimal: str, options: RowOptions) -> tuple[bool, str | None]:
-    """Tell whether the first row holds the names of the columns: (answer, why that is in doubt or None)."""
-    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    numbers = [is_number(field, decimal) for field in first]
-    label, before = options.label_column, options.trained.header if options.trained else None
-    if options.labelled and names_label(first, below, label, decimal):
-        return True, None
-    known_names = options.names or ((label,) if isinstance(label, str) else ())
-    names = {name for name in known_names if not is_number(name, decimal)}
-    if names and names <= set(first):
-        return True, None
-    if before is not None and before is not any(numbers):
-        return before, None
-    if not below:
-        return not any(numbers), None
-    if are_counted(first, below, decimal):
-        return True, None
-    votes = [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
-    for_names, for_row = (sum(side) for side in zip(*votes, strict=True))
-    if for_names == for_row == 0:
-        if before is not None:
-            return before, None
-        return False, 'no column tells whether the first line holds names'
-    doubt = None
-    if abs(for_names - for_row) < CLOSE_VOTE * (for_names + for_row):
-        doubt = f'{for_names:.2g} columns speak for names in the first line, {for_row:.2g} against them'
-    return for_names > for_row, doubt
-
-
 def names_label(first: Sequence[str], below: Fields, label: str | int | None, decimal: str) -> bool:
     """Tell whether a label that is given by its position is a text above numbers alone, so that it must be a name."""
     if not re.fullmatch(r'-?\d+', str(label)) or not -len(first) <= int(str(label)) < len(first) or not below:
         return False
     name, *labels = (row[int(str(label))] for row in (first, *below))
-    return not is_blank(name) and not is_number(name, decimal) and all(is_number(text, decimal) for text in labels)
+    return name not in MISSING and not is_number(name, decimal) and all(is_number(text, decimal) for text in labels)
 
 
 def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]:
     """Return how much a column speaks for and against a header. first : its first field. column : those below."""
-    values = [value for value in column if not is_blank(value)]
-    if not values or is_blank(first):
+    values = [value for value in column if value not in MISSING]
+    if not values or first in MISSING:
         return 0.0, 0.0
     if sum(is_number(value, decimal) for value in values) > MAJORITY * len(values):
         if is_number(first, decimal):
