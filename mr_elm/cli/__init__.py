@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 
@@ -69,29 +69,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    return run_logged(argv)
+    with ExitStack() as log_files:
+        if any(word.startswith(('--log-file', '--config')) for word in argv):
+            from mr_elm.cli.config import expand_config, take_option
+            from mr_elm.cli.log_file import FLAG, log_to
+
+            try:
+                argv, paths = take_option(expand_config(argv), FLAG)
+                for path in paths:
+                    log_files.enter_context(log_to(path))
+            except (ValueError, OSError) as error:
+                print(f'mr-elm: {describe_error(error)}', file=sys.stderr)
+                return 2
+        return run(argv)
 
 
-def run_logged(argv: Sequence[str]) -> int:
-    """Run a command with the options of --config; --log-file gets what it says too. Returns the exit status."""
-    if not any(word.startswith(('--log-file', '--config')) for word in argv):
-        return run_command(argv, perform)
-    from mr_elm.cli.config import expand_config, take_option
-    from mr_elm.cli.log_file import FLAG, log_to
-
-    try:
-        words, paths = take_option(expand_config(argv), FLAG)
-        with ExitStack() as stack:
-            for path in paths:
-                stack.enter_context(log_to(path))
-            return run_command(words, perform)
-    except (ValueError, OSError) as error:
-        print(f'mr-elm: {describe_error(error)}', file=sys.stderr)
-        return 2
-
-
-def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | None], program: str = 'mr-elm') -> int:
-    """Perform a command and turn what goes wrong into one sentence and a status."""
+def run(argv: Sequence[str]) -> int:
+    """Run a command and turn what goes wrong into one sentence and a status."""
     warnings.showwarning = show_warning
     try:
         with terminable():
@@ -104,13 +98,13 @@ def run_command(argv: Sequence[str], perform: Callable[[Sequence[str]], int | No
             text, status = 'terminated', 143
         else:
             text, status = 'interrupted', 130
-        print(f'{program}: {add_notes(text, error)}', file=sys.stderr)
+        print(f'mr-elm: {add_notes(text, error)}', file=sys.stderr)
         return status
     except Exception as error:
         if '--debug' in argv:
             traceback.print_exc()
         text = add_notes(describe_error(error, ' (--debug shows where)'), error)
-        print(f'{program}: {text}', file=sys.stderr)
+        print(f'mr-elm: {text}', file=sys.stderr)
         return 1
 
 

@@ -5,15 +5,13 @@ from mr_elm.methods import METHODS
 JOBS = 'INPUT... [options]'
 
 
-def prefix(command: str, examples: dict[str, str]) -> dict[str, str]:
-    """Put a command in front of each example."""
-    return {f'{command} {line}': what for line, what in examples.items()}
-
-
 # command -> (what follows it, lines that users type behind `mr-elm`, each with what it does)
 EXAMPLES = {
     **{
-        f'train {name}': (f'{JOBS} --model OUT.npz', prefix(f'train {name}', method.examples))
+        f'train {name}': (
+            f'{JOBS} --model OUT.npz',
+            {f'train {name} {line}': what for line, what in method.examples.items()},
+        )
         for name, method in METHODS.items()
     },
     'layer': (
@@ -28,7 +26,7 @@ EXAMPLES = {
         {'finish m.training.json m.stats m.gram': 'the model that `mr-elm train` makes'},
     ),
     **{
-        f'tune {name}': (JOBS, prefix(f'tune {name}', method.tuning.examples))
+        f'tune {name}': (JOBS, {f'tune {name} {line}': what for line, what in method.tuning.examples.items()})
         for name, method in METHODS.items()
         if method.tuning
     },
@@ -120,18 +118,3 @@ EXAMPLES = {
         },
     ),
 }
-
-
-def usage_of(command: str) -> str | None:
-    """Return the line that a command is typed by, or None when it is not listed here."""
-    if command in EXAMPLES:
-        return f'mr-elm {command} {EXAMPLES[command][0]}'
-    return None
-
-
-def examples_of(command: str) -> str:
-    """Return the examples of a command as text."""
-    lines = [f'  # {what}\n  mr-elm {line}' for line, what in EXAMPLES.get(command, ('', {}))[1].items()]
-    if lines:
-        return '\n'.join(['examples:', *lines])
-    return ''

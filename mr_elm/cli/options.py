@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import Any, TypeVar
 
 from mr_elm.cli import Elsewhere, suggest
-from mr_elm.cli.examples import examples_of, usage_of
+from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.progress import LogLines, Reporter
@@ -58,14 +58,15 @@ class RunnerOptions:
 class Parser(argparse.ArgumentParser):
     """Parse one command's options: no abbreviations, and mrjob's runner options set apart with their arity."""
 
-    def __init__(self, command: str, description: str | None, runs_jobs: bool = True, program: str = 'mr-elm') -> None:
+    def __init__(self, command: str, description: str | None, runs_jobs: bool = True) -> None:
+        usage, examples = EXAMPLES[command]
         super().__init__(
-            prog=f'{program} {command}',
-            usage=usage_of(command),
+            prog=f'mr-elm {command}',
+            usage=f'mr-elm {command} {usage}',
             description=fill(description or '', 78),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
-            epilog=examples_of(command),
+            epilog='\n'.join(['examples:', *(f'  # {what}\n  mr-elm {line}' for line, what in examples.items())]),
         )
         self.add_argument(
             '--help-all',
@@ -143,7 +144,10 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def parse(self, argv: Sequence[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
-        """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage."""
+        """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage.
+
+        Raises ValueError where the runner does not take an option, or cannot read the inputs.
+        """
         own, passed = self.separate(argv)
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
@@ -160,28 +164,20 @@ class Parser(argparse.ArgumentParser):
         if self.runs_jobs:
             if getattr(args, 'jobs', None) and args.runner != 'local':
                 self.error(f'--jobs: expected -r local, found -r {args.runner}')
-            passed += self.take_spark_options(**vars(args))
-            self.check_runner(args, passed)
+            for name in ('master', 'partitions_of_rows'):
+                value = getattr(args, name, None)
+                if value is not None:
+                    flag = f'--{name.replace("_", "-")}'
+                    if args.runner not in ('spark', SERVERLESS):
+                        self.error(f'{flag}: expected -r spark, found -r {args.runner}')
+                    passed += [flag, str(value)]
+            if args.runner == SERVERLESS:
+                from mr_elm.cli.serverless import demand_options
+
+                demand_options(passed)
+            else:
+                make_engine(args.runner, tuple(passed)).prepare(args.inputs)
         return args, tuple(passed)
-
-    def check_runner(self, args: argparse.Namespace, passed: list[str]) -> None:
-        """Raise ValueError where the runner does not take an option, or cannot read the inputs."""
-        if args.runner == SERVERLESS:
-            from mr_elm.cli.serverless import demand_options
-
-            demand_options(passed)
-        else:
-            make_engine(args.runner, tuple(passed)).prepare(args.inputs)
-
-    def take_spark_options(
-        self, runner: str, master: str | None = None, partitions_of_rows: int | None = None, **_: object
-    ) -> list[str]:
-        """Return the options of Spark alone. Exits with 2 where something else is to run."""
-        given = {'--master': master, '--partitions-of-rows': partitions_of_rows}
-        words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-        if words and runner not in ('spark', SERVERLESS):
-            self.error(f'{words[0]}: expected -r spark, found -r {runner}')
-        return words
 
     def check_standard_input(self, args: argparse.Namespace) -> None:
         """Exit with 2 where standard input cannot be read."""
@@ -202,7 +198,9 @@ class Parser(argparse.ArgumentParser):
                 own += [os.path.join('.', path) if path.startswith('-') else path for path in tokens]
             elif not token.startswith('-') or name in self._option_string_actions or self.is_short(token):
                 own.append(token)
-                own += self.take_value(token, tokens)
+                action = self._option_string_actions.get(token)
+                if action is not None and action.nargs is None:
+                    own += self.take(1, tokens, token)  # which may look like an option itself
             elif name in REFUSED:
                 self.error(f'{name}: mr-elm does not take this option{REFUSED[name]}')
             elif name in count_values():
@@ -218,13 +216,6 @@ class Parser(argparse.ArgumentParser):
     def is_short(self, token: str) -> bool:
         """Tell whether a token holds short options of ours written together, such as -qv or -oOUT."""
         return not token.startswith('--') and token[:2] in self._option_string_actions
-
-    def take_value(self, token: str, tokens: Iterator[str]) -> list[str]:
-        """Take the value of one of our options, which may look like an option itself."""
-        action = self._option_string_actions.get(token)
-        if action is None or action.nargs is not None:
-            return []
-        return self.take(1, tokens, token)
 
     def take(self, n: int, tokens: Iterator[str], name: str) -> list[str]:
         """Take the next n tokens."""

@@ -230,7 +230,8 @@ def evaluate(argv: Sequence[str]) -> None:
         plan = plan_rows(args, rows_for(model, args, ignore_extra=args.ignore_extra_features), inputs)
         if args.figure and model.numeric and not has_columns(plan):
             raise ValueError(
-                f'--figure: expected csv, parquet or arrow rows for the figure of a regression, found {plan.kind} rows'
+                '--figure: expected csv, parquet or arrow rows for the figure of a regression, found '
+                f'{plan.form.kind} rows'
             )
         found, accounts = score.evaluate(
             path, model, plan, engine, args.bad_rows, args.leave_one_out, args.threshold, positive

@@ -87,7 +87,7 @@ def predict(
 
 def has_columns(plan: InputPlan) -> bool:
     """Tell whether columns of the rows can be copied beside predictions."""
-    return plan.kind in ('csv', *ARROW)
+    return plan.form.kind in ('csv', *ARROW)
 
 
 def predict_pairs(

@@ -84,7 +84,7 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
     """
     entries, say = summary.labels.entries, data.engine.reporter.say
     classes = Classes.of(summary.labels)
-    unit = find_kind(data.plan.kind).unit
+    unit = find_kind(data.plan.form.kind).unit
 
     def describe_place(name: str) -> str:
         number, _, line = entries[name][1]

@@ -39,6 +39,6 @@ class LocalCopies(Engine):
     def keep_parsed(self, plan: InputPlan) -> InputPlan:
         """Return the plan with a folder for parsed rows, unless the rows are binary or the disk has little room."""
         room = shutil.disk_usage(tempfile.gettempdir()).free
-        if find_kind(plan.kind).reader is not None or ROOM_FACTOR * plan.size > room:
+        if find_kind(plan.form.kind).reader is not None or ROOM_FACTOR * plan.size > room:
             return plan
         return replace(plan, parsed=tempfile.mkdtemp(dir=self.copies.name))

@@ -51,7 +51,7 @@ class DataSet:
 
     def fix_width(self, n_features: int) -> None:
         """Read sparse rows as rows of so many features from now on."""
-        if find_kind(self.plan.kind).sparse:
+        if find_kind(self.plan.form.kind).sparse:
             self.plan = self.plan.change_formats(n_features=n_features)
 
     def run(self, job_class: Any, arguments: list[str], stage: str, tree: Any = None) -> Pass:

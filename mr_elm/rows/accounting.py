@@ -61,7 +61,7 @@ def describe_bad_row(text: str, plan: InputPlan) -> str | None:
 
 def describe_row(plan: InputPlan, path: str, line: int, reason: str, detail: str) -> str:
     """Say where a row is that cannot be used, and why. line : of the file, from 1."""
-    return f'{path}, {find_kind(plan.kind).unit} {line}: {reason}: {detail}'
+    return f'{path}, {find_kind(plan.form.kind).unit} {line}: {reason}: {detail}'
 
 
 class Accounts:

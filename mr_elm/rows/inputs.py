@@ -83,16 +83,11 @@ class InputPlan:
         return self.files[0].format
 
     @property
-    def kind(self) -> str:
-        """Return the name of the kind of the rows, such as csv."""
-        return self.form.kind
-
-    @property
     def in_parts(self) -> bool:
         """Tell whether tasks can read only splits that the driver has planned, as where the rows are no lines."""
         return (
             self.n_tasks is not None
-            or bool(find_kind(self.kind).magic)
+            or bool(find_kind(self.form.kind).magic)
             or not all(hadoop_cuts(file.path, file.format.charset) for file in self.files)
         )
 
@@ -130,7 +125,7 @@ class InputPlan:
             return self.manifest['n_features']
         if self.encoding is not None:
             return self.encoding.width
-        if find_kind(self.kind).sparse:
+        if find_kind(self.form.kind).sparse:
             return self.form.n_features
         return self.form.width
 
@@ -162,7 +157,7 @@ class InputPlan:
 
 def describe_inputs(plan: InputPlan) -> str:
     """Say in one line how the files of a data set are read; '' where that had not to be decided."""
-    description = find_kind(plan.kind).describe(plan.form)
+    description = find_kind(plan.form.kind).describe(plan.form)
     others = ''
     if len(plan.files) > 1:
         others = f' and {len(plan.files) - 1:,} more'
