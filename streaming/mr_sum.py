@@ -6,7 +6,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
-from mr_elm.rows.splits import count_chunks, read_whole_lines
+from mr_elm.rows.splits import read_whole_lines
 from mr_elm.rows.storage import store_of
 from mr_elm.rows.wire import WireProtocol, demand_arrays, split_key
 from mr_elm.streaming.stage import MRRows, RowKey
@@ -65,7 +65,8 @@ class MRSum(MRRows):
         """Yield the chunks of a whole file. Raises DataFormatError when it has another length than planned."""
         n_bytes = 0
         with store_of(file['uri']).open(file['uri']) as stream:
-            for chunk in count_chunks(read_whole_lines(stream), self.add_bytes):
+            for chunk in read_whole_lines(stream):
+                self.increment_counter('mr_elm', 'bytes', len(chunk))
                 n_bytes += len(chunk)
                 yield chunk
         if n_bytes != length:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -32,7 +33,6 @@ from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, count_chunks, find_file
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.scores.selection import select_sample
 from mr_elm.streaming.pulse import report_alive
-from mr_elm.streaming.reduced_input import ReducedInput
 from mr_elm.typing import Rows
 
 Pair = tuple[str, Any]  # key and value
@@ -42,6 +42,53 @@ PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 TASKS = {'--mapper', '--combiner', '--reducer'}
 HELD_OUT_KEY = 1_299_709  # of the hashes that hold rows out: no seed of samples and landmarks should be the same
 STANDARD_INPUT = 'standard input'  # the name of the file whose rows a user pipes
+REPORT_SECONDS = 0.5  # seconds between two reports of a reduce task
+
+
+class ReducedInput:
+    """Pass on the lines, or pairs, of a reduce task, and report now and then how many bytes are reduced.
+
+    lines : the input of the task, sorted by key. report : called with the bytes reduced since its last call.
+    measure : returns the bytes of a line. The lines of a key are reduced when the reducer asks for more lines than the
+    first one of the next key.
+    """
+
+    def __init__(
+        self, lines: Iterable[Any], report: Callable[[int], None], measure: Callable[[Any], int] = len
+    ) -> None:
+        self.lines, self.report, self.measure = lines, report, measure
+        self.begin = self.end = 0  # of the newest line
+        self.previous = self.newest = 0  # where the lines of the newest key begin, and those of the key before it
+        self.reported, self.spoken = 0, time.monotonic()
+
+    def __iter__(self) -> Iterator[Any]:
+        for line in self.lines:
+            self.begin, self.end = self.end, self.end + self.measure(line)
+            yield line
+
+    def follow(self, pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+        """Pass on the pairs that the lines hold."""
+        key = None
+        for pair in pairs:
+            if pair[0] != key:
+                key, self.previous, self.newest = pair[0], self.newest, self.begin
+            yield pair
+            self.tell(self.newest)
+        self.previous, self.newest = self.newest, self.end
+
+    def tell_share(self, share: float) -> None:
+        """Report that a share of a key is done, 0 to 1; to be called when all its lines are read."""
+        self.tell(self.previous + int(share * (self.newest - self.previous)))
+
+    def tell(self, done: int) -> None:
+        """Report how many bytes are reduced, if it is time to."""
+        if done > self.reported and time.monotonic() - self.spoken >= REPORT_SECONDS:
+            self.report(done - self.reported)
+            self.reported, self.spoken = done, time.monotonic()
+
+    def finish(self) -> None:
+        """Report that all is reduced."""
+        self.report(self.end - self.reported)
 
 
 class MRRows(MRJob):
@@ -271,34 +318,34 @@ class MRRows(MRJob):
         return records
 
     def read_blocks(self) -> Iterator[tuple[Block, RowKey]]:
-        """Yield (block, row_key) for all splits of the task, and keep account of each."""
+        """Yield (block, row_key) for all splits of the task, and send the account of each to the driver."""
         for number, length, reader, chunks in self.splits():
+            form, counts = self.plan['files'][number]['format'], reader.counts
+            self.n_held = 0
             try:
-                yield from self.read_split(reader, chunks, number)
+                for block in reader.blocks(chunks):
+                    self.record_rejected(reader, number)
+                    self.row_lines: Sequence[int] = reader.row_lines
+                    if block.targets is not None and form.get('target') == 'log':
+                        block = replace(block, targets=np.log(block.targets))
+                    block = self.hold_out(block, **form)
+                    if not self.ENCODED:
+                        block = replace(block, X=spread(block.X))
+                    if len(block):
+                        yield block, [number, counts.start, counts.used - self.n_held - len(block)]
+                        self.increment_counter('mr_elm', 'rows', len(block))
+                self.record_rejected(reader, number)
             except DataFormatError as error:
-                self.record_error(error, number, reader.counts.start)
-            self.record_counts(reader, number, self.piped_bytes if length is None else length)
-
-    def add_bytes(self, n: int) -> None:
-        """Report that so many bytes were read."""
-        self.increment_counter('mr_elm', 'bytes', n)
-
-    def read_split(self, reader: Any, chunks: Iterable[bytes], number: int) -> Iterator[tuple[Block, RowKey]]:
-        """Yield (block, row_key) for one split."""
-        self.n_held = 0
-        for block in reader.blocks(chunks):
-            self.record_rejected(reader, number)
-            self.row_lines: Sequence[int] = reader.row_lines
-            if block.targets is not None and self.plan['files'][number]['format'].get('target') == 'log':
-                block = replace(block, targets=np.log(block.targets))
-            block = self.hold_out(block, **self.plan['files'][number]['format'])
-            if len(block):
-                yield (
-                    block if self.ENCODED else replace(block, X=spread(block.X)),
-                    [number, reader.counts.start, reader.counts.used - self.n_held - len(block)],
-                )
-                self.increment_counter('mr_elm', 'rows', len(block))
-        self.record_rejected(reader, number)
+                self.record_error(error, number, counts.start)
+            account = {
+                **counts.to_json(),
+                'used': counts.used - self.n_held,
+                'held': self.n_held,
+                'length': self.piped_bytes if length is None else length,
+                'blas': describe_blas(),
+                'packing': reader.packing,
+            }
+            self.records.append((make_key('counts', number, counts.start), account))
 
     def hold_out(self, block: Block, held_out: float = 0.0, tested: bool = False, **_: object) -> Block:
         """Return the rows of a block that a training sees, or those that are held out of it to test the model.
@@ -343,24 +390,13 @@ class MRRows(MRJob):
         self.note_trouble(str(error))
         self.records.append((make_key('error', number, start), {'message': str(error)}))
 
-    def record_counts(self, reader: Any, number: int, length: int) -> None:
-        """Send the account of a split, of so many bytes of its file, to the driver."""
-        counts = {
-            **reader.counts.to_json(),
-            'used': reader.counts.used - self.n_held,
-            'held': self.n_held,
-            'length': length,
-            'blas': describe_blas(),
-            'packing': reader.packing,
-        }
-        self.records.append((make_key('counts', number, reader.counts.start), counts))
-
     def splits(self) -> Iterator[tuple[int, int | None, Any, Iterable[Any]]]:
         """Yield (file number, length, reader, what it reads) for each split of the task."""
         source = SplitReader(self.plan, self.encoding, self.options.bad_rows == 'stop', self.options.block_rows)
         if self.planned is not None:
+            count = partial(self.increment_counter, 'mr_elm', 'bytes')
             for number, start, length in self.planned:
-                yield number, length, *source.open(number, start, length, self.add_bytes)
+                yield number, length, *source.open(number, start, length, count)
         else:
             yield self.open_standard_input(source)
 

@@ -10,6 +10,7 @@ from typing import Any
 from mr_elm.engines.bundle import bundle_arguments
 from mr_elm.engines.mrjob_private import protect_words
 from mr_elm.engines.mrjob_runner import place_files, plan_tasks, task_environment
+from mr_elm.engines.progress import Stage
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
 from mr_elm.errors import TaskError
@@ -55,7 +56,7 @@ class Cluster(Remote):
                 target = []
             job = self.make_job(job_class, plan, [*target, *arguments], folder)
             with self.make_runner(job) as running:
-                with self.reporter.stage(stage, plan.size), self.follow(stage):
+                with Stage(self.reporter, stage, plan.size), self.follow(stage):
                     self.run(running, job_class)
                 yield running
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import Any
 
-from mr_elm.engines.copies import LocalCopies
-from mr_elm.engines.pool import Pool, perform
+from mr_elm.engines.base import Engine
+from mr_elm.engines.pool import WORK, Pool
 from mr_elm.engines.progress import Stage
 from mr_elm.engines.tasks import (
+    KEY,
     Pair,
     carry,
     is_map_only,
@@ -23,16 +26,47 @@ from mr_elm.engines.tasks import (
     plan_reduces,
     run_map,
     run_reduce,
-    sort_pairs,
 )
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.job_output import JobOutput
-from mr_elm.rows.inputs import InputPlan, demand_unchanged
+from mr_elm.passes.work import copy_name
+from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
+from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.splits import plan_splits
+from mr_elm.rows.storage import copy
 from mr_elm.store import temporary_folder
 
+ROOM_FACTOR = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
 REDUCES_A_PROCESS = 2  # reduce tasks for each process: their keys take unequal time
+
+
+class LocalCopies(Engine):
+    """Keep copies on the disk of this machine, which all tasks share."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Remove the copies."""
+        if 'copies' in self.__dict__:
+            self.copies.cleanup()
+
+    @cached_property
+    def copies(self) -> tempfile.TemporaryDirectory:
+        """Return a folder of this machine for copies of files that tasks here cannot read where they are."""
+        return temporary_folder()
+
+    def bring(self, file: InputFile) -> str:
+        """Copy a file to this machine, once; returns where it is."""
+        path = os.path.join(self.copies.name, copy_name(file))
+        if not os.path.exists(path):
+            copy(file.path, path)
+        return path
+
+    def keep_parsed(self, plan: InputPlan) -> InputPlan:
+        """Return the plan with a folder for parsed rows, unless the rows are binary or the disk has little room."""
+        room = shutil.disk_usage(tempfile.gettempdir()).free
+        if find_kind(plan.form.kind).reader is not None or ROOM_FACTOR * plan.size > room:
+            return plan
+        return replace(plan, parsed=tempfile.mkdtemp(dir=self.copies.name))
 
 
 @dataclass(frozen=True)
@@ -78,9 +112,9 @@ class Job:
 
     def reduce(self, pairs: list[Pair]) -> Iterator[Pair]:
         """Yield the pairs of the reduce task."""
-        self.progress.begin_reduce(sum(map(measure_pair, pairs)))
-        with self.name_errors(name_task('reduce', 0)):
-            yield from map(carry, run_reduce(self.stage, sort_pairs(pairs), self.progress))
+        self.progress.reduced_bytes = sum(map(measure_pair, pairs))
+        with self.name_errors(name_task('reduce', 0)):  # the values of a key stay in the order of the map tasks
+            yield from map(carry, run_reduce(self.stage, sorted(pairs, key=KEY), self.progress))
 
     def run_in_files(self, pool: Pool | None, n_processes: int) -> JobOutput:
         """Run the tasks in a pool, or in this process: they write files."""
@@ -94,7 +128,7 @@ class Job:
             return output
         paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
         indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths)
-        self.progress.begin_reduce(sum(map(os.path.getsize, paths)))
+        self.progress.reduced_bytes = sum(map(os.path.getsize, paths))
         self.run_all(
             pool,
             n_processes,
@@ -106,26 +140,20 @@ class Job:
 
     def run_all(self, pool: Pool | None, n_processes: int, kind: str, work: list, paths: list[str]) -> list[Any]:
         """Run all map tasks, or all reduce tasks: what they return. None : in this process."""
+        names = [name_task(kind, number, part if kind == 'map' else ()) for number, part in enumerate(work)]
+        tasks = list(zip(names, work, paths, strict=False))
+        if pool is None:
+            results = []
+            for name, part, path in tasks:
+                with self.name_errors(name):
+                    results.append(WORK[kind](self.stage, part, path, self.progress))
+            return results
         stage = [*name_stage(type(self.stage)), self.words]
         requests = [
-            {
-                'task': name_task(kind, number, part if kind == 'map' else ()),
-                'stage': stage,
-                'kind': kind,
-                'work': part,
-                'path': path,
-            }
-            for number, (part, path) in enumerate(zip(work, paths, strict=False))
+            {'task': name, 'stage': stage, 'kind': kind, 'work': part, 'path': path} for name, part, path in tasks
         ]
-        if pool is None:
-            return list(map(self.perform, requests))
         with self.name_errors():
             return pool.run_all(requests, n_processes, self.progress)
-
-    def perform(self, request: dict[str, Any]) -> Any:
-        """Run a task in this process."""
-        with self.name_errors(request['task']):
-            return perform(self.stage, request, self.progress)
 
     @contextmanager
     def name_errors(self, task: str = '') -> Iterator[None]:
@@ -176,7 +204,7 @@ class Local(LocalCopies):
             os.makedirs(output_folder)
             n_processes = self.count_processes(plan, job_stage)
             tasks = plan_splits(plan, plan.n_tasks or self.wanted_maps or n_processes)
-            with self.reporter.stage(stage, plan.size, None, plan.n_rows) as progress:
+            with Stage(self.reporter, stage, plan.size, n_rows=plan.n_rows) as progress:
                 job = Job(job_stage, words, tasks, folder, output_folder, progress)
                 if n_processes > 1 or not self.small:
                     output = job.run_in_files(self.pool, n_processes)
@@ -191,15 +219,10 @@ class Local(LocalCopies):
         """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""
         if plan.size < self.small:
             return 1
-        # it may read a large file
-        n_bytes = 0
-        if self.memory:
-            n_bytes = stage.task_bytes
-        if self.memory and n_bytes:
-            fitting = int(self.memory * 1e6 // n_bytes)
-        else:
-            fitting = self.n_processes
-        return max(1, min(fitting, self.n_processes))
+        n_processes = self.n_processes
+        if self.memory and (n_bytes := stage.task_bytes):  # which may read a large file
+            n_processes = min(int(self.memory * 1e6 // n_bytes), n_processes)
+        return max(1, n_processes)
 
     @property
     def n_processes(self) -> int:

@@ -12,8 +12,9 @@ from typing import Any
 from mrjob.step import StepFailedException
 
 from mr_elm.engines.base import pairs_of
-from mr_elm.engines.copies import LocalCopies
+from mr_elm.engines.here import LocalCopies
 from mr_elm.engines.pool import task_variables
+from mr_elm.engines.progress import Stage
 from mr_elm.engines.task_logs import find_cause
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
@@ -53,7 +54,7 @@ class MRJobRunner(LocalCopies):
                 ]
             )
             with job.make_runner() as running, hear_errors() as errors:
-                with self.reporter.stage(stage, plan.size, folder, plan.n_rows):
+                with Stage(self.reporter, stage, plan.size, folder, plan.n_rows):
                     try:
                         running.run()
                     except StepFailedException as error:

@@ -31,7 +31,7 @@ from mr_elm.store import temporary_folder
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')  # they decide the last bits too
 REPORT_SECONDS = 0.2  # seconds between two reports of a task
-WORK: dict[str, Callable] = {'map': write_map, 'reduce': write_reduce}
+WORK: dict[str, Callable] = {'map': write_map, 'reduce': write_reduce}  # kind of a task -> what runs it
 
 
 def task_variables() -> dict[str, str]:
@@ -187,14 +187,6 @@ class Reports(Listener):
         return counts
 
 
-def perform(stage: Any, request: dict[str, Any], listener: Listener) -> Any:
-    """Run a task of a stage; returns what it returns.
-
-    request : kind, map or reduce; work, the splits or the runs; path of the output.
-    """
-    return WORK[request['kind']](stage, request['work'], request['path'], listener)
-
-
 @lru_cache(maxsize=1)
 def make_stage(module: str, name: str, *words: str) -> Any:
     """Make a stage, which all tasks of a job use."""
@@ -202,7 +194,11 @@ def make_stage(module: str, name: str, *words: str) -> Any:
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Run the tasks that are asked for. An answer has counts, since the one before; status; done, or error."""
+    """Run the tasks that are asked for.
+
+    A request has stage, its module, name and options; kind, map or reduce; work, the splits or the runs; path of the
+    output. An answer has counts, since the one before; status; done, or error.
+    """
 
     def write(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer).encode() + b'\n')
@@ -212,7 +208,8 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         reports = Reports(write)
         try:
             module, name, words = request['stage']
-            answer = {'done': perform(make_stage(module, name, *words), request, reports)}
+            stage = make_stage(module, name, *words)
+            answer = {'done': WORK[request['kind']](stage, request['work'], request['path'], reports)}
         except BaseException as error:
             if not isinstance(error, Exception):
                 traceback.print_exc()

@@ -45,10 +45,6 @@ class Reporter:
         if not self.quiet and (seconds := estimate()) >= SILENT_SECONDS:
             self.say(f'{work}: about {describe_time(seconds)}')
 
-    def stage(self, name: str, total_bytes: int, folder: str | None = None, n_rows: int | None = None) -> Stage:
-        """Return a context that follows a stage whose tasks tell it how far they are, or write that below `folder`."""
-        return Stage(self, name, total_bytes, folder, n_rows)
-
     def count(self, blocks: Iterable[tuple[Any, Any]], name: str, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield blocks (X, labels) and show how many of all rows have passed."""
         with Meter(self, name, n_rows) as meter:
@@ -146,6 +142,7 @@ class Stage(Listener):
 
     folder : where tasks write their counters, as standard error of Hadoop Streaming, or None: they call `count`.
     n_rows : how many rows the maps use, where that is known before they have read them, else None.
+    reduced_bytes : how many bytes are to be reduced, set when the maps have ended.
     """
 
     def __init__(
@@ -175,10 +172,6 @@ class Stage(Listener):
     def set_status(self, text: str) -> None:
         """Take what a task does."""
         self.status = text
-
-    def begin_reduce(self, n_bytes: int) -> None:
-        """Take that the maps have ended, and how many bytes are to be reduced."""
-        self.reduced_bytes = n_bytes
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self.reporter.quiet:

@@ -16,7 +16,7 @@ from mr_elm.rows.wire import NUMBER_BYTES
 
 Pair = tuple[str, Any]  # key and value
 Run = tuple[str, int, int]  # path, start and length of a line, with its end, in what a map task wrote
-KEY = itemgetter(0)
+KEY = itemgetter(0)  # by which pairs are sorted, byte by byte as Hadoop does it: keys are ASCII
 OPEN_FILES = 100  # outputs of map tasks that a reduce task holds open: systems allow 256 or more
 OBJECT_BYTES = 100  # of a value that is no arrays, about
 
@@ -34,7 +34,7 @@ def run_map(job: Any, splits: list[list[int]], listener: Listener = DEAF) -> Ite
 
 
 def run_reduce(job: Any, pairs: Iterable[Pair], listener: Listener = DEAF) -> Iterator[Pair]:
-    """Yield the pairs of a reduce task. pairs : what the map tasks have yielded, sorted by key as of `sort_pairs`."""
+    """Yield the pairs of a reduce task. pairs : what the map tasks have yielded, sorted by KEY."""
     task = begin_task(job, listener)
     task.reduced = task.reduced_input(pairs, measure_pair)
     yield from task.reduce_pairs(iter(task.reduced))
@@ -45,11 +45,6 @@ def begin_task(job: Any, listener: Listener) -> Any:
     task = copy(job)
     task.listener = listener
     return task
-
-
-def sort_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Sort pairs as Hadoop does: by key, byte by byte (keys are ASCII); values of a key stay in the order of tasks."""
-    return sorted(pairs, key=KEY)
 
 
 def carry(pair: Pair) -> Pair:

@@ -12,9 +12,9 @@ from reference.files import LOCAL
 
 from mr_elm.compiled import ONCE, Announcer
 from mr_elm.engines.hadoop.progress import HadoopProgress
-from mr_elm.engines.progress import LogLines, Meter, Reporter, describe_time
+from mr_elm.engines.progress import LogLines, Meter, Reporter, Stage, describe_time
 from mr_elm.errors import TaskError
-from mr_elm.streaming.reduced_input import ReducedInput
+from mr_elm.streaming.stage import ReducedInput
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
 
@@ -39,7 +39,7 @@ def counter(name, amount):
 def test_the_rows_of_all_tasks_are_added_up_once(tasks, tmp_path):
     stream = io.StringIO()
     reporter = Reporter(stream=stream)
-    with reporter.stage('Gram', 3_000_000, str(tmp_path)) as stage:
+    with Stage(reporter, 'Gram', 3_000_000, str(tmp_path)) as stage:
         tasks(0, counter('rows', 1000) + counter('bytes', 77) + 'a word of mrjob\n' + counter('rows', 200)[:-3])
         stage._poll()
         tasks(0, '00\n' + counter('rows', 5).replace('mr_elm', 'other'))
@@ -52,14 +52,14 @@ def test_the_rows_of_all_tasks_are_added_up_once(tasks, tmp_path):
 def test_a_folder_with_odd_letters_is_followed(tasks, tmp_path):
     stream, odd = io.StringIO(), tmp_path / 'a [1] *'
     (odd / 'mapper' / '00000').mkdir(parents=True)
-    with Reporter(stream=stream).stage('Gram', 10, str(odd)):
+    with Stage(Reporter(stream=stream), 'Gram', 10, str(odd)):
         (odd / 'mapper' / '00000' / 'stderr').write_text(counter('rows', 12))
     assert 'Gram: 12 rows' in stream.getvalue()
 
 
 def test_a_stage_that_fails_says_nothing_of_rows(tmp_path):
     stream = io.StringIO()
-    with pytest.raises(KeyError), Reporter(stream=stream).stage('Gram', 10, str(tmp_path)):
+    with pytest.raises(KeyError), Stage(Reporter(stream=stream), 'Gram', 10, str(tmp_path)):
         raise KeyError
     assert stream.getvalue() == ''
 
@@ -85,7 +85,7 @@ def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(
     talkative, tasks, tmp_path, n_rows, share
 ):
     tasks(0, counter('rows', 5) + counter('bytes', 10))
-    with talkative.stage('Gram', 20, str(tmp_path), n_rows):
+    with Stage(talkative, 'Gram', 20, str(tmp_path), n_rows):
         wait_until(lambda: talkative.stream.getvalue())
     assert re.match(rf'Gram, map: 5 rows, {share}, about \d+ s left\n', talkative.stream.getvalue())
 
@@ -96,7 +96,7 @@ def test_a_log_tells_how_far_all_reducers_are_and_what_one_does(talkative, tmp_p
         folder.mkdir(parents=True)
         (folder / 'input').write_bytes(bytes(60))
         (folder / 'stderr').write_text(f'reporter:status:machine {number + 1} of 2\n{done}')
-    with talkative.stage('dual', 10, str(tmp_path)):
+    with Stage(talkative, 'dual', 10, str(tmp_path)):
         wait_until(lambda: talkative.stream.getvalue())
     assert re.match(r'dual, reduce: machine 2 of 2, 25% done, about \d+ s left\n', talkative.stream.getvalue())
 
@@ -116,7 +116,7 @@ def test_the_time_left_is_said_when_enough_is_done_to_know_it(talkative, share, 
 
 
 def test_a_reduce_task_reports_a_key_when_its_reducer_is_done_with_it(monkeypatch):
-    monkeypatch.setattr('mr_elm.streaming.reduced_input.INTERVAL', 0.0)
+    monkeypatch.setattr('mr_elm.streaming.stage.REPORT_SECONDS', 0.0)
     lines, done = [b'a 1', b'a 23', b'b 4', b'c 567'], []
     reduced = ReducedInput(lines, done.append)
     before = {}
@@ -225,7 +225,7 @@ def test_quiet_means_silent(tasks, tmp_path):
     stream = io.StringIO()
     reporter = Reporter(quiet=True, stream=stream)
     reporter.say('something')
-    with reporter.stage('Gram', 10, str(tmp_path)):
+    with Stage(reporter, 'Gram', 10, str(tmp_path)):
         tasks(0, counter('rows', 1000))
     assert stream.getvalue() == ''
 

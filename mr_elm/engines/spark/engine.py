@@ -18,8 +18,8 @@ from typing import Any
 
 from mr_elm.engines.base import Engine, pairs_of
 from mr_elm.engines.bundle import UNPACKED
-from mr_elm.engines.copies import LocalCopies
-from mr_elm.engines.progress import Reporter
+from mr_elm.engines.here import LocalCopies
+from mr_elm.engines.progress import Reporter, Stage
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
 from mr_elm.engines.spark.session import (
@@ -179,7 +179,7 @@ class Spark(Engine):
             else:
                 reports = self.reports_of(target, folder)
             job = SparkJob(self.session, mr_job, argv, splits, reports, self.frame, self.partitions)
-            with self.reporter.stage(stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage):
+            with Stage(self.reporter, stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage):
                 try:
                     job.write(target, self.uri_of(target))
                     self.tell_repeated(reports, stage)
