@@ -92,39 +92,26 @@ def join_parts(output: 'JobOutput', accounts: 'Accounts', out: BinaryIO) -> int:
     from mr_elm.rows.storage import store_of
 
     store, n_written = store_of(output.folder), 0
-    first_keys = {path: read_first_key(store, path) for path in output.parts()}
-    for _, path in sorted((place, path) for path, place in first_keys.items() if place is not None):
+    first_rows = {}  # path of a part that is not empty -> file and split of its first record
+    for path in output.parts():
         with store.open(path) as part:
-            for key, facts in frames(part):
-                n_lines = facts.pop('following')
-                if split_key(key)[0] == 'rows':
-                    out.writelines(without_tab(line) for line in islice(part, n_lines))
-                    n_written += n_lines
-                else:
-                    accounts.take(key, facts)
+            key = next(part, b'').partition(b'\t')[0].decode()
+        if key:
+            first_rows[path] = [int(number) for number in split_key(key)[1][:2]]
+    for path in sorted(first_rows, key=lambda path: (first_rows[path], path)):
+        with store.open(path) as part:
+            for record in part:
+                key, _, facts = record.decode().partition('\t')
+                value = json.loads(facts)
+                lines = islice(part, value.pop('following'))
+                if accounts.take(key, value):
+                    continue
+                for line in lines:
+                    if line.endswith(b'\t\n'):  # Hadoop appends a tab to a line without one
+                        line = line[:-2] + b'\n'
+                    out.write(line)
+                    n_written += 1
     return n_written
-
-
-def without_tab(line: bytes) -> bytes:
-    """Drop the tab that Hadoop appends to a line without one."""
-    if line.endswith(b'\t\n'):
-        return line[:-2] + b'\n'
-    return line
-
-
-def frames(part: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yield (key, facts) of the records of a part; the caller reads the lines that belong to each."""
-    for line in part:
-        key, _, facts = line.partition(b'\t')
-        yield key.decode(), json.loads(facts)
-
-
-def read_first_key(store: Any, path: str) -> tuple[int, ...] | None:
-    """Return the place of the first record of a part, or None when it is empty."""
-    with store.open(path) as part:
-        for key, _ in frames(part):
-            return tuple(int(c) for c in split_key(key)[1][:2])
-    return None
 
 
 if __name__ == '__main__':
