@@ -64,16 +64,15 @@ class MRPack(MRRows):
         if not self.first:
             self.first = row_key[:2]
             self.folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-'))
-            form = self.plan['files'][0]['format']
             if self.encoding:
                 names = self.encoding.names
             else:
-                names = form.get('names')
+                names = self.plan.form.names
             self.writer = PackWriter(
                 os.path.join(self.folder, 'rows'),
                 self.options.dtype,
                 names=names,
-                target_names=form.get('target_names'),
+                target_names=self.plan.form.target_names,
             )
         self.writer.write(block)
 

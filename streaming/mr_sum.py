@@ -6,6 +6,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block
+from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.splits import read_whole_lines
 from mr_elm.rows.storage import store_of
 from mr_elm.rows.wire import WireProtocol, demand_arrays, split_key
@@ -37,9 +38,9 @@ class MRSum(MRRows):
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
     ADDS = True
 
-    def look(self) -> dict[str, Any]:
+    def look(self) -> InputPlan:
         """Return a plan without files: lines of sums have no format to find."""
-        return {'files': []}
+        return InputPlan([])
 
     def map_begin(self) -> None:
         """Begin without sums."""
@@ -58,20 +59,21 @@ class MRSum(MRRows):
             yield from read_whole_lines(self.stdin)
         else:
             yield from chain.from_iterable(
-                self.read_file(self.plan['files'][number], length) for number, _, length in self.planned
+                self.read_file(self.plan.files[number], length) for number, _, length in self.planned
             )
 
-    def read_file(self, file: dict[str, Any], length: int) -> Iterator[bytes]:
+    def read_file(self, file: InputFile, length: int) -> Iterator[bytes]:
         """Yield the chunks of a whole file. Raises DataFormatError when it has another length than planned."""
         n_bytes = 0
-        with store_of(file['uri']).open(file['uri']) as stream:
+        path = file.uri or file.path
+        with store_of(path).open(path) as stream:
             for chunk in read_whole_lines(stream):
                 self.increment_counter('mr_elm', 'bytes', len(chunk))
                 n_bytes += len(chunk)
                 yield chunk
         if n_bytes != length:
             raise DataFormatError(
-                f'{file["path"]}: expected {length:,} bytes of sums, found {n_bytes:,}: run the command again'
+                f'{file.path}: expected {length:,} bytes of sums, found {n_bytes:,}: run the command again'
             )
 
     def take(self, key: str, value: Any) -> None:

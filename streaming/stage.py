@@ -26,6 +26,7 @@ from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, encode_labels, take_rows
 from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Encoding, read_encoding
+from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import OF_LABELS, RowOptions, add_row_options
 from mr_elm.rows.sniff import sniff, take_first_lines
@@ -239,7 +240,7 @@ class MRRows(MRJob):
             if self.options.plan is None:
                 self.plan = self.look()
             else:
-                self.plan = read_json(self.options.plan)
+                self.plan = InputPlan.from_json(read_json(self.options.plan))
             self.map_begin()
             try:
                 for block, row_key in self.read_blocks():
@@ -256,7 +257,7 @@ class MRRows(MRJob):
             if getattr(self.options, name) is None:
                 self.arg_parser.error(f'--{name.replace("_", "-")}: expected a file, found none')
 
-    def look(self) -> dict[str, Any]:
+    def look(self) -> InputPlan:
         """Make the plan of a task that was given none: one file, in the format that its first lines and options say."""
         self.ahead = next(read_whole_lines(self.stdin), b'')
         path = os.environ.get('mapreduce_map_input_file', STANDARD_INPUT)
@@ -265,7 +266,7 @@ class MRRows(MRJob):
             form = sniff(lines, path, self.row_options(self.encoding), blank_bytes)
         else:
             form = RowOptions('csv')
-        return {'files': [{'path': path, 'uri': path, 'format': form.to_json()}]}
+        return InputPlan([InputFile(path, 0, form)])
 
     def row_options(self, encoding: Encoding | None) -> RowOptions:
         """Return how rows are written, as the options of the stage say. encoding : what --column-encoding holds."""
@@ -299,12 +300,12 @@ class MRRows(MRJob):
     @property
     def numeric(self) -> bool:
         """Tell whether labels are the targets of a regression."""
-        return self.plan['files'][0]['format'].get('numeric_labels', False)
+        return self.plan.form.numeric_labels
 
     @property
     def separator(self) -> str | None:
         """Return what stands between the labels of a row, None where a row has one label."""
-        return self.plan['files'][0]['format'].get('labels_separator')
+        return self.plan.form.labels_separator
 
     def map_begin(self) -> None:
         """Prepare what the task needs, once."""
@@ -320,15 +321,15 @@ class MRRows(MRJob):
     def read_blocks(self) -> Iterator[tuple[Block, RowKey]]:
         """Yield (block, row_key) for all splits of the task, and send the account of each to the driver."""
         for number, length, reader, chunks in self.splits():
-            form, counts = self.plan['files'][number]['format'], reader.counts
+            form, counts = self.plan.files[number].format, reader.counts
             self.n_held = 0
             try:
                 for block in reader.blocks(chunks):
                     self.record_rejected(reader, number)
                     self.row_lines: Sequence[int] = reader.row_lines
-                    if block.targets is not None and form.get('target') == 'log':
+                    if block.targets is not None and form.target == 'log':
                         block = replace(block, targets=np.log(block.targets))
-                    block = self.hold_out(block, **form)
+                    block = self.hold_out(block, form)
                     if not self.ENCODED:
                         block = replace(block, X=spread(block.X))
                     if len(block):
@@ -347,15 +348,15 @@ class MRRows(MRJob):
             }
             self.records.append((make_key('counts', number, counts.start), account))
 
-    def hold_out(self, block: Block, held_out: float = 0.0, tested: bool = False, **_: object) -> Block:
+    def hold_out(self, block: Block, form: RowOptions) -> Block:
         """Return the rows of a block that a training sees, or those that are held out of it to test the model.
 
-        held_out, tested : see RowOptions. Tables whose encoding is yet to be chosen are looked at as a whole.
+        Tables whose encoding is yet to be chosen are looked at as a whole.
         """
-        if not held_out or self.TABLE:
+        if not form.held_out or self.TABLE:
             return block
         X = spread(block.X)
-        mask = select_sample(X, held_out, HELD_OUT_KEY) == tested
+        mask = select_sample(X, form.held_out, HELD_OUT_KEY) == form.tested
         self.n_held += len(block) - int(mask.sum())
         self.row_lines = list(compress(self.row_lines, mask))
         rest = take_rows(replace(block, X=X), mask)
@@ -403,14 +404,14 @@ class MRRows(MRJob):
     def open_standard_input(self, source: SplitReader) -> tuple[int, int | None, Any, Iterable[bytes]]:
         """Return what `splits` yields for rows on standard input: a split of Hadoop, or all that a user pipes."""
         start, length, path = (os.environ.get(f'mapreduce_map_input_{name}') for name in ('start', 'length', 'file'))
-        files = self.plan['files']
+        files = self.plan.files
         if path is None and len(files) > 1:
             raise DataFormatError(f'standard input: expected the rows of one file, the plan names {len(files)}')
         if path is None:
             number = 0
         else:
             number = find_file(files, path)
-        if find_kind(kind := files[number]['format']['kind']).magic:
+        if find_kind(kind := files[number].format.kind).magic:
             raise DataFormatError(
                 f'standard input: expected splits of {kind} rows that are planned '
                 '(--planned-splits), found the rows themselves'

@@ -210,7 +210,7 @@ def read_rows(path: Path, encoding: Encoding | None, trial: int) -> None:
     """Read all rows as a task does, encoded where they hold text."""
     options = RowOptions(encode='refuse' if encoding is None else 'auto')
     plan = plan_inputs([str(path)], options, closed=False)
-    reader, chunks = SplitReader(plan.to_json(), encoding, True, BLOCK_ROWS).open(0, 0, plan.size, lambda _: None)
+    reader, chunks = SplitReader(plan, encoding, True, BLOCK_ROWS).open(0, 0, plan.size, lambda _: None)
     for _ in reader.blocks(chunks):
         pass
 

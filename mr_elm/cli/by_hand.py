@@ -107,7 +107,7 @@ def resume(command: str, description: str, words: Sequence[str], step: Callable[
     add_debug_option(parser)
     given, _ = parser.parse(words)
     record = read_record(given.training)
-    plan = InputPlan.from_record(record['plan'])
+    plan = InputPlan.from_json(record['plan'])
     demand_unchanged(replace(plan, files=[file for file in plan.files if store_of(file.path).find(file.path)]))
     training = read_training(record['words'])
     training.args.quiet |= given.quiet

@@ -84,7 +84,7 @@ def permute_rows(model: Model, path: str) -> dict[str, Any]:
     unsaid = argparse.ArgumentParser()
     add_row_options(lambda _: unsaid.add_argument)
     plan = plan_inputs([path], rows_for(model, unsaid.parse_args([])))
-    splits, blocks, n_rows = SplitReader(plan.to_json(), model.encoding, True, BLOCK_ROWS), [], 0
+    splits, blocks, n_rows = SplitReader(plan, model.encoding, True, BLOCK_ROWS), [], 0
     for number, file in enumerate(plan.files):
         reader, chunks = splits.open(number, 0, file.size, lambda _: None)
         for block in reader.blocks(chunks):

@@ -72,7 +72,7 @@ def find_rows(inputs: NodeInputs) -> tuple[Rows, np.ndarray] | None:
     if not inputs.plan.pack:
         return None
     files = inputs.plan.files
-    reader = SplitReader(inputs.plan.to_json(), None, True, BLOCK_ROWS)
+    reader = SplitReader(inputs.plan, None, True, BLOCK_ROWS)
     blocks = []
     for number in sorted({0, len(files) - 1}):
         rows, chunks = reader.open(number, 0, files[number].size, lambda _: None)

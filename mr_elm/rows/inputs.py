@@ -130,24 +130,26 @@ class InputPlan:
         return self.form.width
 
     def to_json(self) -> dict:
-        """Return what tasks need to know."""
+        """Return what tasks need to know as a dictionary that JSON can hold; `from_json` makes a plan of it."""
         return {
             'files': [
-                {'path': file.path, 'uri': file.uri or file.path, 'format': file.format.to_json()}
+                {'path': file.path, 'size': file.size, 'uri': file.uri or file.path, 'format': file.format.to_json()}
                 for file in self.files
             ],
             'parsed': self.parsed,
         }
 
     def to_record(self) -> dict:
-        """Return the whole plan as a dictionary that JSON can hold; `from_record` undoes it."""
+        """Return the whole plan as a dictionary that JSON can hold; `from_json` undoes it."""
         return asdict(self)
 
     @classmethod
-    def from_record(cls, record: dict) -> 'InputPlan':
-        """Make a plan of what `to_record` returned."""
+    def from_json(cls, record: dict) -> 'InputPlan':
+        """Make a plan of what `to_json` or `to_record` returned."""
         files = [InputFile(**{**file, 'format': RowOptions.from_json(file['format'])}) for file in record['files']]
-        encoding = record['encoding'] and Encoding.from_json(record['encoding'])
+        encoding = None
+        if record.get('encoding'):
+            encoding = Encoding.from_json(record['encoding'])
         return cls(**{**record, 'files': files, 'encoding': encoding})
 
     def change_formats(self, **values: Any) -> 'InputPlan':

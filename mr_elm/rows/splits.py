@@ -27,7 +27,6 @@ from mr_elm.rows.arrow_files import read_parts
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import LineReader
-from mr_elm.rows.options import RowOptions
 from mr_elm.rows.parsed_rows import ParsedRows
 from mr_elm.rows.storage import open_ranges
 
@@ -72,11 +71,11 @@ def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
     return [task for task in tasks if task]
 
 
-def find_file(files: list[dict[str, Any]], uri: str) -> int:
+def find_file(files: list[InputFile], uri: str) -> int:
     """Return the number of the file that Hadoop calls `uri`."""
     plain = plain_path(uri)
     for number, file in enumerate(files):
-        if plain_path(file['uri']) == plain:
+        if plain_path(file.uri or file.path) == plain:
             return number
     raise DataFormatError(f'{uri}: expected one of the planned input files')
 
@@ -242,11 +241,11 @@ def count_lines_before(file: InputFile, start: int) -> int:
 class SplitReader:
     """Read splits as blocks of rows.
 
-    plan : what `InputPlan.to_json` has made. encoding : Encoding of rows that are tables, or None.
+    plan : InputPlan. encoding : Encoding of rows that are tables, or None.
     stop : whether reading ends at the first bad row. block_rows : how many rows of text are read together.
     """
 
-    plan: dict[str, Any]
+    plan: InputPlan
     encoding: Encoding | None
     stop: bool
     block_rows: int
@@ -256,30 +255,28 @@ class SplitReader:
 
         Where the plan names a folder for parsed rows, the reader keeps them there, or finds them there.
         """
-        reader, folder = self.make_reader(number, start), self.plan.get('parsed')
-        if folder is not None:
-            path = os.path.join(folder, f'{number}-{start}-{length}')
+        reader = self.make_reader(number, start)
+        if self.plan.parsed is not None:
+            path = os.path.join(self.plan.parsed, f'{number}-{start}-{length}')
             reader = ParsedRows(reader, path, length, count)
         return reader, self.read(number, start, length, count)
 
     def make_reader(self, number: int, start: int) -> Any:
         """Return the reader of a split, which accounts for its lines in `counts`."""
-        file = self.plan['files'][number]
-        form = RowOptions.from_json(file['format'])
-        reader = find_kind(form.kind).reader or LineReader
-        return reader(form, file['path'], start, self.stop, self.block_rows, self.encoding)
+        file = self.plan.files[number]
+        reader = find_kind(file.format.kind).reader or LineReader
+        return reader(file.format, file.path, start, self.stop, self.block_rows, self.encoding)
 
     def read(self, number: int, start: int, length: int, count: Count) -> Iterator[Any]:
         """Yield the chunks of whole lines of a split, or its batches where rows are no lines."""
-        file = self.plan['files'][number]
-        form = RowOptions.from_json(file['format'])
-        kind = find_kind(form.kind)
-        with open_ranges(file['uri']) as source:
+        file = self.plan.files[number]
+        kind = find_kind(file.format.kind)
+        with open_ranges(file.uri or file.path) as source:
             if kind.magic:
-                parts = kind.open(source, file['path'])
-                for n_bytes, batch in read_parts(source, parts, form, (start, length), self.block_rows):
+                parts = kind.open(source, file.path)
+                for n_bytes, batch in read_parts(source, parts, file.format, (start, length), self.block_rows):
                     count(n_bytes)
                     yield batch
                 return
             with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK_BYTES) as stream:
-                yield from count_chunks(read_stream(stream, file['path'], start, length, form.charset), count)
+                yield from count_chunks(read_stream(stream, file.path, start, length, file.format.charset), count)

@@ -15,7 +15,7 @@ KINDS = {**TEXTS, **TABLES}
 def read(path, options, n_tasks):
     """Read a file in so many tasks: a list of rows, the label first. Raises DataFormatError for the first bad row."""
     plan = plan_inputs([str(path)], RowOptions(**options))
-    source = SplitReader(plan.to_json(), None, stop=True, block_rows=4096)
+    source = SplitReader(plan, None, stop=True, block_rows=4096)
     rows = []
     for task in plan_splits(plan, n_tasks):
         for split in task:

@@ -7,7 +7,7 @@ import pytest
 
 from mr_elm.engines import make_engine
 from mr_elm.errors import BadRowError, DataFormatError
-from mr_elm.rows.inputs import plan_inputs
+from mr_elm.rows.inputs import InputFile, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.splits import find_file, plain_path
 from mr_elm.rows.wire import make_key, split_key
@@ -163,14 +163,15 @@ def test_a_cut_compressed_file_is_an_error_that_names_it(write, by_hand, read_pa
     ],
 )
 def test_a_file_is_known_by_any_of_its_names(uri, number):
-    assert find_file([{'uri': '/data/a b.csv'}, {'uri': 'hdfs:///data/c.csv'}], uri) == number
+    files = [InputFile(path, 1, RowOptions('csv')) for path in ('/data/a b.csv', 'hdfs:///data/c.csv')]
+    assert find_file(files, uri) == number
 
 
 def test_buckets_tell_files_apart():
     assert plain_path('s3://one/a.csv') != plain_path('s3://two/a.csv')
     assert plain_path('s3://one/a.csv') == plain_path('s3n://one/a.csv')
     with pytest.raises(DataFormatError, match='planned'):
-        find_file([{'uri': '/data/a.csv'}], '/data/b.csv')
+        find_file([InputFile('/data/a.csv', 1, RowOptions('csv'))], '/data/b.csv')
 
 
 def test_reducers_merge_the_values_of_each_key_alone(write, by_hand, read_pairs):

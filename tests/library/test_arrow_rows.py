@@ -358,8 +358,10 @@ def test_tasks_do_without_pandas_which_takes_longer_to_load_than_they_may_last(w
     )
     script = """
 import json, sys
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.splits import SplitReader
-reader, batches = SplitReader(json.loads(sys.argv[1]), None, False, 4096).open(0, 0, 1 << 30, lambda n: None)
+plan = InputPlan.from_json(json.loads(sys.argv[1]))
+reader, batches = SplitReader(plan, None, False, 4096).open(0, 0, 1 << 30, lambda n: None)
 [block] = reader.blocks(batches)
 print(len(block), 'pandas' in sys.modules)
 """

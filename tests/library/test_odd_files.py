@@ -50,7 +50,7 @@ FILES = {
 def read(path, n_maps=1, **options):
     """Read a file in splits of at most n_maps tasks: (labels, matrix, plan)."""
     plan = plan_inputs([str(path)], RowOptions(**options))
-    source = SplitReader(plan.to_json(), None, stop=True, block_rows=4096)
+    source = SplitReader(plan, None, stop=True, block_rows=4096)
     labels, blocks = [], []
     for task in plan_splits(plan, n_maps):
         for split in task:

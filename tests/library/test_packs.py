@@ -166,7 +166,7 @@ def test_what_a_reader_holds_depends_on_the_row_group_not_on_the_file(kind, tmp_
     pa.set_memory_pool(pool)
     tracemalloc.start()
     try:
-        reader, chunks = SplitReader(plan.to_json(), None, True, len(X)).open(0, 0, plan.size, lambda n: None)
+        reader, chunks = SplitReader(plan, None, True, len(X)).open(0, 0, plan.size, lambda n: None)
         assert sum(map(len, reader.blocks(chunks))) == n_groups * len(X)
         assert pool.max_memory() + tracemalloc.get_traced_memory()[1] < 6 * X.nbytes
     finally:
