@@ -14,7 +14,7 @@ from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
 
 if TYPE_CHECKING:  # of the driver; tasks start sooner without them
-    from mr_elm.passes.job_output import JobOutput
+    from mr_elm.passes.data_set import JobOutput
     from mr_elm.rows.accounting import Accounts
 
 

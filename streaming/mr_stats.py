@@ -8,8 +8,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
 from mr_elm.features.sample import join_labels, make_sample
 from mr_elm.features.scaling import choose_scaling
-from mr_elm.rows.blocks import Block
-from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.blocks import Block, spread
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, RowKey

@@ -23,13 +23,11 @@ from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.errors import BadRowError, DataFormatError
 from mr_elm.json_file import read_json
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, encode_labels, take_rows
-from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, encode_labels, spread, take_rows
 from mr_elm.rows.encoding import Encoding, read_encoding
-from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.inputs import InputFile, InputPlan, sniff, take_first_lines
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import OF_LABELS, RowOptions, add_row_options
-from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, count_chunks, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.scores.selection import select_sample

@@ -72,8 +72,7 @@ def permute_rows(model: Model, path: str) -> dict[str, Any]:
     from mr_elm.cli.given_model import rows_for
     from mr_elm.machines.permutation import name_labels, permute_columns
     from mr_elm.rows.accounting import describe_row
-    from mr_elm.rows.blocks import BLOCK_ROWS, widen
-    from mr_elm.rows.encoded_rows import spread
+    from mr_elm.rows.blocks import BLOCK_ROWS, spread, widen
     from mr_elm.rows.inputs import plan_inputs
     from mr_elm.rows.options import add_row_options
     from mr_elm.rows.splits import SplitReader

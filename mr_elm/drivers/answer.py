@@ -10,9 +10,9 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns, Writer
 from mr_elm.model.base import Model
+from mr_elm.rows.blocks import spread
 from mr_elm.rows.csv_format import find_separators, is_number, readable
 from mr_elm.rows.csv_rows import split_fields
-from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.kinds import Kind, find_kind, is_text
 from mr_elm.rows.lines import parse_or_reject, split_chunk
 from mr_elm.rows.options import RowOptions

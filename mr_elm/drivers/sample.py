@@ -11,8 +11,7 @@ from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.machines.sample import SampleRows, count_sample
 from mr_elm.model.parts import scaling_arrays
-from mr_elm.rows.blocks import BLOCK_ROWS, stack
-from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.blocks import BLOCK_ROWS, spread, stack
 from mr_elm.rows.splits import SplitReader
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.typing import Rows

@@ -15,7 +15,7 @@ from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
-from mr_elm.passes.job_output import map_input_records
+from mr_elm.passes.data_set import map_input_records
 from mr_elm.rows.hdfs import escape_glob
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.store import temporary_folder

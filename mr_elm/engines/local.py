@@ -29,7 +29,7 @@ from mr_elm.engines.tasks import (
 )
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
-from mr_elm.passes.job_output import JobOutput
+from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import copy_name
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
 from mr_elm.rows.kinds import find_kind

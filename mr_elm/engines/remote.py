@@ -8,7 +8,7 @@ from functools import cached_property
 
 from mr_elm.engines.base import Engine
 from mr_elm.engines.shipping import source_digest
-from mr_elm.passes.job_output import JobOutput
+from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import Work, key_of
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
 from mr_elm.rows.storage import is_local, store_of

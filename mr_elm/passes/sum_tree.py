@@ -9,8 +9,7 @@ from math import ceil
 from typing import Any
 
 from mr_elm.errors import DataFormatError
-from mr_elm.passes.data_set import DataSet
-from mr_elm.passes.job_output import JobOutput
+from mr_elm.passes.data_set import DataSet, JobOutput
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.options import RowOptions

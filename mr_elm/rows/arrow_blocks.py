@@ -14,8 +14,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.rows.arrow_arrays import from_array, to_array, to_texts
-from mr_elm.rows.blocks import Block
-from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.blocks import Block, EncodedRows
 
 FACTS = b'mr_elm'
 

@@ -14,9 +14,8 @@ from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.columns import MISSING_TEXTS
-from mr_elm.rows.csv_rows import diagnose, parse, split_fields
+from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, split_fields, styled_number
 from mr_elm.rows.kinds import Kind, name_pattern
-from mr_elm.rows.number_styles import Style, find_style, styled_number
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import read_number

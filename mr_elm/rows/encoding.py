@@ -13,10 +13,9 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, one_line
 from mr_elm.json_file import read_json
-from mr_elm.rows.blocks import Block
+from mr_elm.rows.blocks import Block, EncodedRows, is_sparse
 from mr_elm.rows.columns import MISSING, NumberColumn, Table, Values
 from mr_elm.rows.dates import ORDERS
-from mr_elm.rows.encoded_rows import EncodedRows, is_sparse
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats
 

@@ -19,8 +19,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
 from mr_elm.rows.arrow_files import PARQUET, ParquetParts, Source, number_labels
-from mr_elm.rows.blocks import Block, RowReader, take_rows
-from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.blocks import Block, EncodedRows, RowReader, take_rows
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import find_usable
 from mr_elm.rows.options import RowOptions

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block, RowReader
 from mr_elm.rows.kinds import Kind
-from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 
@@ -64,14 +62,8 @@ class WireReader(RowReader):
         return f'{self.counts.file}, record {self.counts.records}{where}'
 
 
-def recognise(lines: list[str]) -> bool:
-    """Tell whether the first line is one of the wire."""
-    return bool(lines) and LINE.fullmatch(lines[0]) is not None
-
-
-def choose_format(lines: list[str], path: str, options: RowOptions) -> Any:
-    """Return the RowOptions, which the lines have no say in."""
-    return options.decide('wire')
-
-
-KIND = Kind(choose_format, recognise, reader=WireReader)
+KIND = Kind(
+    lambda lines, path, options: options.decide('wire'),
+    lambda lines: bool(lines) and LINE.fullmatch(lines[0]) is not None,
+    reader=WireReader,
+)

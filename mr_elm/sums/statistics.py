@@ -9,8 +9,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, fill_weights
-from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, fill_weights
 from mr_elm.rows.labels import label_keys, split_label
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import demand_arrays

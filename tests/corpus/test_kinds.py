@@ -4,7 +4,7 @@ import pytest
 from corpus.kinds import TABLES, TEXTS
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.encoded_rows import spread
+from mr_elm.rows.blocks import spread
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.splits import SplitReader, plan_splits

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
-from mr_elm.passes.job_output import JobOutput
+from mr_elm.passes.data_set import JobOutput
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import WireProtocol

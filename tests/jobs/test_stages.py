@@ -23,7 +23,7 @@ from mr_elm.engines.by_hand import main
 from mr_elm.engines.local import Local, Reduced
 from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.replay import noun_of
-from mr_elm.passes.job_output import JobOutput
+from mr_elm.passes.data_set import JobOutput
 from mr_elm.rows.accounting import Accounts
 from mr_elm.streaming import mr_stats
 from mr_elm.streaming.mr_pack import MRPack

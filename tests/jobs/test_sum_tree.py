@@ -18,8 +18,7 @@ from mr_elm.engines import find_engine, make_engine
 from mr_elm.engines.by_hand import main
 from mr_elm.engines.sum_tree import SumCosts, choose_fan_in, predict_sum_seconds
 from mr_elm.errors import AccountingError
-from mr_elm.passes.data_set import DataSet
-from mr_elm.passes.job_output import JobOutput
+from mr_elm.passes.data_set import DataSet, JobOutput
 from mr_elm.passes.sum_tree import SumTree, plan_sums
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions

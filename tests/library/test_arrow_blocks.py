@@ -6,8 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch
-from mr_elm.rows.blocks import Block, take_rows
-from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.blocks import Block, EncodedRows, take_rows
 
 DENSE = np.array([[-0.0, np.inf, np.nan, 5e-324], [1e308, -np.inf, 0.1, -1.5], [1, 2, 3, 4]])
 ROWS = {

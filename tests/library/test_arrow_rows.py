@@ -18,8 +18,8 @@ import pytest
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import from_array
 from mr_elm.rows.arrow_files import find_cuts, read_parts
+from mr_elm.rows.blocks import spread
 from mr_elm.rows.columns import Table
-from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.kinds import find_binary_kind, find_kind

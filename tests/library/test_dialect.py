@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import UnsuitableWarning
+from mr_elm.rows.inputs import sniff, take_first_lines
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.sniff import sniff, take_first_lines
 
 RNG = np.random.default_rng(0)
 N = 60

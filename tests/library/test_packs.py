@@ -11,8 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.errors import DataFormatError
-from mr_elm.rows.blocks import Block
-from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.blocks import Block, EncodedRows
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import MAX_RECORD, PackParts, PackReader, PackWriter, count_record_rows, measure, sum_footer

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.inputs import sniff, take_first_lines
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.wire_rows import write_block
 
 

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mr_elm.rows.blocks import Block, encode_labels
-from mr_elm.rows.encoded_rows import EncodedRows
+from mr_elm.rows.blocks import Block, EncodedRows, encode_labels
 from mr_elm.sums.statistics import (
     Classes,
     ColumnStatistics,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.inputs import sniff
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.sniff import sniff
 from mr_elm.rows.wire import WireProtocol, make_key
 from mr_elm.rows.wire_rows import WireReader, write_block
 

@@ -14,9 +14,8 @@ from properties.texts import damage
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_files import read_parts
-from mr_elm.rows.blocks import Block
+from mr_elm.rows.blocks import Block, EncodedRows, spread
 from mr_elm.rows.columns import Table
-from mr_elm.rows.encoded_rows import EncodedRows, spread
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from mr_elm.errors import RowError
 from mr_elm.rows.columns import MISSING_TEXTS, TextColumn
-from mr_elm.rows.csv_rows import diagnose
+from mr_elm.rows.csv_rows import Style, diagnose, find_style
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import parse_rows
-from mr_elm.rows.number_styles import Style, find_style
 from mr_elm.rows.options import RowOptions
 
 CSV = find_kind('csv')

@@ -16,12 +16,12 @@ from reference import rows as twin
 
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows import splits as splits
+from mr_elm.rows.blocks import spread
 from mr_elm.rows.columns import Table
-from mr_elm.rows.encoded_rows import spread
 from mr_elm.rows.encoding import Column, Encoding
+from mr_elm.rows.inputs import sniff, take_first_lines
 from mr_elm.rows.lines import LineReader, split_chunk
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.sniff import sniff, take_first_lines
 from mr_elm.rows.wire_rows import WireReader
 
 PATHS = ['f', 'f.csv', 'f.libsvm']

@@ -41,7 +41,7 @@ from mr_elm.engines.spark.session import (
 from mr_elm.engines.spark.task import ENDED, REPEATED, list_reports
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
-from mr_elm.passes.job_output import JobOutput
+from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import ROOT, Work, new_staging
 from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
