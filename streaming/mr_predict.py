@@ -22,8 +22,10 @@ class FramedProtocol(RawValueProtocol):
     """Write records as `key TAB {"following": n, ...}` followed by n lines of text."""
 
     def write(self, key: str, value: Any) -> bytes:
-        """Write a record: value is (dictionary, list of lines)."""
-        facts, lines = value
+        """Write a record: value is a list of lines, or a dictionary about the input."""
+        facts, lines = {}, value
+        if isinstance(value, dict):
+            facts, lines = value, []
         head = key.encode() + b'\t' + json.dumps({**facts, 'following': len(lines)}).encode()
         return b'\n'.join([head, *(line.encode() for line in lines)])
 
@@ -69,7 +71,7 @@ class MRPredict(MRRows):
     def map_block(self, block: Block, row_key: RowKey) -> Iterator[Pair]:
         """Predict a block."""
         demand_width(block.X, self.model.n_features)
-        yield make_key('rows', *row_key), ({}, self.writer.write(block.X))
+        yield make_key('rows', *row_key), self.writer.write(block.X)
 
     @staticmethod
     def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
@@ -81,10 +83,6 @@ class MRPredict(MRRows):
             take(key.decode(), value)
             yield line
             yield from islice(lines, n_lines)
-
-    def drain(self) -> Iterable[Pair]:
-        """Frame the records about the input like the rows."""
-        return [(key, (facts, [])) for key, facts in super().drain()]
 
 
 def join_parts(output: 'JobOutput', accounts: 'Accounts', out: BinaryIO) -> int:

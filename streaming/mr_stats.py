@@ -114,8 +114,11 @@ class MRStats(MRRows):
         self.columns = merged(self.columns, block.X, block.weights)
         if block.weights is not None:
             self.weights = merged(self.weights, block.weights[:, None])
-        if block.labelled:
-            self.add_labels(block, row_key)
+        if block.targets is not None:
+            self.target = merged(self.target, block.targets.reshape(len(block), -1), block.weights)
+        elif block.codes is not None:
+            self.labels.add_block(block, row_key[:2], self.row_lines, self.separator)
+            check_classes(self.labels)
         if self.options.landmarks:
             self.choose('landmarks', spread(block.X))
         if self.options.sample:
@@ -130,14 +133,6 @@ class MRStats(MRRows):
             else:
                 self.chosen[kind] = make_sample(n_rows, seed, rows)
         self.chosen[kind].add(rows)
-
-    def add_labels(self, block: Block, row_key: RowKey) -> None:
-        """Take in the labels of a block."""
-        if self.numeric:
-            self.target = merged(self.target, block.targets.reshape(len(block), -1), block.weights)
-            return
-        self.labels.add_block(block, row_key[:2], self.row_lines, self.separator)
-        check_classes(self.labels)
 
     def map_end(self) -> Iterator[Pair]:
         """Emit what was seen, nothing when there was no row."""

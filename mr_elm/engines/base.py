@@ -71,30 +71,25 @@ class Engine:
 
     def option(self, name: str) -> str | None:
         """Return the last value given for an option of the engine, or None."""
-        values = [value for flag, value in pairs_of(self.arguments) if flag == name]
-        if values:
-            return values[-1]
-        return None
+        return dict(pairs_of(self.arguments)).get(name)
 
     def value_of(self, key: str) -> str | None:
         """Return the last value given for a jobconf key, or None."""
-        values = [
-            value.partition('=')[2]
-            for flag, value in pairs_of(self.arguments)
-            if flag in ('-D', '--jobconf') and value.partition('=')[0] == key
-        ]
-        if values:
-            return values[-1]
-        return None
+        last = None
+        for flag, setting in pairs_of(self.arguments):
+            name, _, value = setting.partition('=')
+            if flag in ('-D', '--jobconf') and name == key:
+                last = value
+        return last
 
     @property
     def wanted_maps(self) -> int | None:
         """Return the value of mapreduce.job.maps, or None where it is not set. Raises ValueError."""
         maps = self.value_of('mapreduce.job.maps')
-        if maps is not None and not maps.isdigit():
-            raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {maps!r}')
         if maps is None:
             return None
+        if not maps.isdigit():
+            raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {maps!r}')
         return int(maps)
 
     def prepare(self, inputs: Iterable[str]) -> None:

@@ -127,10 +127,6 @@ class Spark(Engine):
         """Return the properties of Spark that the user has set."""
         return read_properties(self.arguments)
 
-    def option(self, name: str) -> str | None:
-        """Return the last value given for an option, or None."""
-        return dict(pairs_of(self.arguments)).get(name)
-
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when there is no pyspark or no master, or an option is none of Spark's."""
         import_pyspark()
