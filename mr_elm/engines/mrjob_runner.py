@@ -12,7 +12,7 @@ from typing import Any
 from mrjob.step import StepFailedException
 
 from mr_elm.engines.base import pairs_of
-from mr_elm.engines.here import LocalCopies
+from mr_elm.engines.local import LocalCopies
 from mr_elm.engines.pool import task_variables
 from mr_elm.engines.progress import Stage
 from mr_elm.engines.task_logs import find_cause

@@ -403,7 +403,7 @@ def test_rows_that_are_parsed_once_give_the_model_of_rows_that_are_parsed_in_eac
     runner, trained, dense, monkeypatch
 ):
     once = trained(dense, *runner)[1]
-    monkeypatch.setattr('mr_elm.engines.here.ROOM_FACTOR', np.inf)
+    monkeypatch.setattr('mr_elm.engines.local.ROOM_FACTOR', np.inf)
     twice = trained(dense, *runner)[1]
     assert set(once) == set(twice)
     assert all(np.array_equal(once[name], twice[name]) for name in once)

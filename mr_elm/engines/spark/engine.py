@@ -18,7 +18,7 @@ from typing import Any
 
 from mr_elm.engines.base import Engine, pairs_of
 from mr_elm.engines.bundle import UNPACKED
-from mr_elm.engines.here import LocalCopies
+from mr_elm.engines.local import LocalCopies
 from mr_elm.engines.progress import Reporter, Stage
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
