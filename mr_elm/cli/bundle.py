@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
+from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.engines.bundle import make_bundle
 from mr_elm.engines.progress import Reporter
 
@@ -30,6 +30,5 @@ def bundle(argv: Sequence[str]) -> None:
         '/usr for /usr/bin/python3.11 (default: where it is on this machine)',
     )
     add_quiet_option(parser)
-    add_debug_option(parser)
     args, _ = parser.parse(argv)
     print(make_bundle(args.output, Reporter(args.quiet), args.python_prefix))

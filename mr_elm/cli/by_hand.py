@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from mr_elm.cli import list_methods
-from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
+from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.cli.output import Output
 from mr_elm.cli.train import Training, read_training
 from mr_elm.engines.progress import Reporter
@@ -104,7 +104,6 @@ def resume(command: str, description: str, words: Sequence[str], step: Callable[
         'inputs', nargs='*', metavar='OUTPUT', help='the outputs of all stages so far, in the order of the stages'
     )
     add_quiet_option(parser)
-    add_debug_option(parser)
     given, _ = parser.parse(words)
     record = read_record(given.training)
     plan = InputPlan.from_json(record['plan'])

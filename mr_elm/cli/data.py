@@ -7,7 +7,6 @@ from dataclasses import replace
 from mr_elm.cli.given_model import fetched_model, rows_for
 from mr_elm.cli.options import (
     Parser,
-    add_debug_option,
     add_input_options,
     add_quiet_option,
     add_resume_option,
@@ -88,7 +87,6 @@ def generate(argv: Sequence[str]) -> None:
     )
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_quiet_option(parser)
-    add_debug_option(parser)
     args, _ = parser.parse(argv)
     if args.classes is not None and args.kind != 'blobs':
         parser.error(f'--classes: only blobs have it, found {args.kind}')

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from mr_elm.cli.given_model import fetched_model, rows_for
-from mr_elm.cli.options import Parser, add_debug_option
+from mr_elm.cli.options import Parser
 from mr_elm.drivers import score
 from mr_elm.drivers.compose import has_columns, predict_pairs
 from mr_elm.engines import make_engine
@@ -50,7 +50,6 @@ def export(argv: Sequence[str]) -> None:
     )
     parser.add_argument('--test', metavar='ROWS', help='html: labelled rows to score the model on')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
-    add_debug_option(parser)
     args, _ = parser.parse(argv)
     ending = PurePath(args.output).suffix
     if ending not in WRITERS:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
 from mr_elm.cli.options import (
     Parser,
-    add_debug_option,
     add_input_options,
     add_quiet_option,
     add_resume_option,
@@ -49,7 +48,6 @@ def merge(argv: Sequence[str]) -> None:
     )
     add_output_options(parser)
     add_quiet_option(parser)
-    add_debug_option(parser)
     args, _ = parser.parse(argv)
     if len(args.inputs) < 2:
         parser.error(f'expected at least two models, found {len(args.inputs)}')

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mr_elm.cli.given_model import fetch_sums, fetched_model
-from mr_elm.cli.options import Parser, add_debug_option
+from mr_elm.cli.options import Parser
 from mr_elm.errors import DataFormatError, ModelFormatError
 from mr_elm.export.facts import list_columns, list_facts
 from mr_elm.model.base import Model
@@ -43,7 +43,6 @@ def inspect(argv: Sequence[str]) -> None:
         action='store_true',
         help='show instead what in the model, and in its sums, stems from single rows of the training',
     )
-    add_debug_option(parser)
     args, _ = parser.parse(argv)
     with fetched_model(args.model) as (path, model):
         if args.rows:

@@ -148,6 +148,9 @@ class Parser(argparse.ArgumentParser):
 
         Raises ValueError where the runner does not take an option, or cannot read the inputs.
         """
+        self.group('runner' if self.runs_jobs else '').add_argument(
+            '--debug', action='store_true', help=AdvancedHelp('print a stack trace with an error')
+        )
         own, passed = self.separate(argv)
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
@@ -355,17 +358,11 @@ def add_runner_options(parser: Parser) -> None:
     )
     add_quiet_option(group)
     group.add_argument('-v', '--verbose', action='store_true', help=AdvancedHelp("print mrjob's log too"))
-    add_debug_option(group)
 
 
 def add_quiet_option(parser: Any) -> None:
     """Add how loud a command is."""
     parser.add_argument('-q', '--quiet', action='store_true', help='print no progress')
-
-
-def add_debug_option(parser: Any) -> None:
-    """Add the option that shows where an error came from."""
-    parser.add_argument('--debug', action='store_true', help=AdvancedHelp('print a stack trace with an error'))
 
 
 def add_resume_option(parser: Parser) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mr_elm.cli.increment import demand_no_ledger, read_living
-from mr_elm.cli.options import Parser, add_debug_option, add_quiet_option
+from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.cli.output import Output
 from mr_elm.drivers.increment import solve_members
 from mr_elm.engines import make_engine
@@ -53,7 +53,6 @@ def parts(argv: Sequence[str]) -> None:
     parser.add_argument('--model', metavar='OUT.npz', help='--without, --only: where to write the model')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing model')
     add_quiet_option(parser)
-    add_debug_option(parser)
     args, _ = parser.parse(argv)
     if bool(args.without) + bool(args.only) != (args.model is not None):
         parser.error('expected --model OUT.npz together with --without or with --only')
