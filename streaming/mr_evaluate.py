@@ -20,7 +20,6 @@ from mr_elm.scores.metrics import Confusion, Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.scores.ranking import Ranking
 from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
-from mr_elm.typing import Floats
 
 
 def merge_confusions(values: Iterable[Any]) -> Any:
@@ -157,7 +156,9 @@ class MREvaluate(MRRows):
             else:
                 self.sets = self.sets.merge(new)
         else:
-            self.count_classes(block, self.labelling.choose(decisions), decisions)
+            self.count_pairs(block, self.labelling.choose(decisions))
+            if self.collector is not None:
+                self.collector.add(block, decisions)
 
     def add_errors(self, block: Block, predictions: np.ndarray) -> None:
         """Add the errors of a regression, of each target."""
@@ -173,12 +174,6 @@ class MREvaluate(MRRows):
                 self.residuals[name] = self.residuals[name].merge(new)
             else:
                 self.residuals[name] = new
-
-    def count_classes(self, block: Block, predictions: np.ndarray, decisions: Floats) -> None:
-        """Count rows by label and predicted class, and what the probabilities say."""
-        self.count_pairs(block, predictions)
-        if self.collector is not None:
-            self.collector.add(block, decisions)
 
     def count_pairs(self, block: Block, predictions: np.ndarray) -> None:
         """Count rows by label and predicted class."""

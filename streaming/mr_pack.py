@@ -3,7 +3,7 @@
 import os
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 import numpy as np
@@ -64,10 +64,9 @@ class MRPack(MRRows):
         if not self.first:
             self.first = row_key[:2]
             self.folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix='mr_elm-'))
+            names: Sequence[str] | None = self.plan.form.names
             if self.encoding:
                 names = self.encoding.names
-            else:
-                names = self.plan.form.names
             self.writer = PackWriter(
                 os.path.join(self.folder, 'rows'),
                 self.options.dtype,

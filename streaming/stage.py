@@ -28,7 +28,7 @@ from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.inputs import InputFile, InputPlan, sniff, take_first_lines
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import OF_LABELS, RowOptions, add_row_options
-from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, count_chunks, find_file, read_whole_lines
+from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.scores.selection import select_sample
 from mr_elm.streaming.pulse import report_alive
@@ -418,12 +418,14 @@ class MRRows(MRJob):
         self.piped_bytes = 0
         reader = source.make_reader(number, int(start or 0))
         if length is None:
-            return number, None, reader, count_chunks(chunks, self.count_piped)
+            return number, None, reader, self.count_piped(chunks)
         return number, int(length), reader, chunks
 
-    def count_piped(self, n: int) -> None:
-        """Count bytes of standard input where nobody says how many there are."""
-        self.piped_bytes += n
+    def count_piped(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass chunks of standard input on, and count their bytes: nobody says how many there are."""
+        for chunk in chunks:
+            self.piped_bytes += len(chunk)
+            yield chunk
 
     @cached_property
     def reduced(self) -> ReducedInput:

@@ -66,20 +66,15 @@ def separate(argv: Sequence[str]) -> tuple[list[str], list[str], str]:
     tokens = iter(argv)
     for token in tokens:
         name, equals, value = token.partition('=')
-        if name in ('-r', '--runner'):
-            if equals:
-                _ = value
-            else:
-                _ = next(tokens, '')
-        elif name == '--bundle':
-            if equals:
-                bundle = value
-            else:
-                bundle = next(tokens, '')
-        elif name in SERVICE:
-            service += [name, value if equals else next(tokens, '')]
-        else:
+        if name not in ('-r', '--runner', '--bundle', *SERVICE):
             words.append(token)
+            continue
+        if not equals:
+            value = next(tokens, '')
+        if name == '--bundle':
+            bundle = value
+        elif name in SERVICE:
+            service += [name, value]
     return words, service, bundle
 
 

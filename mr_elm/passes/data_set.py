@@ -84,7 +84,7 @@ class DataSet:
                 who = f'{self.plan.name}: expected {self.n_rows} rows'
             raise DataFormatError(f'{who}, found {accounts.used + accounts.held}: a part is missing or cut short')
         self.first = self.first or accounts
-        self._blas_of_tasks |= accounts.blas
+        self._blas_of_tasks |= {counts['blas'] for counts in accounts.counts.values()}
         self._compare_blas()
 
     @property
@@ -147,7 +147,7 @@ class Pass:
             skipping = []
         arguments = [*skipping, *self.arguments]
         if self.tree:
-            arguments += self.tree.first_arguments
+            arguments += ['-D', 'mapreduce.job.reduces=0']  # the tree adds up what the map tasks write
         plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
         with temporary_folder() as folder:
             if self.data.encoding is not None:

@@ -28,11 +28,6 @@ class SumTree:
     fan_in: int
     arguments: tuple[str, ...] = ()
 
-    @property
-    def first_arguments(self) -> list[str]:
-        """Return the arguments of the first job, which has no reduce tasks."""
-        return ['-D', 'mapreduce.job.reduces=0']
-
     @contextmanager
     def add_up(self, engine: Any, written: JobOutput) -> Iterator[JobOutput]:
         """Run the second job; the context's value is its output, with all records about the rows of the first."""

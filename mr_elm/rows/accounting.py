@@ -176,11 +176,6 @@ class Accounts:
         """Count the rows left out by reason."""
         return sum((Counter(counts['rejected']) for counts in self.counts.values()), Counter())
 
-    @property
-    def blas(self) -> set[str]:
-        """Return the set of BLAS descriptions that the tasks reported."""
-        return {counts['blas'] for counts in self.counts.values()}
-
     def per_file(self) -> dict[int, Counter]:
         """Sum up the counts of each file."""
         totals: dict[int, Counter[str]] = {}

@@ -145,19 +145,14 @@ def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
                 errors.setdefault(row, error)
     if block.weights is not None:
         for row in np.flatnonzero(~(np.isfinite(block.weights) & (block.weights > 0))).tolist():
-            errors.setdefault(row, explain_weight(block.weights[row]))
+            weight, reason = block.weights[row], 'nan or infinite'
+            if np.isfinite(weight):
+                reason = 'weight is not positive'
+            errors.setdefault(row, RowError(reason, f'the weight is {weight}'))
     if isinstance(block.X, np.ndarray) and not np.isfinite(block.X).all():
         for row in np.flatnonzero(~np.isfinite(block.X).all(axis=1)).tolist():
             errors.setdefault(row, explain_values(block.X[row], form))
     return errors
-
-
-def explain_weight(weight: float) -> RowError:
-    """Say why a weight cannot be used."""
-    reason = 'nan or infinite'
-    if np.isfinite(weight):
-        reason = 'weight is not positive'
-    return RowError(reason, f'the weight is {weight}')
 
 
 def explain_values(values: np.ndarray, form: RowOptions) -> RowError:

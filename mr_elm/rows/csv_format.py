@@ -15,7 +15,7 @@ from dataclasses import replace
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.columns import MISSING_TEXTS
 from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, split_fields, styled_number
-from mr_elm.rows.kinds import Kind, name_pattern
+from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import read_number
@@ -325,4 +325,4 @@ def rises_evenly(fields: Sequence[str]) -> bool:
     return len(numbers) >= 3 and len(numbers) >= len(fields) - 2 and len(steps) == 1 and min(steps) > 0
 
 
-KIND = Kind(choose_format, lambda lines: True, name_pattern('csv', 'tsv'), parse, diagnose, describe=describe)
+KIND = Kind(choose_format, lambda lines: True, ('.csv', '.tsv'), parse, diagnose, describe=describe)

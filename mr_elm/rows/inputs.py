@@ -433,8 +433,9 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
         kind = find_kind(options.kind)
     else:  # by the lines where no name of a file tells the kind, else by the name, else by the lines
         kinds = [kind for kind in map(find_kind, KINDS) if not kind.magic]
-        nameless = [kind for kind in kinds if kind.names is None and kind.recognise(lines)]
-        named = [kind for kind in kinds if kind.names and kind.names.search(str(path))]
+        name = str(path).lower().removesuffix(find_ending(path))
+        nameless = [kind for kind in kinds if not kind.endings and kind.recognise(lines)]
+        named = [kind for kind in kinds if name.endswith(kind.endings)]
         kind = next(chain(nameless, named, (kind for kind in kinds if kind.recognise(lines))))
     if kind.magic:
         raise DataFormatError(f'{path}: expected {options.kind} rows, found text')

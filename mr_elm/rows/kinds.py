@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,18 +17,13 @@ def refuse_text(*arguments: object) -> Any:
     raise TypeError(f'expected rows of another kind, found {arguments[-1]}')
 
 
-def describe_nothing(form: RowOptions) -> str:
-    """Say nothing of files that leave no doubt how they are read."""
-    return ''
-
-
 @dataclass(frozen=True)
 class Kind:
     """Say how rows of one kind are found and read.
 
     choose_format : (first lines, path, RowOptions) -> RowOptions of a file. Raises DataFormatError.
     recognise : first lines -> whether they are of this kind.
-    names : what names of such files match, or None: then the first lines tell, before any name does.
+    endings : of the names of such files, or none: then the first lines tell, before any name does.
     parse : (whole lines as bytes, RowOptions) -> Block of their rows. Raises ValueError when any line is no row, or
     cannot be read; numbers and labels that cannot be used are found behind it.
     diagnose : (line, RowOptions) -> RowError that says why a line cannot be used.
@@ -38,12 +32,12 @@ class Kind:
     reader : class that reads splits of other lines than text, such as `WireReader`; None for `LineReader`.
     magic : what files begin with that are no text; then `open` stands for choose_format, recognise and parse.
     open : (path or seekable file, name of the file) -> the file in parts, for a kind with magic.
-    describe : says in words how a file is read, where that had to be decided.
+    describe : says in words how a file is read, '' where that had not to be decided.
     """
 
     choose_format: Callable[[list[str], str, RowOptions], RowOptions] = refuse_text
     recognise: Callable[[list[str]], bool] = refuse_text
-    names: re.Pattern[str] | None = None
+    endings: tuple[str, ...] = ()
     parse: Callable[[bytes, RowOptions], Block] = refuse_text
     diagnose: Callable[[str, RowOptions], RowError] = refuse_text
     comment: str | None = None
@@ -51,7 +45,7 @@ class Kind:
     reader: type[Any] | None = None
     magic: tuple[bytes, ...] = ()
     open: Callable[[Any, str], Any] = refuse_text
-    describe: Callable[[RowOptions], str] = describe_nothing
+    describe: Callable[[RowOptions], str] = lambda form: ''
 
     @property
     def unit(self) -> str:
@@ -79,8 +73,3 @@ def find_binary_kind(first_bytes: bytes) -> str | None:
 def is_text(name: str) -> bool:
     """Tell whether a name is that of a kind of text, which is read line by line."""
     return name in KINDS and find_kind(name).parse is not refuse_text
-
-
-def name_pattern(*endings: str) -> re.Pattern[str]:
-    """Return the pattern of files' names with one of some endings, compressed or not."""
-    return re.compile(rf'\.({"|".join(endings)})(\.gz|\.bz2|\.zst|\.zip)?$', re.IGNORECASE)

@@ -7,7 +7,7 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block, encode_labels
-from mr_elm.rows.kinds import Kind, name_pattern
+from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import decode_label, read_numbers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote, read_number, split_lines, split_white
@@ -160,7 +160,7 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
 KIND = Kind(
     choose_format,
     recognise,
-    name_pattern('libsvm', 'svm', 'svmlight', 'svml'),
+    ('.libsvm', '.svm', '.svmlight', '.svml'),
     parse,
     diagnose,
     comment='#',

@@ -16,7 +16,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -59,8 +59,7 @@ def plan_splits(plan: InputPlan, n_maps: int) -> list[list[list[int]]]:
             if find_ending(file.path) or file.format.charset:
                 end = file.size
             elif file.cuts:
-                ends = [cut for cut in (*file.cuts, file.size) if cut > start]
-                end = min(ends, key=lambda end, target=target: abs(end - target))
+                _, end = min((abs(cut - target), cut) for cut in (*file.cuts, file.size) if cut > start)
             else:
                 end = min(target, file.size)
             tasks[-1].append([number, start, end - start])
@@ -137,18 +136,14 @@ class Bz2Members:
 def open_zip(stream: BinaryIO) -> BinaryIO:
     """Decompress the only file of an open zip archive. Raises zipfile.BadZipFile where that cannot be done."""
     try:
-        return open_only_member(zipfile.ZipFile(stream))
+        archive = zipfile.ZipFile(stream)
+        members = [file for file in archive.infolist() if not file.is_dir() and not file.filename.startswith('__')]
+        if len(members) != 1:
+            names = ', '.join(member.filename for member in members[:5])
+            raise zipfile.BadZipFile(f'expected an archive of one file, it holds {len(members)}: {names}; unpack it')
+        return cast(BinaryIO, archive.open(members[0]))
     except (ValueError, RuntimeError, struct.error) as error:  # of damaged numbers; of passwords and unknown methods
         raise zipfile.BadZipFile(str(error)) from None
-
-
-def open_only_member(archive: zipfile.ZipFile) -> BinaryIO:
-    """Open the only file of an archive."""
-    members = [member for member in archive.infolist() if not member.is_dir() and not member.filename.startswith('__')]
-    if len(members) != 1:
-        names = ', '.join(member.filename for member in members[:5])
-        raise zipfile.BadZipFile(f'expected an archive of one file, it holds {len(members)}: {names}; unpack it')
-    return cast(BinaryIO, archive.open(members[0]))
 
 
 def transcode(stream: BinaryIO, charset: str) -> BinaryIO:
@@ -217,13 +212,6 @@ def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterat
         yield from read_whole_lines(stream, limit)
 
 
-def count_chunks(chunks: Iterable[bytes], count: Count) -> Iterator[bytes]:
-    """Pass chunks on, and count the bytes of each as it is read."""
-    for chunk in chunks:
-        count(len(chunk))
-        yield chunk
-
-
 def count_lines_before(file: InputFile, start: int) -> int:
     """Count the lines, or the rows where these are no lines, in front of a split of a file that begins at `start`."""
     if start == 0:
@@ -279,4 +267,6 @@ class SplitReader:
                     yield batch
                 return
             with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK_BYTES) as stream:
-                yield from count_chunks(read_stream(stream, file.path, start, length, file.format.charset), count)
+                for chunk in read_stream(stream, file.path, start, length, file.format.charset):
+                    count(len(chunk))
+                    yield chunk

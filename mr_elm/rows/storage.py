@@ -446,17 +446,13 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
             if is_name:
                 root = entry.path
             else:
-                root = store.absolute(fixed_part(pattern))
+                names = pattern.split('/')
+                first = next((i for i, name in enumerate(names) if PATTERN & set(name)), -1)  # that stands for several
+                root = store.absolute('/'.join(names[:first]))
             entries.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
     if not entries:
         raise DataFormatError(f'{", ".join(map(str, patterns))}: expected input files, found none in the folder')
     return [entries[path] for path in sorted(entries)]
-
-
-def fixed_part(pattern: str) -> str:
-    """Return the folder above the first name of a pattern that stands for several."""
-    names = pattern.split('/')
-    return '/'.join(names[: next((i for i, name in enumerate(names) if PATTERN & set(name)), -1)])
 
 
 def list_files(store: Store, entry: Entry) -> Iterator[Entry]:

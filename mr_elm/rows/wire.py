@@ -70,19 +70,15 @@ def decode_array(text: bytes, start: int, stop: int) -> Floats:
         shape = text[start:colon]
         if shape and not shape.replace(b',', b'0').isdigit():
             raise ValueError('its shape is not whole numbers')
-        values = np.frombuffer(decode_base64(memoryview(text)[colon + 1 : stop]), '<f8')
+        content = memoryview(text)[colon + 1 : stop]
+        if len(content) % 4:
+            raise ValueError('base64 is cut short')
+        values = np.frombuffer(base64.b64decode(content, validate=True), '<f8')
         return values.reshape([int(n) for n in shape.split(b',') if n])
     except ValueError as error:
         raise DataFormatError(
             f'a damaged array on the wire: {text[start : min(start + 40, stop)]!r} ({error})'
         ) from None
-
-
-def decode_base64(text: bytes | memoryview) -> bytes:
-    """Read base64. Raises ValueError where it is damaged or not base64 alone."""
-    if len(text) % 4:
-        raise ValueError('base64 is cut short')
-    return base64.b64decode(text, validate=True)
 
 
 def checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
