@@ -64,6 +64,6 @@ class WireReader(RowReader):
 
 KIND = Kind(
     lambda lines, path, options: options.decide('wire'),
-    lambda lines: bool(lines) and LINE.fullmatch(lines[0]) is not None,
+    lambda lines: LINE.fullmatch(next(iter(lines), '')) is not None,
     reader=WireReader,
 )
