@@ -3,12 +3,10 @@
 import logging
 import sys
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.arithmetic import one_thread
@@ -17,7 +15,7 @@ from mr_elm.estimators.conversion import Convertible, input_facts, name_blas
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.living import name_classes
 from mr_elm.estimators.probabilities import Labelled
-from mr_elm.estimators.tables import REFUSE, TableRows
+from mr_elm.estimators.tables import TableRows
 from mr_elm.estimators.values import Targets, available_with, row_weights
 from mr_elm.machines.auto import (
     AutoChoice,
@@ -35,44 +33,31 @@ from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.sample import merge_copies, take_sample
-from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
-from mr_elm.option import demand_value, option_fields
-from mr_elm.rows.options import MAX_CATEGORIES
+from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics
-from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 LOG = logging.getLogger(__name__)
 
 
-class AutoEstimator(TableRows, Convertible, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class AutoEstimator(TableRows, Convertible):
     """Choose machines by a sample of the rows, train them on all rows, and average them.
 
     Each decision is a line for the logger of this module, at the level INFO.
     """
 
+    budget: str | int | None = None
+    keep_sums: bool = False
+    verbose: bool = False
+
     _method = 'auto'
     _declared = AutoOptions
-    _called = {'seed': '', 'budget': ''}  # both take more kinds of values
+    _called = {'budget': ''}  # it takes more kinds of values
     _numeric = False
     scale = 'standard'
-    model_: NodeModel
-    n_features_in_: int
-
-    def __init__(
-        self,
-        budget: str | int | None = None,
-        random_state: int = 0,
-        keep_sums: bool = False,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.budget, self.random_state, self.keep_sums = budget, random_state, keep_sums
-        self.encode, self.max_categories, self.n_jobs = encode, max_categories, n_jobs
-        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,13 +160,6 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         return self._importance
 
     @property
-    def _seed(self) -> int:
-        if not isinstance(self.random_state, (int, np.integer)):
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
-        demand_value(option_fields(AutoOptions)['seed'], self.random_state, 'random_state')
-        return int(self.random_state)
-
-    @property
     def _bounds(self) -> Budget:
         if self.budget is None:
             return Budget()
@@ -197,7 +175,7 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
     def _state_problem(self, rows: TrainingRows, n_rows: int) -> NodeProblem:
         """Return the problem that the machines solve. n_rows : of the training, copies among them."""
         classes = rows.classes
-        options = AutoOptions(task='regression' if self._numeric else 'classification', seed=self._seed).nodes
+        options = AutoOptions(task='regression' if self._numeric else 'classification', seed=self.seed_).nodes
         summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=n_rows)
         if classes is None:
             summary.target = ColumnStatistics.of(rows.y.reshape(len(rows.y), -1), rows.sample_weight)
@@ -239,6 +217,7 @@ class AutoEstimator(TableRows, Convertible, BaseEstimator):
         return decide(self.model_, self._validate(X, False), self.n_jobs)
 
 
+@dataclass(eq=False, repr=False)
 class AutoClassifier(Labelled, AutoEstimator):
     """Train a classifier without options, the one to begin with.
 
@@ -247,8 +226,10 @@ class AutoClassifier(Labelled, AutoEstimator):
     budget : int or str, optional
         At most so many leaves and landmarks together in a machine, such as 2000; or '60s', machines that take about
         that many seconds of one core by a fixed formula.
-    random_state : int, default 0
+    seed : int, default 0
         The seed of every random choice.
+    random_state : int or RandomState, optional
+        The same by the name that scikit-learn gives it; where it is None, `seed` counts.
     class_weight : None, dict or 'balanced'
     probabilities : bool, default True
         Fit probabilities to rows that were held out, and label by them.
@@ -274,20 +255,7 @@ class AutoClassifier(Labelled, AutoEstimator):
     True
     """
 
-    def __init__(
-        self,
-        budget: str | int | None = None,
-        random_state: int = 0,
-        class_weight: ClassWeight = None,
-        probabilities: bool = True,
-        keep_sums: bool = False,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs, verbose)
-        self.class_weight, self.probabilities = class_weight, probabilities
+    probabilities: bool = True
 
     def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
         if known:
@@ -313,6 +281,7 @@ class AutoClassifier(Labelled, AutoEstimator):
             self.calibration_ = self.model_.arrays['calibration']
 
 
+@dataclass(eq=False, repr=False)
 class AutoRegressor(Targets, AutoEstimator):
     """Train a regression without options, the one to begin with.
 
@@ -324,22 +293,9 @@ class AutoRegressor(Targets, AutoEstimator):
     True
     """
 
-    _numeric = True
+    intervals: bool = True
 
-    def __init__(
-        self,
-        budget: str | int | None = None,
-        random_state: int = 0,
-        intervals: bool = True,
-        keep_sums: bool = False,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        target: str = 'none',
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(budget, random_state, keep_sums, encode, max_categories, n_jobs, verbose)
-        self.intervals, self.target = intervals, target
+    _numeric = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

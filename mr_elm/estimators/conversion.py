@@ -64,6 +64,7 @@ class Convertible:
         kind: Any = cls
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.n_features_in_, estimator.model_ = model.n_features, model
+        estimator.seed_ = estimator.seed
         estimator.scaling_ = spread_scaling(model.members[0].arrays, model.n_features)
         if model.header.calibration is not None:
             estimator.probabilities, estimator.calibration_ = True, model.arrays['calibration']

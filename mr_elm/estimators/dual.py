@@ -1,16 +1,15 @@
 """Offer the machines of the dual: sparse ELM, optimisation ELM and SphereSVM."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mr_elm.estimators.jobs import choose_classes, count_threads
-from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, NodeParameters, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
-from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel
@@ -18,14 +17,14 @@ from mr_elm.machines.dual import NodeMachine, find_machine
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.options import DualOptions, OELMOptions, SphereSVMOptions
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs
-from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import MACHINE_FOLD, fold_numbers
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.choose_solver import choose_rule
 from mr_elm.solvers.multiclass import class_targets, machine_count
-from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
+@dataclass(eq=False, repr=False)
 class DualClassifier(Labelled, KernelOrNodes):
     """Fit two-class machines on the box-constrained dual, and answer from one model.
 
@@ -34,53 +33,26 @@ class DualClassifier(Labelled, KernelOrNodes):
     kernel : gaussian, laplacian, polynomial, linear, precomputed, or random nodes: sigmoid, sine, rbf, ...
     sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features).
     degree : of the polynomial (1 + u.v)^degree.
-    n_hidden, seed : how many random nodes, and the seed that they and the order of passes are drawn by.
-    weight_scale, weights : of the nodes, as in `draw_nodes`.
+    n_hidden, weight_scale, weights : how many random nodes, and how they are drawn, see `draw_nodes`.
     C : > 0. class_weight : None, balanced or a dictionary.
     rule : the solver; None for the default of kernels or of random nodes. tol : violation of the optimality conditions.
     max_iter : None for the solver's own bound.
     cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
     scale, encode, max_categories : see `TableRows`.
     probabilities : see `Labelled`; they take a training for each of five folds.
-    n_jobs : threads, as in joblib: they share the machines of several classes, and the rows of a prediction. Each
-        machine that is trained takes a cache of its own.
+    n_jobs, seed, random_state : see `Parameters`; threads share the machines of several classes, and the rows of a
+        prediction, and each machine that is trained takes a cache of its own; nodes and the order of passes follow the
+        seed.
     metric, metric_steps : see `MetricLearner`.
     """
 
-    _called = {'eps': 'tol', 'memory': 'cache_size', 'kernel': ''}
+    rule: str | None = None
+    tol: float = DualOptions.eps
+    max_iter: int | None = None
+    cache_size: float = DualOptions.memory
+    multiclass: str = DualOptions.multiclass
 
-    def __init__(
-        self,
-        kernel: str = 'gaussian',
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        n_hidden: int = DualOptions.n_hidden,
-        C: float = DualOptions.C,
-        rule: str | None = None,
-        tol: float = DualOptions.eps,
-        max_iter: int | None = None,
-        cache_size: float = DualOptions.memory,
-        multiclass: str = DualOptions.multiclass,
-        class_weight: ClassWeight = None,
-        seed: int = DualOptions.seed,
-        weight_scale: float = DualOptions.weight_scale,
-        weights: str = DualOptions.weights,
-        scale: str = DualOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        probabilities: bool = False,
-    ) -> None:
-        self.kernel, self.sigma, self.gamma, self.degree, self.n_hidden = kernel, sigma, gamma, degree, n_hidden
-        self.weight_scale, self.weights = weight_scale, weights
-        self.C, self.rule, self.tol, self.max_iter, self.cache_size = C, rule, tol, max_iter, cache_size
-        self.multiclass, self.class_weight, self.seed = multiclass, class_weight, seed
-        self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
-        self.metric, self.metric_steps = metric, metric_steps
-        self.probabilities = probabilities
+    _called = {'eps': 'tol', 'memory': 'cache_size', 'kernel': ''}
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
@@ -120,7 +92,7 @@ class DualClassifier(Labelled, KernelOrNodes):
 
     def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> Floats:
         """Return the decision values of all rows, (N, P), by machines in which their fold weighs nothing."""
-        folds = fold_numbers(X, FOLDS, self.seed + MACHINE_FOLD)
+        folds = fold_numbers(X, FOLDS, self.seed_ + MACHINE_FOLD)
         decisions = np.empty((len(codes), machine_count(len(self.classes_), self.multiclass)))
         for fold in np.unique(folds):
             held = np.flatnonzero(folds == fold)
@@ -166,7 +138,7 @@ class DualClassifier(Labelled, KernelOrNodes):
 
     def _settings(self) -> Settings:
         return Settings(
-            self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed, n_threads=count_threads(self.n_jobs)
+            self.tol, self.max_iter, int(self.cache_size * 1e6), seed=self.seed_, n_threads=count_threads(self.n_jobs)
         )
 
     def _rule(self) -> str:
@@ -184,7 +156,8 @@ def take_rows(Z: Rows, kernel: Kernel, rows: np.ndarray) -> Any:
     return kernel_rows(Z[rows], kernel)
 
 
-class SparseELMClassifier(DualClassifier):
+@dataclass(eq=False, repr=False)
+class SparseELMClassifier(NodeParameters, DualClassifier):
     """Train the sparse ELM. Parameters as in `DualClassifier`; rule : block or paper, or on
     random nodes coordinate, which is their default.
 
@@ -199,7 +172,8 @@ class SparseELMClassifier(DualClassifier):
     _declared = DualOptions
 
 
-class OELMClassifier(DualClassifier):
+@dataclass(eq=False, repr=False)
+class OELMClassifier(NodeParameters, DualClassifier):
     """Train the optimisation ELM. Parameters as in `DualClassifier`; rule : newton, oelm or bas, or on
     random nodes coordinate, which is their default.
 
@@ -210,6 +184,7 @@ class OELMClassifier(DualClassifier):
     _declared = OELMOptions
 
 
+@dataclass(eq=False, repr=False)
 class SphereSVMClassifier(DualClassifier):
     """Train SphereSVM. Parameters as in `DualClassifier`, but kernels only, and normalised ones.
 
@@ -220,58 +195,13 @@ class SphereSVMClassifier(DualClassifier):
     Source: Strack et al., Sphere support vector machines for large classification tasks, 2013.
     """
 
+    normalise: bool = False
+    subset: int | None = None
+    attempts: int | None = None
+
     _method = 'sphere-svm'
     _declared = SphereSVMOptions
     _kernels = (*KERNELS, PRECOMPUTED)
-
-    def __init__(
-        self,
-        kernel: str = 'gaussian',
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        normalise: bool = False,
-        C: float = SphereSVMOptions.C,
-        rule: str | None = None,
-        tol: float = SphereSVMOptions.eps,
-        max_iter: int | None = None,
-        cache_size: float = SphereSVMOptions.memory,
-        multiclass: str = SphereSVMOptions.multiclass,
-        class_weight: ClassWeight = None,
-        seed: int = SphereSVMOptions.seed,
-        subset: int | None = None,
-        attempts: int | None = None,
-        scale: str = SphereSVMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        probabilities: bool = False,
-    ) -> None:
-        super().__init__(
-            kernel,
-            sigma,
-            gamma,
-            degree,
-            0,
-            C,
-            rule,
-            tol,
-            max_iter,
-            cache_size,
-            multiclass,
-            class_weight,
-            seed,
-            scale=scale,
-            encode=encode,
-            max_categories=max_categories,
-            n_jobs=n_jobs,
-            metric=metric,
-            metric_steps=metric_steps,
-            probabilities=probabilities,
-        )
-        self.normalise, self.subset, self.attempts = normalise, subset, attempts
 
     def _settings(self) -> Settings:
         subset, attempts = (

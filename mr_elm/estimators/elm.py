@@ -1,53 +1,32 @@
 """Offer the unified ELM."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, outputs
+from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, NodeParameters, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
-from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import ELMOptions
-from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers import ridge as elm
 from mr_elm.solvers.centred import CentredTargets
-from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
-class UnifiedELM(KernelOrNodes):
+@dataclass(eq=False, repr=False)
+class UnifiedELM(NodeParameters, KernelOrNodes):
     """Fit the closed form on targets T, (n, K). Parameters as in `DualClassifier`; n_jobs : of predictions.
 
     C = inf on random nodes is the initial ELM, pinv(H) T.
     """
 
+    kernel: str = ELMOptions.map
+
     _method = 'elm'
     _declared = ELMOptions
     _called = {'nu': 'C', 'map': '', 'kernel': ''}
-
-    def __init__(
-        self,
-        kernel: str = ELMOptions.map,
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        n_hidden: int = ELMOptions.n_hidden,
-        C: float = ELMOptions.nu,
-        seed: int = ELMOptions.seed,
-        weight_scale: float = ELMOptions.weight_scale,
-        weights: str = ELMOptions.weights,
-        scale: str = ELMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-    ) -> None:
-        self.kernel, self.sigma, self.gamma, self.degree = kernel, sigma, gamma, degree
-        self.n_hidden, self.C, self.seed = n_hidden, C, seed
-        self.weight_scale, self.weights, self.n_jobs = weight_scale, weights, n_jobs
-        self.scale, self.encode, self.max_categories = scale, encode, max_categories
-        self.metric, self.metric_steps = metric, metric_steps
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         self._demand_known_kernel()
@@ -67,6 +46,7 @@ class UnifiedELM(KernelOrNodes):
             self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights) * units
 
 
+@dataclass(eq=False, repr=False)
 class ELMClassifier(Labelled, UnifiedELM):
     """Train the unified ELM for classes: targets of +-1, all in one solve.
 
@@ -74,45 +54,6 @@ class ELMClassifier(Labelled, UnifiedELM):
     """
 
     _takes_sets = True
-
-    def __init__(
-        self,
-        kernel: str = ELMOptions.map,
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        n_hidden: int = ELMOptions.n_hidden,
-        C: float = ELMOptions.nu,
-        class_weight: ClassWeight = None,
-        seed: int = ELMOptions.seed,
-        weight_scale: float = ELMOptions.weight_scale,
-        weights: str = ELMOptions.weights,
-        scale: str = ELMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        probabilities: bool = False,
-    ) -> None:
-        super().__init__(
-            kernel,
-            sigma,
-            gamma,
-            degree,
-            n_hidden,
-            C,
-            seed,
-            weight_scale,
-            weights,
-            scale,
-            encode,
-            max_categories,
-            n_jobs,
-            metric,
-            metric_steps,
-        )
-        self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
         """Fit. Sets classes_ and model_."""
@@ -139,47 +80,11 @@ class ELMClassifier(Labelled, UnifiedELM):
         return T - solution.residuals, solution.leverages(self.C, weights)
 
 
+@dataclass(eq=False, repr=False)
 class ELMRegressor(Targets, UnifiedELM):
     """Train the unified ELM for real targets. Parameters as in `DualClassifier`; center : see `ESVMRegressor`."""
 
-    def __init__(
-        self,
-        kernel: str = ELMOptions.map,
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        n_hidden: int = ELMOptions.n_hidden,
-        C: float = ELMOptions.nu,
-        seed: int = ELMOptions.seed,
-        weight_scale: float = ELMOptions.weight_scale,
-        weights: str = ELMOptions.weights,
-        scale: str = ELMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        center: bool = True,
-        target: str = 'none',
-    ) -> None:
-        super().__init__(
-            kernel,
-            sigma,
-            gamma,
-            degree,
-            n_hidden,
-            C,
-            seed,
-            weight_scale,
-            weights,
-            scale,
-            encode,
-            max_categories,
-            n_jobs,
-            metric,
-            metric_steps,
-        )
-        self.center, self.target = center, target
+    center: bool = True
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""

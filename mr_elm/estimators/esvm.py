@@ -1,6 +1,6 @@
 """Offer the extreme SVM as scikit-learn estimators that live: rows come, rows leave, estimators merge."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from mr_elm.errors import write_value
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.living import LivingESVM, name_classes
 from mr_elm.estimators.probabilities import Labelled, demand_one_label
-from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import (
     Targets,
     available_with,
@@ -23,14 +22,13 @@ from mr_elm.estimators.values import (
     warn_of_single_rows,
 )
 from mr_elm.machines.calibrating import add_intervals
-from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.press import HeldOut
-from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
+@dataclass(eq=False, repr=False)
 class ESVMClassifier(Labelled, LivingESVM):
     """Train the extreme SVM for classes.
 
@@ -47,59 +45,7 @@ class ESVMClassifier(Labelled, LivingESVM):
     True
     """
 
-    _numeric = False
     _takes_sets = True
-
-    def __init__(
-        self,
-        map: str = PESVMOptions.map,
-        n_hidden: int = PESVMOptions.n_hidden,
-        nu: float = PESVMOptions.nu,
-        weight_scale: float = PESVMOptions.weight_scale,
-        weights: str = PESVMOptions.weights,
-        class_weight: ClassWeight = None,
-        seed: int = PESVMOptions.seed,
-        scale: str = PESVMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        probabilities: bool = False,
-        kernel: str = PESVMOptions.kernel,
-        landmarks: str = PESVMOptions.landmarks,
-        keep_sums: bool = True,
-        leaves: int = PESVMOptions.leaves,
-        leaf_ridge: float = PESVMOptions.leaf_ridge,
-        solver: str | None = None,
-        tolerance: float | None = None,
-        max_passes: int = PESVMOptions.max_passes,
-        memory: float = PESVMOptions.memory,
-    ) -> None:
-        super().__init__(
-            map,
-            n_hidden,
-            nu,
-            weight_scale,
-            weights,
-            seed,
-            scale,
-            encode,
-            max_categories,
-            n_jobs,
-            metric,
-            metric_steps,
-            kernel,
-            landmarks,
-            keep_sums,
-            leaves,
-            leaf_ridge,
-            solver,
-            tolerance,
-            max_passes,
-            memory,
-        )
-        self.class_weight, self.probabilities = class_weight, probabilities
 
     def partial_fit(
         self,
@@ -184,6 +130,7 @@ class ESVMClassifier(Labelled, LivingESVM):
             )
 
 
+@dataclass(eq=False, repr=False)
 class ESVMRegressor(Targets, LivingESVM):
     """Train the extreme SVM for real targets, (n,) or (n, K).
 
@@ -201,59 +148,10 @@ class ESVMRegressor(Targets, LivingESVM):
     True
     """
 
-    _numeric = True
+    intervals: bool = False
+    center: bool = True
 
-    def __init__(
-        self,
-        map: str = PESVMOptions.map,
-        n_hidden: int = PESVMOptions.n_hidden,
-        nu: float = PESVMOptions.nu,
-        weight_scale: float = PESVMOptions.weight_scale,
-        weights: str = PESVMOptions.weights,
-        seed: int = PESVMOptions.seed,
-        scale: str = PESVMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        intervals: bool = False,
-        center: bool = True,
-        kernel: str = PESVMOptions.kernel,
-        landmarks: str = PESVMOptions.landmarks,
-        keep_sums: bool = True,
-        leaves: int = PESVMOptions.leaves,
-        leaf_ridge: float = PESVMOptions.leaf_ridge,
-        solver: str | None = None,
-        tolerance: float | None = None,
-        max_passes: int = PESVMOptions.max_passes,
-        memory: float = PESVMOptions.memory,
-        target: str = 'none',
-    ) -> None:
-        super().__init__(
-            map,
-            n_hidden,
-            nu,
-            weight_scale,
-            weights,
-            seed,
-            scale,
-            encode,
-            max_categories,
-            n_jobs,
-            metric,
-            metric_steps,
-            kernel,
-            landmarks,
-            keep_sums,
-            leaves,
-            leaf_ridge,
-            solver,
-            tolerance,
-            max_passes,
-            memory,
-        )
-        self.intervals, self.center, self.target = intervals, center, target
+    _numeric = True
 
     def partial_fit(
         self, X: Rows, y: Labels, sample_weight: Weights = None, like: LivingESVM | None = None

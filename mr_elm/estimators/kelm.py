@@ -1,12 +1,13 @@
 """Offer the kernel ELM as scikit-learn estimators, by the solvers that the jobs use."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mr_elm.errors import write_value
 from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.probabilities import Labelled, hold_out
-from mr_elm.estimators.tables import REFUSE
 from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
@@ -14,11 +15,11 @@ from mr_elm.features.kernels import KERNELS
 from mr_elm.features.single import make_single_product
 from mr_elm.machines.kernel import KernelMachine, KernelRowsTask, make_rough
 from mr_elm.machines.options import SOLVERS, KELMOptions
-from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.scores.selection import score_values
-from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
+@dataclass(eq=False, repr=False)
 class KernelELM(KernelOrNodes):
     """Fit A = (I/C + Omega)^-1 T on targets T, (n, K).
 
@@ -33,42 +34,22 @@ class KernelELM(KernelOrNodes):
         and at most 4,000.
     tol, max_iter : cg: relative residual, and bound on passes over the rows.
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
-    seed : of the choice of landmarks.
     scale, encode, max_categories : see `TableRows`.
-    n_jobs : threads, as in joblib: they share the kernel, its Cholesky factor, and the rows of a prediction.
+    n_jobs, seed, random_state : see `Parameters`; threads share the kernel, its Cholesky factor, and the rows of a
+        prediction; the seed chooses landmarks.
     metric, metric_steps : see `MetricLearner`.
     """
+
+    solver: str = 'cholesky'
+    rank: int | None = None
+    tol: float = KELMOptions.tolerance
+    max_iter: int = KELMOptions.max_passes
+    leave_one_out: bool = False
 
     _method = 'mr-kelm'
     _declared = KELMOptions
     _called = {'tolerance': 'tol', 'max_passes': 'max_iter', 'kernel': ''}
     _kernels = (*KERNELS, PRECOMPUTED)
-
-    def __init__(
-        self,
-        kernel: str = 'gaussian',
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        C: float = KELMOptions.C,
-        solver: str = 'cholesky',
-        rank: int | None = None,
-        tol: float = KELMOptions.tolerance,
-        max_iter: int = KELMOptions.max_passes,
-        leave_one_out: bool = False,
-        seed: int = KELMOptions.seed,
-        scale: str = KELMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-    ) -> None:
-        self.kernel, self.sigma, self.gamma, self.degree, self.C = kernel, sigma, gamma, degree, C
-        self.solver, self.rank, self.tol, self.max_iter = solver, rank, tol, max_iter
-        self.leave_one_out, self.seed, self.n_jobs = leave_one_out, seed, n_jobs
-        self.scale, self.encode, self.max_categories = scale, encode, max_categories
-        self.metric, self.metric_steps = metric, metric_steps
 
     def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
@@ -81,7 +62,7 @@ class KernelELM(KernelOrNodes):
             self.tol,
             self.max_iter,
             self._holds_out,
-            self.seed,
+            self.seed_,
             n_threads,
             getattr(self, 'center', False),
         )
@@ -133,6 +114,7 @@ class KernelELM(KernelOrNodes):
         return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}
 
 
+@dataclass(eq=False, repr=False)
 class KernelELMClassifier(Labelled, KernelELM):
     """Train the kernel ELM for classes: targets of +-1, all classes in one solve.
 
@@ -140,49 +122,6 @@ class KernelELMClassifier(Labelled, KernelELM):
     """
 
     _takes_sets = True
-
-    def __init__(
-        self,
-        kernel: str = 'gaussian',
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        C: float = KELMOptions.C,
-        solver: str = 'cholesky',
-        rank: int | None = None,
-        tol: float = KELMOptions.tolerance,
-        max_iter: int = KELMOptions.max_passes,
-        leave_one_out: bool = False,
-        class_weight: ClassWeight = None,
-        seed: int = KELMOptions.seed,
-        scale: str = KELMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        probabilities: bool = False,
-    ) -> None:
-        super().__init__(
-            kernel,
-            sigma,
-            gamma,
-            degree,
-            C,
-            solver,
-            rank,
-            tol,
-            max_iter,
-            leave_one_out,
-            seed,
-            scale,
-            encode,
-            max_categories,
-            n_jobs,
-            metric,
-            metric_steps,
-        )
-        self.class_weight, self.probabilities = class_weight, probabilities
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
@@ -199,6 +138,7 @@ class KernelELMClassifier(Labelled, KernelELM):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class KernelELMRegressor(Targets, KernelELM):
     """Train the kernel ELM for real targets.
 
@@ -210,48 +150,7 @@ class KernelELMRegressor(Targets, KernelELM):
     [2.25]
     """
 
-    def __init__(
-        self,
-        kernel: str = KELMOptions.kernel,
-        sigma: float | None = None,
-        gamma: float | None = None,
-        degree: int = 3,
-        C: float = KELMOptions.C,
-        solver: str = 'cholesky',
-        rank: int | None = None,
-        tol: float = KELMOptions.tolerance,
-        max_iter: int = KELMOptions.max_passes,
-        leave_one_out: bool = False,
-        seed: int = KELMOptions.seed,
-        scale: str = KELMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        center: bool = True,
-        target: str = 'none',
-    ) -> None:
-        super().__init__(
-            kernel,
-            sigma,
-            gamma,
-            degree,
-            C,
-            solver,
-            rank,
-            tol,
-            max_iter,
-            leave_one_out,
-            seed,
-            scale,
-            encode,
-            max_categories,
-            n_jobs,
-            metric,
-            metric_steps,
-        )
-        self.center, self.target = center, target
+    center: bool = True
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""

@@ -1,9 +1,9 @@
 """Choose between kernels, random nodes and a ready matrix by one name: what the estimators of both have in common."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm import sparse as sp
@@ -11,14 +11,14 @@ from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.metric import MetricLearner
-from mr_elm.estimators.tables import AUTO, TableRows
+from mr_elm.estimators.tables import AUTO
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import moments_of_nodes, scale_rows
 from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
-from mr_elm.machines.options import RANDOM_NODES
+from mr_elm.machines.options import RANDOM_NODES, PESVMOptions
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.model.parts import scaling_arrays
@@ -28,8 +28,24 @@ from mr_elm.typing import Floats, Labels, Rows, Weights
 PRECOMPUTED = 'precomputed'
 
 
-class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class NodeParameters:
+    """Hold the parameters of random nodes: how many, and how they are drawn, see `draw_nodes`."""
+
+    n_hidden: int = PESVMOptions.n_hidden
+    weight_scale: float = PESVMOptions.weight_scale
+    weights: str = PESVMOptions.weights
+
+
+@dataclass(eq=False, repr=False)
+class KernelOrNodes(MetricLearner, Convertible):
     """Choose between kernels, random nodes and a ready matrix by one name, and hold the model."""
+
+    kernel: str = 'gaussian'
+    sigma: float | None = None
+    gamma: float | None = None
+    degree: int = 3
+    C: float = 1.0
 
     _kernels = (*KERNELS, *RANDOM_NODES, PRECOMPUTED)
 
@@ -78,7 +94,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
             self.kernel,
             self.n_hidden,
             d,
-            self.seed,
+            self.seed_,
             self.weight_scale,
             self.weights,
             moments_of_nodes(self.kernel, self.scale, self._moments),
@@ -129,7 +145,7 @@ class KernelOrNodes(MetricLearner, TableRows, Convertible, BaseEstimator):
             **parameters,
             **self._describe_solver(),
             'C': C,
-            'seed': self.seed,
+            'seed': self.seed_,
             'multiclass': scheme,
             **learned,
         }

@@ -2,11 +2,10 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mr_elm.arithmetic import one_thread
@@ -15,7 +14,6 @@ from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.parameters import make_options
-from mr_elm.estimators.tables import REFUSE, TableRows
 from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
@@ -36,7 +34,6 @@ from mr_elm.model.parts import describe_map
 from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
-from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
@@ -52,6 +49,7 @@ NODE_PARAMETERS = (
     'weight_scale',
     'weights',
     'seed',
+    'random_state',
     'kernel',
     'landmarks',
     'scale',
@@ -60,6 +58,7 @@ NODE_PARAMETERS = (
 )
 FORM = (
     'n_features_in_',
+    'seed_',
     'feature_names_in_',
     '_of_file',
     'encoding_',
@@ -71,7 +70,8 @@ FORM = (
 )
 
 
-class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class LivingESVM(MetricLearner, Convertible):
     """Keep the sums of the rows, and solve whenever they change.
 
     Parameters
@@ -79,7 +79,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
         between a row and landmarks; identity: the features themselves, as many nodes as there are features; leaves:
         leaves of boosted trees; leaves+NAME: leaves and nodes of one of these kinds.
-    n_hidden, seed : how many, and the seed that they are drawn by; leaves are not counted.
+    n_hidden : how many; leaves are not counted.
     leaves : how many leaves at most, 32 of each tree; the trees grow on a sample of the rows of `fit`, or of the first
         `partial_fit`. leaf_ridge : how much more the size of the weight of a leaf counts than that of another node.
     kernel : of landmarks: gaussian, laplacian or product-laplacian.
@@ -88,7 +88,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
     scale, encode, max_categories : see `TableRows`; the rows of `fit`, or of the first `partial_fit`, decide how
         features are scaled, and what columns and categories there are.
-    n_jobs : threads, as in joblib: they share the rows of a fit and of a prediction.
+    n_jobs, seed, random_state : see `Parameters`; threads share the rows of a fit and of a prediction.
     metric, metric_steps : see `MetricLearner`; the first rows decide.
     solver : gram, which sums up one matrix of L x L numbers; passes, conjugate gradients, for very many nodes; None for
         gram up to 5,000 nodes. Passes leave no sums.
@@ -100,44 +100,24 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
     """
 
+    map: str = PESVMOptions.map
+    n_hidden: int = PESVMOptions.n_hidden
+    nu: float = PESVMOptions.nu
+    weight_scale: float = PESVMOptions.weight_scale
+    weights: str = PESVMOptions.weights
+    kernel: str = PESVMOptions.kernel
+    landmarks: str = PESVMOptions.landmarks
+    leaves: int = PESVMOptions.leaves
+    leaf_ridge: float = PESVMOptions.leaf_ridge
+    solver: str | None = None
+    tolerance: float | None = None
+    max_passes: int = PESVMOptions.max_passes
+    memory: float = PESVMOptions.memory
+    keep_sums: bool = True
+
     _method = 'pesvm'
     _declared = PESVMOptions
     _numeric = False
-    machine_: LivingMachine
-    model_: HiddenNodeModel
-    classes_: np.ndarray
-    n_features_in_: int
-
-    def __init__(
-        self,
-        map: str = PESVMOptions.map,
-        n_hidden: int = PESVMOptions.n_hidden,
-        nu: float = PESVMOptions.nu,
-        weight_scale: float = PESVMOptions.weight_scale,
-        weights: str = PESVMOptions.weights,
-        seed: int = PESVMOptions.seed,
-        scale: str = PESVMOptions.scale,
-        encode: str = REFUSE,
-        max_categories: int = MAX_CATEGORIES,
-        n_jobs: int | None = None,
-        metric: str = 'none',
-        metric_steps: int | None = None,
-        kernel: str = PESVMOptions.kernel,
-        landmarks: str = PESVMOptions.landmarks,
-        keep_sums: bool = True,
-        leaves: int = PESVMOptions.leaves,
-        leaf_ridge: float = PESVMOptions.leaf_ridge,
-        solver: str | None = None,
-        tolerance: float | None = None,
-        max_passes: int = PESVMOptions.max_passes,
-        memory: float = PESVMOptions.memory,
-    ) -> None:
-        self.leaves, self.leaf_ridge, self.solver, self.tolerance = leaves, leaf_ridge, solver, tolerance
-        self.max_passes, self.memory = max_passes, memory
-        self.map, self.n_hidden, self.nu, self.kernel, self.landmarks = map, n_hidden, nu, kernel, landmarks
-        self.weight_scale, self.weights, self.seed = weight_scale, weights, seed
-        self.scale, self.encode, self.max_categories, self.n_jobs = scale, encode, max_categories, n_jobs
-        self.metric, self.metric_steps, self.keep_sums = metric, metric_steps, keep_sums
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -310,7 +290,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         """Score rows by the machine of all others, and fit what is wanted to them."""
         if self._holds_out:
             labelled = self._label(rows, getattr(self, 'classes_', None))
-            chosen = ScoreSample.of(len(labelled.y), self.seed).choose(labelled)
+            chosen = ScoreSample.of(len(labelled.y), self.seed_).choose(labelled)
             weights = None
             if labelled.sample_weight is not None:
                 weights = labelled.sample_weight[chosen]
@@ -361,7 +341,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
     def _describe(self, layer: HiddenLayer, sigma: float, steps: GridSteps, n_rows: int) -> ModelHeader:
         """Make the header of a machine on these nodes; None stands where the solver has its say."""
-        names = ('nu', 'weight_scale', 'weights', 'seed')
+        names = ('nu', 'weight_scale', 'weights')
         return describe(
             self,
             n_rows,
@@ -370,6 +350,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
                 **describe_landmarks(self._options),
                 **describe_leaves(self._options),
                 **{name: getattr(self, name) for name in names},
+                'seed': self.seed_,
                 'n_hidden': layer.n_hidden,
                 'sigma': sigma,
                 'solver': None,
@@ -413,7 +394,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
         if self._holds_out:
             first = problem.hold_out(FOLDS).solve(self.nu, start)
             self.model_ = problem.describe(first, header)
-            chosen = ScoreSample.of(len(labelled.y), self.seed, n_folds=FOLDS).choose(labelled)
+            chosen = ScoreSample.of(len(labelled.y), self.seed_, n_folds=FOLDS).choose(labelled)
             own = fill_weights(take_weights(weights, chosen), len(chosen))
             X, start = labelled.X[chosen], first.B
             decisions = self.model_.decision_function(X)
@@ -442,7 +423,8 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             idle.append('n_hidden')
         if self.solver == GRAM:
             idle.append('tolerance')
-        return make_options(self, idle, task='regression' if self._numeric else 'classification')
+        task = 'regression' if self._numeric else 'classification'
+        return make_options(self, idle, task=task, seed=self.seed_)
 
     def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
         """Return a layer behind leaves of trees that grow on a sample of the rows."""
@@ -451,7 +433,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
 
         summary = Summary(ColumnStatistics.of(rows.X, rows.sample_weight), encoding=self.encoding_)
         with one_thread():
-            sample = take_sample(rows, summary, self.seed, getattr(self, 'center', False))
+            sample = take_sample(rows, summary, self.seed_, getattr(self, 'center', False))
             return grow_leaves(layer, sample, self._options)
 
     @property
@@ -465,7 +447,7 @@ class LivingESVM(MetricLearner, TableRows, Convertible, BaseEstimator):
             return make_nodes(options, Summary(columns=make_zeros(0, self._width)), self.scaling_, self._node_moments)
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-        chosen = Landmarks(options.n_landmarks, self.seed)
+        chosen = Landmarks(options.n_landmarks, self.seed_)
         if options.n_landmarks:
             chosen.add(X)
         summary = Summary(ColumnStatistics.of(X, sample_weight), landmarks=chosen.rows, encoding=self.encoding_)

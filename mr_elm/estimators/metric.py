@@ -1,22 +1,23 @@
 """Let estimators learn a metric of the features, and say how important each column is to it."""
 
+from typing import Any
+
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.estimators.jobs import count_threads
+from mr_elm.estimators.parameters import MetricParameters
+from mr_elm.estimators.tables import TableRows
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.features.metric import FeatureColumns
-from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import METRIC_ROWS, MetricOptions
-from mr_elm.model.base import Model
 from mr_elm.typing import Floats, Rows
 
 
-class MetricLearner:
+class MetricLearner(MetricParameters, TableRows):
     """Learn a metric in `fit`, as `mr-elm train --metric` does.
 
     metric : none, diagonal (a number for each feature) or full (also combinations of features).
@@ -25,14 +26,7 @@ class MetricLearner:
     Sets feature_importances_ where a metric was learned.
     """
 
-    metric: str
-    metric_steps: int | None
-    seed: int
-    n_jobs: int | None
-    model_: Model
-    scaling_: tuple[Floats, Floats]
-    _moments: ScaledMoments
-    _columns: FeatureColumns
+    model_: Any
     _learned: LearnedMetric | None = None
 
     @property
@@ -67,11 +61,11 @@ class MetricLearner:
         with one_thread():
             sample = self._sample(X, T, weights)
             if isinstance(nodes, Kernel):
-                nodes = make_kernel_nodes(nodes, sample.X, self.scaling_, self.seed, self._moments)
+                nodes = make_kernel_nodes(nodes, sample.X, self.scaling_, self.seed_, self._moments)
             self._learned = learn_from_sample(
                 nodes,
                 sample,
-                MetricOptions(metric=self.metric, metric_steps=self.metric_steps, seed=self.seed),
+                MetricOptions(metric=self.metric, metric_steps=self.metric_steps, seed=self.seed_),
                 nu,
                 X.shape[0],
                 count_threads(self.n_jobs),
@@ -81,5 +75,5 @@ class MetricLearner:
         """Return the rows with the smallest hashes, all where they are few."""
         n_classes = len(getattr(self, 'classes_', ()))
         rows = SampleRows.of(X, T, n_classes, weights, self._columns, getattr(self, 'center', False))
-        order = np.argsort(hash_rows(X, self.seed), kind='stable')
+        order = np.argsort(hash_rows(X, self.seed_), kind='stable')
         return rows.take(order[:METRIC_ROWS])

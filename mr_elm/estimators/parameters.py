@@ -1,12 +1,69 @@
-"""Hold the parameters of estimators to the options of the command line: the same defaults, values and sentences."""
+"""Hold the parameters of estimators to the options of the command line: the same defaults, values and sentences.
+
+The parameters of an estimator are the fields of its dataclass and of those that it derives from.
+"""
 
 from collections.abc import Container, Mapping
-from dataclasses import Field
+from dataclasses import Field, dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from mr_elm.machines.shared_options import MetricOptions, TrainingOptions
 from mr_elm.option import demand_value, flag_of, option_fields, rename_flags
-from mr_elm.rows.options import RowOptions
+from mr_elm.rows.options import MAX_CATEGORIES, REFUSE, RowOptions
+from mr_elm.typing import ClassWeight
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Parameters(BaseEstimator):
+    """Hold the parameters that all estimators have.
+
+    encode, max_categories : see `TableRows`. n_jobs : threads, as in joblib.
+    seed : of every random choice. random_state : the same by the name that scikit-learn gives it: a whole number, or a
+        RandomState, of which `fit` draws one; where it is None, `seed` counts.
+    """
+
+    encode: str = REFUSE
+    max_categories: int = MAX_CATEGORIES
+    n_jobs: int | None = None
+    seed: int = TrainingOptions.seed
+    random_state: int | np.random.RandomState | None = None
+
+    def _choose_seed(self) -> int:
+        """Return the seed of a fit. Raises ValueError where random_state cannot be one."""
+        if self.random_state is None:
+            return self.seed
+        if not isinstance(self.random_state, (int, np.integer)):
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        demand_value(option_fields(TrainingOptions)['seed'], self.random_state, 'random_state')
+        return int(self.random_state)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MetricParameters(Parameters):
+    """Hold the parameters of estimators whose user chooses the machine. scale : see `TableRows`.
+
+    metric, metric_steps : see `MetricLearner`.
+    """
+
+    scale: str = MetricOptions.scale
+    metric: str = MetricOptions.metric
+    metric_steps: int | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassifierParameters:
+    """Hold the parameters of classifiers.
+
+    class_weight : None, balanced or a dictionary. probabilities : see `Labelled`.
+    """
+
+    class_weight: ClassWeight = None
+    probabilities: bool = False
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from mr_elm.estimators.parameters import ClassifierParameters
 from mr_elm.estimators.values import available_with, is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.calibrating import calibrate
@@ -30,7 +31,7 @@ def demand_one_label(estimator: Any) -> None:
             raise ValueError(f'{name}: expected {default}, rows with several labels need it')
 
 
-class Labelled(ClassifierMixin):
+class Labelled(ClassifierParameters, ClassifierMixin):
     """Answer from `_values(X)`, (n, P).
 
     probabilities : fit probabilities to rows that the machines have not seen. The estimator then has `predict_proba`
@@ -40,7 +41,6 @@ class Labelled(ClassifierMixin):
     are then the numbers of its columns.
     """
 
-    probabilities: bool
     model_: Any
     classes_: np.ndarray
     multiclass = ONE_VS_ALL

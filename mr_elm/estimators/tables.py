@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
 from mr_elm.errors import DataFormatError
-from mr_elm.estimators.parameters import check_parameters
+from mr_elm.estimators.parameters import Parameters, check_parameters
 from mr_elm.estimators.values import is_countable, read_classes
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.scaling import ScaledMoments
@@ -21,7 +21,7 @@ from mr_elm.sums.values import ColumnValues, choose_encoding
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
-class TableRows:
+class TableRows(Parameters):
     """Read the rows of an estimator with the parameters `scale` and `encode`.
 
     scale : how features are scaled, as by `mr-elm train`. standard: to mean 0 and deviation 1; minmax: to the range
@@ -35,12 +35,12 @@ class TableRows:
     max_categories : values of a column of text, the most frequent ones, that have an indicator of their own; the others
         share one.
 
-    Sets encoding_, None where rows are numbers, and scaling_, (offset, scale); a ready kernel matrix has no scaling.
+    Sets encoding_, None where rows are numbers, scaling_, (offset, scale), and seed_, the seed of the fit; a ready
+    kernel matrix has no scaling.
     """
 
     scale: str
-    encode: str
-    max_categories: int
+    n_features_in_: int
     encoding_: Encoding | None
     scaling_: tuple[Floats, Floats]
     _moments: ScaledMoments  # of the rows that have decided the scaling
@@ -51,6 +51,8 @@ class TableRows:
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
         check_parameters(self)
+        if reset:
+            self.seed_ = self._choose_seed()
         if 'y' in how and not how.get('y_numeric'):
             how['y'] = read_classes(how['y'])
         if self.encode == REFUSE and not isinstance(X, Frame):

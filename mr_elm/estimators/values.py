@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial, update_wrapper
 from types import MethodType
@@ -186,6 +187,7 @@ def available_with(parameter: str) -> Callable[[Callable], Any]:
     return partial(ParameterMethod, parameter)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Targets(RegressorMixin, MultiOutputMixin):
     """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,), `n_targets_` is K.
 
@@ -193,7 +195,7 @@ class Targets(RegressorMixin, MultiOutputMixin):
         learned: they are medians rather than means, and never below 0.
     """
 
-    target: str
+    target: str = 'none'
 
     def _set_targets(self, y: Labels) -> Floats:
         """Remember the shape of y, and return what is learned, (n, K)."""

@@ -45,6 +45,18 @@ def test_a_weight_says_how_often_a_row_is_there(estimator):
     assert np.allclose(values(weighted), values(repeated), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize('estimator', ALL, ids=repr)
+def test_random_state_is_another_name_of_the_seed(estimator):
+    y = labels_for(estimator)
+    by_seed, by_state = clone(estimator).set_params(seed=3), clone(estimator).set_params(seed=1, random_state=3)
+    assert clone(by_state).get_params()['random_state'] == 3
+    assert np.array_equal(values(by_state.fit(X, y)), values(by_seed.fit(X, y)))
+    drawn = clone(estimator).set_params(random_state=np.random.RandomState(5)).fit(X, y)
+    assert drawn.seed_ == np.random.RandomState(5).randint(2**31 - 1) != by_state.seed_ == 3
+    with pytest.raises(ValueError, match='^random_state: expected a whole number from 0'):
+        clone(estimator).set_params(random_state=-1).fit(X, y)
+
+
 @pytest.mark.parametrize('estimator', CLASSIFIERS, ids=repr)
 def test_class_weights_are_row_weights(estimator):
     fixed = {'scale': 'none', 'weights': 'uniform', 'sigma': 3**0.5}  # else the weights of rows count in them
