@@ -13,11 +13,20 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
-from mr_elm.machines.living import Batch, LivingMachine, demand_grid, join_classes, merge_models, options_of
+from mr_elm.machines.living import (
+    Batch,
+    LivingMachine,
+    demand_grid,
+    join_classes,
+    merge_models,
+    number_names,
+    options_of,
+)
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.sums.statistics import list_classes
 from mr_elm.sums.summary import Summary
 
 
@@ -138,15 +147,11 @@ def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves
     else:
         sums = sum_up(inputs, model.layer, steps)
     check_counts(data.plan, classes, sums.counts)
-    if classes:
-        known = [classes.index[name] for name in model.classes]
-    else:
-        known = [0]
     return Batch(
         sums,
         steps,
-        classes.names if classes else [],
-        known,
+        list_classes(classes),
+        number_names(model.classes, classes),
         summary.n_rows,
         summary.rejected,
         data.blas,

@@ -20,6 +20,7 @@ from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import solve_initial
 from mr_elm.sums.gram import GridSteps
+from mr_elm.sums.statistics import list_classes
 from mr_elm.typing import Floats
 
 COPIES = 3  # of the node outputs in memory: their own, and two of the decomposition
@@ -37,7 +38,7 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
     rows = gather_sample(inputs, inputs.summary.n_rows)
     with one_thread():
         H = layer.evaluate(rows.X, np.empty((len(rows), layer.n_hidden)))
-        T = class_targets(rows.numbers, len(inputs.classes.names) if inputs.classes else 0)
+        T = class_targets(rows.numbers, len(list_classes(inputs.classes)))
         announce(data, H)
         centred = None
         if options.center:

@@ -31,6 +31,7 @@ from mr_elm.scores.selection import MACHINE_FOLD, score_values
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.solvers.kelm import SUBSPACE_PASSES, KernelSolution, Product
 from mr_elm.solvers.nystrom import Preconditioner, hash_rounded
+from mr_elm.sums.statistics import list_classes
 from mr_elm.typing import Floats
 
 
@@ -171,10 +172,7 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
         shown = {'emit': options.emit}
     else:
         shown = {}
-    if data.classes:
-        names = data.classes.names
-    else:
-        names = []
+    names = list_classes(data.classes)
     return ModelHeader(
         method='mr-kelm',
         task=options.task,
@@ -199,7 +197,7 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
             **({'center': options.center} if options.numeric else {}),
             'blas': sorted(data.source.blas),
             'input': data.summary.input,
-            **(data.learned.facts if data.learned else {}),
+            **data.learned.facts,
         },
         history=[make_event('train', data.n_rows, rejected)],
     )

@@ -37,7 +37,7 @@ class KernelData:
     source : where the rows came from. options : all of them chosen.
     rows : scaled, in input order; on disk unless they surely fit. fit : whether they fit into the driver's memory.
     task : RowsTask of these rows. kernel : Kernel. classes : None where labels are targets.
-    summary : of the first pass. folder : where files for tasks are. learned : the metric, None without --metric.
+    summary : of the first pass. folder : where files for tasks are. learned : the metric.
     """
 
     source: DataSet
@@ -49,7 +49,7 @@ class KernelData:
     classes: Classes | None
     summary: Summary
     folder: str
-    learned: LearnedMetric | None = None
+    learned: LearnedMetric
 
     @property
     def n_rows(self) -> int:

@@ -14,6 +14,7 @@ from mr_elm.model.parts import scaling_arrays
 from mr_elm.rows.blocks import BLOCK_ROWS, spread, stack
 from mr_elm.rows.splits import SplitReader
 from mr_elm.streaming.mr_place import MRPlace
+from mr_elm.sums.statistics import list_classes
 from mr_elm.typing import Rows
 
 
@@ -39,10 +40,9 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
     weights = None
     if not (rows.weights == 1).all():
         weights = rows.weights
-    if classes is None or summary.separator is not None:
-        n_classes = 0
-    else:
-        n_classes = len(classes.names)
+    n_classes = 0
+    if summary.separator is None:
+        n_classes = len(list_classes(classes))
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(rows.X, rows.numbers, n_classes, weights, columns, inputs.options.center)
 

@@ -194,9 +194,9 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0)
     return summary
 
 
-def say_metric(reporter: Reporter, learned: LearnedMetric | None) -> None:
+def say_metric(reporter: Reporter, learned: LearnedMetric) -> None:
     """Say what a metric has learned, and how the held-out rows judge it."""
-    if learned is None:
+    if learned.n_steps is None:
         return
     text = f'metric: {learned.kind}, {learned.n_steps} steps'
     if learned.judged:

@@ -36,7 +36,7 @@ from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import ColumnStatistics
+from mr_elm.sums.statistics import ColumnStatistics, list_classes
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 LOG = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ class AutoEstimator(TableRows, Convertible):
         summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=n_rows)
         if classes is None:
             summary.target = ColumnStatistics.of(rows.y.reshape(len(rows.y), -1), rows.sample_weight)
-        summary.input = input_facts(self, () if classes is None else classes.names)
+        summary.input = input_facts(self, list_classes(classes))
         return NodeProblem(options, summary, classes)
 
     def _train(self, member: Member, rows: TrainingRows) -> HiddenNodeModel:
@@ -207,7 +207,7 @@ class AutoEstimator(TableRows, Convertible):
             sum_up(machine.layer, rows, steps, count_threads(self.n_jobs)),
             steps,
             list(names),
-            list(range(len(names))) or [0],
+            list(range(len(names))),
             n_rows,
             blas=[name_blas()],
         )

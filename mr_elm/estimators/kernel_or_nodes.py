@@ -105,7 +105,7 @@ class KernelOrNodes(MetricLearner, Convertible):
         """Return the nodes behind the metric, which is learned here. T : targets, None without a metric."""
         layer = self._make_layer(X.shape[1])
         self._learn_metric(layer, X, T, self.C, weights)
-        return layer.pass_metric(self._metric)
+        return layer.pass_metric(self._learned.metric)
 
     def _place_rows(self, X: Rows, T: Floats | None, weights: Floats | None) -> tuple[Kernel, Rows]:
         """Return the kernel, and the rows that it compares: scaled, and behind the metric, which is learned here.
@@ -116,7 +116,7 @@ class KernelOrNodes(MetricLearner, Convertible):
         if sp.issparse(X) and kernel.kind.of_distance:
             self.scaling_ = np.zeros(self._width), self.scaling_[1]  # distances do not see it, and X stays sparse
         self._learn_metric(kernel, X, T, self.C, weights)
-        return kernel, apply_metric(scale_rows(X, *self.scaling_), self._metric)
+        return kernel, apply_metric(scale_rows(X, *self.scaling_), self._learned.metric)
 
     def _values(self, X: Rows) -> Floats:
         """Return the decision values of all machines, (n, P)."""
@@ -137,17 +137,13 @@ class KernelOrNodes(MetricLearner, Convertible):
         C = None
         if np.isfinite(self.C):
             C = self.C
-        if self._learned:
-            learned = self._learned.facts
-        else:
-            learned = {}
         parameters = {
             **parameters,
             **self._describe_solver(),
             'C': C,
             'seed': self.seed_,
             'multiclass': scheme,
-            **learned,
+            **self._learned.facts,
         }
         self.model_ = kind(describe(self, self.n_rows_, parameters), arrays)
 
@@ -163,7 +159,7 @@ class KernelOrNodes(MetricLearner, Convertible):
         scheme: str = ONE_VS_ALL,
         intercept: Floats | None = None,
     ) -> None:
-        arrays = kernel_arrays(scaling_arrays(*self.scaling_, self._metric), vectors, dual_coef, intercept)
+        arrays = kernel_arrays(scaling_arrays(*self.scaling_, self._learned.metric), vectors, dual_coef, intercept)
         self._keep(
             KernelModel, {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}, arrays, scheme
         )

@@ -336,7 +336,7 @@ class LivingESVM(MetricLearner, Convertible):
         labelled = self._label(rows, labels)
         T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
         self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
-        layer = layer.pass_metric(self._metric)
+        layer = layer.pass_metric(self._learned.metric)
         return (self._grow_leaves(layer, labelled) if self._options.has_leaves else layer), sigma
 
     def _describe(self, layer: HiddenLayer, sigma: float, steps: GridSteps, n_rows: int) -> ModelHeader:
@@ -358,7 +358,7 @@ class LivingESVM(MetricLearner, Convertible):
                 'grid': list(steps.steps),
                 'peak': None,
                 **describe_origin(self._numeric, steps),
-                **(self._learned.facts if self._learned else {}),
+                **self._learned.facts,
             },
         )
 

@@ -27,7 +27,7 @@ class MetricLearner(MetricParameters, TableRows):
     """
 
     model_: Any
-    _learned: LearnedMetric | None = None
+    _learned = LearnedMetric()
 
     @property
     def feature_importances_(self) -> Floats:
@@ -39,13 +39,6 @@ class MetricLearner(MetricParameters, TableRows):
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
         return np.array(importance.columns)
 
-    @property
-    def _metric(self) -> Floats | None:
-        """Return the metric that was learned, None where there is none."""
-        if self._learned is None:
-            return None
-        return self._learned.metric
-
     def _learn_metric(
         self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats | None, nu: float, weights: Floats | None
     ) -> None:
@@ -55,7 +48,7 @@ class MetricLearner(MetricParameters, TableRows):
             without a metric.
         nu : weight of the errors.
         """
-        self._learned = None
+        self._learned = LearnedMetric()
         if self.metric == 'none' or T is None:
             return
         with one_thread():

@@ -103,11 +103,7 @@ class Candidate:
     def describe(self) -> str:
         """Say for people what the nodes are."""
         options, learned = self.problem.options, self.problem.learned
-        if learned is None:
-            metric = 'none'
-        else:
-            metric = learned.kind
-        return NodeChoice(options.map, options.weight_scale, options.kernel, metric).describe()
+        return NodeChoice(options.map, options.weight_scale, options.kernel, learned.kind).describe()
 
 
 def prepare_problem(problem: Problem, rows: SampleRows, largest: int = COMPARED_NODES) -> Problem:

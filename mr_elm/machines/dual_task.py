@@ -199,7 +199,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
             offset = np.zeros(())  # distances do not see it, and rows stay sparse
         learned = learn_for_kernel(options, summary, classes, kernel)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
-        arrays = scaling_arrays(offset, scale, learned.metric if learned else None)
+        arrays = scaling_arrays(offset, scale, learned.metric)
     else:
         offset, scale = summary.choose_scaling(options.scale)
         moments = moments_of_nodes(options.kernel, options.scale, moments)
@@ -215,12 +215,10 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
         layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
         learned = learn_for_kernel(options, summary, classes, layer)
         arrays = {
-            **layer_arrays(layer.pass_metric(learned.metric if learned else None)),
+            **layer_arrays(layer.pass_metric(learned.metric)),
             'feature_means': moments.means,
             'feature_variances': moments.variances,
         }
-    if learned:
-        features |= learned.facts
     return DualTask(
         method=options.method,
         index=classes.index,
@@ -231,7 +229,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
         arrays=arrays,
         row_numbers=options.n_hidden if options.kernel not in KERNELS else summary.count_numbers(offset, scale),
         multiclass=options.multiclass,
-        features=features,
+        features={**features, **learned.facts},
         C=options.C,
         rule=options.chosen_rule,
         eps=options.eps,

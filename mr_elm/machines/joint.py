@@ -193,7 +193,7 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
         return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
 
     of_kinds = map_in_threads(choose, kinds, n_threads)
-    margins = [1.0 if kind.problem.learned is None else 1 + METRIC_MARGIN for kind in kinds]
+    margins = [1 + METRIC_MARGIN * (kind.problem.learned.metric is not None) for kind in kinds]
     chosen = min(range(len(kinds)), key=lambda k: of_kinds[k].error * margins[k])
     ridges, kind = of_kinds[chosen], kinds[chosen]
     layer = place_landmarks(kind.problem, LANDMARKS)

@@ -264,7 +264,7 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
 
 def state_rows(
     options: KELMOptions, summary: Summary, classes: Classes | None
-) -> tuple[RowsTask, Kernel, LearnedMetric | None]:
+) -> tuple[RowsTask, Kernel, LearnedMetric]:
     """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric)."""
     variance = summary.measure_scaled(options.scale).total_variance
     kernel = make_kernel(options.kernel, variance, sigma=options.sigma, degree=options.degree)
@@ -279,7 +279,7 @@ def state_rows(
             seed=options.seed,
             separator=summary.separator,
             n_features=summary.columns.n_features,
-            arrays=scaling_arrays(offset, scale, learned.metric if learned else None),
+            arrays=scaling_arrays(offset, scale, learned.metric),
         ),
         kernel,
         learned,

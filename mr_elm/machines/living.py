@@ -36,7 +36,7 @@ from mr_elm.solvers.increment import (
 )
 from mr_elm.solvers.ridge import Sums, find_penalty, finish
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes, LabelTable
+from mr_elm.sums.statistics import Classes, LabelTable, list_classes
 from mr_elm.sums.summary import Summary
 
 
@@ -135,13 +135,8 @@ class LivingMachine:
 
     def merge(self, other: 'LivingMachine', classes: Classes | None) -> 'LivingMachine':
         """Add the rows of a machine of the same nodes. classes : of both, None for a regression."""
-        if classes:
-            names = classes.names
-        else:
-            names = []
-        known, numbers = (
-            [classes.index[name] for name in one.header.classes] if classes else [0] for one in (self, other)
-        )
+        names = list_classes(classes)
+        known, numbers = (number_names(one.header.classes, classes) for one in (self, other))
         header = other.header
         if header.n_rows_rejected:
             rejected = {'merged': header.n_rows_rejected}
@@ -302,6 +297,13 @@ def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
     """
     known = LabelTable({name: [0, [-1, 0, number]] for number, name in enumerate(names)})
     return Classes.of(known.merge(labels))
+
+
+def number_names(names: Sequence[str], classes: Classes | None) -> list[int]:
+    """Return the number of each class of a machine among others, none for a regression."""
+    if classes is None:
+        return []
+    return [classes.index[name] for name in names]
 
 
 def demand_living(model: Model, name: str) -> None:

@@ -139,24 +139,23 @@ def fit_nodes(
 class LearnedMetric:
     """Hold what learning has found: the metric, None for step 0, and the number of steps that it took.
 
+    n_steps : None where no metric was asked for.
     judged : (share labelled wrong, mean squared error) on held-out rows of each step, none where all rows were learned
     from.
     importance : of features and columns to the machine behind the metric; None where no step was to be taken, and where
     that machine has no gradient.
     """
 
-    metric: Floats | None
-    n_steps: int
+    metric: Floats | None = None
+    n_steps: int | None = None
     judged: tuple[tuple[float, float], ...] = ()
     importance: Importance | None = None
     __repr__ = one_line
 
     @classmethod
-    def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric | None':
-        """Return the metric of a model, None where none was to be learned."""
+    def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric':
+        """Return the metric of a model."""
         n_steps = model.header.parameters.get('metric_steps')
-        if n_steps is None:
-            return None
         return cls(model.layer.metric, n_steps, importance=model.importance)
 
     @property
@@ -166,11 +165,13 @@ class LearnedMetric:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the parameters of a model that say what was learned."""
+        """Return the parameters of a model that say what was learned, none where no metric was asked for."""
+        if self.n_steps is None:
+            return {}
         facts: dict[str, Any] = {'metric': self.kind, 'metric_steps': self.n_steps}
-        if self.importance is None:
-            return facts
-        return {**facts, 'importance': asdict(self.importance)}
+        if self.importance is not None:
+            facts['importance'] = asdict(self.importance)
+        return facts
 
 
 def learn_metric(
@@ -187,9 +188,7 @@ def learn_metric(
     n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.
     layer, nu, kind, n_threads : as in `learn_steps`; the first 500 nodes are taken.
     """
-    if layer.kind == 'identity':
-        layer = layer
-    else:
+    if layer.kind != 'identity':
         layer = layer.take(N_NODES)
     if n_steps is not None:
         *_, step = steps = list(learn_steps(layer, rows, nu, kind, n_steps, n_threads))
@@ -223,13 +222,13 @@ def learn_from_sample(
 
 def learn_for_kernel(
     options: KernelOptions, summary: Summary, classes: Classes | None, layer: HiddenLayer | Kernel
-) -> LearnedMetric | None:
-    """Learn the metric for a method that is no ridge regression on nodes, by such a regression; None without --metric.
+) -> LearnedMetric:
+    """Learn the metric for a method that is no ridge regression on nodes, by such a regression.
 
     layer : the nodes of the method, or its kernel; for a kernel of distances the nodes are landmarks, else sigmoids.
     """
     if options.metric == 'none':
-        return None
+        return LearnedMetric()
     sample = read_summary_sample(
         summary, classes, class_weights(getattr(options, 'class_weight', None), classes), options.center
     )

@@ -22,7 +22,7 @@ from mr_elm.rows.blocks import widen
 from mr_elm.scores.selection import NodeChoice
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.gram import GridSteps, bound_targets
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, list_classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
@@ -35,14 +35,14 @@ class NodeProblem:
     """Hold what the nodes of a training depend on.
 
     options : PESVMOptions. summary : of the rows. classes : Classes, or None for a regression.
-    learned : the metric that nodes are behind, None where none was to be learned.
+    learned : the metric that nodes are behind.
     known_sigma : of the model whose nodes are taken, None for nodes of these rows.
     """
 
     options: PESVMOptions
     summary: Summary
     classes: Classes | None
-    learned: LearnedMetric | None = field(default=None, kw_only=True)
+    learned: LearnedMetric = field(default=LearnedMetric(), kw_only=True)
     known_sigma: float | None = field(default=None, kw_only=True)
 
     @cached_property
@@ -99,10 +99,7 @@ class NodeProblem:
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
         scaling = self.summary.choose_scaling(self.options.scale)
-        layer = make_nodes(self.options, self.summary, scaling, self.moments)
-        if self.learned is None:
-            return layer
-        return layer.pass_metric(self.learned.metric)
+        return make_nodes(self.options, self.summary, scaling, self.moments).pass_metric(self.learned.metric)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
         """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
@@ -119,10 +116,7 @@ class NodeProblem:
     def describe(self, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
         """Make the header of a machine on these nodes and grids; None stands where the solver has its say."""
         options, summary = self.options, self.summary
-        if self.classes:
-            names = self.classes.names
-        else:
-            names = []
+        names = list_classes(self.classes)
         return ModelHeader(
             method=options.method,
             task=options.task,
@@ -152,7 +146,7 @@ class NodeProblem:
                 'blas': sorted(blas),
                 'input': summary.input,
                 'peak': None,
-                **(self.learned.facts if self.learned else {}),
+                **self.learned.facts,
             },
             history=[make_event('train', summary.n_rows, summary.rejected)],
         )

@@ -81,10 +81,7 @@ def remove_parts(model: HiddenNodeModel, parts: Iterable[Part]) -> LivingMachine
     """Return the machine of the other parts. Raises AccountingError when too few classes would be left."""
     machine, names = LivingMachine.of_model(model), model.classes
     for part in parts:
-        if names:
-            known = [names.index(name) for name in machine.header.classes]
-        else:
-            known = [0]
+        known = [names.index(name) for name in machine.header.classes]
         machine = machine.forget(Batch(part.sums, steps_of(model.header), list(names), known, part.n_rows))
     return machine
 

@@ -46,10 +46,12 @@ class RowsTask:
     @classmethod
     def of(cls: type[Task], classes: Classes | None, **known: Any) -> Task:
         """Make the task of rows with these classes, None where labels are targets. known : the other fields."""
-        coded = classes is not None and known.get('separator') is None
-        return cls(
-            index=classes.index if classes else None, n_classes=len(classes.names) if classes and coded else 0, **known
-        )
+        if classes is None:
+            return cls(index=None, n_classes=0, **known)
+        n_classes = 0
+        if known.get('separator') is None:
+            n_classes = len(classes.names)
+        return cls(index=classes.index, n_classes=n_classes, **known)
 
     @property
     def n_placed(self) -> int:

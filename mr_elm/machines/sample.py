@@ -17,7 +17,7 @@ from mr_elm.scores.selection import ORDER, select_sample
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.sums.statistics import Classes, ColumnStatistics
+from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
 
@@ -146,10 +146,7 @@ def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = 
     share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
     chosen = select_sample(rows.X, share, seed)
     weights = take_weights(rows.sample_weight, chosen)
-    if rows.classes is None:
-        n_classes = 0
-    else:
-        n_classes = len(rows.classes.names)
+    n_classes = len(list_classes(rows.classes))
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns, center)
 

@@ -272,6 +272,13 @@ class Classes:
         return cls(names, counts, weights, {name: number[key] for name, key in keys.items()})
 
 
+def list_classes(classes: Classes | None) -> list[str]:
+    """Return the names of classes, in their order; none for a regression."""
+    if classes is None:
+        return []
+    return classes.names
+
+
 def find_class(label: str, names: Sequence[str]) -> str | None:
     """Return which of some classes a label names ('1', '+1' and '1.0' name one), None where it names none."""
     table = LabelTable({name: [0, [0, 0, number]] for number, name in enumerate(names)})
