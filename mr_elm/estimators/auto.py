@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
@@ -15,7 +15,7 @@ from mr_elm.estimators.conversion import Convertible, input_facts, name_blas
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.living import name_classes
 from mr_elm.estimators.probabilities import Labelled
-from mr_elm.estimators.tables import TableRows
+from mr_elm.estimators.tables import TableRows, check_weights
 from mr_elm.estimators.values import Targets, available_with, row_weights
 from mr_elm.machines.auto import (
     AutoChoice,
@@ -56,7 +56,6 @@ class AutoEstimator(TableRows, Convertible):
     _method = 'auto'
     _declared = AutoOptions
     _called = {'budget': ''}  # it takes more kinds of values
-    _numeric = False
     scale = 'standard'
 
     def __sklearn_tags__(self) -> Any:
@@ -68,9 +67,7 @@ class AutoEstimator(TableRows, Convertible):
         """Choose machines and train them. Sets model_, and classes_ of a classifier. Rows of weight 0 do not count."""
         self.__dict__.pop('model_', None)
         X, y = self._validate(X, True, sample_weight, y=y, y_numeric=self._numeric)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=float)
+        weights = check_weights(sample_weight, X)
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         rows = self._label(X, y, weights)
@@ -121,10 +118,7 @@ class AutoEstimator(TableRows, Convertible):
                 'and fit it again'
             )
         X, y = self._validate(X, False, sample_weight, y=y, y_numeric=self._numeric)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=float)
-        rows = self._label(X, y, weights, known=True)
+        rows = self._label(X, y, check_weights(sample_weight, X), known=True)
         members = []
         with one_thread():
             for member in self.model_.members:
@@ -175,7 +169,7 @@ class AutoEstimator(TableRows, Convertible):
     def _state_problem(self, rows: TrainingRows, n_rows: int) -> NodeProblem:
         """Return the problem that the machines solve. n_rows : of the training, copies among them."""
         classes = rows.classes
-        options = AutoOptions(task='regression' if self._numeric else 'classification', seed=self.seed_).nodes
+        options = AutoOptions(task=self._task, seed=self.seed_).nodes
         summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=n_rows)
         if classes is None:
             summary.target = ColumnStatistics.of(rows.y.reshape(len(rows.y), -1), rows.sample_weight)
@@ -294,8 +288,6 @@ class AutoRegressor(Targets, AutoEstimator):
     """
 
     intervals: bool = True
-
-    _numeric = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -36,6 +36,12 @@ class Convertible:
     model_: Any
     _declared: ClassVar[Any]  # the dataclass of its options
     _called: ClassVar[dict[str, str]] = {}  # see `find_options`
+    _task: str
+
+    @property
+    def _numeric(self) -> bool:
+        """Tell whether labels are targets."""
+        return self._task == 'regression'
 
     def to_model(self) -> Model:
         """Return the fitted model; its `save` writes a file that `mr-elm predict` reads.
@@ -113,7 +119,7 @@ def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> Mode
     }
     return ModelHeader(
         estimator._method,
-        'classification' if classes else 'regression',
+        estimator._task,
         classes,
         estimator._width,
         known,

@@ -10,6 +10,7 @@ import numpy as np
 from mr_elm.estimators.jobs import choose_classes, count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, NodeParameters, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
+from mr_elm.estimators.tables import check_weights
 from mr_elm.estimators.values import numbered_classes, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel
@@ -59,12 +60,9 @@ class DualClassifier(Labelled, KernelOrNodes):
         X, y = self._read(X, y, sample_weight)
         self._demand_known_kernel()
         self.classes_, codes = numbered_classes(y)
-        sample_weight = self._weights(X, sample_weight)
+        sample_weight = check_weights(sample_weight, X)
         weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
-        if self.metric == 'none':
-            T = None
-        else:
-            T = class_targets(codes, len(self.classes_))
+        T = class_targets(codes, len(self.classes_))
         if self.kernel in RANDOM_NODES:
             layer = self._place_layer(X, T, weights)
             source: Any = outputs(layer, X)
@@ -86,8 +84,7 @@ class DualClassifier(Labelled, KernelOrNodes):
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_ = machines.intercept
         self.n_iter_ = max(machines.n_iter, 1)
-        self._compare_with_linear(X, codes, sample_weight)
-        self._note_constant(X, codes, sample_weight)
+        self._warn_of_machine(X, codes, T, sample_weight)
         return self
 
     def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> Floats:

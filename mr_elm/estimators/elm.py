@@ -6,6 +6,7 @@ import numpy as np
 
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, NodeParameters, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
+from mr_elm.estimators.tables import check_weights
 from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernels import KERNELS
 from mr_elm.machines.kernel import KernelMachine
@@ -36,12 +37,12 @@ class UnifiedELM(NodeParameters, KernelOrNodes):
             T, units, self.intercept_ = centred.T, centred.units, centred.mean
         if self.kernel in RANDOM_NODES:
             layer = self._place_layer(X, T, weights)
-            found = elm.solve_nodes(outputs(layer, X), T, self.C, weights)
-            self._keep_nodes(layer, found * units, intercept=self.intercept_)
+            B = elm.solve_nodes(outputs(layer, X), T, self.C, weights)
+            self._keep_nodes(layer, B * units, intercept=self.intercept_)
         elif self.kernel in KERNELS:
             kernel, X = self._place_rows(X, T, weights)
-            found = elm.solve_kernel(kernel.tile(X, X), T, self.C, weights)
-            self._keep_kernel(kernel, X, found * units, intercept=self.intercept_)
+            A = elm.solve_kernel(kernel.tile(X, X), T, self.C, weights)
+            self._keep_kernel(kernel, X, A * units, intercept=self.intercept_)
         else:
             self.dual_coef_ = elm.solve_kernel(X.copy(), T, self.C, weights) * units
 
@@ -57,14 +58,13 @@ class ELMClassifier(Labelled, UnifiedELM):
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
         """Fit. Sets classes_ and model_."""
-        X, y = self._read(X, y, sample_weight, **({'multi_output': True} if is_set_matrix(y) else {}))
+        X, y = self._read(X, y, sample_weight, multi_output=is_set_matrix(y))
         codes, T = self._set_classes(y)
-        weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
+        weights = row_weights(self.class_weight, self.classes_, codes, check_weights(sample_weight, X))
         self._fit_targets(X, T, weights)
         if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, *self._leave_one_out(X, T, weights)))
-        self._compare_with_linear(X, codes, sample_weight)
-        self._note_constant(X, T if codes is None else codes, sample_weight)
+        self._warn_of_machine(X, codes, T, sample_weight)
         return self
 
     def _leave_one_out(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
@@ -90,6 +90,6 @@ class ELMRegressor(Targets, UnifiedELM):
         """Fit. Sets model_."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
         T = self._set_targets(y)
-        self._fit_targets(X, T, self._weights(X, sample_weight))
+        self._fit_targets(X, T, check_weights(sample_weight, X))
         self._note_constant(X, T, sample_weight)
         return self

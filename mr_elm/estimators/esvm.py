@@ -72,11 +72,12 @@ class ESVMClassifier(Labelled, LivingESVM):
 
     def _judge(self, rows: tuple) -> None:
         X, y, sample_weight = rows
-        codes = None
-        if not self.multilabel_:
+        codes = T = None
+        if self.multilabel_:
+            T = to_sets(y)
+        else:
             codes = np.searchsorted(self.classes_, y)
-        self._compare_with_linear(X, codes, sample_weight)
-        self._note_constant(X, to_sets(y) if codes is None else codes, sample_weight)
+        self._warn_of_machine(X, codes, T, sample_weight)
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self._calibrate(X, rows, kind)
@@ -150,8 +151,6 @@ class ESVMRegressor(Targets, LivingESVM):
 
     intervals: bool = False
     center: bool = True
-
-    _numeric = True
 
     def partial_fit(
         self, X: Rows, y: Labels, sample_weight: Weights = None, like: LivingESVM | None = None

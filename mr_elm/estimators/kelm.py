@@ -8,6 +8,7 @@ from mr_elm.errors import write_value
 from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.probabilities import Labelled, hold_out
+from mr_elm.estimators.tables import check_weights
 from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
@@ -125,16 +126,15 @@ class KernelELMClassifier(Labelled, KernelELM):
 
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
-        X, y = self._read(X, y, sample_weight, **({'multi_output': True} if is_set_matrix(y) else {}))
+        X, y = self._read(X, y, sample_weight, multi_output=is_set_matrix(y))
         codes, T = self._set_classes(y)
-        weights = row_weights(self.class_weight, self.classes_, codes, self._weights(X, sample_weight))
+        weights = row_weights(self.class_weight, self.classes_, codes, check_weights(sample_weight, X))
         self._fit_targets(X, T, weights)
         if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, T - self.loo_residuals_, self._leverages))
         if self.leave_one_out and codes is not None:
             self.loo_score_ = score_values(T - self.loo_residuals_, codes, weights, len(self.classes_))['accuracy']
-        self._compare_with_linear(X, codes, sample_weight)
-        self._note_constant(X, T if codes is None else codes, sample_weight)
+        self._warn_of_machine(X, codes, T, sample_weight)
         return self
 
 
@@ -155,7 +155,7 @@ class KernelELMRegressor(Targets, KernelELM):
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
-        weights = self._weights(X, sample_weight)
+        weights = check_weights(sample_weight, X)
         T = self._set_targets(y)
         self._fit_targets(X, T, weights)
         self._note_constant(X, T, sample_weight)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mr_elm import sparse as sp
 from mr_elm.errors import write_value
@@ -69,11 +69,6 @@ class KernelOrNodes(MetricLearner, Convertible):
     def _has_features(self) -> bool:  # type: ignore[override]
         return self.kernel != PRECOMPUTED
 
-    def _weights(self, X: Rows, sample_weight: Weights) -> Floats | None:
-        if sample_weight is None:
-            return None
-        return _check_sample_weight(sample_weight, X, dtype=float)
-
     def _demand_known_kernel(self) -> None:
         if self.kernel not in self._kernels:
             raise ValueError(f'kernel: expected one of {", ".join(self._kernels)}, found {write_value(self.kernel)}')
@@ -86,8 +81,8 @@ class KernelOrNodes(MetricLearner, Convertible):
         return 4 * int(kind.factor({'degree': self.degree}))
 
     def _make_kernel(self) -> Kernel:
-        given = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
-        return make_kernel(self.kernel, self._moments.total_variance, getattr(self, 'normalise', False), **given)
+        parameters = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
+        return make_kernel(self.kernel, self._moments.total_variance, getattr(self, 'normalise', False), **parameters)
 
     def _make_layer(self, d: int) -> HiddenLayer:
         weights, biases = draw_nodes(
@@ -101,16 +96,16 @@ class KernelOrNodes(MetricLearner, Convertible):
         )
         return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 
-    def _place_layer(self, X: Rows, T: Floats | None, weights: Floats | None) -> HiddenLayer:
-        """Return the nodes behind the metric, which is learned here. T : targets, None without a metric."""
+    def _place_layer(self, X: Rows, T: Floats, weights: Floats | None) -> HiddenLayer:
+        """Return the nodes behind the metric, which is learned here. T : targets."""
         layer = self._make_layer(X.shape[1])
         self._learn_metric(layer, X, T, self.C, weights)
         return layer.pass_metric(self._learned.metric)
 
-    def _place_rows(self, X: Rows, T: Floats | None, weights: Floats | None) -> tuple[Kernel, Rows]:
+    def _place_rows(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Kernel, Rows]:
         """Return the kernel, and the rows that it compares: scaled, and behind the metric, which is learned here.
 
-        X : unscaled. T : targets, None without a metric.
+        X : unscaled. T : targets.
         """
         kernel = self._make_kernel()
         if sp.issparse(X) and kernel.kind.of_distance:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
@@ -14,6 +14,7 @@ from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_
 from mr_elm.estimators.jobs import count_threads, decide
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.parameters import make_options
+from mr_elm.estimators.tables import check_weights
 from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
@@ -38,7 +39,7 @@ from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes, ColumnStatistics, make_zeros
+from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes, make_zeros
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
@@ -117,7 +118,6 @@ class LivingESVM(MetricLearner, Convertible):
 
     _method = 'pesvm'
     _declared = PESVMOptions
-    _numeric = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -201,9 +201,8 @@ class LivingESVM(MetricLearner, Convertible):
             several = not self._holds_out
         else:
             several = is_set_matrix(y)
-        how = {'y': y, 'y_numeric': self._numeric, **({'multi_output': True} if several else {})}
-        X, y = self._validate(X, reset, sample_weight, **how)
-        return X, y, None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=float)
+        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric, multi_output=several)
+        return X, y, check_weights(sample_weight, X)
 
     def _add_batches(
         self, X: Any, y: Any, sample_weight: Any, declared: Labels = (), like: 'LivingESVM | None' = None
@@ -334,10 +333,12 @@ class LivingESVM(MetricLearner, Convertible):
         layer = self._make_layer(rows[0], rows[2])
         sigma = self._node_moments.measure(NODES[layer.kind].norm) / self.weight_scale
         labelled = self._label(rows, labels)
-        T = class_targets(labelled.y, 0 if labelled.classes is None else len(labels))
+        T = class_targets(labelled.y, len(list_classes(labelled.classes)))
         self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
         layer = layer.pass_metric(self._learned.metric)
-        return (self._grow_leaves(layer, labelled) if self._options.has_leaves else layer), sigma
+        if self._options.has_leaves:
+            layer = self._grow_leaves(layer, labelled)
+        return layer, sigma
 
     def _describe(self, layer: HiddenLayer, sigma: float, steps: GridSteps, n_rows: int) -> ModelHeader:
         """Make the header of a machine on these nodes; None stands where the solver has its say."""
@@ -418,13 +419,14 @@ class LivingESVM(MetricLearner, Convertible):
     @property
     def _options(self) -> PESVMOptions:
         """Return the options that say what the nodes are. Raises ValueError where there are no such nodes."""
-        idle = [] if has_leaves(self.map) else ['leaves', 'leaf_ridge']
+        idle = []
+        if not has_leaves(self.map):
+            idle += ['leaves', 'leaf_ridge']
         if part_map(self.map) in ('identity', ''):
             idle.append('n_hidden')
         if self.solver == GRAM:
             idle.append('tolerance')
-        task = 'regression' if self._numeric else 'classification'
-        return make_options(self, idle, task=task, seed=self.seed_)
+        return make_options(self, idle, task=self._task, seed=self.seed_)
 
     def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
         """Return a layer behind leaves of trees that grow on a sample of the rows."""
@@ -472,21 +474,20 @@ class LivingESVM(MetricLearner, Convertible):
         """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
         labelled = self._label(rows, labels)
         low, high = find_bounds(labelled.X)
-        known, n_rows = None if machine is None else steps_of(machine.header), len(labelled.y)
-        if known is None:
-            origin = self._choose_origin(labelled)
+        n_rows = len(labelled.y)
+        if machine is None:
+            steps = labelled.choose_steps(layer.bound(low, high), self._choose_origin(labelled))
         else:
-            origin = known.origin
-        steps = labelled.choose_steps(layer.bound(low, high), origin)
-        if machine is not None and known is not None:
-            n = n_rows if labelled.sample_weight is None else float(labelled.sample_weight.sum())
-            demand_scalable((low, high), n, layer.offset, layer.scale, self._summarise().name_column)
-            steps = choose_grid(known, steps, machine.header.n_rows_used + n_rows)
-        names, numbers = (
-            ([], [0]) if labels is None else (list(map(write_label, labels)), number_labels(labels, self.classes_))
-        )
+            total = float(fill_weights(labelled.sample_weight, n_rows).sum())
+            demand_scalable((low, high), total, layer.offset, layer.scale, self._summarise().name_column)
+            before = steps_of(machine.header)
+            steps = labelled.choose_steps(layer.bound(low, high), before.origin)
+            steps = choose_grid(before, steps, machine.header.n_rows_used + n_rows)
         sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
-        return Batch(sums, steps, names, numbers, n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
+        batch = Batch(sums, steps, [], [], n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
+        if labels is None:
+            return batch
+        return replace(batch, classes=list(map(write_label, labels)), known=number_labels(labels, self.classes_))
 
     def _choose_origin(self, labelled: TrainingRows) -> tuple[float, ...]:
         """Return the weighted mean of each target, none where targets are taken as they are."""

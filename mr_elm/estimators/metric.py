@@ -39,17 +39,14 @@ class MetricLearner(MetricParameters, TableRows):
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
         return np.array(importance.columns)
 
-    def _learn_metric(
-        self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats | None, nu: float, weights: Floats | None
-    ) -> None:
+    def _learn_metric(self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats, nu: float, weights: Floats | None) -> None:
         """Set what was learned.
 
-        nodes : those of the machine, or its kernel. X : unscaled rows. T : (n, K) targets, +-1 for classes; None
-            without a metric.
+        nodes : those of the machine, or its kernel. X : unscaled rows. T : (n, K) targets, +-1 for classes.
         nu : weight of the errors.
         """
         self._learned = LearnedMetric()
-        if self.metric == 'none' or T is None:
+        if self.metric == 'none':
             return
         with one_thread():
             sample = self._sample(X, T, weights)

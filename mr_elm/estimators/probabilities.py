@@ -45,6 +45,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
     classes_: np.ndarray
     multiclass = ONE_VS_ALL
     multilabel_ = False
+    _task = 'classification'
     _takes_sets = False  # whether y may be an indicator matrix
 
     def __sklearn_tags__(self) -> Any:
@@ -122,6 +123,14 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         names = tuple(model.classes)
         sample = sample_labelled(X, names, codes, weights, model.header.parameters['seed'])
         warn_of_linear(model, sample, {name: number for number, name in enumerate(names)})
+
+    def _warn_of_machine(self, X: Rows, codes: np.ndarray | None, T: Floats | None, sample_weight: Weights) -> None:
+        """Warn where the machine does not suit its rows. codes : class numbers, None where rows have several labels."""
+        self._compare_with_linear(X, codes, sample_weight)
+        labels = codes
+        if labels is None:
+            labels = T
+        self._note_constant(X, labels, sample_weight)  # type: ignore[attr-defined]
 
     def _calibrate(self, X: Rows, rows: HeldOut, kind: str = 'leave-one-out') -> None:
         """Fit probabilities to rows X that were held out, and keep them in the model where there is one."""

@@ -56,32 +56,35 @@ class TableRows(Parameters):
         if 'y' in how and not how.get('y_numeric'):
             how['y'] = read_classes(how['y'])
         if self.encode == REFUSE and not isinstance(X, Frame):
-            found = self._check_numbers(X, reset, **how)
+            checked = self._check_numbers(X, reset, **how)
             if reset:
-                self._learn_scaling(None, found[0] if 'y' in how else found, sample_weight)
-            return found
+                rows, _ = checked  # labels come with rows to fit
+                self._learn_scaling(None, rows, sample_weight)
+            return checked
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
         frame = read_frame(X)
         weights = read_weights(sample_weight, frame)
         encoding, rows = self._encode(frame, weights, reset)
         if 'y' in how:
-            found = check_X_y(rows, **how)
+            checked = check_X_y(rows, **how)
         else:
-            found = check_array(rows, **how)
+            checked = check_array(rows, **how)
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
             self._learn_scaling(encoding, rows, weights)
-        return found
+        return checked
 
     def _encode(self, frame: Frame, weights: Floats, reset: bool) -> tuple[Encoding | None, Rows]:
         """Return the encoding of a frame, which is learnt from it for a new estimator, and its rows."""
         if self.encode == REFUSE:
-            if reset:
-                known = frame.names
-            else:
-                known = getattr(self, 'feature_names_in_', frame.names)
-            return None, to_matrix(frame, list(known))
-        encoding = learn_encoding(frame, weights, self.max_categories) if reset else self.encoding_
+            names = frame.names
+            if not reset:
+                names = list(getattr(self, 'feature_names_in_', names))
+            return None, to_matrix(frame, names)
+        if reset:
+            encoding = learn_encoding(frame, weights, self.max_categories)
+        else:
+            encoding = self.encoding_
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
         return encoding, encoding.encode(frame.select([column.name for column in encoding.columns])).spread()
@@ -92,9 +95,8 @@ class TableRows(Parameters):
         if not self._has_features:
             self.__dict__.pop('scaling_', None)  # of an earlier fit
             return
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, rows, dtype=float)
+        weights = check_weights(sample_weight, rows)
+        if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
         summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
         self.scaling_ = summary.choose_scaling(self.scale, self._power)
@@ -126,7 +128,7 @@ class TableRows(Parameters):
     def _fits(self, X: Floats, reset: bool, y: Labels | None = None, **how: Any) -> bool:
         """Tell whether plain rows go with plain labels, or with the rows that were fitted."""
         if reset:
-            return isinstance(y, np.ndarray) and y.shape == X.shape[:1] and is_countable(y) and not how
+            return isinstance(y, np.ndarray) and y.shape == X.shape[:1] and is_countable(y) and not any(how.values())
         return y is None and X.shape[1] == getattr(self, 'n_features_in_', 0)
 
     @property
@@ -160,6 +162,13 @@ def is_finite(X: Floats) -> bool:
     """Tell whether the sum of all numbers is finite."""
     with np.errstate(over='ignore', invalid='ignore'):
         return bool(np.isfinite(X.sum()))
+
+
+def check_weights(sample_weight: Weights, X: Rows) -> Floats | None:
+    """Return the weights of rows as scikit-learn checks them, (n,); None where all count once."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(sample_weight, X, dtype=float)
 
 
 def read_weights(sample_weight: Weights, frame: Frame) -> Floats:

@@ -197,6 +197,8 @@ class Targets(RegressorMixin, MultiOutputMixin):
 
     target: str = 'none'
 
+    _task = 'regression'
+
     def _set_targets(self, y: Labels) -> Floats:
         """Remember the shape of y, and return what is learned, (n, K)."""
         if self.target not in ('none', 'log'):

@@ -83,11 +83,9 @@ class KernelMachine:
     @classmethod
     def of_options(cls, options: KELMOptions, n_rows: int, n_threads: int | None = None) -> 'KernelMachine':
         """Make the machine that the options ask for."""
-        most = min(count_vectors(options.memory, n_rows), n_rows)
-        if options.rank:
-            most_rank = most
-        else:
-            most_rank = min(most, MOST_RANK)
+        most_rank = min(count_vectors(options.memory, n_rows), n_rows)
+        if not options.rank:
+            most_rank = min(most_rank, MOST_RANK)
         return cls(
             options.C,
             options.solver or SOLVERS[0],
@@ -114,15 +112,12 @@ class KernelMachine:
         weights : (N,) or None. multiply_factors : see `Decomposition.solve`.
         """
         centred = self.center_targets(T, weights)
-        s, T = weigh(omega, T if centred is None else list_targets(centred, self.leave_one_out), weights)
+        s, T = weigh(omega, list_targets(T, centred, self.leave_one_out), weights)
         if self.solver == 'cholesky':
             solution = solve_cholesky(omega, T, self.C, self.leave_one_out, self.n_threads)
         else:
             solution = decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors)
-        solution = unweigh(solution, s)
-        if centred is None:
-            return solution
-        return restore_mean(solution, centred)
+        return restore_mean(unweigh(solution, s), centred)
 
     def center_targets(self, T: Floats, weights: Floats | None) -> CentredTargets | None:
         """Return the CentredTargets of a regression, None where targets are taken as they are."""
@@ -143,16 +138,15 @@ class KernelMachine:
         multiply : V -> Omega V; each call is a pass, the residual takes one more.
         """
         centred, n_targets = self.center_targets(T, weights), T.shape[1]
-        s, T = weigh(None, T if centred is None else list_targets(centred, self.leave_one_out), weights)
+        s, T = weigh(None, list_targets(T, centred, self.leave_one_out), weights)
         multiply = weigh_product(multiply, s)
-        found: Decomposition = decompose_by_passes(multiply, len(T), self.rank or len(T), self.seed)
-        solution = found.solve(T, self.C, self.leave_one_out, multiply_factors)
+        decomposition = decompose_by_passes(multiply, len(T), self.rank or len(T), self.seed)
+        solution = decomposition.solve(T, self.C, self.leave_one_out, multiply_factors)
         residual = None
         if measure:
             dual_coef = solution.dual_coef[:, :n_targets]
             residual = relative_residual(multiply(dual_coef), dual_coef, T[:, :n_targets], self.C)
-        solution = unweigh(solution, s)
-        return solution if centred is None else restore_mean(solution, centred), residual
+        return restore_mean(unweigh(solution, s), centred), residual
 
     def solve_by_gradients(
         self,
@@ -170,7 +164,7 @@ class KernelMachine:
         pass. report, rough : see `solve_cg`.
         """
         centred = self.center_targets(T, weights)
-        s, T = weigh(None, T if centred is None else centred.T, weights)
+        s, T = weigh(None, list_targets(T, centred, leave_one_out=False), weights)
         preconditioner = self.approximate(rows, s)
         if announce:
             announce(preconditioner)
@@ -178,8 +172,7 @@ class KernelMachine:
         solution, passes, residual = solve_cg(
             weigh_product(multiply, s), T, self.C, preconditioner, limits, rough and weigh_rough(rough, s)
         )
-        solution = unweigh(solution, s)
-        return solution if centred is None else restore_mean(solution, centred), passes, residual
+        return restore_mean(unweigh(solution, s), centred), passes, residual
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
@@ -363,13 +356,9 @@ class LeaveOneOutTask(RowsTask):
         centred = None
         if self.center:
             centred = CentredTargets.of(T, weights)
-        if centred is None:
-            right = T
-        else:
-            right = list_targets(centred, True)
-        right = right if s is None else right * s[:, None]
+        right = list_targets(T, centred, leave_one_out=True)
+        if s is not None:
+            right = right * s[:, None]
         for C in self.C_values:
-            solution = unweigh(decomposition.solve(right, C, leave_one_out=True), s)
-            if centred is not None:
-                solution = restore_mean(solution, centred)
+            solution = restore_mean(unweigh(decomposition.solve(right, C, leave_one_out=True), s), centred)
             yield C, score_values(T - solution.residuals, numbers, weights, self.n_classes)

@@ -114,18 +114,24 @@ def unweigh(solution: KernelSolution, s: Floats | None) -> KernelSolution:
     if s is None:
         return solution
     diagonal = solution.inverse_diagonal
-    return KernelSolution(solution.dual_coef * s[:, None], None if diagonal is None else diagonal * s**2)
+    if diagonal is not None:
+        diagonal = diagonal * s**2
+    return KernelSolution(solution.dual_coef * s[:, None], diagonal)
 
 
-def list_targets(centred: CentredTargets, leave_one_out: bool) -> Floats:
-    """Return the targets to solve for: T, (N, K), and behind it a column of 1 where leave-one-out is asked for."""
+def list_targets(T: Floats, centred: CentredTargets | None, leave_one_out: bool) -> Floats:
+    """Return the targets to solve for: T, (N, K); of centred ones a column of 1 behind them for leave-one-out."""
+    if centred is None:
+        return T
     if leave_one_out:
         return np.column_stack([centred.T, np.ones(len(centred.T))])
     return centred.T
 
 
-def restore_mean(solution: KernelSolution, centred: CentredTargets) -> KernelSolution:
-    """Return the KernelSolution of targets that were centred, by that of `list_targets`."""
+def restore_mean(solution: KernelSolution, centred: CentredTargets | None) -> KernelSolution:
+    """Return the KernelSolution of targets, by that of `list_targets`."""
+    if centred is None:
+        return solution
     n_targets = centred.T.shape[1]
     dual_coef, ones = np.hsplit(solution.dual_coef, [n_targets])
     moves = None
