@@ -8,25 +8,17 @@ from mr_elm.machines.shared_options import (
     ROWS,
     SOLVER,
     MetricOptions,
-    TrainingOptions,
+    TargetOptions,
     class_weight_option,
     demand,
-    demand_classes,
     demand_slope,
-    demand_targets,
-    demand_threshold,
-    intervals_option,
     kernel_option,
     landmarks_option,
     no_center_option,
-    positive_option,
-    probabilities_option,
     rule_option,
-    threshold_option,
     weights_option,
 )
 from mr_elm.option import option
-from mr_elm.rows.options import TASKS
 from mr_elm.solvers.box import ATTEMPTS, SUBSET
 from mr_elm.solvers.choose_solver import choose_rule
 from mr_elm.solvers.multiclass import SCHEMES
@@ -40,14 +32,13 @@ MOST_GRAM_NODES = 5000  # of a Gram, unless the user asks for it: every task sen
 
 
 @dataclass(frozen=True)
-class PESVMOptions(MetricOptions):
+class PESVMOptions(TargetOptions, MetricOptions):
     """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
 
     method : pesvm; elm: the same without the bias r, where nu is called C; auto: a machine that it has chosen.
     """
 
     method: str = 'pesvm'
-    task: str = option('classification', 'what the labels are', choices=TASKS)
     map: str = option(
         'sigmoid',
         f'hidden nodes: {", ".join(MAPS)}; identity: the scaled features; leaves: of boosted '
@@ -86,10 +77,6 @@ class PESVMOptions(MetricOptions):
     )
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
     class_weight: str | None = class_weight_option('{method}')
-    probabilities: bool = probabilities_option()
-    threshold: str | None = threshold_option()
-    positive: str | None = positive_option()
-    intervals: bool = intervals_option()
     no_center: bool = no_center_option()
     solver: str | None = option(
         None,
@@ -118,29 +105,23 @@ class PESVMOptions(MetricOptions):
     )
 
     def check(self) -> None:
-        """Raise ValueError for class weights of a regression, and for nodes that there cannot be."""
+        """Raise ValueError for nodes that there cannot be."""
         super().check()
-        demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
-        demand_threshold(self.threshold, self.probabilities)
-        demand_targets(self.task, '--intervals', self.intervals)
-        demand_targets(self.task, '--no-center', self.no_center)
         demand(
             not self.holds_out or self.nu < float('inf'),
             f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums',
         )
-        demand(
-            self.n_hidden == N_HIDDEN or self.other_map not in ('identity', ''),
-            f'--hidden: cannot be used with --map {self.map}, '
-            + ('whose nodes are leaves' if self.map == LEAVES else 'whose nodes are the features'),
-        )
-        demand(
-            self.other_map == 'nystrom' or self.kernel == 'gaussian',
-            f'--kernel {self.kernel}: expected --map nystrom, found {self.map}',
-        )
-        demand(
-            self.other_map == 'nystrom' or self.landmarks == ROWS,
-            f'--landmarks {self.landmarks}: expected --map nystrom, found {self.map}',
-        )
+        for other_map, nodes in (('identity', 'the features'), ('', 'leaves')):
+            demand(
+                self.n_hidden == N_HIDDEN or self.other_map != other_map,
+                f'--hidden: cannot be used with --map {self.map}, whose nodes are {nodes}',
+            )
+        for name, default in (('kernel', 'gaussian'), ('landmarks', ROWS)):
+            value = getattr(self, name)
+            demand(
+                self.other_map == 'nystrom' or value == default,
+                f'--{name} {value}: expected --map nystrom, found {self.map}',
+            )
         demand(
             self.has_leaves or (self.leaves, self.leaf_ridge) == (N_LEAVES, LEAF_RIDGE),
             f'--leaves, --leaf-ridge: expected --map leaves, or leaves and other nodes, found {self.map}',
@@ -225,11 +206,10 @@ def read_budget(text: str) -> tuple[int | None, float | None]:
 
 
 @dataclass(frozen=True)
-class AutoOptions(TrainingOptions):
+class AutoOptions(TargetOptions):
     """Keep the parameters of the method that chooses its machines; see `mr-elm train auto --help`."""
 
     method: str = 'auto'
-    task: str = option('classification', 'what the labels are', choices=TASKS)
     scale: str = 'standard'
     budget: str | None = option(
         None,
@@ -240,17 +220,10 @@ class AutoOptions(TrainingOptions):
     )
     keep_sums: bool = option(False, 'keep the sums of the rows beside the model, for update, forget and merge', 'auto')
     class_weight: str | None = class_weight_option('auto')
-    probabilities: bool = probabilities_option()
-    threshold: str | None = threshold_option()
-    positive: str | None = positive_option()
-    intervals: bool = intervals_option()
 
     def check(self) -> None:
         """Raise ValueError where options contradict each other."""
         super().check()
-        demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
-        demand_threshold(self.threshold, self.probabilities)
-        demand_targets(self.task, '--intervals', self.intervals)
         if self.budget is not None:
             read_budget(self.budget)
 
@@ -267,6 +240,13 @@ class AutoOptions(TrainingOptions):
         )
 
 
+def parameters_of(kernel: str) -> tuple[str, ...]:
+    """Return the names of the parameters of a kernel, none of random nodes."""
+    if kernel in KERNELS:
+        return KERNELS[kernel].parameters
+    return ()
+
+
 @dataclass(frozen=True)
 class KernelOptions(MetricOptions):
     """Keep what every training on a kernel is given."""
@@ -281,14 +261,12 @@ class KernelOptions(MetricOptions):
     def check(self) -> None:
         """Raise ValueError where a parameter belongs to another kernel."""
         super().check()
-        if self.kernel in KERNELS:
-            known = KERNELS[self.kernel].parameters
-        else:
-            known = ()
-        wanted = ', '.join(f'--{name}' for name in known) or 'no parameter'
+        parameters = parameters_of(self.kernel)
+        expected = ', '.join(f'--{name}' for name in parameters) or 'no parameter'
         for name in ('sigma', 'degree'):
             demand(
-                getattr(self, name) is None or name in known, f'--{name}: expected {wanted} with --kernel {self.kernel}'
+                getattr(self, name) is None or name in parameters,
+                f'--{name}: expected {expected} with --kernel {self.kernel}',
             )
 
 
@@ -316,9 +294,6 @@ class DualOptions(KernelOptions):
         1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes', metavar='S', advanced=True
     )
     weights: str = weights_option('random nodes')
-    probabilities: bool = probabilities_option()
-    threshold: str | None = threshold_option()
-    positive: str | None = positive_option()
     rule: str | None = rule_option('sparse-elm')
     eps: float = option(1e-3, 'stop at this violation of the optimality conditions', SOLVER, advanced=True)
     max_iter: int | None = option(
@@ -352,7 +327,6 @@ class DualOptions(KernelOptions):
         """Raise ValueError where a parameter belongs to another kernel, or the rule to random nodes."""
         super().check()
         demand_slope(self.metric, self.kernel)
-        demand_threshold(self.threshold, self.probabilities)
         try:
             choose_rule(self.method, self.rule, self.kernel in RANDOM_NODES)
         except ValueError as error:
@@ -415,7 +389,7 @@ class SphereSVMOptions(DualOptions):
 
 
 @dataclass(frozen=True)
-class KELMOptions(KernelOptions):
+class KELMOptions(TargetOptions, KernelOptions):
     """Keep the parameters of MR-KELM; see `mr-elm train mr-kelm --help`.
 
     solver : cholesky, svd or cg; None takes cholesky where Omega fits into `memory` MB, else cg.
@@ -423,12 +397,7 @@ class KELMOptions(KernelOptions):
     """
 
     method: str = 'mr-kelm'
-    task: str = option('classification', 'what the labels are', choices=TASKS)
     class_weight: str | None = class_weight_option('')
-    probabilities: bool = probabilities_option()
-    threshold: str | None = threshold_option()
-    positive: str | None = positive_option()
-    intervals: bool = intervals_option()
     no_center: bool = no_center_option()
     solver: str | None = option(
         None,
@@ -472,14 +441,10 @@ class KELMOptions(KernelOptions):
     def check(self) -> None:
         """Raise ValueError where an option belongs to another solver."""
         super().check()
-        demand_classes(self.task, self.class_weight, self.probabilities, self.positive)
-        demand_threshold(self.threshold, self.probabilities)
         demand(
             not (self.leave_one_out and self.solver == 'cg'),
             '--leave-one-out: expected --solver cholesky or svd, cg has no closed form',
         )
-        demand_targets(self.task, '--intervals', self.intervals)
-        demand_targets(self.task, '--no-center', self.no_center)
         demand(
             not (self.emit and self.solver == 'cg'),
             '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix',

@@ -9,7 +9,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES
-from mr_elm.machines.options import RANDOM_NODES
+from mr_elm.machines.options import RANDOM_NODES, parameters_of
 from mr_elm.machines.shared_options import (
     METRIC_ROWS,
     ROWS,
@@ -105,11 +105,10 @@ class KernelSearch:
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel."""
         for name in ('sigma', 'degree'):
-            if self.kernel in KERNELS:
-                known = KERNELS[self.kernel].parameters
-            else:
-                known = ()
-            demand(getattr(self, name) is None or name in known, f'--{name}: expected a parameter of {self.kernel}')
+            demand(
+                getattr(self, name) is None or name in parameters_of(self.kernel),
+                f'--{name}: expected a parameter of {self.kernel}',
+            )
 
 
 @dataclass(frozen=True)

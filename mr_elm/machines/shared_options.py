@@ -7,12 +7,12 @@ from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.features.scaling import SCALES
 from mr_elm.option import option
+from mr_elm.rows.options import TASKS
 from mr_elm.scores.threshold import make_goal
 from mr_elm.solvers.choose_solver import COORDINATE, METHOD_RULES
 
 WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
 ROWS, SYNTHETIC = LANDMARKS = 'rows', 'synthetic'
-LARGEST_SEED = 2**64 - 1
 
 
 def weights_option(group: str) -> Any:
@@ -51,39 +51,6 @@ def class_weight_option(group: str) -> Any:
     return option(None, 'balanced: every class has the same total weight', group, ('balanced',), advanced=True)
 
 
-def probabilities_option() -> Any:
-    """Make the option that asks for probabilities."""
-    return option(False, 'fit probabilities, and label by them')
-
-
-def threshold_option() -> Any:
-    """Make the option that asks for a threshold."""
-    return option(
-        None,
-        '--probabilities of two classes: choose the probability of the positive class above which a '
-        'row is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is '
-        'than a false one',
-        metavar='balanced|f1|COST',
-        advanced=True,
-    )
-
-
-def positive_option() -> Any:
-    """Make the option that names the positive class."""
-    return option(
-        None,
-        'two classes: the one that --threshold, F1, precision, recall and their curves are about '
-        '(default: the last class)',
-        metavar='LABEL',
-        advanced=True,
-    )
-
-
-def intervals_option() -> Any:
-    """Make the option that asks for intervals."""
-    return option(False, '--task regression: keep the errors of rows held out, for predict --interval', advanced=True)
-
-
 def no_center_option() -> Any:
     """Make the option that takes targets as they are."""
     return option(False, '--task regression: penalise the mean of the targets too, as the papers do', advanced=True)
@@ -108,7 +75,23 @@ class TrainingOptions:
     scale: str = option(
         'standard', 'how features are scaled before training: {choices}', 'model', SCALES, metavar='NAME', advanced=True
     )
-    seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, LARGEST_SEED), advanced=True)
+    seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, 2**64 - 1), advanced=True)
+    probabilities: bool = option(False, 'fit probabilities, and label by them')
+    threshold: str | None = option(
+        None,
+        '--probabilities of two classes: choose the probability of the positive class above which a '
+        'row is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is '
+        'than a false one',
+        metavar='balanced|f1|COST',
+        advanced=True,
+    )
+    positive: str | None = option(
+        None,
+        'two classes: the one that --threshold, F1, precision, recall and their curves are about '
+        '(default: the last class)',
+        metavar='LABEL',
+        advanced=True,
+    )
 
     @property
     def holds_out(self) -> str:
@@ -134,28 +117,31 @@ class TrainingOptions:
 
     def check(self) -> None:
         """Raise ValueError where options contradict each other."""
+        for flag, value in (
+            ('--class-weight', getattr(self, 'class_weight', None)),
+            ('--probabilities', self.probabilities),
+            ('--positive', self.positive is not None),
+        ):
+            demand(not (self.numeric and value), f'{flag}: cannot be used with --task regression, expected classes')
+        if self.threshold is not None:
+            demand(self.probabilities, '--threshold: expected --probabilities beside it')
+            make_goal(self.threshold)
 
 
-def demand_targets(task: str, flag: str, given: bool) -> None:
-    """Raise ValueError where an option that needs targets is given without --task regression."""
-    demand(not given or task == 'regression', f'{flag}: expected --task regression')
+@dataclass(frozen=True)
+class TargetOptions(TrainingOptions):
+    """Keep the options of methods that learn classes or targets."""
 
+    task: str = option('classification', 'what the labels are', choices=TASKS)
+    intervals: bool = option(
+        False, '--task regression: keep the errors of rows held out, for predict --interval', advanced=True
+    )
 
-def demand_classes(task: str, class_weight: str | None, probabilities: bool, positive: str | None) -> None:
-    """Raise ValueError for --class-weight, --probabilities or --positive together with --task regression."""
-    for flag, given in (
-        ('--class-weight', class_weight),
-        ('--probabilities', probabilities),
-        ('--positive', positive is not None),
-    ):
-        demand(task != 'regression' or not given, f'{flag}: cannot be used with --task regression, expected classes')
-
-
-def demand_threshold(threshold: str | None, probabilities: bool) -> None:
-    """Raise ValueError for --threshold without --probabilities, and for one that there is not."""
-    if threshold is not None:
-        demand(probabilities, '--threshold: expected --probabilities beside it')
-        make_goal(threshold)
+    def check(self) -> None:
+        """Raise ValueError where an option that needs targets stands beside classes."""
+        super().check()
+        for flag, value in (('--intervals', self.intervals), ('--no-center', getattr(self, 'no_center', False))):
+            demand(self.numeric or not value, f'{flag}: expected --task regression')
 
 
 def demand(met: bool, message: str) -> None:
