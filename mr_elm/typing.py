@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
+RowWeights = Floats | None  # (n,), None where every row counts once
 Rows = Any  # (n, d): an array, a data frame or a CSR matrix
 Labels = Any  # (n,): an array, a list or a column
 Weights = ArrayLike | None

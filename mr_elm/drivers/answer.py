@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -18,7 +17,6 @@ from mr_elm.rows.lines import parse_or_reject, split_chunk
 from mr_elm.rows.options import RowOptions
 
 NAME = 'standard input'
-PIECE = 1 << 16  # bytes that are read at a time, fewer where there are no more yet
 
 
 class Answers:
@@ -76,7 +74,9 @@ class Answers:
         if not rows:
             return
         block, errors = parse_or_reject([line for _, line in rows], self.kind, form, self.options.encoding)
-        predictions = iter(() if block is None else self.writer.write(spread(block.X)))
+        predictions = iter(list[str]())
+        if block is not None:
+            predictions = iter(self.writer.write(spread(block.X)))
         for k, (number, _) in enumerate(rows):
             if k in errors:
                 yield self.reject(number, errors[k])
@@ -108,9 +108,10 @@ def is_header(line: str, options: RowOptions) -> bool:
         fields = list(map(readable, split_fields(line, delimiter)))
     except RowError:
         return False
-    found = {name for name in options.names or () if name in fields}
+    features = {name for name in options.names or () if name in fields}
     special = {name for name in (options.label_name, options.weight_name) if name in fields and name}
-    if 2 * len(found) > len(options.names or ()) and not all(is_number(name, decimal) for name in found | special):
+    names = features | special
+    if 2 * len(features) > len(options.names or ()) and not all(is_number(name, decimal) for name in names):
         return True
     return not options.table and len(fields) > 1 and not any(is_number(field, decimal) for field in fields)
 
@@ -118,10 +119,10 @@ def is_header(line: str, options: RowOptions) -> bool:
 def read_lines(stream: Any) -> Iterator[list[str]]:
     """Yield the lines of a stream of bytes as soon as they end: all that have come meanwhile together."""
     pending, first = b'', True
-    while piece := stream.read1(PIECE):
-        whole, end, rest = piece.rpartition(b'\n')
+    while received := stream.read1(1 << 16):  # bytes at a time, fewer where there are no more yet
+        whole, end, rest = received.rpartition(b'\n')
         if not end:
-            pending += piece
+            pending += received
             continue
         yield split_chunk(pending + whole + end, first)
         pending, first = rest, False
@@ -133,17 +134,10 @@ def answer_lines(answers: Answers, stream: BinaryIO, out: BinaryIO) -> None:
     """Write the answer to each line of a stream as soon as the line ends. Raises DataFormatError as `Answers` does."""
     with one_thread():
         for lines in read_lines(stream):
-            with flushing(out):
+            try:
                 out.writelines(f'{text}\n'.encode() for text in answers.answer(lines))
-
-
-@contextmanager
-def flushing(out: BinaryIO) -> Iterator[None]:
-    """Flush a stream at the end, also when there was no answer to the last line."""
-    try:
-        yield
-    finally:
-        out.flush()
+            finally:  # also where the last line is a bad one
+                out.flush()
 
 
 def options_of_lines(model: Model, options: RowOptions) -> RowOptions:
@@ -154,10 +148,11 @@ def options_of_lines(model: Model, options: RowOptions) -> RowOptions:
     trained = RowOptions.from_json(model.header.parameters['input'])
     if options.kind != 'auto' and not is_text(options.kind):
         raise ValueError(f'--format {options.kind}: expected lines of text on standard input, such as csv')
-    if options.kind == 'auto':
-        kind = trained.kind
-    else:
-        kind = options.kind
-    kind = kind if is_text(kind) else 'csv'
-    known = trained.delimiter if kind == trained.kind else 'auto'
-    return replace(options, kind=kind, delimiter=known if options.delimiter == 'auto' else options.delimiter)
+    kind, delimiter = options.kind, options.delimiter
+    if kind == 'auto':
+        kind = 'csv'
+        if is_text(trained.kind):
+            kind = trained.kind
+    if delimiter == 'auto' and kind == trained.kind:
+        delimiter = trained.delimiter
+    return replace(options, kind=kind, delimiter=delimiter)

@@ -18,8 +18,7 @@ from mr_elm.machines.calibrating import (
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
-from mr_elm.model.header import ModelHeader
-from mr_elm.model.sums import name_sums
+from mr_elm.model.sums import model_words
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import split_key
@@ -49,23 +48,24 @@ def add_probabilities(data: DataSet, model: Kind, sample: ScoreSample, threshold
     rows = score_rows(data, model.save, sample)
     if model.numeric:
         return add_intervals(model, rows)
-    return fit_to(data, model, rows, threshold, 'folds' if sample.n_folds else 'leave-one-out')
+    kind = 'leave-one-out'
+    if sample.n_folds:
+        kind = 'folds'
+    return fit_to(data, model, rows, threshold, kind)
 
 
-def fit_to(data: DataSet, model: Kind, rows: HeldOut, threshold: str | None, kind: str = 'leave-one-out') -> Kind:
+def fit_to(data: DataSet, model: Kind, rows: HeldOut, threshold: str | None, kind: str) -> Kind:
     """Return the model with probabilities that fit rows of a data set, and say its threshold; see `calibrate`."""
     try:
         model = calibrate(model, rows, kind, threshold)
-        say_threshold(data.engine.reporter, model.header)
-        return model
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
-
-
-def say_threshold(reporter: Reporter, header: ModelHeader) -> None:
-    """Say which class the threshold of a model is about, where it has one."""
+    header = model.header
     if header.threshold is not None:
-        reporter.say(f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}')
+        data.engine.reporter.say(
+            f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}'
+        )
+    return model
 
 
 def renew_probabilities(
@@ -82,10 +82,10 @@ def renew_probabilities(
     if data is not None:
         sample = ScoreSample.of(header.n_rows_used, header.parameters.get('seed', 0))
         model = add_probabilities(data, model, sample)
-        keeps_threshold = header.classes == before.classes and not rows_left
-        return replace(
-            model, header=replace(model.header, threshold=before.header.threshold if keeps_threshold else None)
-        )
+        threshold = None
+        if header.classes == before.classes and not rows_left:
+            threshold = before.header.threshold
+        return replace(model, header=replace(model.header, threshold=threshold))
     facts = before.header.calibration
     if rows_left:
         for what, fitted in (('intervals', 'interval_residuals' in before.arrays), ('probabilities', facts)):
@@ -121,13 +121,9 @@ def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) 
     with temporary_folder() as folder:
         path = os.path.join(folder, 'model.npz')
         save(path)
-        asked = write_json(os.path.join(folder, 'sample.json'), sample.to_json())
-        if os.path.exists(name_sums(path)):
-            sums = ['--model-sums', name_sums(path)]
-        else:
-            sums = []
-        job = data.run(MRScores, ['--model', path, *sums, '--sample', asked], 'scores')
-        found = {tuple(map(int, split_key(key)[1])): piece for key, piece in job}
-    if not found:
+        sample_file = write_json(os.path.join(folder, 'sample.json'), sample.to_json())
+        job = data.run(MRScores, [*model_words(path), '--sample', sample_file], 'scores')
+        parts = {tuple(map(int, split_key(key)[1])): HeldOut(*arrays) for key, arrays in job}
+    if not parts:
         raise DataFormatError(f'{data.plan.name}: expected rows to fit probabilities, found none in the sample')
-    return join([HeldOut(*found[place]) for place in sorted(found)])
+    return join([parts[row_key] for row_key in sorted(parts)])

@@ -8,7 +8,7 @@ from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 
-CONTINUOUS = 20  # more classes than this, on half of the rows or more, are no classes
+MAX_CLASSES = 20  # more than this, on half of the rows or more, are no classes
 
 
 def demand_rows(plan: InputPlan, summary: Summary) -> None:
@@ -42,14 +42,14 @@ def demand_summable(plan: InputPlan, summary: Summary) -> None:
         return
     names = summary.input.get('target_names') or [summary.input.get('label_name')] * summary.n_targets
     for k in np.flatnonzero(~np.isfinite(summary.target.squares + summary.target.mean**2 * summary.columns.n)):
-        found = max(abs(summary.target.minimum[k]), abs(summary.target.maximum[k]))
+        largest = max(abs(summary.target.minimum[k]), abs(summary.target.maximum[k]))
         if names[k] is None:
             target = f'target {k + 1}'
         else:
             target = f'column {names[k]!r}'
         raise DataFormatError(
             f'{plan.name}: {target}: expected targets whose squares can be added up in float64, '
-            f'found targets as large as {found:.3g}: divide them by a constant'
+            f'found targets as large as {largest:.3g}: divide them by a constant'
         )
 
 
@@ -84,7 +84,7 @@ def find_classes(plan: InputPlan, summary: Summary) -> Classes:
             f'{plan.name}: expected at least two classes, every row has the label '
             f'{classes.names[0]!r}{name_label_column(summary)}'
         )
-    if k > CONTINUOUS and 2 * k >= summary.n_rows:
+    if k > MAX_CLASSES and 2 * k >= summary.n_rows:
         raise DataFormatError(
             f'{plan.name}: expected classes, {summary.n_rows} rows have {k} different labels'
             f'{name_label_column(summary)}: is this a regression (--task regression), or is another '
@@ -97,8 +97,10 @@ def name_label_column(summary: Summary) -> str:
     """Name the column of the labels, for the end of a phrase; '' where rows have no columns."""
     facts = summary.input
     name, position = facts.get('label_name'), facts.get('label_column', 0)
+    if name is not None and position == 0:
+        return f' in column {name!r}, the first one'
     if name is not None:
-        return f' in column {name!r}' + (', the first one' if position == 0 else '')
+        return f' in column {name!r}'
     if 'n_columns' in facts:
         return f' in column {position + 1}'
     return ''

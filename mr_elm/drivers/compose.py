@@ -30,7 +30,7 @@ from mr_elm.rows.text import find_repeated, read_number
 from mr_elm.store import temporary_folder
 from mr_elm.typing import Floats
 
-BATCH = 1 << 16  # rows that are written together
+BATCH_ROWS = 1 << 16  # rows that are written together
 ARROW = ('parquet', 'arrow')  # kinds whose files have record batches
 DELIMITERS = {'csv': ',', 'tsv': '\t'}
 TABLES = ('parquet', *DELIMITERS)  # endings of names of outputs whose columns have names
@@ -75,13 +75,16 @@ def predict(
         text = os.path.join(folder, 'predictions')
         accounts = score.predict(path, plan, text, engine, layout.columns, bad_rows)
         with open(text, encoding='utf-8', newline='\n') as lines, write_file(out) as local:
-            pieces = join_columns(lines, read_kept(plan, layout.keep, accounts) if layout.keep else None)
+            columns = None
+            if layout.keep:
+                columns = read_kept(plan, layout.keep, accounts)
+            batches = join_columns(lines, columns)
             if layout.table == 'parquet':
-                write_parquet(local, pieces, names, trained.numeric)
+                write_parquet(local, batches, names, trained.numeric)
             elif layout.table:
-                write_csv(local, pieces, [*names, *kept[0]], len(names), DELIMITERS[layout.table])
+                write_csv(local, batches, [*names, *kept[0]], len(names), DELIMITERS[layout.table])
             else:
-                write_text(local, pieces)
+                write_text(local, batches)
     return accounts
 
 
@@ -98,8 +101,9 @@ def predict_pairs(
     model : see `predict`. Raises DataFormatError where rows have no columns that can be copied.
     """
     form = plan.files[0].format
-    # by name where there are names: columns of other files may stand in another order
-    label = str(form.label_column if form.label_name is None else form.label_name)
+    label = form.label_name  # columns of other files may stand in another order
+    if label is None:
+        label = str(form.label_column)
     with temporary_folder() as folder:
         out = os.path.join(folder, 'pairs')
         n_rows = predict(model, plan, out, Layout(keep=(label,)), engine, bad_rows).used
@@ -181,9 +185,9 @@ def read_fields(
     file: InputFile, columns: Mapping[str, int], rejected: Collection[int]
 ) -> Iterator[tuple[Columns, int]]:
     """Yield the columns of a file of csv as they are written there."""
-    lines = islice(read_lines(file), 1 if file.format.header else 0, None)
+    lines = islice(read_lines(file), int(bool(file.format.header)), None)
     rows = (split_fields(line, file.format.delimiter) for number, line in lines if number not in rejected)
-    while batch := list(islice(rows, BATCH)):
+    while batch := list(islice(rows, BATCH_ROWS)):
         yield {name: [readable(row[position]) for row in batch] for name, position in columns.items()}, len(batch)
 
 
@@ -192,27 +196,29 @@ def read_batches(
 ) -> Iterator[tuple[Columns, int]]:
     """Yield the columns of a file of record batches as they are."""
     arrow, first = import_module('pyarrow'), 1
-    folders = {name: None if text == EMPTY_FOLDER else text for name, text in file.format.folders if name in columns}
+    folders = {name: text for name, text in file.format.folders if name in columns}
     with open_parts(file) as parts:
         for batch in parts.read_columns([name for name in columns if name not in folders]):
             rows = range(first, first + batch.num_rows)
             first = rows.stop
-            kept = [row not in rejected for row in rows]
-            used, n = batch.filter(arrow.array(kept, arrow.bool_())), sum(kept)
-            yield (
-                {
-                    name: arrow.array([folders[name]] * n, arrow.string()) if name in folders else used.column(name)
-                    for name in columns
-                },
-                n,
-            )
+            is_used = [row not in rejected for row in rows]
+            used, n_rows = batch.filter(arrow.array(is_used, arrow.bool_())), sum(is_used)
+            kept: dict[str, Any] = {}
+            for name in columns:
+                if name not in folders:
+                    kept[name] = used.column(name)
+                elif folders[name] == EMPTY_FOLDER:
+                    kept[name] = arrow.nulls(n_rows, arrow.string())
+                else:
+                    kept[name] = arrow.repeat(folders[name], n_rows)
+            yield kept, n_rows
 
 
 def join_columns(lines: TextIO, kept: Iterator[tuple[Columns, int]] | None) -> Iterator[tuple[list[str], Columns]]:
     """Yield (predictions, columns that are kept) for some rows. Raises AccountingError if rows are missing."""
     texts = (line.removesuffix('\n') for line in lines)
     if kept is None:
-        while batch := list(islice(texts, BATCH)):
+        while batch := list(islice(texts, BATCH_ROWS)):
             yield batch, {}
         return
     for columns, n_rows in kept:
@@ -228,21 +234,21 @@ def join_columns(lines: TextIO, kept: Iterator[tuple[Columns, int]] | None) -> I
     )
 
 
-def write_text(path: str, pieces: Iterator[tuple[list[str], Columns]]) -> None:
+def write_text(path: str, batches: Iterator[tuple[list[str], Columns]]) -> None:
     """Write a line for each row: the prediction, then the columns that are kept, a tab before each."""
     with open(path, 'w', encoding='utf-8', newline='\n') as stream:
-        for lines, columns in pieces:
+        for lines, columns in batches:
             stream.writelines('\t'.join([line, *kept]) + '\n' for line, kept in zip_rows(lines, columns))
 
 
 def write_csv(
-    path: str, pieces: Iterator[tuple[list[str], Columns]], names: Sequence[str], n_predicted: int, delimiter: str
+    path: str, batches: Iterator[tuple[list[str], Columns]], names: Sequence[str], n_predicted: int, delimiter: str
 ) -> None:
     """Write a line of names, then a line for each row; n_predicted : how many of the names are of predictions."""
     with open(path, 'w', encoding='utf-8', newline='') as stream:
         writer = csv.writer(stream, delimiter=delimiter, lineterminator='\n')
         writer.writerow(names)
-        for lines, columns in pieces:
+        for lines, columns in batches:
             writer.writerows([*line.rsplit('\t', n_predicted - 1), *kept] for line, kept in zip_rows(lines, columns))
 
 
@@ -253,13 +259,13 @@ def zip_rows(lines: Sequence[str], columns: Columns) -> Iterator[tuple[str, list
         yield line, ['' if value is None else str(value) for value in values]
 
 
-def write_parquet(path: str, pieces: Iterator[tuple[list[str], Columns]], names: Sequence[str], numeric: bool) -> None:
+def write_parquet(path: str, batches: Iterator[tuple[list[str], Columns]], names: Sequence[str], numeric: bool) -> None:
     """Write Parquet: a column for each name of the predictions, then the columns that are kept.
 
     numeric : whether predictions are numbers, as of a regression.
     """
-    first = make_table(*next(pieces, ([], {})), names, numeric)
-    others = (make_table(*piece, names, numeric).cast(first.schema) for piece in pieces)
+    first = make_table(*next(batches, ([], {})), names, numeric)
+    others = (make_table(*batch, names, numeric).cast(first.schema) for batch in batches)
     with import_module('pyarrow.parquet').ParquetWriter(path, first.schema) as writer:
         for table in group_tables(chain([first], others)):
             writer.write_table(table)
@@ -272,20 +278,24 @@ def make_table(lines: Sequence[str], columns: Columns, names: Sequence[str], num
         labels, *scores = zip(*(line.rsplit('\t', len(names) - 1) for line in lines), strict=True)
     else:
         labels, *scores = (() for _ in names)
-    predicted = [
-        arrow.array(map(float, labels) if numeric else labels, arrow.float64() if numeric else arrow.string()),
-        *(arrow.array(map(float, values), arrow.float64()) for values in scores),
-    ]
-    kept = [arrow.array(values, arrow.string()) if isinstance(values, list) else values for values in columns.values()]
-    return arrow.table([*predicted, *kept], [*names, *columns])
+    texts, numbers = [labels], scores
+    if numeric:
+        texts, numbers = [], [labels, *scores]
+    arrays = [arrow.array(values, arrow.string()) for values in texts]
+    arrays += [arrow.array(map(float, values), arrow.float64()) for values in numbers]
+    for values in columns.values():
+        if isinstance(values, list):
+            values = arrow.array(values, arrow.string())
+        arrays.append(values)
+    return arrow.table(arrays, [*names, *columns])
 
 
 def group_tables(tables: Iterable[Any]) -> Iterator[Any]:
-    """Join tables to some of BATCH rows or more."""
+    """Join tables to some of BATCH_ROWS rows or more."""
     arrow, waiting = import_module('pyarrow'), list[Any]()
     for table in tables:
         waiting.append(table)
-        if sum(part.num_rows for part in waiting) >= BATCH:
+        if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
             yield arrow.concat_tables(waiting)
             waiting = []
     if waiting:

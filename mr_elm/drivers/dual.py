@@ -41,7 +41,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
     data = DataSet(plan, engine, options.bad_rows)
     summary, classes, task = begin(data, options, judged=True)
     demand_memory(plan, task, classes, options.memory)
-    keys = [make_key('rows', *place) for place in product(range(task.scheme.n_machines), range(task.partitions))]
+    keys = [make_key('rows', *part) for part in product(range(task.scheme.n_machines), range(task.partitions))]
     parts = read_machines(run_problem(data, MRDual, task, 'machines', keys))
     if options.partitions > 1:
         machines = close_gap(data, task, parts, options, classes.names)
@@ -90,13 +90,13 @@ def repeat_warnings(machines: Sequence[TrainedMachine], task: DualTask, classes:
 
 def say_steps(reporter: Reporter, machines: Sequence[TrainedMachine]) -> None:
     """Say how many steps of each kind the active set rules made, and how long they took, over all machines."""
-    facts = [machine.certificate for machine in machines if STEPS[0] in machine.certificate]
-    kinds = [kind for kind in (facts[0]['steps'] if facts else ()) if any(fact['steps'][kind] for fact in facts)]
-    texts = [
-        f'{sum(fact["steps"][kind] for fact in facts):,} {kind.replace("_", " ")} '
-        f'({sum(fact["step_seconds"][kind] for fact in facts):.2f} s)'
-        for kind in kinds
-    ]
+    certificates = [machine.certificate for machine in machines if STEPS[0] in machine.certificate]
+    texts = []
+    for kind in dict.fromkeys(kind for certificate in certificates for kind in certificate['steps']):
+        n_steps = sum(certificate['steps'][kind] for certificate in certificates)
+        seconds = sum(certificate['step_seconds'][kind] for certificate in certificates)
+        if n_steps:
+            texts.append(f'{n_steps:,} {kind.replace("_", " ")} ({seconds:.2f} s)')
     if texts:
         reporter.say(f'steps: {", ".join(texts)}')
 
@@ -105,10 +105,8 @@ def describe(
     header: ModelHeader, data: DataSet, summary: Summary, options: DualOptions, machines: Sequence[TrainedMachine]
 ) -> ModelHeader:
     """Add to a header what the training was."""
-    certificates = {
-        name: [machine.certificate[name] for machine in machines]
-        for name in (*CERTIFIED, *(STEPS if STEPS[0] in machines[0].certificate else ()))
-    }
+    names = [name for name in (*CERTIFIED, *STEPS) if name in machines[0].certificate]
+    certificates = {name: [machine.certificate[name] for machine in machines] for name in names}
     header = header.change_parameters(
         scale=options.scale,
         class_weight=options.class_weight,

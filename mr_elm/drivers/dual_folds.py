@@ -35,9 +35,9 @@ def train_folds(data: DataSet, task: DualTask, share: float, names: list[str]) -
     """Run the job that trains all machines without each fold of a sample. names : of the classes."""
     n_machines = task.scheme.n_machines
     folds = replace(task, partitions=FOLDS).extend(FoldsTask, share=share)
-    keys = [make_key('rows', *place) for place in product(range(n_machines), range(FOLDS))]
-    found = read_machines(run_problem(data, MRDualFolds, folds, 'folds', keys))
-    if len(found) < len(keys):
+    keys = [make_key('rows', *numbers) for numbers in product(range(n_machines), range(FOLDS))]
+    machines = read_machines(run_problem(data, MRDualFolds, folds, 'folds', keys))
+    if len(machines) < len(keys):
         raise DataFormatError(
             f'{data.plan.name}: expected rows of every class in each of {FOLDS} folds to fit '
             'probabilities, one has none: add rows, or leave --probabilities out'
@@ -45,7 +45,7 @@ def train_folds(data: DataSet, task: DualTask, share: float, names: list[str]) -
     return FoldMachines(
         [
             make_model(
-                task.model_header(names), task.model_arrays([found[number, fold] for number in range(n_machines)])
+                task.model_header(names), task.model_arrays([machines[number, fold] for number in range(n_machines)])
             )
             for fold in range(FOLDS)
         ],

@@ -29,9 +29,9 @@ from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_check import MRCheck, read_checks
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 
-ROUNDS = 50  # of training and checking, after which the gap stays open with a warning
-MOST = 2000  # violators that a machine adds in a round
-FINEST = 1e-9  # violation that a working set is solved to at the most
+MAX_ROUNDS = 50  # of training and checking, after which the gap stays open with a warning
+MAX_VIOLATORS = 2000  # rows that a machine adds in a round
+MIN_EPS = 1e-9  # violation that a working set is solved to at the least
 
 
 def close_gap(
@@ -48,7 +48,7 @@ def close_gap(
     Raises DataFormatError when the rows of one machine do not fit into a task; warns with the gap when it stays open.
     """
     working, solve = join_once([machine.support for machine in parts.values()]), train_here
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, MAX_ROUNDS + 1):
         if len(working) > task.room and solve is train_here:
             working, solve = working.without_features(), train_on_reducers
             data.engine.reporter.say(
@@ -69,7 +69,7 @@ def close_gap(
             if solve is train_on_reducers:
                 violators = [rows.without_features() for rows in violators]
             working = join_once([working, *violators])
-        elif task.eps > FINEST:  # the working set itself leaves the gap open
+        elif task.eps > MIN_EPS:  # the working set itself leaves the gap open
             task = replace(task, eps=task.eps / 10)
         else:
             break
@@ -108,8 +108,8 @@ def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows, name
         replace(task, partitions=1).save(paths[0])
         save_arrays(paths[1], {}, {'places': working.places})
         arguments = ['--problem', paths[0], '--working', paths[1], *data.engine.reducers(count_tasks(keys))]
-        found = read_machines(data.run(MRDual, arguments, f'{name}, machines'))
-    return [found[number, 0] for number in range(task.scheme.n_machines)]
+        machines = read_machines(data.run(MRDual, arguments, f'{name}, machines'))
+    return [machines[number, 0] for number in range(task.scheme.n_machines)]
 
 
 def check_machines(
@@ -118,13 +118,11 @@ def check_machines(
     """Check machines on all rows: the same with their gap over all rows, and the violators."""
     model = task.model_header(classes), task.model_arrays(machines)
     sums, violators = check_all_rows(data, task, model, working)
-    gaps = [
-        task.machine.compute_gap(machine.certificate, *found) for found, machine in zip(sums, machines, strict=True)
-    ]
-    return [
-        replace(machine, certificate={**machine.certificate, 'gap': gap})
-        for machine, gap in zip(machines, gaps, strict=True)
-    ], violators
+    checked = []
+    for machine, (loss, least_margin) in zip(machines, sums, strict=True):
+        gap = task.machine.compute_gap(machine.certificate, loss, least_margin)
+        checked.append(replace(machine, certificate={**machine.certificate, 'gap': gap}))
+    return checked, violators
 
 
 def demand_room(name: str, working: GatheredRows, task: DualTask, memory: float) -> None:
@@ -151,8 +149,8 @@ def check_all_rows(
         task.save(paths[0])
         save_model(paths[1], *model)
         save_arrays(paths[2], {}, {'places': working.places})
-        arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MOST)]
-        sums, violators = read_checks(data.run(MRCheck, arguments, 'check'), MOST)
+        arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MAX_VIOLATORS)]
+        sums, violators = read_checks(data.run(MRCheck, arguments, 'check'), MAX_VIOLATORS)
     n_machines = task.scheme.n_machines
     if set(sums) != set(range(n_machines)):
         raise AccountingError(

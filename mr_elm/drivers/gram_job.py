@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import ceil
 from typing import Any
@@ -33,8 +32,7 @@ REDUCER_BYTES = 1 << 30
 
 def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
     """Run the Gram job over the rows: their Sums."""
-    found = group_sums(run_gram(inputs, layer, steps))
-    return assemble_sums(found.get((), ({}, {})), layer, inputs.classes)
+    return assemble_sums(group_sums(run_gram(inputs, layer, steps)).get((), ({}, {})), layer, inputs.classes)
 
 
 def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_by: Sequence[str]) -> list[Any]:
@@ -59,23 +57,24 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
         kind, coordinates = split_key(key)
         if kind == 'columns':
             name = names[int(coordinates[0])]
-            found = make_means(value)
-            columns[name] = columns[name].merge(found) if name in columns else found
+            means = make_means(value)
+            if name in columns:
+                means = columns[name].merge(means)
+            columns[name] = means
         else:
             sums_of_files.append((key, value))
     written = group_sums(sums_of_files, 1)
-    n_rows = Counter[int]()
-    for (number, _), counts in inputs.data.first.counts.items() if inputs.data.first else ():
-        n_rows[number] += counts['used']
-    parts: dict[str, Part] = {}
+    n_rows = Counter[str]()
+    if inputs.data.first is not None:
+        for (number, _), counts in inputs.data.first.counts.items():
+            n_rows[names[number]] += counts['used']
+    sums_of_parts: dict[str, Sums] = {}
     for (number,), tiles in sorted(written.items()):
         name, sums = names[number], assemble_sums(tiles, layer, inputs.classes)
-        known = parts.get(name)
-        if known is None:
-            parts[name] = Part(name, n_rows[number], sums, columns.get(name))
-        else:
-            parts[name] = replace(known, n_rows=known.n_rows + n_rows[number], sums=add_sums(known.sums, sums))
-    return list(parts.values())
+        if name in sums_of_parts:
+            sums = add_sums(sums_of_parts[name], sums)
+        sums_of_parts[name] = sums
+    return [Part(name, n_rows[name], sums, columns.get(name)) for name, sums in sums_of_parts.items()]
 
 
 def name_parts(plan: InputPlan, part_by: Sequence[str]) -> list[str]:
@@ -130,12 +129,12 @@ def run_gram(
     n_maps = count_maps(engine, data.plan)
     fan_in = find_fan_in(engine, n_maps, layer.n_hidden)
     reducers = engine.reducers(share_tiles(ceil(n_maps / fan_in), layer.n_hidden)[0])
-    tree = None
-    if fan_in > 1:
-        tree = SumTree(MRSum, fan_in, tuple(reducers))
     with temporary_folder() as folder:
-        arguments = [*write_layer(folder, inputs, layer, steps), *words, *([] if tree else reducers)]
-        yield from data.run(MRGram, arguments, 'Gram', tree)
+        arguments = [*write_layer(folder, inputs, layer, steps), *words]
+        if fan_in > 1:
+            yield from data.run(MRGram, arguments, 'Gram', SumTree(MRSum, fan_in, tuple(reducers)))
+        else:
+            yield from data.run(MRGram, [*arguments, *reducers], 'Gram')
 
 
 def count_maps(engine: Engine, plan: InputPlan) -> int:

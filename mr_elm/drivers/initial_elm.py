@@ -23,8 +23,6 @@ from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import list_classes
 from mr_elm.typing import Floats
 
-COPIES = 3  # of the node outputs in memory: their own, and two of the decomposition
-
 
 def train(data: DataSet, options: PESVMOptions) -> tuple:
     """Train on a DataSet: the Model, and the Accounts of the first pass over text.
@@ -40,15 +38,14 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
         H = layer.evaluate(rows.X, np.empty((len(rows), layer.n_hidden)))
         T = class_targets(rows.numbers, len(list_classes(inputs.classes)))
         announce(data, H)
-        centred = None
         if options.center:
             centred = CentredTargets.of(T, rows.weights)
-        beta, rank = solve_initial(H, T if centred is None else centred.T, rows.weights)
+            beta, rank = solve_initial(H, centred.T, rows.weights)
+            arrays = node_arrays(layer, beta * centred.units, centred.mean)
+        else:
+            beta, rank = solve_initial(H, T, rows.weights)
+            arrays = node_arrays(layer, beta)
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
-    if centred is None:
-        arrays = node_arrays(layer, beta)
-    else:
-        arrays = node_arrays(layer, beta * centred.units, centred.mean)
     with one_thread():
         return note_rows(HiddenNodeModel(describe(inputs, layer, rank), arrays), rows.X, rows.numbers), data.first
 
@@ -65,7 +62,7 @@ def announce(data: DataSet, H: Floats) -> None:
 def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
     """Raise DataFormatError when the node outputs of all rows do not fit into the memory."""
     n_rows, memory = inputs.summary.n_rows, inputs.options.memory
-    needed = COPIES * 8 * n_rows * layer.n_hidden / 1e6
+    needed = 3 * 8 * n_rows * layer.n_hidden / 1e6  # MB: the outputs, and two copies in the decomposition
     if needed > memory:
         raise DataFormatError(
             f'{inputs.plan.name}: {n_rows:,} x {layer.n_hidden:,} node outputs take '
@@ -77,6 +74,7 @@ def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
 def describe(inputs: NodeInputs, layer: HiddenLayer, rank: int) -> ModelHeader:
     """Make the header; JSON knows no infinite number, so C is null."""
     header = inputs.describe(layer, GridSteps.of(1.0, origin=inputs.origin), inputs.data.blas)
-    given: dict[str, Any] = {**header.parameters, 'C': None, 'solver': 'svd', 'rank': rank}
-    left_out = ('condition', 'grid', 'origin', 'peak')  # of a solve from sums
-    return replace(header, parameters={name: value for name, value in given.items() if name not in left_out})
+    parameters: dict[str, Any] = {**header.parameters, 'C': None, 'solver': 'svd', 'rank': rank}
+    for name in ('condition', 'grid', 'origin', 'peak'):  # of a solve from sums
+        parameters.pop(name, None)
+    return replace(header, parameters=parameters)

@@ -46,16 +46,16 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
             fold = None
             if machine.solver == 'cg' and data.options.holds_out:
                 fold = score_fold(data, machine)
-            solution, found = solve(data, machine)
+            solution, facts = solve(data, machine)
         model = make_model(
-            describe(data, found), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept)
+            describe(data, facts), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept)
         )
         if data.options.probabilities:
             kind = 'leave-one-out'
             if fold:
                 kind = 'folds'
             model = fit_to(data.source, model, fold or hold_out(data, solution), data.options.threshold, kind)
-        if data.options.intervals:
+        elif data.options.intervals:
             model = add_intervals(model, fold or hold_out(data, solution))
         judge_machine(model, data.summary, data.classes)
         return note_values(model, fit_values(data, solution), data.rows.numbers), data.source.first
@@ -165,13 +165,14 @@ def solve_by_gradients(
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}
 
 
-def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
-    """Make the header of the model; found : what the solver says of itself."""
+def describe(data: KernelData, facts: dict[str, Any]) -> ModelHeader:
+    """Make the header of the model. facts : what the solver says of itself."""
     options, rejected = data.options, data.summary.rejected
     if options.solver != 'cg' and not (options.solver == 'svd' and options.rank):
-        shown = {'emit': options.emit}
-    else:
-        shown = {}
+        facts = {'emit': options.emit, **facts}
+    center = {}
+    if options.numeric:
+        center = {'center': options.center}
     names = list_classes(data.classes)
     return ModelHeader(
         method='mr-kelm',
@@ -188,13 +189,12 @@ def describe(data: KernelData, found: dict[str, Any]) -> ModelHeader:
             **data.kernel.parameters,
             'C': options.C,
             'solver': options.solver,
-            **shown,
-            **found,
+            **facts,
             'multiclass': 'one-vs-all',
             'scale': options.scale,
             'seed': options.seed,
             'class_weight': options.class_weight,
-            **({'center': options.center} if options.numeric else {}),
+            **center,
             'blas': sorted(data.source.blas),
             'input': data.summary.input,
             **data.learned.facts,

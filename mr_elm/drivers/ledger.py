@@ -44,8 +44,6 @@ from mr_elm.streaming.mr_ledger import MRLedger, read_entries
 
 Kind = TypeVar('Kind', bound=Model)
 BUCKET_BYTES = 1 << 22  # of input, whose hashes are about one line of the shuffle
-MOST_BUCKETS = 1 << 16
-BUCKETS_OF_REDUCER = 64
 
 
 class LedgerChange:
@@ -110,9 +108,7 @@ class LedgerChange:
                     f'{self.rows.n_rows:,} rows: they are not in the ledger {self.path}, so they '
                     'were never part of the model, or have left it before'
                 )
-        sign = 1
-        if self.action == 'forget':
-            sign = -1
+        sign = {'update': 1, 'forget': -1}[self.action]
         self.after = change_ledger(os.path.join(self.folder, 'after'), self.before, self.rows, sign)
 
     def hash_training(self, plan: InputPlan, engine: Engine, bad_rows: str, model: Model, accounts: Accounts) -> None:
@@ -139,22 +135,24 @@ class LedgerChange:
 
         model_path, sums_path : of the files of the new model, which are whole.
         """
+        root_before = sums_after = None
+        receipts: list[bytes] = []
+        if self.before is not None:
+            root_before, receipts = self.before.root, self.before.receipts
+        if sums_path is not None:
+            sums_after = compute_digest(sums_path)
         facts = {
             'action': self.action,
             'rows_asked': self.rows.n_rows,
             'rows_found': self.rows.n_rows,
             'rows_root': self.rows.root,
             'rows_left': self.after.n_rows,
-            'root_before': None if self.before is None else self.before.root,
+            'root_before': root_before,
             'root_after': self.after.root,
             'model_before': self.model_before,
             'model_after': compute_digest(model_path),
-            'sums_after': None if sums_path is None else compute_digest(sums_path),
+            'sums_after': sums_after,
         }
-        if self.before is None:
-            receipts = []
-        else:
-            receipts = self.before.receipts
         receipts.append(write_receipt(facts, receipts, read_key(name_key(self.path)), self.signer))
         with open(self.after.path, 'ab') as stream:
             stream.writelines(line + b'\n' for line in receipts)
@@ -210,7 +208,7 @@ def open_ledger(
     Raises ModelFormatError when the model has no ledger, DataFormatError when it has another one, or another key.
     """
     demand_local(path)
-    marked = find_mark(model)
+    marked = model.header.parameters.get('ledger')
     if marked is None:
         raise ModelFormatError(f'{name}: expected a model that was trained with --ledger, found one without a ledger')
     ledger = None
@@ -251,17 +249,12 @@ def names_model(ledger: Ledger, model_digest: str) -> bool:
         return False
 
 
-def find_mark(model: Model) -> dict[str, Any] | None:
-    """Return what the header of a model says of its ledger, None where it has none."""
-    return model.header.parameters.get('ledger')
-
-
 def hash_data(data: DataSet, key_path: str, classes: Sequence[str], folder: str) -> Ledger:
     """Hash the rows of a DataSet by a job: their Ledger, in a file of `folder`, without receipts.
 
     The pieces that the reduce tasks wrote stand in a file until all are there: the driver holds one at a time.
     """
-    n_buckets = min(1 + data.plan.size // BUCKET_BYTES, MOST_BUCKETS)
+    n_buckets = min(1 + data.plan.size // BUCKET_BYTES, 1 << 16)
     names = write_json(os.path.join(folder, 'class_names.json'), list(classes))
     copy = shutil.copy(key_path, os.path.join(folder, 'ledger.key'))  # under a plain name, with the same mode
     arguments = [
@@ -271,18 +264,18 @@ def hash_data(data: DataSet, key_path: str, classes: Sequence[str], folder: str)
         names,
         '--buckets',
         str(n_buckets),
-        *data.engine.reducers(1 + n_buckets // BUCKETS_OF_REDUCER),
+        *data.engine.reducers(1 + n_buckets // 64),
     ]
-    places = {}
+    positions = {}
     with open(os.path.join(folder, 'pieces'), 'w+b') as stream:
         for key, arrays in data.run(MRLedger, arguments, 'ledger'):
-            places[key] = stream.tell()
+            positions[key] = stream.tell()
             for array in arrays:
                 np.save(stream, array)
 
         def read_pieces() -> Iterator[Entries]:
-            for key in sorted(places):
-                stream.seek(places[key])
+            for key in sorted(positions):
+                stream.seek(positions[key])
                 yield read_entries([np.load(stream), np.load(stream)])
 
         return Ledger.write(os.path.join(folder, 'rows'), check_of_key(read_key(key_path)), read_pieces())

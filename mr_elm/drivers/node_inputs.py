@@ -31,19 +31,14 @@ class NodeInputs(NodeProblem):
 
         Raises DataFormatError when the rows cannot be used.
         """
-        found = learn_rows(
+        summary, classes = learn_rows(
             data, options.task, n_landmarks, options.seed, options.n_sampled, refuses, options.positive, judged
         )
-        inputs = cls(options, *found, data)
+        inputs = cls(options, summary, classes, data)
         if options.n_sampled:
-            return inputs.announce_metric()
-        return inputs
-
-    def announce_metric(self) -> NodeInputs:
-        """Learn the metric, and say what was found."""
-        with one_thread():
-            inputs = self.learn_metric(self.data.engine.n_threads)
-        say_metric(self.data.engine.reporter, inputs.learned)
+            with one_thread():
+                inputs = inputs.learn_metric(data.engine.n_threads)
+            say_metric(data.engine.reporter, inputs.learned)
         return inputs
 
     @property

@@ -70,20 +70,14 @@ def train_on(
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
-    n_landmarks = 0
-    if like is None:
-        n_landmarks = options.n_landmarks
-    inputs = NodeInputs.learn(data, options, n_landmarks, options.needs_one_label, judged=True)
-    demand_targets_of(like, inputs)
-    if like is not None:
-        inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
-    if like is None:
+        inputs = NodeInputs.learn(data, options, options.n_landmarks, options.needs_one_label, judged=True)
         layer = make_layer(inputs)
-    else:
-        layer = like.layer
-    if like is None:
         steps = inputs.choose_grid(layer)
     else:
+        inputs = NodeInputs.learn(data, options, refuses=options.needs_one_label, judged=True)
+        demand_targets_of(like, inputs)
+        inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
+        layer = like.layer
         steps = demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights)
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if part_by:
@@ -129,13 +123,13 @@ def make_layer(inputs: NodeInputs) -> HiddenLayer:
     return layer
 
 
-def demand_targets_of(like: HiddenNodeModel | None, inputs: NodeInputs) -> None:
+def demand_targets_of(like: HiddenNodeModel, inputs: NodeInputs) -> None:
     """Raise DataFormatError when rows have other targets than the model whose nodes are taken."""
-    found = describe_targets(inputs.summary)
-    if like is not None and like.header.targets != found:
+    targets = describe_targets(inputs.summary)
+    if like.header.targets != targets:
         raise DataFormatError(
             f'{inputs.plan.name}: expected the targets of the model of --like, '
-            f'{like.header.targets or "one label"}, found {found or "one label"}'
+            f'{like.header.targets or "one label"}, found {targets or "one label"}'
         )
 
 

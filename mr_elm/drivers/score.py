@@ -1,6 +1,5 @@
 """Apply a model to a data set: write predictions in input order, or score them against the labels."""
 
-import os
 from collections.abc import Callable
 
 from mr_elm.engines.base import Engine
@@ -8,7 +7,7 @@ from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.model.base import Model
-from mr_elm.model.sums import name_sums
+from mr_elm.model.sums import model_words
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
@@ -53,12 +52,6 @@ def predict(
     return accounts
 
 
-def model_words(path: str, reads_sums: bool) -> list[str]:
-    """Return the options of a stage that name a model, and its sums where these are read and lie beside it."""
-    sums = name_sums(path)
-    return ['--model', path, *(['--model-sums', sums] if reads_sums and os.path.exists(sums) else [])]
-
-
 def evaluate(
     model_path: str,
     model: Model,
@@ -75,25 +68,27 @@ def evaluate(
         DataFormatError when they are not as many.
     threshold : of the probability of the class `positive`, None for the labels of the model.
     """
-    arguments = [*model_words(model_path, leave_one_out), *(['--leave-one-out'] if leave_one_out else [])]
+    arguments = model_words(model_path, leave_one_out)
+    if leave_one_out:
+        arguments.append('--leave-one-out')
     if threshold is not None and positive is not None:
         arguments += ['--threshold', repr(threshold), '--positive', str(model.classes.index(positive))]
-    job, found = DataSet(plan, engine, bad_rows).run(MREvaluate, arguments, 'evaluation'), Evaluation()
+    job, evaluation = DataSet(plan, engine, bad_rows).run(MREvaluate, arguments, 'evaluation'), Evaluation()
     for key, value in job:
         kind, numbers = split_key(key)
         if kind == 'ranking':
-            found.rankings[int(numbers[0])] = Ranking.from_arrays(value)
+            evaluation.rankings[int(numbers[0])] = Ranking.from_arrays(value)
         elif kind == 'probabilities':
-            found.probabilities = ProbabilityScores.from_arrays(value)
+            evaluation.probabilities = ProbabilityScores.from_arrays(value)
         elif kind == 'residuals' and numbers:
-            found.targets[int(numbers[0])] = Residuals(**value)
+            evaluation.targets[int(numbers[0])] = Residuals(**value)
         else:
-            found.counts = READERS[kind](value)
+            evaluation.counts = READERS[kind](value)
     trained = model.header.n_rows_used
     if leave_one_out and job.accounts.used != trained:
         raise DataFormatError(
             f'{plan.name}: expected the {trained} rows that the model was trained on, found {job.accounts.used}'
         )
-    if found.counts is None and not found.targets:
+    if evaluation.counts is None and not evaluation.targets:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
-    return found, job.accounts
+    return evaluation, job.accounts

@@ -37,7 +37,7 @@ from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics, list_classes
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 LOG = logging.getLogger(__name__)
 
@@ -159,7 +159,7 @@ class AutoEstimator(TableRows, Convertible):
             return Budget()
         return Budget(*read_budget(str(self.budget)))
 
-    def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
+    def _label(self, X: Rows, y: Labels, weights: RowWeights, known: bool = False) -> TrainingRows:
         """Return rows with class numbers or targets. known : whether no other classes may come."""
         raise NotImplementedError
 
@@ -251,7 +251,7 @@ class AutoClassifier(Labelled, AutoEstimator):
 
     probabilities: bool = True
 
-    def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
+    def _label(self, X: Rows, y: Labels, weights: RowWeights, known: bool = False) -> TrainingRows:
         if known:
             y = np.asarray(y)
             codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
@@ -294,7 +294,7 @@ class AutoRegressor(Targets, AutoEstimator):
         tags.target_tags.multi_output = False
         return tags
 
-    def _label(self, X: Rows, y: Labels, weights: Floats | None, known: bool = False) -> TrainingRows:
+    def _label(self, X: Rows, y: Labels, weights: RowWeights, known: bool = False) -> TrainingRows:
         return TrainingRows(X, self._set_targets(y)[:, 0], None, weights)
 
     @available_with('intervals')

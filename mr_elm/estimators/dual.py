@@ -22,7 +22,7 @@ from mr_elm.scores.selection import MACHINE_FOLD, fold_numbers
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.solvers.choose_solver import choose_rule
 from mr_elm.solvers.multiclass import class_targets, machine_count
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 
 @dataclass(eq=False, repr=False)
@@ -87,7 +87,7 @@ class DualClassifier(Labelled, KernelOrNodes):
         self._warn_of_machine(X, codes, T, sample_weight)
         return self
 
-    def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> Floats:
+    def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: RowWeights) -> Floats:
         """Return the decision values of all rows, (N, P), by machines in which their fold weighs nothing."""
         folds = fold_numbers(X, FOLDS, self.seed_ + MACHINE_FOLD)
         decisions = np.empty((len(codes), machine_count(len(self.classes_), self.multiclass)))
@@ -101,7 +101,7 @@ class DualClassifier(Labelled, KernelOrNodes):
                 decisions[held] = source.tile(held, machines.support) @ machines.dual_coef + machines.intercept
         return decisions
 
-    def _fit_machines(self, source: Any, take: Callable, codes: np.ndarray, weights: Floats | None) -> JoinedMachines:
+    def _fit_machines(self, source: Any, take: Callable, codes: np.ndarray, weights: RowWeights) -> JoinedMachines:
         """Train the machines of all classes over kernel rows, or over node outputs (N, L).
 
         take : numbers of rows -> the source of these rows.

@@ -13,7 +13,7 @@ from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import ELMOptions
 from mr_elm.solvers import ridge as elm
 from mr_elm.solvers.centred import CentredTargets
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 
 @dataclass(eq=False, repr=False)
@@ -29,7 +29,7 @@ class UnifiedELM(NodeParameters, KernelOrNodes):
     _declared = ELMOptions
     _called = {'nu': 'C', 'map': '', 'kernel': ''}
 
-    def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
+    def _fit_targets(self, X: Rows, T: Floats, weights: RowWeights) -> None:
         self._demand_known_kernel()
         units, self.intercept_ = np.ones(T.shape[1]), np.zeros(T.shape[1])
         if getattr(self, 'center', False):
@@ -67,7 +67,7 @@ class ELMClassifier(Labelled, UnifiedELM):
         self._warn_of_machine(X, codes, T, sample_weight)
         return self
 
-    def _leave_one_out(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+    def _leave_one_out(self, X: Rows, T: Floats, weights: RowWeights) -> tuple[Floats, Floats]:
         """Return the decision values of each row, (N, K), by the machine of all other rows, and leverages, (N,)."""
         if self.kernel in RANDOM_NODES:
             return elm.leave_one_out(outputs(self.model_.layer, X), T, self.C, weights)

@@ -17,7 +17,7 @@ from mr_elm.features.single import make_single_product
 from mr_elm.machines.kernel import KernelMachine, KernelRowsTask, make_rough
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.scores.selection import score_values
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 
 @dataclass(eq=False, repr=False)
@@ -52,7 +52,7 @@ class KernelELM(KernelOrNodes):
     _called = {'tolerance': 'tol', 'max_passes': 'max_iter', 'kernel': ''}
     _kernels = (*KERNELS, PRECOMPUTED)
 
-    def _fit_targets(self, X: Rows, T: Floats, weights: Floats | None) -> None:
+    def _fit_targets(self, X: Rows, T: Floats, weights: RowWeights) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
         n_threads = count_threads(self.n_jobs)
         machine = KernelMachine(

@@ -23,7 +23,7 @@ from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.model.parts import scaling_arrays
 from mr_elm.solvers.multiclass import ONE_VS_ALL
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 PRECOMPUTED = 'precomputed'
 
@@ -96,13 +96,13 @@ class KernelOrNodes(MetricLearner, Convertible):
         )
         return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 
-    def _place_layer(self, X: Rows, T: Floats, weights: Floats | None) -> HiddenLayer:
+    def _place_layer(self, X: Rows, T: Floats, weights: RowWeights) -> HiddenLayer:
         """Return the nodes behind the metric, which is learned here. T : targets."""
         layer = self._make_layer(X.shape[1])
         self._learn_metric(layer, X, T, self.C, weights)
         return layer.pass_metric(self._learned.metric)
 
-    def _place_rows(self, X: Rows, T: Floats, weights: Floats | None) -> tuple[Kernel, Rows]:
+    def _place_rows(self, X: Rows, T: Floats, weights: RowWeights) -> tuple[Kernel, Rows]:
         """Return the kernel, and the rows that it compares: scaled, and behind the metric, which is learned here.
 
         X : unscaled. T : targets.

@@ -41,7 +41,7 @@ from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes, make_zeros
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 NODE_PARAMETERS = (
     'map',
@@ -442,7 +442,7 @@ class LivingESVM(MetricLearner, Convertible):
     def _node_moments(self) -> ScaledMoments:
         return moments_of_nodes(part_map(self.map), self.scale, self._moments)
 
-    def _make_layer(self, X: Rows, sample_weight: Floats | None) -> HiddenLayer:
+    def _make_layer(self, X: Rows, sample_weight: RowWeights) -> HiddenLayer:
         """Make the nodes, which landmarks among these rows may be; rows of weight 0 do not count."""
         options = self._options
         if options.other_map != 'nystrom':

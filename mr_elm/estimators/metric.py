@@ -14,7 +14,7 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import METRIC_ROWS, MetricOptions
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 
 class MetricLearner(MetricParameters, TableRows):
@@ -39,7 +39,7 @@ class MetricLearner(MetricParameters, TableRows):
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
         return np.array(importance.columns)
 
-    def _learn_metric(self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats, nu: float, weights: Floats | None) -> None:
+    def _learn_metric(self, nodes: HiddenLayer | Kernel, X: Rows, T: Floats, nu: float, weights: RowWeights) -> None:
         """Set what was learned.
 
         nodes : those of the machine, or its kernel. X : unscaled rows. T : (n, K) targets, +-1 for classes.
@@ -61,7 +61,7 @@ class MetricLearner(MetricParameters, TableRows):
                 count_threads(self.n_jobs),
             )
 
-    def _sample(self, X: Rows, T: Floats, weights: Floats | None) -> SampleRows:
+    def _sample(self, X: Rows, T: Floats, weights: RowWeights) -> SampleRows:
         """Return the rows with the smallest hashes, all where they are few."""
         n_classes = len(getattr(self, 'classes_', ()))
         rows = SampleRows.of(X, T, n_classes, weights, self._columns, getattr(self, 'center', False))

@@ -20,7 +20,7 @@ from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 
 def demand_one_label(estimator: Any) -> None:
@@ -147,7 +147,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         self.calibration_ = model.arrays['calibration']
 
 
-def hold_out(codes: np.ndarray, weights: Floats | None, decisions: Floats, leverages: Floats | None = None) -> HeldOut:
+def hold_out(codes: np.ndarray, weights: RowWeights, decisions: Floats, leverages: Floats | None = None) -> HeldOut:
     """Put rows in memory and their decision values together. leverages : (n,) of leave-one-out, else None."""
     if leverages is None:
         leverages = np.zeros(len(codes))

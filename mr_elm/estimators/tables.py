@@ -77,10 +77,11 @@ class TableRows(Parameters):
     def _encode(self, frame: Frame, weights: Floats, reset: bool) -> tuple[Encoding | None, Rows]:
         """Return the encoding of a frame, which is learnt from it for a new estimator, and its rows."""
         if self.encode == REFUSE:
-            names = frame.names
+            names = list(frame.names)
             if not reset:
                 names = list(getattr(self, 'feature_names_in_', names))
             return None, to_matrix(frame, names)
+        encoding: Encoding | None
         if reset:
             encoding = learn_encoding(frame, weights, self.max_categories)
         else:

@@ -23,7 +23,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES
 from mr_elm.parallel import sum_in_threads
 from mr_elm.rows.blocks import take_weights
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 BLOCK_NUMBERS = 1 << 22  # slopes, or gradients, in memory together
 MAX_ROWS = 4096  # whose slopes are summed up together, at most
@@ -43,7 +43,7 @@ def average_gradients(
     X: Rows,
     B: Floats,
     full: bool,
-    weights: Floats | None = None,
+    weights: RowWeights = None,
     n_threads: int | None = None,
     along: Along = keep_used,
 ) -> Floats:
@@ -80,7 +80,7 @@ def combine_slopes(
     return np.einsum('ij,ij->j', V, PV)
 
 
-def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_threads: int | None = None) -> Floats:
+def sum_slopes(layer: HiddenLayer, X: Rows, weights: RowWeights = None, n_threads: int | None = None) -> Floats:
     """Return the second Gram S, (L, L), of the slopes of the nodes at some rows."""
     step = max(1, min(MAX_ROWS, BLOCK_NUMBERS // layer.n_hidden))
 
@@ -95,7 +95,7 @@ def sum_slopes(layer: HiddenLayer, X: Rows, weights: Floats | None = None, n_thr
 
 
 def sum_distance_gradients(
-    layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: Floats | None, used: np.ndarray, along: Along
+    layer: HiddenLayer, X: Rows, B: Floats, full: bool, weights: RowWeights, used: np.ndarray, along: Along
 ) -> Floats:
     """Return the sum of grad f grad f', (d, d), or its diagonal, of distance nodes.
 
@@ -146,7 +146,7 @@ def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> I
 
 
 def evaluate_blocks(
-    layer: HiddenLayer, X: Rows, weights: Floats | None, n_outputs: int = 1
+    layer: HiddenLayer, X: Rows, weights: RowWeights, n_outputs: int = 1
 ) -> Iterator[tuple[Rows, Floats, Floats | None]]:
     """Yield (rows, slopes of the nodes there, weights of the rows or None), block by block."""
     step = max(1, BLOCK_NUMBERS // max(layer.n_hidden, layer.n_features * n_outputs))

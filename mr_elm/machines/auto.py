@@ -44,7 +44,7 @@ from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.ridge import Sums
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GridSteps
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 COMPARED_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines are compared, and an exact one is trained
 SIZES = ((0.88, 112, 2000), (0.95, 96, 1200), (0.98, 80, 800), (np.inf, 64, 500))  # error(full) / error(half): size
@@ -113,7 +113,7 @@ class Member:
 
     problem: NodeProblem
     layer: HiddenLayer
-    weights: Floats | None = None
+    weights: RowWeights = None
     __repr__ = one_line
 
 

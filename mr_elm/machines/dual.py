@@ -11,7 +11,7 @@ import numpy as np
 
 from mr_elm.solvers.box import BoxQP, Result, Settings, upper_bounds
 from mr_elm.solvers.choose_solver import COORDINATE, solve_dual
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used
     from mr_elm.solvers.pairs import SmallMachines
@@ -29,11 +29,11 @@ class BoxMachine:
     rule: str
     settings: Settings
 
-    def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
+    def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
         """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None."""
         return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
 
-    def solve_alone(self, source: Any, targets: Floats, weights: Floats | None) -> Result:
+    def solve_alone(self, source: Any, targets: Floats, weights: RowWeights) -> Result:
         """Train one machine as `solve_pairs` trains it among those of other classes."""
         codes = (targets > 0).astype(int)
         small = None
@@ -49,7 +49,7 @@ class BoxMachine:
             self.settings.report(result.n_iter, lambda: result.violation, self.settings.eps)
         return result
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small, or return None: another rule, or K(x, x) < 0.
 
         codes : (n,) class numbers, each of which has a row.
@@ -68,7 +68,7 @@ class BoxMachine:
         source: Any,
         targets: Floats,
         C_values: Iterable[float],
-        weights: Floats | None = None,
+        weights: RowWeights = None,
         fold: int | None = None,
     ) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `path.walk_path`."""
@@ -83,7 +83,7 @@ class BoxMachine:
         source: Any,
         targets: Floats,
         C_values: Iterable[float],
-        weights: Floats | None = None,
+        weights: RowWeights = None,
         fold: int | None = None,
     ) -> 'Iterator[PathPoint]':
         """Do what `solve_path` does by a rule that begins anew for every C."""
@@ -104,7 +104,7 @@ class BoxMachine:
 class NodeMachine(BoxMachine):
     """Train a machine on the outputs of hidden nodes: by coordinate descent, or by a rule of kernels on H H'."""
 
-    def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
+    def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
         """Train on node outputs (n, L); returns a NodeResult."""
         from mr_elm.solvers.coordinate import solve_node_dual, solve_node_rows
 
@@ -117,20 +117,20 @@ class NodeMachine(BoxMachine):
         source: Any,
         targets: Floats,
         C_values: Iterable[float],
-        weights: Floats | None = None,
+        weights: RowWeights = None,
         fold: int | None = None,
     ) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order, anew for each, on NodeRows."""
         return self.solve_each(source.H, targets, C_values, weights, fold)
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> None:
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> None:
         """Return None: there are no kernel values to share."""
 
 
 class SphereMachine(BoxMachine):
     """Train a SphereSVM on rows of a normalised kernel; symbols: sphere."""
 
-    def solve_pairs(self, source: Any, codes: np.ndarray, weights: Floats | None = None) -> 'SmallMachines | None':
+    def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
         if self.rule != 'exact' or self.settings.dtype == 'float32':
             return None
@@ -138,7 +138,7 @@ class SphereMachine(BoxMachine):
 
         return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
-    def solve(self, source: Any, targets: Floats, weights: Floats | None = None) -> Result:
+    def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
         """Train on a source of kernel rows; see `solve_sphere`."""
         from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 
@@ -149,7 +149,7 @@ class SphereMachine(BoxMachine):
         source: Any,
         targets: Floats,
         C_values: Iterable[float],
-        weights: Floats | None = None,
+        weights: RowWeights = None,
         fold: int | None = None,
     ) -> 'Iterator[PathPoint]':
         """Train for every C in increasing order and yield a PathPoint for each; see `walk_sphere_path`."""

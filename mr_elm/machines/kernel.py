@@ -48,7 +48,7 @@ from mr_elm.store import load_arrays
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
 CACHE_BYTES = 1 << 30  # of X in the memory of each task
@@ -105,7 +105,7 @@ class KernelMachine:
         return self.solver == 'cg' or self.solver == 'svd' and self.rank is not None
 
     def solve_matrix(
-        self, omega: Floats, T: Floats, weights: Floats | None, multiply_factors: FactorProduct | None = None
+        self, omega: Floats, T: Floats, weights: RowWeights, multiply_factors: FactorProduct | None = None
     ) -> KernelSolution:
         """Solve by cholesky or svd; omega, whose lower triangle is read, is overwritten.
 
@@ -119,7 +119,7 @@ class KernelMachine:
             solution = decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors)
         return restore_mean(unweigh(solution, s), centred)
 
-    def center_targets(self, T: Floats, weights: Floats | None) -> CentredTargets | None:
+    def center_targets(self, T: Floats, weights: RowWeights) -> CentredTargets | None:
         """Return the CentredTargets of a regression, None where targets are taken as they are."""
         if self.center:
             return CentredTargets.of(T, weights)
@@ -129,7 +129,7 @@ class KernelMachine:
         self,
         multiply: Product,
         T: Floats,
-        weights: Floats | None,
+        weights: RowWeights,
         multiply_factors: FactorProduct | None = None,
         measure: bool = False,
     ) -> tuple[KernelSolution, float | None]:
@@ -153,7 +153,7 @@ class KernelMachine:
         rows: 'KernelRowsTask',
         multiply: Product,
         T: Floats,
-        weights: Floats | None,
+        weights: RowWeights,
         announce: Callable[[Preconditioner], None] | None = None,
         report: Callable[[int, float], None] | None = None,
         rough: RoughProduct | None = None,

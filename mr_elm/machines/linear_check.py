@@ -27,7 +27,7 @@ from mr_elm.rows.blocks import Block, widen
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 N_ROWS = 400  # of the sample: three inverse matrices of so many rows take 0.03 s
 FEWEST_FEATURES = 500  # below which random nodes do well, and a fit can be too short for a comparison
@@ -38,7 +38,7 @@ SHARE = 2 / 3  # of the errors of the machine: what the linear one may make
 MOST_BYTES = 1 << 28  # of the rows that a kernel of inner products sees, which become dense
 
 
-def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights: Floats | None, seed: int) -> Rows:
+def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights: RowWeights, seed: int) -> Rows:
     """Return the sample of rows in memory that `mr_stats` chooses of rows in files: see `join_labels`."""
     sample: Landmarks = make_sample(N_ROWS, seed, X)
     for start in range(0, X.shape[0], N_ROWS):  # few rows at a time: they are copied

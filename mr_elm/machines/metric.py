@@ -229,7 +229,9 @@ def learn_for_kernel(
     """
     if options.metric == 'none':
         return LearnedMetric()
-    sample = read_summary_sample(summary, classes, class_weights(getattr(options, 'class_weight', None), classes), options.center)
+    sample = read_summary_sample(
+        summary, classes, class_weights(getattr(options, 'class_weight', None), classes), options.center
+    )
     if isinstance(layer, Kernel):
         layer = make_kernel_nodes(
             layer, sample.X, summary.choose_scaling(options.scale), options.seed, summary.measure_scaled(options.scale)

@@ -83,8 +83,6 @@ class NodeProblem:
 
         n_threads : see `map_in_threads`.
         """
-        if not self.options.n_sampled:
-            return self
         return replace(
             self,
             learned=learn_from_sample(

@@ -28,7 +28,7 @@ from mr_elm.rows.labels import find_labels, mark_labels
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, factor_ridge, find_mean, find_penalty
 from mr_elm.sums.gram import expand, unpack_upper
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class LeaveOneOut:
             mean = np.array(parameters['origin']) + find_mean(E1[-1], model.sums['class_sums'][:, -1])
         return cls(model, factor, mean, linalg.dpotrs(factor, E1[:m], lower=1)[0], float(total))
 
-    def score(self, block: Block, weights: Floats | None) -> HeldOut:
+    def score(self, block: Block, weights: RowWeights) -> HeldOut:
         """Score rows by the machines of all others. weights : of the rows in the training, None when all count once."""
         E = expand(self.model.layer, widen(block.X, self.model.n_features))
         left, numbers = np.maximum(1 - self.leverages(E, weights), MIN_LEVERAGE_GAP), find_numbers(self.model, block)
@@ -96,7 +96,7 @@ class LeaveOneOut:
         decisions = T - rest / left[:, None]
         return HeldOut(numbers, fill_weights(weights, len(E)), decisions, 1 - left)
 
-    def move_mean(self, rest: Floats, weights: Floats | None) -> Floats:
+    def move_mean(self, rest: Floats, weights: RowWeights) -> Floats:
         """Return d, (n, K): how far the mean of the targets moves when a row leaves; 0 where no other has a weight.
 
         rest : m - t.
@@ -105,7 +105,7 @@ class LeaveOneOut:
         others = self.total - w
         return np.where(others > MIN_LEVERAGE_GAP * w, w * rest / np.maximum(others, MIN_LEVERAGE_GAP * w), 0.0)
 
-    def leverages(self, E: Floats, weights: Floats | None = None) -> Floats:
+    def leverages(self, E: Floats, weights: RowWeights = None) -> Floats:
         """Return h_i of each row of E, (n,)."""
         half = linalg.solve_triangular(self.factor, E[:, : len(self.factor)].T, lower=True, check_finite=False)
         squares = np.einsum('ij,ij->j', half, half)
@@ -160,7 +160,7 @@ class LeaveOneOutModel:
         """Return a class number, or for a regression a number, for each row of a Block."""
         return self.model.decide(self.score(block, block.weights).decisions)
 
-    def score(self, block: Block, weights: Floats | None) -> HeldOut:
+    def score(self, block: Block, weights: RowWeights) -> HeldOut:
         """Score rows by the models of all others. weights : of the rows in the training, None when all count once."""
         found = [machine.score(block, weights) for machine in self.machines]
         return replace(

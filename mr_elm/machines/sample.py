@@ -19,7 +19,7 @@ from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
 SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
@@ -48,7 +48,7 @@ class SampleRows:
     X: Rows
     T: Floats
     n_classes: int = 0
-    weights: Floats | None = None
+    weights: RowWeights = None
     training_columns: FeatureColumns | None = None
     mean: Floats | float = 0.0
     deviation: Floats | float = 1.0
@@ -60,7 +60,7 @@ class SampleRows:
         X: Rows,
         numbers: np.ndarray,
         n_classes: int,
-        weights: Floats | None = None,
+        weights: RowWeights = None,
         training_columns: FeatureColumns | None = None,
         center: bool = True,
     ) -> SampleRows:
@@ -176,7 +176,7 @@ def arrange_rows(rows: SampleRows, seed: int) -> SampleRows:
     return rows.take(order_rows(rows, seed))
 
 
-def merge_copies(X: Rows, T: np.ndarray, weights: Floats | None) -> tuple[np.ndarray, Floats | None]:
+def merge_copies(X: Rows, T: np.ndarray, weights: RowWeights) -> tuple[np.ndarray, Floats | None]:
     """Return the number of each different row, once, and the weight of all its copies, where few rows are different.
 
     Where many are, all rows are returned. Leave-one-out of a row whose copy stays says nothing of new rows. So a row of

@@ -18,7 +18,7 @@ import numpy as np
 from mr_elm.errors import one_line
 from mr_elm.rows.blocks import fill_weights
 from mr_elm.solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, count_votes
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 MIN_SLOPE = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored
 MAX_STEPS = 100  # of Newton's method; about ten are taken
@@ -92,7 +92,7 @@ class Labelling:
         return np.where(P[:, self.positive] > self.threshold, self.positive, 1 - self.positive)
 
 
-def fit_calibration(scores: Floats, numbers: np.ndarray, weights: Floats | None = None) -> Floats:
+def fit_calibration(scores: Floats, numbers: np.ndarray, weights: RowWeights = None) -> Floats:
     """Return the calibration (K,), t and b_1, ..., of rows that the scores have not seen.
 
     scores : of the classes, (n, K), see `bound_scores`. numbers : (n,) class numbers. weights : (n,) or None.

@@ -8,7 +8,7 @@ from mr_elm.rows.blocks import fill_weights
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, class_targets
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class HeldOutSums:
         errors = 2 * B.shape[1] * (squares + weights * float(np.abs(B).sum(axis=0).max()) ** 2)
         self.steps = np.array([choose_step(errors), choose_step(weights), 1.0, 1.0])
 
-    def add(self, E: Floats, numbers: np.ndarray, weights: Floats | None = None) -> None:
+    def add(self, E: Floats, numbers: np.ndarray, weights: RowWeights = None) -> None:
         """Add rows of E, (n, m), with class numbers or targets (n,), and weights (n,)."""
         values, weights = E @ self.B, fill_weights(weights, len(E))
         T = self.grid.shift(class_targets(numbers, self.n_classes))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.scores.metrics import divide
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LabelSets:
     counts: Mapping[str, Sequence[float]]
 
     @classmethod
-    def of(cls, labels: Sequence[str], true: Floats, predicted: np.ndarray, weights: Floats | None = None) -> LabelSets:
+    def of(cls, labels: Sequence[str], true: Floats, predicted: np.ndarray, weights: RowWeights = None) -> LabelSets:
         """Compare true (n, K) with predicted (n, K) sets, 1 where a row has a label. weights : (n,) or None."""
         has, chosen = np.asarray(true, bool), np.asarray(predicted, bool)
         w: np.ndarray = np.ones(len(has), int) if weights is None else weights

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.rows.blocks import fill_weights
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Residuals:
     spread: float
 
     @classmethod
-    def of(cls, targets: Floats, predictions: Floats, weights: Floats | None = None) -> 'Residuals':
+    def of(cls, targets: Floats, predictions: Floats, weights: RowWeights = None) -> 'Residuals':
         """Compare targets with predictions, (n,) each. weights : (n,), None when all rows count once."""
         error = targets - predictions
         w = fill_weights(weights, len(targets))

@@ -9,7 +9,7 @@ import numpy as np
 from mr_elm.features.kernels import KernelKind
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
 PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -201,7 +201,7 @@ class Tuned:
     solver: str = ''
 
 
-def score_values(values: Floats, numbers: np.ndarray, weights: Floats | None, n_classes: int) -> dict[str, float]:
+def score_values(values: Floats, numbers: np.ndarray, weights: RowWeights, n_classes: int) -> dict[str, float]:
     """Score decision values (N, K) of all rows, weighted: {'accuracy': ...}, or {'rmse': ...} where n_classes is 0.
 
     numbers : (N,) class numbers, or targets.

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mr_elm.errors import ConvergenceWarning, NumericalWarning, one_line, write_value
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
 MIN_CURVATURE = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
@@ -130,7 +130,7 @@ class BoxQP:
     Raises ValueError when they do not fit; warns of a kernel that is negative on the diagonal.
     """
 
-    def __init__(self, rows: Any, targets: Floats, C: float, weights: Floats | None = None) -> None:
+    def __init__(self, rows: Any, targets: Floats, C: float, weights: RowWeights = None) -> None:
         self.rows, self.n_samples = rows, rows.n_samples
         self.targets = check_targets(targets, self.n_samples)
         self.upper = upper_bounds(C, weights, self.n_samples)
@@ -184,7 +184,7 @@ def check_targets(targets: Floats, n: int) -> Floats:
     return targets
 
 
-def upper_bounds(C: float, weights: Floats | None, n: int) -> Floats:
+def upper_bounds(C: float, weights: RowWeights, n: int) -> Floats:
     """Return C_i, (n,). Raises ValueError when C or the weights are out of range."""
     if not (C > 0 and np.isfinite(C)):
         raise ValueError(f'C: expected a finite number above 0, found {C}')

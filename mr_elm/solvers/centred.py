@@ -14,7 +14,7 @@ import numpy as np
 
 from mr_elm.errors import one_line
 from mr_elm.rows.blocks import fill_weights
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 def choose_units(deviations: Floats) -> Floats:
@@ -32,11 +32,11 @@ class CentredTargets:
     T: Floats
     mean: Floats
     units: Floats
-    weights: Floats | None
+    weights: RowWeights
     __repr__ = one_line
 
     @classmethod
-    def of(cls, targets: Floats, weights: Floats | None = None) -> 'CentredTargets':
+    def of(cls, targets: Floats, weights: RowWeights = None) -> 'CentredTargets':
         """Center targets, (N, K): their mean is found in two steps, so that it has all digits of their spread."""
         first = np.where(np.ptp(targets, axis=0) == 0, targets[0], np.average(targets, axis=0, weights=weights))
         rest = targets - first

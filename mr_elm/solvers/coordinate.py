@@ -36,7 +36,7 @@ from mr_elm.solvers.box import (
     violations,
 )
 from mr_elm.solvers.choose_solver import solve_dual
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 MAX_PASSES = 2000  # before giving up
 FACE_PERIOD = 10  # passes
@@ -87,7 +87,7 @@ class NodePoint:
 
 
 def solve_node_dual(
-    H: Rows, targets: Floats, C: float, weights: Floats | None = None, settings: Settings | None = None
+    H: Rows, targets: Floats, C: float, weights: RowWeights = None, settings: Settings | None = None
 ) -> NodeResult:
     """Minimise the dual over explicit node outputs and return a NodeResult; `n_iter` counts passes over the rows.
 
@@ -117,7 +117,7 @@ def solve_node_rows(
     H: Floats,
     targets: Floats,
     C: float,
-    weights: Floats | None = None,
+    weights: RowWeights = None,
     settings: Settings | None = None,
     rule: str = 'block',
 ) -> NodeResult:

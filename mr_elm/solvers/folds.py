@@ -35,7 +35,7 @@ from mr_elm.rows.blocks import fill_weights
 from mr_elm.solvers.increment import add_sums, largest_nu
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, Sums, factor_ridge, find_mean, right_side
 from mr_elm.sums.gram import mirror_upper
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class NuPath:
         return np.einsum('nqk->qnk', np.tensordot(E, self.weights, 1))
 
 
-def decompose(E: Floats, T: Floats, nus: Sequence[float], row_weights: Floats | None = None) -> NuPath:
+def decompose(E: Floats, T: Floats, nus: Sequence[float], row_weights: RowWeights = None) -> NuPath:
     """Return the NuPath of expanded rows E (n, m), targets T (n, K) and the nu that rounding errors allow.
 
     row_weights : (n,), 1 by default.

@@ -45,7 +45,7 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning, one_line
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.cholesky import factor_upper
 from mr_elm.solvers.passes import LIMITS, Approximation, LateProduct, PassLimits, measure_sizes, solve_positive
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 if TYPE_CHECKING:
     from mr_elm.solvers.nystrom import Preconditioner
@@ -87,7 +87,7 @@ class KernelSolution:
             raise ValueError('leave_one_out: expected a solution that was computed with leave_one_out=True')
         return self.inverse_diagonal
 
-    def leverages(self, C: float, weights: Floats | None = None) -> Floats:
+    def leverages(self, C: float, weights: RowWeights = None) -> Floats:
         """Return how much each row decides on its own value, (N,), from 0 to 1: 1 - (A^-1)_ii / (C w_i)."""
         return 1 - self._inverse_diagonal / (C if weights is None else C * np.where(weights > 0, weights, 1))
 
@@ -98,7 +98,7 @@ def demand_C(C: float) -> None:
         raise ValueError(f'C: expected a finite number above 0, found {C}')
 
 
-def weigh(omega: Floats | None, T: Floats, weights: Floats | None) -> tuple[Floats | None, Floats]:
+def weigh(omega: Floats | None, T: Floats, weights: RowWeights) -> tuple[Floats | None, Floats]:
     """Put row weights into a problem, in the place of omega: (s, s T); s is None where every row counts once."""
     if weights is None or (weights == 1).all():
         return None, T

@@ -17,7 +17,7 @@ from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.solvers.block_rule import solve_by_blocks
 from mr_elm.solvers.box import BoxQP, Result, Settings
 from mr_elm.solvers.sphere import SphereProblem, solve_sphere
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def walk_path(
     rows: Any,
     targets: Floats,
     bounds: Iterable[float],
-    weights: Floats | None = None,
+    weights: RowWeights = None,
     settings: Settings | None = None,
     fold: int | None = None,
 ) -> Iterator[PathPoint]:
@@ -61,7 +61,7 @@ def walk_folds(
     targets: Floats,
     bounds: Iterable[float],
     folds: np.ndarray,
-    weights: Floats | None = None,
+    weights: RowWeights = None,
     settings: Settings | None = None,
 ) -> Iterator[PathPoint]:
     """Yield a PathPoint for every fold held out and every C.
@@ -81,7 +81,7 @@ def walk_sphere_path(
     rows: Any,
     targets: Floats,
     C_values: Iterable[float],
-    weights: Floats | None = None,
+    weights: RowWeights = None,
     settings: Settings | None = None,
     fold: int | None = None,
 ) -> Iterator[PathPoint]:

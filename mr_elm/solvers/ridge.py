@@ -62,7 +62,7 @@ from mr_elm.solvers.kelm import KernelSolution, demand_C, unweigh, weigh
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand
 from mr_elm.sums.statistics import Classes
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 STRIP_COLUMNS = 256  # columns, whose sizes need little memory
 
@@ -221,7 +221,7 @@ def measure_nodes(layer: HiddenLayer) -> Floats:
 MIN_LEVERAGE_GAP = 1e-9  # of 1 - h: what lies below is rounding
 
 
-def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
+def solve_nodes(H: Floats, T: Floats, C: float, weights: RowWeights = None) -> Floats:
     """Return the output weights B, (L, K), from the smaller side; with weights (N,) or C = inf H is overwritten.
 
     >>> H, T = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0], [1.0]])
@@ -238,7 +238,7 @@ def solve_nodes(H: Floats, T: Floats, C: float, weights: Floats | None = None) -
     return H.T @ solve_targets(H @ H.T, T, C)
 
 
-def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None) -> tuple[Floats, Floats]:
+def leave_one_out(H: Floats, T: Floats, C: float, weights: RowWeights = None) -> tuple[Floats, Floats]:
     """Return the values of each row, (N, K), by the machine of all other rows, and leverages h, (N,); C is finite.
 
     t - (t - f)/(1 - h),  h_i = w_i h(x_i)'(I/C + H'WH)^-1 h(x_i)
@@ -252,7 +252,7 @@ def leave_one_out(H: Floats, T: Floats, C: float, weights: Floats | None = None)
     return T - rest / np.maximum(1 - leverages, MIN_LEVERAGE_GAP)[:, None], leverages
 
 
-def solve_initial(H: Floats, T: Floats, weights: Floats | None = None) -> tuple[Floats, int]:
+def solve_initial(H: Floats, T: Floats, weights: RowWeights = None) -> tuple[Floats, int]:
     """Return (B = pinv(H) T, the rank of H) by the singular value decomposition; H is overwritten.
 
     Singular values below max(N, L) times the machine's precision times the largest one count as 0. Raises ValueError
@@ -266,7 +266,7 @@ def solve_initial(H: Floats, T: Floats, weights: Floats | None = None) -> tuple[
     return beta, int(rank)
 
 
-def solve_kernel(omega: Floats, T: Floats, C: float, weights: Floats | None = None) -> Floats:
+def solve_kernel(omega: Floats, T: Floats, C: float, weights: RowWeights = None) -> Floats:
     """Return the coefficients A, (N, K), of the kernel form; with weights (N,), omega (N, N) is overwritten."""
     s, T = weigh(omega, T, weights)
     return unweigh(KernelSolution(solve_targets(omega, T, C)), s).dual_coef
@@ -400,7 +400,7 @@ class TrainingRows:
     X: Rows
     y: np.ndarray
     classes: Classes | None = None
-    sample_weight: Floats | None = None
+    sample_weight: RowWeights = None
     __repr__ = one_line
 
     @property

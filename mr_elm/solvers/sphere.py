@@ -46,7 +46,7 @@ from mr_elm.solvers.block_rule import solve_by_blocks
 from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
 from mr_elm.solvers.pairs import SmallMachines, solve_small_machines
 from mr_elm.solvers.row_cache import RowCache
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 RULES = ('exact', 'paper')
 EVEN_SHARE = 1e-5  # of the largest K(x, x): differences below this are rounding, of float32 too
@@ -63,7 +63,7 @@ class SphereProblem:
     Raises ValueError when they do not fit.
     """
 
-    def __init__(self, rows: Any, targets: Floats, C: float, weights: Floats | None = None) -> None:
+    def __init__(self, rows: Any, targets: Floats, C: float, weights: RowWeights = None) -> None:
         self.rows, self.n_samples = rows, rows.n_samples
         self.targets = check_targets(targets, self.n_samples)
         self.costs = upper_bounds(C, weights, self.n_samples)

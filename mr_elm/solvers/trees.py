@@ -25,7 +25,7 @@ from mr_elm import sparse as sp
 from mr_elm.compiled import jit
 from mr_elm.errors import one_line
 from mr_elm.features.forest import Forest
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 BINS = 255  # of a feature: their numbers fit into a byte
 SKETCH_TARGETS = 3  # combinations of targets that a tree sees
@@ -135,7 +135,7 @@ def cut_bins(counts: np.ndarray, frequent: np.ndarray, per_bin: float, cuts: np.
 
 
 def grow_forest(
-    bins: Bins, T: Floats, weights: Floats | None, options: TreeOptions, gains: Floats | None = None
+    bins: Bins, T: Floats, weights: RowWeights, options: TreeOptions, gains: Floats | None = None
 ) -> Forest:
     """Grow trees: a Forest for raw rows.
 

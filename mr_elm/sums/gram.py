@@ -21,7 +21,7 @@ from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import find_labels
 from mr_elm.rows.wire import demand_arrays
 from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, round_triangle
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 TILE_NODES = 256
 # Step over a number: steps are 2^-66 of a bound, float64 has 53 binary digits, and sums want some more.
@@ -137,7 +137,7 @@ class TargetSums:
         self.sums: dict[str, Floats] = {}
         self.n_rows = 0
 
-    def add_targets(self, E: Floats, block: Block, row_weights: Floats | None = None) -> None:
+    def add_targets(self, E: Floats, block: Block, row_weights: RowWeights = None) -> None:
         """Add the rows of E, (n, m), of a block."""
         if row_weights is None:
             WE = E
@@ -159,7 +159,7 @@ class TargetSums:
             return np.column_stack([T, np.ones(len(T))])
         return T
 
-    def add_products(self, products: Floats, block: Block, row_weights: Floats | None = None) -> None:
+    def add_products(self, products: Floats, block: Block, row_weights: RowWeights = None) -> None:
         """Add E'WT of a block, (m, K), where T is that of `make_targets`."""
         if self.numeric:
             self._add_numbers(products.T, block, row_weights)
@@ -174,7 +174,7 @@ class TargetSums:
             return (block.names, None)
         return find_labels(block.names, self.separator)
 
-    def _add_numbers(self, sums: Floats, block: Block, row_weights: Floats | None) -> None:
+    def _add_numbers(self, sums: Floats, block: Block, row_weights: RowWeights) -> None:
         """Add T'E, of the T of `make_targets`, and the squares of the targets."""
         if self.steps.centres:
             self._add_sum(ONES, sums[-1], self.steps.gram)
@@ -237,9 +237,7 @@ class GramSum(TargetSums):
             return n_labels
         return 0
 
-    def add(
-        self, ET: Floats, block: Block, row_weights: Floats | None = None, leaves: np.ndarray | None = None
-    ) -> None:
+    def add(self, ET: Floats, block: Block, row_weights: RowWeights = None, leaves: np.ndarray | None = None) -> None:
         """Add a block: ET is its expansion without leaves, with room for the targets behind; it is overwritten.
 
         ET : (n, m - n_leaves + n_targets). leaves : (n, n_trees), numbers of the leaves of each row, where there are
@@ -280,7 +278,7 @@ class GramSum(TargetSums):
         else:
             round_triangle(self.high, values, self.steps.gram)
 
-    def _multiply(self, ET: Floats, leaves: np.ndarray | None = None, row_weights: Floats | None = None) -> Floats:
+    def _multiply(self, ET: Floats, leaves: np.ndarray | None = None, row_weights: RowWeights = None) -> Floats:
         """Return [E T]'[E T], of leaves the upper triangle alone."""
         first, width = self.n_leaves, self.n_leaves + ET.shape[1]
         block = self._workspace.pop('block', None)
@@ -323,7 +321,7 @@ def sum_by_label(E: Floats, block: Block, holds: Floats | None = None) -> Floats
 
 
 def sum_leaves_by_label(
-    leaves: np.ndarray, n_leaves: int, block: Block, holds: Floats | None, row_weights: Floats | None
+    leaves: np.ndarray, n_leaves: int, block: Block, holds: Floats | None, row_weights: RowWeights
 ) -> Floats:
     """Sum up the outputs of the leaves per label, as `sum_by_label` does: (labels of the block, n_leaves)."""
     label_leaves = block.codes[:, None] * n_leaves + leaves

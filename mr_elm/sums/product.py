@@ -13,7 +13,7 @@ from mr_elm.features.single import SingleLayer
 from mr_elm.rows.blocks import Block, take_rows, take_weights, widen
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps, TargetSums, expand
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 EXPANDED_NUMBERS = 1 << 22  # numbers of E in memory together: a few rows, however many nodes there are
 
@@ -39,7 +39,7 @@ class ProductSum:
         self.high, self.low = np.zeros((2, *D.shape))
         self.n_rows = 0
 
-    def add(self, E: Floats, row_weights: Floats | None = None) -> None:
+    def add(self, E: Floats, row_weights: RowWeights = None) -> None:
         """Add rows of E, (n, m)."""
         product = E @ self.D
         if row_weights is not None:
@@ -47,7 +47,7 @@ class ProductSum:
         add_values(self.high, self.low, E.T @ product, self.step)
         self.n_rows += len(E)
 
-    def add_single(self, layer: SingleLayer, X: Floats, T: Floats, row_weights: Floats | None = None) -> Floats:
+    def add_single(self, layer: SingleLayer, X: Floats, T: Floats, row_weights: RowWeights = None) -> Floats:
         """Add dense rows, (n, d), and return E'WT of targets T (n, k): in float32, but sums of slices in float64."""
         D = self.D.astype(np.float32)
         total = np.zeros((len(D), D.shape[1] + T.shape[1]))
@@ -83,12 +83,12 @@ class PassSums:
         self.layer, self.product, self.targets = layer, ProductSum(D, steps), targets
         self.single = SingleLayer(layer) if single else None
 
-    def expand(self, block: Block, weights: Floats | None) -> Iterator[tuple[Floats, Block, Floats | None]]:
+    def expand(self, block: Block, weights: RowWeights) -> Iterator[tuple[Floats, Block, Floats | None]]:
         """Yield (rows of E, the same rows of a block, their weights), a few rows at a time."""
         for rows, E in expand_slices(self.layer, widen(block.X, self.layer.n_features)):
             yield E, take_rows(block, rows), take_weights(weights, rows)
 
-    def add(self, block: Block, weights: Floats | None = None) -> None:
+    def add(self, block: Block, weights: RowWeights = None) -> None:
         """Add rows. weights : (n,), or None when all count once."""
         if self.single is not None and not sp.issparse(block.X):
             if self.targets is None:

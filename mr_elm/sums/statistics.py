@@ -13,7 +13,7 @@ from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, fill_weights
 from mr_elm.rows.labels import label_keys, split_label
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import demand_arrays
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ColumnStatistics:
         return tuple(np.where(self.minimum == self.maximum, self.minimum, self.mean).tolist())
 
     @classmethod
-    def of(cls, X: Rows, weights: Floats | None = None) -> 'ColumnStatistics':
+    def of(cls, X: Rows, weights: RowWeights = None) -> 'ColumnStatistics':
         """Summarise rows, dense, CSR or EncodedRows; weights (n,) say how often each counts, once by default."""
         weights = fill_weights(weights, X.shape[0])
         blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS))

@@ -20,7 +20,7 @@ from mr_elm.rows.dates import ORDERS
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.rows.text import quote, read_number
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 MAX_VALUES = 10_000  # distinct values of a category
 TIME = r'\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?'
@@ -58,7 +58,7 @@ class ColumnValues:
     example: str = ''
 
     @classmethod
-    def of(cls, values: Values, weights: Floats | None = None) -> ColumnValues:
+    def of(cls, values: Values, weights: RowWeights = None) -> ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
         counts, numbers = values.count(), values.plain
         if numbers is not None and np.isfinite(numbers).sum() + counts[MISSING] == len(numbers):
@@ -85,11 +85,11 @@ class ColumnValues:
         )
 
     @classmethod
-    def of_numbers(cls, numbers: Floats, weights: Floats | None = None) -> ColumnValues:
+    def of_numbers(cls, numbers: Floats, weights: RowWeights = None) -> ColumnValues:
         """Count numbers, NaN for missing ones, of a column that has too many different ones to know each."""
         return cls(None, *weigh(numbers, weights), int(np.isnan(numbers).sum()))
 
-    def add(self, values: Values, weights: Floats | None = None) -> ColumnValues:
+    def add(self, values: Values, weights: RowWeights = None) -> ColumnValues:
         """Return the counts with those of some more rows."""
         if self.counts is None:
             try:
@@ -139,7 +139,7 @@ class ColumnValues:
         return cls(**{**record, 'counts': None if counts is None else Counter(counts)})
 
 
-def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]:
+def weigh(numbers: Floats, weights: RowWeights = None) -> tuple[float, float]:
     """Return the sum of the weights of finite numbers, and their mean; weights are 1 by default.
 
     The sum is of long doubles. So with whole weights it has the same bits, in one block of rows, whether equal numbers
@@ -153,7 +153,7 @@ def weigh(numbers: Floats, weights: Floats | None = None) -> tuple[float, float]
     return total, float((weights[present] * values).sum() / total) if total else 0.0
 
 
-def weigh_dates(values: Values, weights: Floats | None = None) -> tuple[dict[str, float] | None, float]:
+def weigh_dates(values: Values, weights: RowWeights = None) -> tuple[dict[str, float] | None, float]:
     """Return how dates may be written, order -> mean in days, and the sum of their weights; None without a date."""
     means, weight = {}, 0.0
     for order in ORDERS:

@@ -131,7 +131,7 @@ def test_the_folders_of_a_partitioned_data_set_can_be_kept(keep, elm, table, pre
 
 def test_batches_do_not_change_what_is_written(predict, path, monkeypatch):
     wanted = pq.read_table(predict('whole.parquet', path, '--scores', '--keep', 'id'))
-    monkeypatch.setattr(compose, 'BATCH', 7)
+    monkeypatch.setattr(compose, 'BATCH_ROWS', 7)
     written = predict('pieces.parquet', path, '--scores', '--keep', 'id')
     assert pq.read_table(written) == wanted and pq.ParquetFile(written).num_row_groups == -(-N // 7)
 
