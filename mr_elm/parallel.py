@@ -14,8 +14,6 @@ from mr_elm import linalg
 Item = TypeVar('Item')
 Found = TypeVar('Found')
 
-TOGETHER = 8  # results of `sum_in_threads`, at most, that wait to be added
-
 
 def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_threads: int | None) -> list[Found]:
     """Return [function(item) for item in items], computed by so many threads.
@@ -75,7 +73,7 @@ def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item]
     if n_threads is None:
         together = 1
     else:
-        together = min(n_threads, TOGETHER)
+        together = min(n_threads, 8)  # results wait to be added
     total = None
     for start in range(0, len(items), together):
         for result in map_in_threads(function, items[start : start + together], n_threads):

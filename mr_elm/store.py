@@ -23,7 +23,6 @@ from mr_elm.processes import is_running
 
 FORMAT = 'mr_elm'
 VERSION = 1
-MOST_LINKS = 40  # from a path to what it names, as Linux allows
 DESCRIPTORS = ('/dev/fd', '/proc/self/fd')
 FilePath = str | PathLike
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -122,7 +121,7 @@ def is_stream(path: FilePath) -> bool:
 def find_descriptor(path: FilePath) -> int | None:
     """Return the descriptor that a path such as /dev/stdout or /dev/fd/1 names, None for any other path."""
     path = os.path.abspath(path)
-    for _ in range(MOST_LINKS):
+    for _ in range(40):  # links from a path to what it names, as Linux allows
         folder, name = os.path.split(path)
         if name.isdecimal() and folder in (*DESCRIPTORS, f'/proc/{os.getpid()}/fd'):
             return int(name)

@@ -15,8 +15,6 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import Cell, Score, Tuned, best_of
 from mr_elm.streaming.mr_grid import MRGrid
 
-KERNEL_BYTES = 2 * 4  # for each two rows: half of the memory is for a matrix in float32
-
 
 def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engine) -> Tuned:
     """Cross-validate every candidate.
@@ -25,7 +23,8 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engi
     """
     data = DataSet(plan, engine, options.bad_rows)
     summary, _, task = begin(data, options)
-    share = search.choose_share(plan.name, summary.n_rows, options.memory, KERNEL_BYTES, 'a kernel matrix in half of')
+    pair_bytes = 2 * 4  # half of the memory is for a matrix in float32
+    share = search.choose_share(plan.name, summary.n_rows, options.memory, pair_bytes, 'a kernel matrix in half of')
     kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
     n_outer = search.nested or 0
     # all rows, and those outside each outer fold

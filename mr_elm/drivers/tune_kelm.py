@@ -4,7 +4,7 @@ from mr_elm.arithmetic import estimate_seconds
 from mr_elm.drivers.problems import score_kernels
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
-from mr_elm.machines.kernel import WHOLE, LeaveOneOutTask, state_rows
+from mr_elm.machines.kernel import MATRICES_KEPT, LeaveOneOutTask, state_rows
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.search_options import KELMSearch
 from mr_elm.passes.data_set import DataSet
@@ -23,7 +23,9 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     summary, classes = learn_rows(data, options.task, positive=options.positive)
     task, kernel, _ = state_rows(options, summary, classes)
     kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
-    share = search.choose_share(plan.name, summary.n_rows, options.memory, 8 * WHOLE['svd'], 'an eigendecomposition in')
+    share = search.choose_share(
+        plan.name, summary.n_rows, options.memory, 8 * MATRICES_KEPT['svd'], 'an eigendecomposition in'
+    )
     n, n_tasks = share * summary.n_rows, min(engine.n_maps, len(kernels))
     engine.reporter.announce(
         f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',

@@ -10,8 +10,6 @@ from mr_elm.parallel import map_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.typing import Floats, Rows
 
-DECISIONS = 3_000_000  # of a block: memory that is used again is faster than new memory
-
 
 def count_threads(n_jobs: int | None) -> int | None:
     """Return how many threads n_jobs asks for; None where nobody asks for a number, and BLAS takes what it takes."""
@@ -31,7 +29,8 @@ def decide(model: Model, X: Rows, n_jobs: int | None) -> Floats:
 
 def choose_classes(model: Model, X: Rows, n_jobs: int | None) -> np.ndarray:
     """Return the class numbers of rows, (n,), a block at a time."""
-    n_rows = min(max(DECISIONS // model.n_scores, 1), BLOCK_ROWS)
+    # 3 million decision values a block: memory that is used again is faster than new memory
+    n_rows = min(max(3_000_000 // model.n_scores, 1), BLOCK_ROWS)
     if n_jobs is None and X.shape[0] <= n_rows:
         return model.predict(X)  # to ask joblib takes as long as to predict a few rows
     return map_blocks(model.predict, X, n_rows, count_threads(n_jobs))

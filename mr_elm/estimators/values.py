@@ -18,8 +18,7 @@ from mr_elm.rows.labels import hold_integers, write_label
 from mr_elm.sums.statistics import WARNED_ROWS, describe_single_rows, find_single_rows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
 
-EXACT = 2.0**53  # below, floats hold all whole numbers
-CLOSE = 1000  # from the least to the largest class
+MAX_WHOLE = 2.0**53  # below it floats hold all whole numbers
 
 
 def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +87,7 @@ def join_classes(*parts: Labels) -> np.ndarray:
     """
     values = [np.unique(part) for part in parts if len(part)]
     joint = np.unique(np.concatenate(values))
-    if joint.dtype.kind == 'f' and any(part.dtype.kind in 'iu' for part in values) and abs(joint).max() >= EXACT:
+    if joint.dtype.kind == 'f' and any(part.dtype.kind in 'iu' for part in values) and abs(joint).max() >= MAX_WHOLE:
         numbers = [value for part in values for value in part.tolist()]
         whole = all(value == int(value) for value in numbers)
         integers = None
@@ -125,7 +124,7 @@ def number_few(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
     if not isinstance(y, np.ndarray) or y.ndim != 1 or not y.size or y.dtype.kind not in 'iuf':
         return None
     least, largest = float(y.min()), float(y.max())
-    if not (max(-least, largest) < EXACT and largest - least < CLOSE):
+    if not (max(-least, largest) < MAX_WHOLE and largest - least < 1000):  # bincount takes this many numbers
         return None
     whole = y.astype(np.int64)
     if y.dtype.kind == 'f' and (whole != y).any():

@@ -9,10 +9,10 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import one_line
+from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.typing import Floats, Rows
 
 MAX_LEAVES = 64  # of a tree: a word has a bit for each
-ROWS_AT_ONCE = 4096  # that fall through the trees together
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Forest:
 
     def find_leaves(self, X: Rows) -> np.ndarray:
         """Return the number of the leaf of each row in each tree, (n, n_trees) int32. X : (n, d), dense or CSR."""
-        parts = [self._find_leaves(X[start : start + ROWS_AT_ONCE]) for start in range(0, X.shape[0], ROWS_AT_ONCE)]
+        parts = [self._find_leaves(X[start : start + BLOCK_ROWS]) for start in range(0, X.shape[0], BLOCK_ROWS)]
         if parts:
             return np.concatenate(parts)
         return np.zeros((0, self.n_trees), np.int32)

@@ -22,7 +22,6 @@ CACHE_BYTES = 1 << 20  # bytes of pre-activations worked on at a time, so that t
 MIN_ROWS = 128  # rows, below which a matrix product is slow
 COMPILED_LANDMARKS = 4096  # landmarks of a layer, from which on a compiled loop pays for loading the compiler
 LANDMARKS_AT_ONCE = 512  # landmarks that such a loop works on together
-SHARED_COLUMNS = 20  # of so many columns one holds a number: to fold the weights of these alone is quicker than of all
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ class HiddenLayer:
             columns = None
         else:
             columns = sp.find_columns(X)
-        if columns is None or SHARED_COLUMNS * len(columns) > self.n_features:
+        if columns is None or 20 * len(columns) > self.n_features:  # to fold the weights of few columns is quicker
             W, b = self.folded
             multiply(X, W, out)
         else:

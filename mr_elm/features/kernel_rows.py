@@ -17,10 +17,6 @@ from mr_elm.features.dense_rows import ROWS_AT_ONCE, DenseRows, KernelSource, de
 from mr_elm.features.kernels import Kernel, multiplies_exactly, row_squares
 from mr_elm.typing import Floats, Rows
 
-CENTRED_SHARE = 0.01  # of the mean square norm of the rows, that of their mean: to centre them would not pay
-SAMPLE_ROWS = 400  # rows of a ready matrix that are looked at
-NEGATIVE_SHARE = 1e-6  # of the largest eigenvalue: rounding makes smaller negative ones
-
 
 def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
     """Return the rows of K(X, X) for dense or CSR X, (n, d). Columns that hold no number are left out where most do."""
@@ -35,7 +31,7 @@ def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
     if exact or not kernel.kind.of_distance:
         return DenseRows(X, kernel, exact=exact)
     mean, squares = X.mean(axis=0), row_squares(X)
-    if len(X) * (mean @ mean) < CENTRED_SHARE * squares.sum():
+    if len(X) * (mean @ mean) < 0.01 * squares.sum():  # to centre them would not pay
         return DenseRows(X, kernel, squares)
     return DenseRows(X - mean, kernel)  # distances stay the same and cancel less
 
@@ -124,7 +120,7 @@ def demand_kernel(K: np.ndarray) -> None:
     """Raise ValueError unless K is square and, on a sample, symmetric; warn when it is not positive there."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f'expected a square matrix as kernel, found shape {K.shape}')
-    sample = np.unique(np.linspace(0, len(K) - 1, min(len(K), SAMPLE_ROWS)).astype(int))
+    sample = np.unique(np.linspace(0, len(K) - 1, min(len(K), 400)).astype(int))
     part = K[np.ix_(sample, sample)].astype(float)
     if not np.allclose(part, part.T, rtol=1e-4, atol=1e-6 * np.abs(part).max(initial=0.0)):
         raise ValueError('expected a symmetric matrix as kernel, K(u, v) and K(v, u) differ')
@@ -132,7 +128,7 @@ def demand_kernel(K: np.ndarray) -> None:
         values = np.linalg.eigvalsh(part)
     else:
         values = np.zeros(1)
-    if values[0] < -NEGATIVE_SHARE * max(values[-1], -values[0]):
+    if values[0] < -1e-6 * max(values[-1], -values[0]):  # rounding makes smaller negative ones
         warnings.warn(
             f'the kernel is not positive on these rows (an eigenvalue of {values[0]:.3g} beside '
             f'{values[-1]:.3g}): the dual is not convex, and what is found need not be its minimum',

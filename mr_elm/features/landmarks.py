@@ -8,14 +8,11 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.rows.blocks import stack
+from mr_elm.rows.blocks import BLOCK_ROWS, stack
 from mr_elm.rows.wire import demand_arrays
 from mr_elm.typing import Floats, Rows
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-NUMBERS_AT_ONCE = 1 << 14  # numbers hashed together
-ROWS_AT_ONCE = 4096  # sparse rows hashed together
-COMPARED_NUMBERS = 1 << 20  # numbers of rows that are compared with landmarks together
 
 
 def scramble(x: np.ndarray) -> np.ndarray:
@@ -30,7 +27,7 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
     key = scramble(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
     if not sp.issparse(X):
         positions = scramble(np.arange(X.shape[1], dtype=np.uint64) * GOLDEN + key)
-        step = max(1, NUMBERS_AT_ONCE // max(X.shape[1], 1))
+        step = max(1, (1 << 14) // max(X.shape[1], 1))  # rows whose numbers stay in a core's cache
         return np.concatenate(
             [
                 np.zeros(0, np.uint64),
@@ -40,7 +37,7 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
     return np.concatenate(
         [
             np.zeros(0, np.uint64),
-            *(hash_few_sparse(X[start : start + ROWS_AT_ONCE], key) for start in range(0, X.shape[0], ROWS_AT_ONCE)),
+            *(hash_few_sparse(X[start : start + BLOCK_ROWS], key) for start in range(0, X.shape[0], BLOCK_ROWS)),
         ]
     )
 
@@ -177,7 +174,7 @@ class LandmarkFinder:
         first = np.searchsorted(self.projections, projections - reach)
         last = np.searchsorted(self.projections, projections + reach, side='right')
         near = np.flatnonzero(first < last)
-        step = max(1, COMPARED_NUMBERS // max(self.layer.n_features, 1))
+        step = max(1, (1 << 20) // max(self.layer.n_features, 1))  # rows of 8 MB
         for start in range(0, len(near), step):
             rows = near[start : start + step]
             Z, allowed = self.place(X[rows])

@@ -12,7 +12,6 @@ from mr_elm.features.landmarks import Landmarks
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.typing import Floats, Rows
 
-SAMPLE_BYTES = 64 << 20  # of a dense sample: of wide rows there are fewer
 N_BEFORE = 2  # columns before the features
 
 
@@ -47,5 +46,5 @@ def make_sample(n_rows: int, seed: int, rows: Rows) -> Landmarks:
     if sp.issparse(rows):
         fitting = n_rows
     else:
-        fitting = max(1, SAMPLE_BYTES // (8 * rows.shape[1]))
+        fitting = max(1, (64 << 20) // (8 * rows.shape[1]))  # 64 MB: of wide rows there are fewer
     return Landmarks(min(n_rows, fitting), seed)

@@ -10,7 +10,6 @@ from mr_elm.typing import Floats
 
 MAX_NUMBERS = 1000  # columns: of more, independent numbers lie far from all rows (docs/methods.md has figures)
 NUMBER_STREAM, CHOICE_STREAM = 2, 3  # of the seed; random nodes are drawn from 0 and 1
-DRAWS_A_ROW = 8  # rows that are drawn for each one wanted, where categories alone may give the same row twice
 
 
 def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int, seed: int) -> Floats:
@@ -39,7 +38,7 @@ def draw_landmarks(statistics: Any, encoding: Encoding | None, n_landmarks: int,
     if varies:
         n_drawn = n_landmarks
     else:
-        n_drawn = DRAWS_A_ROW * n_landmarks
+        n_drawn = 8 * n_landmarks  # categories alone may give the same row twice
     numbers = np.random.default_rng([seed, NUMBER_STREAM]).standard_normal((n_drawn, n_numbers))
     rows = np.zeros((n_drawn, statistics.n_features))
     rows[:, is_number] = statistics.mean[is_number] + statistics.deviation[is_number] * numbers

@@ -48,12 +48,7 @@ from mr_elm.typing import Floats, RowWeights
 
 COMPARED_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines are compared, and an exact one is trained
 SIZES = ((0.88, 112, 2000), (0.95, 96, 1200), (0.98, 80, 800), (np.inf, 64, 500))  # error(full) / error(half): size
-MAX_SECONDS = 4.0  # of a core of the reference, that a machine may take without a budget
 EXACT_KERNELS = ('gaussian', 'product-laplacian')
-EXACT_RIDGES = (0.03, 0.3)
-MAX_HALVINGS = 4  # of the median distance
-IMPORTANCE_TREES = 16
-MAX_MEMBERS = 4  # of an average
 
 Say = Callable[[str], None]
 
@@ -90,7 +85,7 @@ class Budget:
         """Tell whether a machine is within the budget."""
         if self.nodes is not None and n_trees * TreeOptions.n_leaves + n_landmarks > self.nodes:
             return False
-        return estimate_seconds(n_rows, n_trees, n_landmarks) <= (self.seconds or MAX_SECONDS) or self.nodes is not None
+        return estimate_seconds(n_rows, n_trees, n_landmarks) <= (self.seconds or 4.0) or self.nodes is not None
 
 
 def estimate_seconds(n_rows: int, n_trees: int, n_landmarks: int) -> float:
@@ -140,7 +135,7 @@ class AutoChoice:
         rows = self.rows
         d = rows.X.shape[1]
         gains = np.zeros(d)
-        options = TreeOptions.for_rows(len(rows), d, IMPORTANCE_TREES, 0)
+        options = TreeOptions.for_rows(len(rows), d, n_trees=16, seed=0)
         grow_forest(Bins.of(rows.X), rows.T, rows.weights, options, gains)
         if gains.sum() > 0:
             return gains / gains.sum()
@@ -221,12 +216,12 @@ def search_exact(problem: NodeProblem, kernel: str, grown: SampleRows, held: Sam
     start = median_scale(problem, kernel)
     all_held = np.ones(len(held), bool)
     best: list[Candidate] = []
-    for step in range(MAX_HALVINGS + 1):
+    for step in range(5):  # halvings of the median distance
         scaled = problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(start * 2.0**step))
         layer = place_rows(scaled, grown)
         K, K_held = (layer.evaluate(X, np.empty((X.shape[0], len(grown)))) for X in (grown.X, held.X))
         tried = []
-        for ridge in EXACT_RIDGES:
+        for ridge in (0.03, 0.3):
             A, mean = solve_exact(K, grown, ridge)
             values = K_held @ A + mean
             tried.append(Candidate(scaled.with_options(nu=1 / ridge), -held.measure_error(values), values, all_held))
@@ -304,7 +299,7 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
         nodes = [each for each in good if each.forest is None]
         refined = map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), nodes, n_threads)
         good = keep_good(rows, [*refined, *joint], say)
-    chosen = good[:MAX_MEMBERS]
+    chosen = good[:4]
     for each in chosen:
         say(describe(each, rows))
     judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))

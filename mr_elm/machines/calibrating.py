@@ -20,7 +20,6 @@ from mr_elm.solvers.ridge import TrainingRows
 
 Kind = TypeVar('Kind', bound=Model)
 HELD_OUT = 'calibration', 'interval_residuals', 'interval_ratios'  # arrays that are fitted to rows held out
-ROWS = 50_000  # about how many rows are scored
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class ScoreSample:
     def of(
         cls, n_rows: int, seed: int, class_weights: Mapping[str, float] | None = None, n_folds: int | None = None
     ) -> 'ScoreSample':
-        """Choose the share for n_rows rows."""
-        return cls(min(1.0, ROWS * (n_folds or 1) / n_rows), seed, class_weights, n_folds)
+        """Choose the share of n_rows rows: about 50,000 of them."""
+        return cls(min(1.0, 50_000 * (n_folds or 1) / n_rows), seed, class_weights, n_folds)
 
     def choose(self, block: Block | TrainingRows) -> np.ndarray:
         """Return the numbers of the rows that are in the sample."""

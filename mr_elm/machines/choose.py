@@ -56,11 +56,6 @@ LARGE_SAMPLE, LARGE_SAMPLE_FEATURES = 5000, 100  # rows beyond which more featur
 COMPARED_NODES = 500  # of a machine that is compared, at most
 NUS = tuple(10.0**k for k in range(-2, 7))
 WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
-MAX_STEPS = 6  # doublings, or tenfolds, away from where a search begins
-MEDIAN_ROWS = 500  # whose distances say how wide a kernel may be
-MIN_METRIC_ROWS = 50  # below which no metric is learned
-EVERY_FOLD_ROWS = 1000  # up to which every fold judges a metric
-METRIC_STEPS = 3
 
 
 @dataclass(frozen=True, eq=False)  # two of them are the same one, or not
@@ -143,7 +138,7 @@ def find_best(candidates: Sequence[Candidate]) -> Candidate:
 def climb(
     score: Callable[[int], Candidate],
     first: Sequence[int],
-    max_steps: int = MAX_STEPS,
+    max_steps: int = 6,
     n_neighbours: int = 1,
 ) -> Candidate:
     """Return the best candidate of whole numbers, which go on outwards while the best lies at an edge.
@@ -176,7 +171,7 @@ def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
 
 def median_scale(problem: NodeProblem, kernel: str) -> float:
     """Return the weight scale of a kernel that is as wide as the median distance of two landmarks."""
-    problem = problem.with_options(map='nystrom', kernel=kernel, n_hidden=MEDIAN_ROWS)
+    problem = problem.with_options(map='nystrom', kernel=kernel, n_hidden=COMPARED_NODES)
     layer = problem.make_layer()
     norm = NODES[layer.kind].norm
     Z = sp.compact(layer.weights)
@@ -216,11 +211,11 @@ def choose_metric(problem: NodeProblem, rows: SampleRows, base: Candidate) -> Ca
 
     base : a machine without a metric, whose kernel and width the metric is learned with.
     """
-    if len(rows) < MIN_METRIC_ROWS or not 1 < problem.summary.columns.n_features <= MAX_FEATURES:
+    if len(rows) < 50 or not 1 < problem.summary.columns.n_features <= MAX_FEATURES:
         return None
     folds = fold_numbers(rows.X, N_FOLDS, problem.options.seed + METRIC_FOLD)
     n_tested = 1
-    if len(rows) <= EVERY_FOLD_ROWS:
+    if len(rows) <= 1000:  # one fold of more rows judges well enough
         n_tested = N_FOLDS
     tested = [fold for fold in range(n_tested) if 0 < (folds == fold).sum() < len(rows)]
     values: dict[MetricTrial, Floats] = {}
@@ -258,7 +253,7 @@ def try_metrics(
     sparse = hasattr(rows.X, 'toarray')
     for kind in dict.fromkeys(choose_kind(kind, rows.X.shape[1], sparse) for kind in ('diagonal', 'full')):
         layer, path = plain, plain_path
-        for n_steps in range(1, METRIC_STEPS + 1):
+        for n_steps in (1, 2, 3):
             best = int(np.argmax([others.judge(values) for values in path.leave_out()]))
             metric = take_metric_step(layer, others, path.weights[:, best], kind == 'full')
             if metric is None:

@@ -27,8 +27,6 @@ from mr_elm.sums.gram import mirror_upper, unpack_upper
 from mr_elm.typing import Floats, Rows
 
 N_ROWS = 500  # that are looked at, at most
-FIRST = 16  # of them come first: most machines are known by these not to be constant
-CONSTANT = 1e-6  # deviation of what a machine predicts, over that of the targets: below it is rounding
 
 
 def note_rows(model: Kind, X: Rows, labels: np.ndarray, searched: bool = False) -> Kind:
@@ -41,7 +39,7 @@ def note_rows(model: Kind, X: Rows, labels: np.ndarray, searched: bool = False) 
     X, labels = widen(X[rows], model.n_features), labels[rows]
     if model.numeric:
         return note_values(model, model.decision_function(X), labels, searched)
-    parts = (slice(FIRST), slice(FIRST, None))
+    parts = (slice(16), slice(16, None))  # few rows show of most machines that they are not constant
     return note_values(
         model, (model.decision_function(X[part]) for part in parts if len(labels[part])), labels, searched
     )
@@ -111,7 +109,7 @@ def choose_rows(labels: np.ndarray, numeric: bool = False) -> np.ndarray:
 def is_constant(deviations: Floats, of_targets: Floats) -> bool:
     """Tell whether the predictions of each target that varies do not."""
     varies = of_targets > 0
-    return bool(varies.any() and (deviations <= CONSTANT * of_targets)[varies].all())
+    return bool(varies.any() and (deviations <= 1e-6 * of_targets)[varies].all())  # less is rounding
 
 
 def note(model: Kind, answer: Any, rows: str, searched: bool = False) -> Kind:

@@ -31,7 +31,6 @@ from mr_elm.typing import Floats, Rows
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
 STEPS = ('steps', 'step_seconds')  # of rules that count them
-COPIES = 3  # of a row in the memory of a task: as it comes, as the dual sees it, and as the solver keeps it
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,8 @@ class DualTask(RowsTask):
     @property
     def room(self) -> int:
         """Return how many rows fit into the memory beside the cache, which is as large."""
-        return int(self.cache_bytes / (COPIES * 8 * self.row_numbers))
+        n_copies = 3  # of a row: as it comes, as the dual sees it, and as the solver keeps it
+        return int(self.cache_bytes / (n_copies * 8 * self.row_numbers))
 
     def prepare_rows(self, X: Rows) -> Any:
         """Return what a machine is trained over: the kernel rows of X, or its node outputs (n, L)."""

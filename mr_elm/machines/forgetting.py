@@ -12,8 +12,6 @@ from mr_elm.model.models import HiddenNodeModel, KernelModel, NodeModel
 from mr_elm.rows.encoding import CATEGORY
 from mr_elm.sums.statistics import ColumnStatistics
 
-NEAR = 1e-9  # of a bound, where scaled features go from -1 to 1
-
 
 def keeps_rows(model: HiddenNodeModel) -> bool:
     """Tell whether the nodes of a model are rows of a training."""
@@ -40,7 +38,8 @@ def warn_of_bounds(model: NodeModel, leaving: ColumnStatistics) -> str:
     scaled = layer.scale > 0
     if model.encoding is not None:
         scaled &= ~model.encoding.indicators
-    n_bounds = int((scaled & ((low <= NEAR - 1) | (high >= 1 - NEAR))).sum())
+    rounding = 1e-9  # of bounds at -1 and 1
+    n_bounds = int((scaled & ((low <= rounding - 1) | (high >= 1 - rounding))).sum())
     if not n_bounds:
         return ''
     return (

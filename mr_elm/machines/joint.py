@@ -52,19 +52,12 @@ from mr_elm.typing import Floats
 
 ROWS_PER_HELD, MAX_HELD_ROWS = 4, 4000  # a quarter of the sample is held out, and at most so many rows
 TREES, LANDMARKS = 64, 500  # of the machine that ridges and size are chosen with
-RIDGE_ROWS = 12_000  # of the half machine
-WIDTH_STEPS = (0, -2, 2)  # doublings of a width that a search begins with
 RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)  # lam of landmarks alone
 LEAF_RIDGES, RIDGE_FACTORS = (30.0, 300.0), (0.3, 3.0, 30.0)  # mu; multiples of the lam that landmarks alone would take
-METRIC_STEPS = 2
-FULL_FEATURES = 200  # up to which a full metric is tried
-METRIC_MARGIN = 0.01  # by which a metric must win
 SECOND_MACHINE_RATIO = 0.96  # error(full) / error(half) above which a second machine helps more than a larger one
-SECOND_KIND_MARGIN = 0.02  # how much worse the landmarks of a second machine may be
 # of few rows, whose folds must be fitted many times
 FOLDS, MIN_ROWS = 4, 20
 FOLD_TREES, FOLD_LEAVES, FOLD_LANDMARKS = 40, 8, 200
-FOLD_LEAF_RIDGES = (3.0, 10.0, 30.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -134,7 +127,7 @@ class Choice:
         others = [
             (error, k)
             for k, error in enumerate(self.errors)
-            if self.kinds[k] is not self.design.kind and error <= best * (1 + SECOND_KIND_MARGIN)
+            if self.kinds[k] is not self.design.kind and error <= 1.02 * best
         ]
         if others:
             return self.kinds[min(others)[1]]
@@ -187,14 +180,17 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     forest = grow_forest(bins, grown.T, grown.weights, trees)
     kinds = search_landmarks(problem, grown, held, n_threads)
     half = forest.take(TREES // 2)
-    part = grown.take(slice(0, RIDGE_ROWS))
+    part = grown.take(slice(0, 12_000))  # enough to choose ridges by
 
     def choose(kind: Candidate) -> Ridges:
         return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
 
     of_kinds = map_in_threads(choose, kinds, n_threads)
-    margins = [1 + METRIC_MARGIN * (kind.problem.learned.metric is not None) for kind in kinds]
-    chosen = min(range(len(kinds)), key=lambda k: of_kinds[k].error * margins[k])
+    errors = [each.error for each in of_kinds]
+    for k, kind in enumerate(kinds):
+        if kind.problem.learned.metric is not None:
+            errors[k] *= 1.01  # a metric must win by 1 %
+    chosen = int(np.argmin(errors))
     ridges, kind = of_kinds[chosen], kinds[chosen]
     layer = place_landmarks(kind.problem, LANDMARKS)
     full = JointSums.of(forest, layer, grown, held)
@@ -247,7 +243,7 @@ def list_metrics(rows: SampleRows) -> list[str]:
     if not 1 < d <= MAX_FEATURES:
         return []
     wanted = ['diagonal']
-    if d <= FULL_FEATURES:
+    if d <= 200:  # of more features a full metric costs more than the rest of the search
         wanted.append('full')
     return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in wanted))
 
@@ -260,7 +256,7 @@ def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stag
         scaled = problem.with_options(weight_scale=round_scale(start * 2.0**-step))
         return score_landmarks(scaled, grown, held, stage, RIDGES)
 
-    return climb(score, WIDTH_STEPS, n_neighbours=2)
+    return climb(score, (0, -2, 2), n_neighbours=2)
 
 
 def refine_width(kind: Candidate, grown: SampleRows, held: SampleRows) -> Candidate:
@@ -290,7 +286,7 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
     A metric is learned with the kernel and the width of `base`, relative to the median distance.
     """
     rows, kind, candidates = grown.take(slice(0, FIRST_STAGE.n_rows)), base, []
-    for step in range(1, METRIC_STEPS + 1):
+    for step in (1, 2):
         learned = learn_metric_step(kind, rows, metric == 'full')
         if learned is None:
             break
@@ -337,7 +333,7 @@ def cross_fit(
         )
 
     sums, tried = map_in_threads(sum_up, range(FOLDS), n_threads), []
-    for mu, factor in product(FOLD_LEAF_RIDGES, RIDGE_FACTORS):
+    for mu, factor in product((3.0, 10.0, 30.0, 100.0), RIDGE_FACTORS):
         scored = [each.score(mu, factor * best.ridge) for each in sums]
         if all(error < np.inf for error, _ in scored):
             values = np.empty(rows.T.shape)

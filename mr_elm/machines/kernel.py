@@ -50,9 +50,9 @@ from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows, RowWeights
 
-WHOLE = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
+MATRICES_KEPT = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
 CACHE_BYTES = 1 << 30  # of X in the memory of each task
-MOST_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
+MAX_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class KernelMachine:
         """Make the machine that the options ask for."""
         most_rank = min(count_vectors(options.memory, n_rows), n_rows)
         if not options.rank:
-            most_rank = min(most_rank, MOST_RANK)
+            most_rank = min(most_rank, MAX_RANK)
         return cls(
             options.C,
             options.solver or SOLVERS[0],
@@ -183,7 +183,7 @@ class KernelMachine:
 
     def largest_rank(self, n_rows: int) -> int:
         """Return the largest rank of the preconditioner of so many rows."""
-        return min(self.rank or self.most_rank or MOST_RANK, self.most_rank or n_rows, n_rows)
+        return min(self.rank or self.most_rank or MAX_RANK, self.most_rank or n_rows, n_rows)
 
 
 def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:
@@ -221,7 +221,7 @@ def count_matrices(options: KELMOptions) -> int:
     """Return how many matrices of N x N numbers the solver keeps."""
     if options.rank:
         return 0
-    return WHOLE.get(options.solver or SOLVERS[0], 0)
+    return MATRICES_KEPT.get(options.solver or SOLVERS[0], 0)
 
 
 def count_vectors(memory: float, n_rows: int) -> int:

@@ -33,9 +33,8 @@ N_ROWS = 400  # of the sample: three inverse matrices of so many rows take 0.03 
 FEWEST_FEATURES = 500  # below which random nodes do well, and a fit can be too short for a comparison
 # Measured in 2026-11: on 48 public sets of 2 to 7,129 features, machines with their defaults make more errors than the
 # linear one by at most 4 deviations; on documents random nodes do so by 10 to 20.
-DEVIATIONS = 5.0
-SHARE = 2 / 3  # of the errors of the machine: what the linear one may make
-MOST_BYTES = 1 << 28  # of the rows that a kernel of inner products sees, which become dense
+MIN_DEVIATIONS = 5.0
+MAX_ERROR_SHARE = 2 / 3  # of the errors of the machine: what the linear one may make
 
 
 def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights: RowWeights, seed: int) -> Rows:
@@ -86,7 +85,7 @@ def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:
     )
     wrong_linear = find_errors(linear, linear.diagonal().mean() / 2, codes, n_classes)
     more, fewer = np.sum(wrong & ~wrong_linear), np.sum(wrong_linear & ~wrong)
-    if more - fewer > DEVIATIONS * np.sqrt(more + fewer) and wrong_linear.sum() <= SHARE * wrong.sum():
+    if more - fewer > MIN_DEVIATIONS * np.sqrt(more + fewer) and wrong_linear.sum() <= MAX_ERROR_SHARE * wrong.sum():
         warnings.warn(
             f'a linear machine on the features labels {wrong_linear.mean():.0%} of the rows that were held out wrong, '
             f'this machine {wrong.mean():.0%}: rows of so many features, such as words, need a Gaussian kernel on '
@@ -105,7 +104,7 @@ def multiply_placed(model: Model, X: Rows) -> Floats | None:
         return None
     offset, scale = model.arrays['feature_offset'], model.arrays['feature_scale']
     filled = np.count_nonzero(np.broadcast_to(scale, X.shape[1]))
-    if hasattr(X, 'toarray') and offset.any() and 8 * X.shape[0] * filled > MOST_BYTES:
+    if hasattr(X, 'toarray') and offset.any() and 8 * X.shape[0] * filled > 1 << 28:  # bytes, once rows are dense
         return None
     Z = apply_metric(scale_rows(X, offset, scale), model.arrays.get('feature_metric'))
     return model.kernel.tile(Z, Z)

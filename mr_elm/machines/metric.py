@@ -29,6 +29,7 @@ from mr_elm.machines.shared_options import MetricOptions
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import landmark_widths
 from mr_elm.parallel import sum_in_threads
+from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
 from mr_elm.solvers.folds import decompose
 from mr_elm.solvers.ridge import solve_regularized
@@ -38,11 +39,8 @@ from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
-MAX_METRIC_STEPS = 4  # of which rows held out choose
 N_NODES = 500  # of the machines that a metric is learned by
 N_FOLDS = 4  # of a sample, one of which judges a metric
-MAX_NU = 1e8  # of these machines
-BLOCK = 4096
 
 
 def measure_importance(
@@ -79,7 +77,7 @@ def learn_steps(
     rows: SampleRows,
     nu: float | Sequence[float],
     kind: str,
-    n_steps: int = MAX_METRIC_STEPS,
+    n_steps: int = 4,
     n_threads: int | None = None,
 ) -> Iterator[MetricStep]:
     """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
@@ -123,14 +121,14 @@ def fit_nodes(
     m = layer.n_hidden + 1
 
     def sum_part(start: int) -> Floats:
-        part = slice(start, start + BLOCK)
+        part = slice(start, start + BLOCK_ROWS)
         ET = expand(layer, rows.X[part], rows.T.shape[1])
         ET[:, m:] = rows.T[part]
         if rows.weights is not None:
             ET *= np.sqrt(rows.weights[part])[:, None]
         return ET.T @ ET
 
-    sums = sum_in_threads(sum_part, range(0, len(rows), BLOCK), n_threads)[:m]
+    sums = sum_in_threads(sum_part, range(0, len(rows), BLOCK_ROWS), n_threads)[:m]
     gram, right = sums[:, :m], sums[:, m:]
     return solve_regularized(gram, np.asfortranarray(right), nu).output_weights
 
@@ -216,7 +214,7 @@ def learn_from_sample(
 
     nu : weight of the errors in a training on n_rows rows. n_threads : see `map_in_threads`.
     """
-    nu = min(nu * n_rows / len(sample), MAX_NU)  # as strong in comparison with all errors as in the training
+    nu = min(nu * n_rows / len(sample), 1e8)  # as strong beside all errors as in the training; beyond it rounding shows
     return learn_metric(layer, sample, nu, options.metric, options.metric_steps, options.seed, n_threads)
 
 

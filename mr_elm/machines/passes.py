@@ -8,11 +8,9 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.single import MIN_NODES
 from mr_elm.machines.options import GRAM, MOST_GRAM_NODES, PASSES, PESVMOptions
 
-COPIES = 3  # of the Gram in the driver: high part, low part, factor
 TOLERANCES = {'classification': 1e-4, 'regression': 1e-6}
 SAMPLE = {'nystrom': 2}  # rows of the sample for each node; kernels need fewer than other nodes
 SAMPLE_OF_OTHERS = 4
-COARSE = 100.0  # times 1/nu: where float32 adds more to the diagonal of the preconditioner, it costs many passes
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,10 @@ def choose_type(memory: float, n_hidden: int, coarseness: float = 0.0) -> type:
     coarseness : nu times what float32 adds to the diagonal, see `measure_rounding`.
     Raises DataFormatError where neither fits.
     """
-    for dtype in (np.float64, np.float32) if n_hidden < MIN_NODES or coarseness > COARSE else (np.float32,):
+    types: tuple[type, ...] = (np.float32,)
+    if n_hidden < MIN_NODES or coarseness > 100:  # beyond it the rounding of float32 costs many passes
+        types = (np.float64, np.float32)
+    for dtype in types:
         if np.dtype(dtype).itemsize * (n_hidden + 1) ** 2 <= memory * 1e6:
             return dtype
     needed, most = 4 * (n_hidden + 1) ** 2 / 1e6, int(np.sqrt(memory * 1e6 / 4)) - 1
@@ -62,7 +63,7 @@ def choose_solver(options: PESVMOptions, n_rows: int, n_hidden: int) -> tuple[st
     """Return gram or passes, and why: by the options, the rows, the nodes and the memory alone."""
     if options.solver is not None:
         return options.solver, '--solver says so'
-    needed = COPIES * 8 * (n_hidden + 1) ** 2 / 1e6
+    needed = 3 * 8 * (n_hidden + 1) ** 2 / 1e6  # MB: high part, low part and factor
     if needed > options.memory:
         return PASSES, f'a Gram of {n_hidden:,} nodes takes {needed:,.0f} MB, --memory is {options.memory:g} MB'
     if n_hidden > MOST_GRAM_NODES and n_rows > n_hidden:

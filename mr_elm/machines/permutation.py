@@ -9,8 +9,6 @@ from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
 from mr_elm.typing import Floats
 
-REPEATS = 5  # shuffles of a column, whose errors are averaged
-
 
 def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) -> list[float]:
     """Return the share of each column in the errors that shuffles of single columns add; 0 where one adds none.
@@ -24,7 +22,7 @@ def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) 
         starts = model.encoding.starts
     generator, least = np.random.default_rng(seed), measure_error(model, X, labels)
     added, shuffled = np.zeros(len(starts) - 1), X.copy()
-    for _ in range(REPEATS):
+    for _ in range(5):  # shuffles, whose errors are averaged
         order = generator.permutation(len(X))
         for k, (start, stop) in enumerate(zip(starts, starts[1:], strict=False)):
             shuffled[:, start:stop] = X[order, start:stop]

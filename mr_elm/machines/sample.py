@@ -22,8 +22,6 @@ from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows, RowWeights
 
 SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
-SAMPLE_NUMBERS = 3e7  # of a dense sample: wide rows are fewer
-MERGED_ROWS, MERGED_DISTINCT = 1000, 100  # rows, and different ones among them, up to which copies are merged
 CLIP = 3.0  # decision values of classes beyond it are as good, or as bad, as this one
 
 
@@ -135,10 +133,10 @@ class SampleRows:
 
 
 def count_sample(summary: Summary, sparse: bool) -> int:
-    """Return how many rows a sample should have."""
+    """Return how many rows a sample should have: of dense rows at most 30 million numbers."""
     if sparse:
         return SAMPLE_ROWS
-    return max(1, min(SAMPLE_ROWS, int(SAMPLE_NUMBERS / summary.columns.n_features)))
+    return max(1, min(SAMPLE_ROWS, int(3e7 / summary.columns.n_features)))
 
 
 def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = True) -> SampleRows:
@@ -183,11 +181,11 @@ def merge_copies(X: Rows, T: np.ndarray, weights: RowWeights) -> tuple[np.ndarra
     weight 2 is as two rows. T : (n,) or (n, K), targets or class numbers, which must be equal too.
     """
     everything = np.arange(len(T))
-    if len(T) > MERGED_ROWS:
+    if len(T) > 1000:
         return everything, weights
     keys = np.column_stack([hash_rows(X, 0).view(np.int64), (T + 0.0).view(np.int64)])
     _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    if len(first) > MERGED_DISTINCT or (weights is None and len(first) == len(T)):
+    if len(first) > 100 or (weights is None and len(first) == len(T)):
         return everything, weights
     return first, np.bincount(number.ravel(), weights).astype(float)
 

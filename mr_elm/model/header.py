@@ -24,7 +24,6 @@ KEYS = (
     'history',
 )
 OWN = ('requires', *PARTS)
-MAX_EVENTS = 100  # in a history, beside the first
 
 
 @dataclass(frozen=True)
@@ -162,4 +161,4 @@ def make_event(action: str, n_rows: int, rejected: dict | None = None) -> dict:
 
 def extend_history(history: list, event: dict) -> list:
     """Return a history with one more event, the oldest but the first dropped when there are too many."""
-    return history[:1] + [*history[1:], event][-MAX_EVENTS:]
+    return history[:1] + [*history[1:], event][-100:]

@@ -28,8 +28,6 @@ from mr_elm.sums.gram import expand
 from mr_elm.sums.product import EXPANDED_NUMBERS
 from mr_elm.typing import Floats, Rows
 
-DENSE_COEFFICIENTS = 10_000  # of pairs, most of which are 0: up to so many, one product with all of them is faster
-
 
 @dataclass(frozen=True, repr=False)
 class HiddenNodeModel(Model):
@@ -244,7 +242,8 @@ class KernelModel(Model):
     @cached_property
     def pairs(self) -> PairProduct | None:
         """Return the PairProduct of machines of pairs, or None, also where a product with all is as fast."""
-        by_pairs = self.scheme == ONE_VS_ONE and self.arrays['dual_coef'].size > DENSE_COEFFICIENTS
+        # of pairs most coefficients are 0: of up to 10,000, one product with all of them is faster
+        by_pairs = self.scheme == ONE_VS_ONE and self.arrays['dual_coef'].size > 10_000
         if by_pairs:
             groups = group_coefficients(self.arrays['dual_coef'], len(self.classes))
         else:

@@ -17,7 +17,6 @@ from mr_elm.store import FilePath, is_stream, load_arrays, load_header, save_arr
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
 GRAM, COUNTS = 'gram', 'leaf_counts'
-COUNT_LIMIT = 2**32  # of a count
 
 
 def name_sums(path: FilePath) -> str:
@@ -67,11 +66,7 @@ def shrink_counts(sums: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarra
         high, low = sums[name], sums[f'{name}_low']
         of_leaves = mark_leaves(count_side(len(high)), int((trees < 0).sum()))
         counts = high[of_leaves]
-        if (
-            low[of_leaves].any()
-            or (counts != np.rint(counts)).any()
-            or not 0 <= counts.min() <= counts.max() < COUNT_LIMIT
-        ):
+        if low[of_leaves].any() or (counts != np.rint(counts)).any() or not 0 <= counts.min() <= counts.max() < 2**32:
             continue
         shrunk |= {
             name: high[~of_leaves],

@@ -21,11 +21,7 @@ from mr_elm.solvers.multiclass import ONE_VS_ALL, ONE_VS_ONE, class_numbers, cou
 from mr_elm.typing import Floats, RowWeights
 
 MIN_SLOPE = 1e-9  # slope on scores of size 1: scores that say nothing, or the contrary, are ignored
-MAX_STEPS = 100  # of Newton's method; about ten are taken
-STEP_TOLERANCE = 1e-9  # relative length of the last step; the error is about its square
 MAX_MEDIANS = 10  # median sizes; of 5 to 20, all fit as well
-MIN_STEP_SHARE = 1e-8  # share of a step
-ROUNDING = 1e-14  # of the mean log loss
 
 
 def class_scores(decisions: Floats, n_classes: int, scheme: str = ONE_VS_ALL) -> Floats:
@@ -133,10 +129,10 @@ def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:
 def minimise_log_loss(scores: Floats, q: Floats, weights: Floats) -> Floats:
     """Return (e^t, b_1, ...) by Newton's method; e^t stays at MIN_SLOPE or above. weights : of sum 1."""
     theta = np.append(1.0, np.zeros(scores.shape[1] - 1))
-    for _ in range(MAX_STEPS):
+    for _ in range(100):  # about ten are taken
         step = newton_step(theta, scores, q, weights)
         theta = search_line(theta, step, scores, q, weights)
-        if np.abs(step).max() < STEP_TOLERANCE * (1 + np.abs(theta).max()):
+        if np.abs(step).max() < 1e-9 * (1 + np.abs(theta).max()):  # the error is about its square
             break
     return theta
 
@@ -144,10 +140,10 @@ def minimise_log_loss(scores: Floats, q: Floats, weights: Floats) -> Floats:
 def search_line(theta: Floats, step: Floats, scores: Floats, q: Floats, weights: Floats) -> Floats:
     """Return theta moved by the step, or by so much less that the log loss does not rise."""
     value, rate = log_loss_at(theta, scores, q, weights), 1.0
-    while rate > MIN_STEP_SHARE:
+    while rate > 1e-8:
         moved = theta + rate * step
         moved[0] = max(moved[0], MIN_SLOPE)
-        if log_loss_at(moved, scores, q, weights) <= value + ROUNDING:
+        if log_loss_at(moved, scores, q, weights) <= value + 1e-14:  # rounding
             return moved
         rate /= 2
     return theta

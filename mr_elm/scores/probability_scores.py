@@ -13,7 +13,6 @@ from mr_elm.typing import Floats
 
 BINS = 15
 MOST = -np.log(np.finfo(float).eps)  # loss of a row, as scikit-learn bounds it
-TOP_KS = 3, 5  # top-k accuracies that are shown
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class ProbabilityScores:
         """Return log loss, Brier score (of two classes that of the last one), calibration error and top-k accuracy."""
         n_classes = len(self.ranks)
         gaps = np.abs(self.bins[2] - self.bins[1]).sum()
-        tops = {f'top_{k}_accuracy': float(self.ranks[:k].sum() / self.weight) for k in TOP_KS if k < n_classes}
+        tops = {f'top_{k}_accuracy': float(self.ranks[:k].sum() / self.weight) for k in (3, 5) if k < n_classes}
         return {
             'log_loss': self.loss / self.weight,
             'brier': self.squared / self.weight / (2 if n_classes == 2 else 1),

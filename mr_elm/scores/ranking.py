@@ -18,7 +18,6 @@ from mr_elm.typing import Floats
 MAX_VALUES = 1 << 17  # distinct values of a class
 MAX_ALL_VALUES = 1 << 21  # of all classes
 SMALLEST = np.finfo(float).tiny
-HALF = np.array(0.5).view(np.int64)
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def key_of(probabilities: Floats) -> np.ndarray:
     """Return int64 keys in the order of probabilities (n,), with as many bits near 1 as near 0."""
     P = np.asarray(probabilities, dtype=float) + 0.0
     low, high = np.minimum(P, 0.5).view(np.int64), np.minimum(1 - P, 0.5).view(np.int64)
-    return np.where(P <= 0.5, low, 2 * HALF - high)
+    return np.where(P <= 0.5, low, 2 * np.array(0.5).view(np.int64) - high)
 
 
 def key_of_number(values: Floats) -> np.ndarray:

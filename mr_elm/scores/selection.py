@@ -13,10 +13,7 @@ from mr_elm.typing import Floats, Rows, RowWeights
 
 # Bai et al., Sparse extreme learning machine for classification, 2014, section VI: for C and for sigma; degrees 1 to 5
 PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-PAPER_DEGREES = (1, 2, 3, 4, 5)
 GRIDS = ('coarse', 'paper')
-COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
-COARSE_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of sqrt(v)
 # what the hash of a row decides: each adds a number of its own to the seed, so that none follows from another
 SAMPLE, OUTER_FOLD, FOLD, METRIC_FOLD, SCORED_ROWS, MACHINE_FOLD, ORDER = 1, 2, 3, 5, 7, 8, 11
 
@@ -243,10 +240,14 @@ def candidates(grid: str, kernel: KernelKind, variance: float) -> tuple[list[dic
 
     kernel : KernelKind. variance : of the scaled rows, v, for widths relative to sqrt(v).
     """
-    bounds = list(PAPER if grid == 'paper' else COARSE_C)
+    bounds = [0.1, 1.0, 10.0, 100.0, 1000.0]
+    if grid == 'paper':
+        bounds = list(PAPER)
     if 'sigma' in kernel.parameters:
-        widths = PAPER if grid == 'paper' else [width * float(np.sqrt(variance)) for width in COARSE_WIDTHS]
+        widths = [float(factor * np.sqrt(variance)) for factor in (0.25, 0.5, 1.0, 2.0, 4.0)]
+        if grid == 'paper':
+            widths = list(PAPER)
         return [{'sigma': sigma} for sigma in widths], bounds
     if 'degree' in kernel.parameters:
-        return [{'degree': degree} for degree in PAPER_DEGREES], bounds
+        return [{'degree': degree} for degree in range(1, 6)], bounds
     return [{}], bounds

@@ -15,9 +15,7 @@ from mr_elm.typing import Floats
 
 STEP_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
-MIN_BOUND = 1e-270  # bound of sums that are all but zero, so that step and inverse stay normal numbers
 CHUNK_ENTRIES = 1 << 14  # entries added at a time, few enough to stay in a core's cache
-COMPILED_COLUMNS = 3000  # columns, from which the sums take twice the memory that a compiler does, which is 100 MB
 COMPILER_ENTRIES = (
     30_000_000  # entries of such arrays in a process, after which to load a compiler takes less time than it saves
 )
@@ -26,7 +24,8 @@ ADDED = {'large': 0}  # entries of such arrays, added so far; an entry that thre
 
 def choose_step(bound: float) -> float:
     """Return the step for sums of terms of magnitude at most `bound`: a power of two, bound * 2^-66 or just above."""
-    return float(2.0 ** (np.ceil(np.log2(max(bound, MIN_BOUND))) - STEP_BITS))
+    bound = max(bound, 1e-270)  # so that the step and its inverse are normal numbers
+    return float(2.0 ** (np.ceil(np.log2(bound)) - STEP_BITS))
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -81,7 +80,7 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     """
     m = len(values)
     rows = max(1, CHUNK_ENTRIES // m)
-    if m >= COMPILED_COLUMNS:
+    if m >= 3000:  # the sums take twice the memory that a compiler does, which is 100 MB
         ADDED['large'] += m**2 // 2
     if has_compiler() or ADDED['large'] > COMPILER_ENTRIES:
         from mr_elm.sums.exact_loops import add_upper

@@ -97,7 +97,6 @@ class ColumnStatistics:
 
 
 WARNED_ROWS = 1000  # among more rows, a class of a single one is probably a mistake
-MEAN_CLASS_ROWS = 10  # rows of a class on average: where they are fewer, single ones are usual
 SHOWN_CLASSES = 3  # classes in a message
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
@@ -217,7 +216,7 @@ def find_single_rows(counts: Sequence[int]) -> list[int]:
     """
     single = [k for k, count in enumerate(counts) if count == 1]
     n_rows, n_others = sum(counts) - len(single), sum(count > 1 for count in counts)
-    if sum(counts) > WARNED_ROWS and n_rows >= MEAN_CLASS_ROWS * n_others > 0:
+    if sum(counts) > WARNED_ROWS and n_rows >= 10 * n_others > 0:  # where classes are small, single rows are usual
         return single
     return []
 

@@ -30,7 +30,6 @@ DAY = (
     rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})'
 )
 DATE_OR_TIME = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
-NAME_SHARE = 0.9  # share of the rows, above which different texts are names rather than categories
 MIN_NAME_ROWS = 20  # rows that tell so
 NUMBER_WITH_SIGNS = re.compile(r"[-+$€£¥₹% ]*\d[\d.,' \u00a0]*[-+$€£¥₹% ]*")
 
@@ -219,7 +218,7 @@ def warn_of_category(name: str, values: ColumnValues) -> None:
             UnsuitableWarning,
             stacklevel=2,
         )
-    elif n_rows >= MIN_NAME_ROWS and n_values > NAME_SHARE * n_rows:
+    elif n_rows >= MIN_NAME_ROWS and n_values > 0.9 * n_rows:  # more different texts are names of rows
         warnings.warn(
             f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
             f'{example}: leave it out if they are names of the rows (--drop {name})',

@@ -237,7 +237,7 @@ def test_so_many_steps_are_learned_as_asked_for():
 
 @pytest.mark.parametrize('weighted', [False, True])
 def test_threads_learn_the_same_bits(monkeypatch, weighted):
-    monkeypatch.setattr('mr_elm.machines.metric.BLOCK', 32)
+    monkeypatch.setattr('mr_elm.machines.metric.BLOCK_ROWS', 32)
     monkeypatch.setattr('mr_elm.features.gradients.MAX_ROWS', 32)
     rows = make_sample(1000)
     rows = SampleRows(rows.X, rows.T, 2, np.random.default_rng(0).uniform(1, 3, 1000) if weighted else None)
