@@ -48,7 +48,7 @@ def compact(X: Any) -> np.ndarray:
     columns = None
     if issparse(X):
         columns = find_columns(X)
-    return expand(X if columns is None else take_columns(X, columns))
+    return expand(take_columns(X, columns))
 
 
 def expand_some(X: Any) -> Any:
@@ -83,8 +83,13 @@ def find_columns(X: Any) -> np.ndarray | None:
     return None
 
 
-def take_columns(X: Any, columns: np.ndarray) -> Any:
-    """Return some columns of rows, dense or CSR. columns : in increasing order. Time does not grow with the width."""
+def take_columns(X: Any, columns: np.ndarray | None) -> Any:
+    """Return some columns of rows, dense or CSR. Time does not grow with the width.
+
+    columns : in increasing order, None for all.
+    """
+    if columns is None:
+        return X
     if not issparse(X):
         return X[:, columns]
     places = np.searchsorted(columns, X.indices)

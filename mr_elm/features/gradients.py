@@ -22,7 +22,7 @@ from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES
 from mr_elm.parallel import sum_in_threads
-from mr_elm.rows.blocks import take_weights
+from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.typing import Floats, Rows, RowWeights
 
 BLOCK_NUMBERS = 1 << 22  # slopes, or gradients, in memory together
@@ -58,7 +58,7 @@ def average_gradients(
         G = combine_slopes(layer, sum_slopes(layer, X, weights, n_threads), B, full, used, along)
     else:
         G = sum_distance_gradients(layer, X, B, full, weights, used, along)
-    return G / (X.shape[0] if weights is None else weights.sum())
+    return G / fill_weights(weights, X.shape[0]).sum()
 
 
 def find_varying(X: Rows) -> np.ndarray:

@@ -22,8 +22,7 @@ def kernel_rows(X: Rows, kernel: Kernel) -> 'DenseRows | SparseRows':
     """Return the rows of K(X, X) for dense or CSR X, (n, d). Columns that hold no number are left out where most do."""
     if sp.issparse(X):
         X = sp.csr_matrix(X)
-        columns = sp.find_columns(X)
-        X = sp.expand_some(X if columns is None else sp.take_columns(X, columns))
+        X = sp.expand_some(sp.take_columns(X, sp.find_columns(X)))
         if sp.issparse(X):
             return SparseRows(X, kernel)
     X = np.ascontiguousarray(X, dtype=float)

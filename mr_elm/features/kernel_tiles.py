@@ -26,7 +26,7 @@ class KernelTiles:
         self.columns: np.ndarray | None = None
         if sp.issparse(B):
             self.columns = sp.find_columns(B)
-            B = sp.expand_some(B if self.columns is None else sp.take_columns(B, self.columns))
+            B = sp.expand_some(sp.take_columns(B, self.columns))
         self.rows, self.is_sparse = B, sp.issparse(B)
         self.transposed: dict[int, Rows] = {}  # first row -> the rows from there on, as columns; of sparse rows
 

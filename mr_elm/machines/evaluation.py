@@ -45,20 +45,18 @@ class Evaluation:
             return self.counts.scores()
         if isinstance(self.counts, LabelSets):
             return self.counts.scores(classes)
-        if self.counts:
-            found = self.counts.scores(list(classes))
-        else:
-            found = {}
-        tables = {name: found.pop(name) for name in ('per_class', 'confusion')}
-        if self.counts and positive is not None:
-            found |= {'positive': positive, **self.counts.positive_scores(positive)}
+        counts: Any = self.counts
+        scores = counts.scores(list(classes))
+        tables = {name: scores.pop(name) for name in ('per_class', 'confusion')}
+        if positive is not None:
+            scores |= {'positive': positive, **counts.positive_scores(positive)}
         if self.probabilities is not None:
-            found |= self.probabilities.scores()
+            scores |= self.probabilities.scores()
         if positive is None:
-            found |= area_scores(list(self.rankings.values()))
+            scores |= area_scores(list(self.rankings.values()))
         elif self.rankings:  # those of both classes have the same area
-            found |= {**area_scores([self.rankings[1]]), **precision_scores(self.rankings[classes.index(positive)])}
-        return {**found, **tables}
+            scores |= {**area_scores([self.rankings[1]]), **precision_scores(self.rankings[classes.index(positive)])}
+        return {**scores, **tables}
 
 
 class ScoreCollector:
@@ -78,16 +76,12 @@ class ScoreCollector:
 
     def add(self, block: Block, decisions: Floats) -> None:
         """Add the rows of a block whose labels are classes of the model."""
-        numbers = np.array(
-            [
-                self.model.classes.index(name) if (name := self.model.class_of(label)) in self.model.classes else -1
-                for label in block.names
-            ]
-        )[block.codes]
-        known = numbers >= 0
+        index = {name: k for k, name in enumerate(self.model.classes)}
+        numbers = np.array([index.get(self.model.class_of(label), -1) for label in block.names])[block.codes]
+        has_class = numbers >= 0
         weights = fill_weights(block.weights, len(block))
-        if known.any():
-            self.waiting.append((self.score(decisions[known]), numbers[known], weights[known]))
+        if has_class.any():
+            self.waiting.append((self.score(decisions[has_class]), numbers[has_class], weights[has_class]))
         if sum(len(part[1]) for part in self.waiting) >= self.limit:
             self.count()
 

@@ -177,9 +177,10 @@ class KernelMachine:
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
         most = self.largest_rank(rows.X.shape[0])
-        return precondition_well(
-            rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads, most if self.rank else FIRST_RANK
-        )
+        first = FIRST_RANK
+        if self.rank:
+            first = most
+        return precondition_well(rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads, first)
 
     def largest_rank(self, n_rows: int) -> int:
         """Return the largest rank of the preconditioner of so many rows."""
@@ -191,8 +192,11 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
 
     name : of the data set.
     """
-    room = int(np.sqrt(options.memory * 1e6 / 8))
-    solver = options.solver or ('cholesky' if n_rows <= room else 'cg')
+    room, solver = int(np.sqrt(options.memory * 1e6 / 8)), options.solver
+    if solver is None:
+        solver = 'cholesky'
+        if n_rows > room:
+            solver = 'cg'
     whole = count_matrices(replace(options, solver=solver))
     if whole * n_rows**2 * 8 > options.memory * 1e6:
         raise DataFormatError(
@@ -204,7 +208,11 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
         raise DataFormatError(
             f'{name}: vectors of {n_rows:,} rows do not fit into half of --memory {options.memory:g} MB: raise --memory'
         )
-    emit = options.emit or ('rows' if 8 * n_rows * n_features <= CACHE_BYTES else 'tiles')
+    emit = options.emit
+    if emit is None:
+        emit = 'rows'
+        if 8 * n_rows * n_features > CACHE_BYTES:
+            emit = 'tiles'
     return replace(options, solver=solver, emit=emit)
 
 
@@ -213,8 +221,10 @@ def memory_for_rows(options: KELMOptions, n_rows: int) -> float:
 
     options : as `settle` returns them.
     """
-    whole = count_matrices(options)
-    return options.memory * 1e6 - (whole * 8 * n_rows**2 if whole else options.memory * 1e6 / 2)
+    n_matrices = count_matrices(options)
+    if n_matrices:
+        return options.memory * 1e6 - n_matrices * 8 * n_rows**2
+    return options.memory * 1e6 - options.memory * 1e6 / 2
 
 
 def count_matrices(options: KELMOptions) -> int:

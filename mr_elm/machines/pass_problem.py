@@ -111,21 +111,28 @@ class PassProblem:
         the passes allowed do not suffice.
         """
         passes, report = self.passes, self.report()
-        if self.penalty is None:
-            M = self.gram.factor(nu * (self.folds.share_trained if self.folds else 1))  # a multiple of M is as good
-        else:
+        if self.penalty is not None:
             M = self.gram.factor(np.inf)
-        found, n_begun = self.begin(nu, self.choose_start(M, start))
+        elif self.folds is not None:
+            M = self.gram.factor(nu * self.folds.share_trained)  # a multiple of M is as good
+        else:
+            M = self.gram.factor(nu)
+        start_point, n_begun = self.begin(nu, self.choose_start(M, start))
         if n_begun:
-            report(n_begun, found.residual)
+            report(n_begun, start_point.residual)
         limits = PassLimits(
             passes.tolerance, passes.max_passes - n_begun, lambda n, residual: report(n_begun + n, residual)
         )
         rough = (lambda D: self.multiply(D, single=True) + self.weigh(D, nu)) if takes_single(self.layer) else None
-        found, n_passes = solve_positive(
-            lambda D: self.multiply(D) + self.weigh(D, nu), lambda B: self.measure(B, nu), found, M.apply, limits, rough
+        solution, n_passes = solve_positive(
+            lambda D: self.multiply(D) + self.weigh(D, nu),
+            lambda B: self.measure(B, nu),
+            start_point,
+            M.apply,
+            limits,
+            rough,
         )
-        n_passes, residual = n_begun + n_passes, found.residual
+        n_passes, residual = n_begun + n_passes, solution.residual
         if residual > passes.tolerance:
             warnings.warn(
                 f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
@@ -134,7 +141,7 @@ class PassProblem:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return PassSolution(nu, self.add_mean(found.X), n_passes, residual, self.last[-1])
+        return PassSolution(nu, self.add_mean(solution.X), n_passes, residual, self.last[-1])
 
     def choose_start(self, M: SampleFactor, start: Floats | None) -> Floats:
         """Return output weights to begin with, (L + 1, K): those given where they fit, else those of the sample.
@@ -144,7 +151,9 @@ class PassProblem:
         shape = self.gram.ET.shape
         if start is not None and start.shape[1:] == shape[1:]:
             return start
-        return self.pad(M.apply(self.gram.ET) if self.folds is None else np.zeros(shape))
+        if self.folds is not None:
+            return self.pad(np.zeros(shape))
+        return self.pad(M.apply(self.gram.ET))
 
     def begin(self, nu: float, B: Floats) -> tuple[Approximation, int]:
         """Return the Approximation by output weights B, (L + 1, K), and the passes that it took: E'E B may be known.
@@ -154,12 +163,17 @@ class PassProblem:
         if self.T is not None and self.last and np.array_equal(B, self.last[0]):
             _, X, product, _ = self.last
             return Approximation.of(X, self.T, product + self.weigh(X, nu)), 0
-        single, known = takes_single(self.layer), bool(B.any())
-        result = self.run(B if known else B[:, :0], targets=True, single=single)
+        single = takes_single(self.layer)
+        if B.any():
+            result = self.run(B, targets=True, single=single)
+            product = result.product
+        else:  # E'E B is 0
+            result = self.run(B[:, :0], targets=True, single=single)
+            product = B
         T = self.read_targets(result.sums)
         if not single:
             self.T = T
-        X, product = self.take_mean(B, result.product if known else B)
+        X, product = self.take_mean(B, product)
         return Approximation.of(X, T, product + self.weigh(X, nu)), 1
 
     def measure(self, X: Floats, nu: float) -> Approximation:
@@ -210,18 +224,17 @@ class PassProblem:
         """Return vectors with a row for the bias, which is 0 where there is none: (L + 1, K)."""
         return np.pad(D, ((0, self.layer.n_hidden + 1 - len(D)), (0, 0)))
 
-    def describe(self, found: PassSolution, header: ModelHeader) -> HiddenNodeModel:
+    def describe(self, solution: PassSolution, header: ModelHeader) -> HiddenNodeModel:
         """Make the model of a solution, which has no sums. header : of a machine of this layer and nu."""
-        known = {name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')}
         parameters = {
-            **known,
+            **{name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')},
             'solver': PASSES,
-            'passes': found.n_passes,
-            'residual': found.residual,
+            'passes': solution.n_passes,
+            'residual': solution.residual,
             'tolerance': self.passes.tolerance,
             'precondition_rows': self.n_sample,
         }
-        weights = found.B.copy()
+        weights = solution.B.copy()
         if self.steps.centres:
             weights[-1] -= self.steps.origin
         return HiddenNodeModel(

@@ -1,6 +1,6 @@
 """Check the header and the arrays of a model file: what was changed is refused, and not computed with."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -45,18 +45,17 @@ def check_header(header: ModelHeader) -> None:
         classes,
     )
     check_targets(header.targets, numeric)
-    fewest = 1
-    if header.separator is None:
-        fewest = 2
-    demand(
-        len(classes) == len(set(classes)) and (not classes if numeric else len(classes) >= fewest),
-        'classes: two or more, none for a regression,',
-        classes,
-    )
-    two = len(classes) == 2 and header.separator is None
-    demand(
-        header.positive in classes if two else header.positive is None, 'positive: one of two classes', header.positive
-    )
+    if numeric:
+        enough = not classes
+    elif header.separator is None:
+        enough = len(classes) >= 2
+    else:
+        enough = len(classes) >= 1
+    demand(enough and len(classes) == len(set(classes)), 'classes: two or more, none for a regression,', classes)
+    positives: Sequence[str | None] = [None]
+    if len(classes) == 2 and header.separator is None:
+        positives = classes
+    demand(header.positive in positives, 'positive: one of two classes', header.positive)
     demand(is_whole(header.n_features, 1), 'n_features: a whole number above 0', header.n_features)
     demand(isinstance(header.parameters, dict), 'parameters: names and values', header.parameters)
     scheme = header.parameters.get('multiclass', ONE_VS_ALL)
@@ -67,8 +66,13 @@ def check_targets(targets: Any, numeric: bool) -> None:
     """Raise ValueError unless a header names several targets of a regression, or what separates labels."""
     if targets is None:
         return
-    kind, meaning = (list, 'names of targets') if numeric else (str, 'a separator of labels')
-    value: Any = targets.get('names' if numeric else 'separator') if isinstance(targets, dict) else None
+    form: tuple[str, type, str] = ('separator', str, 'a separator of labels')
+    if numeric:
+        form = ('names', list, 'names of targets')
+    name, kind, meaning = form
+    value: Any = None
+    if isinstance(targets, dict):
+        value = targets.get(name)
     demand(isinstance(value, kind) and len(value) > 0 and len(targets) == 1, f'targets: {meaning}', targets)
     demand(
         not numeric

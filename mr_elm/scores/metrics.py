@@ -77,10 +77,10 @@ def balance(matrix: list) -> dict:
     total, right = sum(true), sum(row[k] for k, row in enumerate(matrix) if k < len(row))
     spread = (total**2 - sum(n**2 for n in predicted)) * (total**2 - sum(n**2 for n in true))
     agreed = right * total - sum(a * b for a, b in zip(true, predicted, strict=False))
-    return {
-        'balanced_accuracy': divide(sum(recalls), len(recalls)),
-        'matthews': agreed / spread**0.5 if spread > 0 else 0.0,
-    }
+    matthews = 0.0
+    if spread > 0:
+        matthews = agreed / spread**0.5
+    return {'balanced_accuracy': divide(sum(recalls), len(recalls)), 'matthews': matthews}
 
 
 def divide(part: float, whole: float) -> float | None:
@@ -131,12 +131,10 @@ class Residuals:
 
     def scores(self) -> dict:
         """Return RMSE, MAE and R2."""
-        return {
-            'rmse': (self.squared / self.n) ** 0.5,
-            'mae': self.absolute / self.n,
-            'r2': 1 - self.squared / self.spread if self.spread else None,
-            'rows': self.n,
-        }
+        r2 = None
+        if self.spread:
+            r2 = 1 - self.squared / self.spread
+        return {'rmse': (self.squared / self.n) ** 0.5, 'mae': self.absolute / self.n, 'r2': r2, 'rows': self.n}
 
 
 def average_targets(by_target: dict[str, Residuals]) -> dict:
@@ -144,8 +142,8 @@ def average_targets(by_target: dict[str, Residuals]) -> dict:
     per_target = {name: residuals.scores() for name, residuals in by_target.items()}
     rows = {row.pop('rows') for row in per_target.values()}
     values = {name: [row[name] for row in per_target.values()] for name in ('rmse', 'mae', 'r2')}
-    means = {
-        name: None if None in target_scores else sum(target_scores) / len(target_scores)
-        for name, target_scores in values.items()
-    }
+    means = dict.fromkeys(values)
+    for name, target_scores in values.items():
+        if None not in target_scores:
+            means[name] = sum(target_scores) / len(target_scores)
     return {**means, 'rows': max(rows), 'per_target': per_target}

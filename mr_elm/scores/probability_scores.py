@@ -79,10 +79,16 @@ def area_scores(rankings: Sequence[Ranking]) -> dict[str, float]:
     if not with_area:
         return {}
     error = max(ranking.error for ranking in with_area)
-    return {'auc': float(np.mean([ranking.area for ranking in with_area])), **({'auc_error': error} if error else {})}
+    scores = {'auc': float(np.mean([ranking.area for ranking in with_area]))}
+    if error:
+        scores['auc_error'] = error
+    return scores
 
 
 def precision_scores(ranking: Ranking) -> dict[str, float | None]:
     """Return the average precision of a class, None where no row is of it, and its error bound."""
     error = ranking.average_precision_error
-    return {'average_precision': ranking.average_precision, **({'average_precision_error': error} if error else {})}
+    scores = {'average_precision': ranking.average_precision}
+    if error:
+        scores['average_precision_error'] = error
+    return scores

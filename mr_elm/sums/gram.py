@@ -185,8 +185,9 @@ class TargetSums:
         self._add_sum(SQUARES, weights @ T**2, self.steps.square)
 
     def _add_classes(self, sums: Floats, names: Sequence[str], block: Block, holds: Floats | None) -> None:
-        of_names = np.bincount(block.codes, minlength=len(block.names))
-        counts = of_names if holds is None else of_names @ holds
+        counts: np.ndarray = np.bincount(block.codes, minlength=len(block.names))
+        if holds is not None:
+            counts = counts @ holds
         steps = np.append(np.full(sums.shape[1], self.steps.gram), 1.0)  # counts are whole however large E is
         for k, name in enumerate(names):
             self._add_sum(name, np.append(sums[k], counts[k]), steps)
@@ -249,11 +250,12 @@ class GramSum(TargetSums):
         root = None
         if row_weights is not None:
             root = np.sqrt(row_weights)[:, None]
-        names, holds = ((), None) if self.numeric else self.label_sets(block)
         if self.numeric:
             ET[:, width:] = self.steps.shift(block.targets.reshape(len(ET), -1))
-        elif ET.shape[1] > width:
-            ET[:, width:] = make_indicators(block, holds)
+        else:
+            names, holds = self.label_sets(block)
+            if ET.shape[1] > width:
+                ET[:, width:] = make_indicators(block, holds)
         if root is not None:
             ET *= root
         products = self._multiply(ET, leaves, row_weights)
@@ -265,7 +267,9 @@ class GramSum(TargetSums):
             if ET.shape[1] > width:
                 sums = products[:m, m:].T
             else:
-                sums = sum_by_label(ET if root is None else ET * root, block, holds)
+                if root is not None:
+                    ET *= root
+                sums = sum_by_label(ET, block, holds)
                 if leaves is not None:
                     sums = np.hstack([sum_leaves_by_label(leaves, self.n_leaves, block, holds, row_weights), sums])
             self._add_classes(sums, names, block, holds)
@@ -309,7 +313,9 @@ def make_indicators(block: Block, holds: Floats | None = None) -> Floats:
 
     holds : see `find_labels`, None where each name is a label.
     """
-    return (np.eye(len(block.names)) if holds is None else holds)[block.codes]
+    if holds is None:
+        holds = np.eye(len(block.names))
+    return holds[block.codes]
 
 
 def sum_by_label(E: Floats, block: Block, holds: Floats | None = None) -> Floats:
@@ -347,7 +353,10 @@ def measure_tiles(m: int, tile: int = TILE_NODES) -> Iterator[tuple[int, int, in
     """Yield (i, j, numbers) for the tiles of the upper triangle of an m x m matrix, as `cut_tile` makes them."""
     for i, j, (rows, columns) in cut_slices(m, tile):
         height, width = rows.stop - rows.start, columns.stop - columns.start
-        yield i, j, height * (height + 1) // 2 if i == j else height * width
+        if i == j:
+            yield i, j, height * (height + 1) // 2
+        else:
+            yield i, j, height * width
 
 
 def cut_tile(part: Floats, diagonal: bool) -> Floats:

@@ -74,7 +74,7 @@ class ColumnValues:
     def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], weight: float, mean: float) -> ColumnValues:
         """Make the counts of all values. texts : those that are no numbers. weight, mean : of the numbers."""
         return cls(
-            counts if len(counts) <= MAX_VALUES else None,
+            keep_few(counts),
             weight,
             mean,
             counts[MISSING],
@@ -116,7 +116,7 @@ class ColumnValues:
                 order: mean + (other.days[order] - mean) * share for order, mean in days.items() if order in other.days
             }
         return ColumnValues(
-            None if counts is None or len(counts) > MAX_VALUES else counts,
+            keep_few(counts),
             weight,
             mean,
             self.missing + other.missing,
@@ -134,8 +134,17 @@ class ColumnValues:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> ColumnValues:
         """Make the counts of what `to_json` returned."""
-        counts = record['counts']
-        return cls(**{**record, 'counts': None if counts is None else Counter(counts)})
+        values = cls(**record)
+        if values.counts is not None:
+            values.counts = Counter(values.counts)
+        return values
+
+
+def keep_few(counts: Counter[str] | None) -> Counter[str] | None:
+    """Return the counts of values, None where there are too many different ones to know each."""
+    if counts is not None and len(counts) > MAX_VALUES:
+        return None
+    return counts
 
 
 def weigh(numbers: Floats, weights: RowWeights = None) -> tuple[float, float]:
@@ -147,9 +156,11 @@ def weigh(numbers: Floats, weights: RowWeights = None) -> tuple[float, float]:
     present = np.isfinite(numbers)
     values = numbers[present].astype(np.longdouble)
     if weights is None:
-        return float(len(values)), float(values.mean()) if len(values) else 0.0
+        weights = np.ones(len(numbers))
     total = float(weights[present].sum())
-    return total, float((weights[present] * values).sum() / total) if total else 0.0
+    if not total:
+        return 0.0, 0.0
+    return total, float((weights[present] * values).sum() / total)
 
 
 def weigh_dates(values: Values, weights: RowWeights = None) -> tuple[dict[str, float] | None, float]:
@@ -158,7 +169,9 @@ def weigh_dates(values: Values, weights: RowWeights = None) -> tuple[dict[str, f
     for order in ORDERS:
         with suppress(RowError):
             weight, means[order] = weigh(values.dates(order), weights)
-    return (None, 0.0) if len(means) == len(ORDERS) else (means, weight)
+    if len(means) == len(ORDERS):  # no value is a date
+        return None, 0.0
+    return means, weight
 
 
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
