@@ -66,10 +66,10 @@ def check_targets(targets: Any, numeric: bool) -> None:
     """Raise ValueError unless a header names several targets of a regression, or what separates labels."""
     if targets is None:
         return
-    form: tuple[str, type, str] = ('separator', str, 'a separator of labels')
+    kind: Any = str
+    name, meaning = 'separator', 'a separator of labels'
     if numeric:
-        form = ('names', list, 'names of targets')
-    name, kind, meaning = form
+        kind, name, meaning = list, 'names', 'names of targets'
     value: Any = None
     if isinstance(targets, dict):
         value = targets.get(name)
