@@ -237,14 +237,14 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
     except (OverflowError, ValueError) as error:
         raise ModelFormatError(f'{paths[0]} and {len(paths) - 1} more: {error}') from None
     sums, blas = sums_of(arrays), sorted({name for site in sites for name in site['blas']})
-    known = replace(
+    merged = replace(
         model.header,
         n_rows_used=int(n_rows),
         n_rows_rejected=int(n_rejected),
         history=[make_event('merge', int(n_rows))],
     )
     with one_thread():
-        return solve(LivingMachine(known.change_parameters(peak=size_of(sums), blas=blas), model.layer, sums), engine)
+        return solve(LivingMachine(merged.change_parameters(peak=size_of(sums), blas=blas), model.layer, sums), engine)
 
 
 def demand_all_sites(sites: Sequence[Mapping[str, Any]], paths: Sequence[str]) -> None:

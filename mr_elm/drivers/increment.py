@@ -121,12 +121,12 @@ def summarise_new(model: NodeModel, data: DataSet) -> Summary:
     return summary
 
 
-def demand_targets(plan: InputPlan, found: Mapping[str, Any] | None, model: NodeModel) -> None:
+def demand_targets(plan: InputPlan, targets: Mapping[str, Any] | None, model: NodeModel) -> None:
     """Raise DataFormatError when rows have another number of targets than a model, or labels of another kind."""
-    theirs, ours = (len((each or {}).get('names', [0])) for each in (found, model.header.targets))
+    theirs, ours = (len((each or {}).get('names', [0])) for each in (targets, model.header.targets))
     if theirs != ours:
         raise DataFormatError(f'{plan.name}: expected rows of {ours} target(s), as the model has, found {theirs}')
-    if (found or {}).get('separator') != model.header.separator:
+    if (targets or {}).get('separator') != model.header.separator:
         raise DataFormatError(
             f'{plan.name}: expected rows with labels as the model has them, found others: one of '
             'both was made with --labels-separator, the other without'

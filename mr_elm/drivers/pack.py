@@ -53,20 +53,20 @@ def pack(
     """
     store = store_of(folder)
     folder = store.absolute(folder)
-    found = store.find(folder)
-    if found and (not found.is_folder or store.entries(folder)):
+    entry = store.find(folder)
+    if entry and (not entry.is_folder or store.entries(folder)):
         raise FileExistsError(f'{folder}: expected a new or empty folder, found files in it')
     engine.demand_reach(folder)
     plan = plan_inputs(patterns, options)
-    if said := describe_inputs(plan):
-        engine.reporter.say(said)
+    if description := describe_inputs(plan):
+        engine.reporter.say(description)
     if plan.pack:
         raise DataFormatError(f'{plan.pack}: expected rows of text, found packed rows')
     text = DataSet(plan, engine, bad_rows)
     if plan.needs_encoding:
         text.encode(learn_encoding(text))
     packing = replace(packing, block_rows=choose_block_rows(text.plan, packing.block_rows))
-    if found:
+    if entry:
         store.remove(folder)  # Hadoop writes to new folders only
     arguments = ['--dtype', packing.dtype, '--block-rows', str(packing.block_rows)]
     with engine.attempts_folder(folder) as attempts:

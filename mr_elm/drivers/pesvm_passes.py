@@ -69,10 +69,10 @@ class JobProblem(PassProblem):
         path = write_json(os.path.join(self.folder, 'folds.json'), asdict(folds))
         return replace(self, files=[*self.files, '--folds', path], folds=folds)
 
-    def make_model(self, found: PassSolution) -> HiddenNodeModel:
+    def make_model(self, solution: PassSolution) -> HiddenNodeModel:
         """Make the model of a solution."""
-        inputs = self.inputs.with_options(nu=found.nu)
-        return self.describe(found, inputs.describe(self.layer, self.steps, inputs.data.blas))
+        inputs = self.inputs.with_options(nu=solution.nu)
+        return self.describe(solution, inputs.describe(self.layer, self.steps, inputs.data.blas))
 
     def check(self, model: HiddenNodeModel) -> HiddenNodeModel:
         """Return a model; warn, and say so in its header, if it says the same of all rows that are looked at."""
@@ -94,19 +94,16 @@ def open_problem(
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, n_sample)
         sample = make_sample(inputs, rows.X, rows.numbers, rows.weights, steps)
-        if largest_nu is None:
-            nu = options.nu
-        else:
-            nu = largest_nu
-        known = PassPreconditioner.of(inputs, layer, sample, nu, engine.n_threads, engine.reporter.say)
+        nu = largest_nu or options.nu
+        base = PassPreconditioner.of(inputs, layer, sample, nu, engine.n_threads, engine.reporter.say)
         yield JobProblem(
             inputs,
             layer,
             steps,
-            known.passes,
-            known.gram,
-            known.n_sample,
-            known.penalty,
+            base.passes,
+            base.gram,
+            base.n_sample,
+            base.penalty,
             few=rows.take(choose_rows(rows.numbers, options.numeric)),
             folder=folder,
             files=files,
@@ -135,11 +132,11 @@ def hold_out_fold(problem: JobProblem, options: PESVMOptions) -> JobProblem:
     return problem.hold_out(Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers))
 
 
-def train_on_all(problem: JobProblem, found: PassSolution, n_folds: int) -> HiddenNodeModel:
+def train_on_all(problem: JobProblem, solution: PassSolution, n_folds: int) -> HiddenNodeModel:
     """Solve on all rows from a solution without the first of n_folds folds: the model.
 
     The rows of that fold give the probabilities or the intervals that options ask for.
     """
     inputs = problem.inputs
-    scored = fit_held_out(inputs.data, problem.make_model(found), inputs.options, inputs.weights, n_folds)
-    return problem.check(keep_held_out(scored, problem.make_model(problem.solve(found.nu, found.B))))
+    scored = fit_held_out(inputs.data, problem.make_model(solution), inputs.options, inputs.weights, n_folds)
+    return problem.check(keep_held_out(scored, problem.make_model(problem.solve(solution.nu, solution.B))))

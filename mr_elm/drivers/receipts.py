@@ -26,13 +26,16 @@ def write_receipt(facts: Mapping[str, Any], previous: Sequence[bytes], key: byte
     """
     from importlib.metadata import version
 
+    previous_digest = None
+    if previous:
+        previous_digest = digest(previous[-1])
     receipt = {
         'format': FORMAT,
         'version': VERSION,
         'mr_elm': version('mr_elm'),
         'number': len(previous) + 1,
         'when': make_event('', 0)['when'],
-        'previous': digest(previous[-1]) if previous else None,
+        'previous': previous_digest,
         **facts,
     }
     if signer is not None:
@@ -69,12 +72,12 @@ def read_receipts(lines: Sequence[bytes], name: str, key: bytes, public_key: str
         try:
             receipt = json.loads(line)
             check_receipt(receipt, line, key, public_key)
-            before = None
+            root = previous_digest = None
             if receipts:
-                before = receipts[-1]['root_after']
-            if (receipt['number'], receipt['root_before']) != (number, before):
+                root, previous_digest = receipts[-1]['root_after'], digest(lines[number - 2])
+            if (receipt['number'], receipt['root_before']) != (number, root):
                 raise ValueError('it does not follow the one before it')
-            if receipt['previous'] != (digest(lines[number - 2]) if receipts else None):
+            if receipt['previous'] != previous_digest:
                 raise ValueError('it does not have the digest of the one before it')
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataFormatError(

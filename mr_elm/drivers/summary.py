@@ -141,7 +141,7 @@ def learn_encoding(data: DataSet) -> Encoding:
     """
     raw = DataSet(data.plan, data.engine, data.bad_rows)  # an infinite number is a bad row only once it is encoded
     values = [
-        ColumnValues.from_json(column) for _, found in raw.run(MRValues, [], 'values') for column in found['columns']
+        ColumnValues.from_json(column) for _, table in raw.run(MRValues, [], 'values') for column in table['columns']
     ]
     if not values:
         raise DataFormatError(f'{data.plan.name}: expected rows, found none that can be used')
@@ -152,11 +152,11 @@ def learn_encoding(data: DataSet) -> Encoding:
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     data.engine.reporter.say(describe(encoding))
-    for column, found in zip(encoding.columns, values, strict=True):
-        if found.texts and found.weight:
+    for column, counts in zip(encoding.columns, values, strict=True):
+        if counts.texts and counts.weight:
             data.engine.reporter.say(
                 f'warning: column {column.name!r} is a category: it holds numbers, but also text such as '
-                f'{quote(found.example)} (rows with text: {found.texts:,}). If this text stands for a missing value, '
+                f'{quote(counts.example)} (rows with text: {counts.texts:,}). If this text stands for a missing value, '
                 'leave the field empty'
             )
     return encoding
@@ -177,9 +177,11 @@ def describe(encoding: Encoding) -> str:
 
 def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
     """Run the statistics job: the Summary of a DataSet, which may be empty."""
-    wanted = {name: n for name, n in (('landmarks', landmarks), ('sample', n_sampled)) if n}
-    words = [word for name, n in wanted.items() for word in (f'--{name}', str(n))]
-    job = data.run(MRStats, [*words, '--seed', str(seed)] if wanted else [], 'statistics')
+    counts = {name: n for name, n in (('landmarks', landmarks), ('sample', n_sampled)) if n}
+    words = [word for name, n in counts.items() for word in (f'--{name}', str(n))]
+    if words:
+        words += ['--seed', str(seed)]
+    job = data.run(MRStats, words, 'statistics')
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (
         job.accounts.used,
@@ -188,7 +190,7 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0)
     )
     summary.labels.count_lines_of_files(job.accounts.lines_before())
     check_classes(summary.labels, f'{data.plan.name}: ')
-    for name in wanted:
+    for name in counts:
         if summary.n_rows and getattr(summary, name) is None:
             raise AccountingError(f'{data.plan.name}: expected rows as {name} from the statistics, found none')
     return summary
@@ -200,9 +202,9 @@ def say_metric(reporter: Reporter, learned: LearnedMetric) -> None:
         return
     text = f'metric: {learned.kind}, {learned.n_steps} steps'
     if learned.judged:
-        kind = 'squared error'
-        if any(wrong for wrong, _ in learned.judged):
-            kind = 'error rate'
-        values = [wrong if kind == 'error rate' else error for wrong, error in learned.judged]
+        shares, errors = zip(*learned.judged, strict=True)
+        kind, values = 'squared error', errors
+        if any(shares):
+            kind, values = 'error rate', shares
         text += f'; {kind} of held-out rows after each step: ' + ', '.join(f'{value:.4g}' for value in values)
     reporter.say(text)

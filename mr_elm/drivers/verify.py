@@ -24,7 +24,7 @@ from mr_elm.store import temporary_folder
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
 
-AGREEMENT = 1e-8  # of predictions; of a regression, relative to its largest target
+MAX_DIFFERENCE = 1e-8  # of predictions; of a regression, relative to its largest target
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,11 @@ def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
         members = [subtract(member, sum_up_batch(member, summary, data)) for member in model.members]
     differences = measure_predictions(join_members(members), data) / measure_targets(summary)
     difference = float(differences.max())
-    sound = difference <= AGREEMENT
-    return Finding(
-        'predictions',
-        f'those of a new training on these rows differ by up to {difference:.1e}, '
-        f'{"as they may" if sound else f"expected at most {AGREEMENT:g}"}',
-        sound,
-    )
+    sound, verdict = True, 'as they may'
+    if not difference <= MAX_DIFFERENCE:
+        sound, verdict = False, f'expected at most {MAX_DIFFERENCE:g}'
+    text = f'those of a new training on these rows differ by up to {difference:.1e}, {verdict}'
+    return Finding('predictions', text, sound)
 
 
 def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:

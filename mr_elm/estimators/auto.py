@@ -118,7 +118,7 @@ class AutoEstimator(TableRows, Convertible):
                 'and fit it again'
             )
         X, y = self._validate(X, False, sample_weight, y=y, y_numeric=self._numeric)
-        rows = self._label(X, y, check_weights(sample_weight, X), known=True)
+        rows = self._label(X, y, check_weights(sample_weight, X), refit=False)
         members = []
         with one_thread():
             for member in self.model_.members:
@@ -159,8 +159,8 @@ class AutoEstimator(TableRows, Convertible):
             return Budget()
         return Budget(*read_budget(str(self.budget)))
 
-    def _label(self, X: Rows, y: Labels, weights: RowWeights, known: bool = False) -> TrainingRows:
-        """Return rows with class numbers or targets. known : whether no other classes may come."""
+    def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
+        """Return rows with class numbers or targets. refit : whether the classes are those of these rows."""
         raise NotImplementedError
 
     def _hold_out(self, choice: AutoChoice) -> None:
@@ -251,17 +251,17 @@ class AutoClassifier(Labelled, AutoEstimator):
 
     probabilities: bool = True
 
-    def _label(self, X: Rows, y: Labels, weights: RowWeights, known: bool = False) -> TrainingRows:
-        if known:
+    def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
+        if not refit:
             y = np.asarray(y)
             codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
             if (strangers := y[self.classes_[codes] != y]).size:
                 raise ValueError(f'y: expected the classes of fit, found {write_value(strangers[0])}')
         else:
-            found, _ = self._set_classes(y)
-            if found is None:
+            numbers, _ = self._set_classes(y)
+            if numbers is None:
                 raise ValueError('y: expected one label in each row, found an indicator matrix')
-            codes = found
+            codes = numbers
         weights = row_weights(self.class_weight, self.classes_, codes, weights)
         counts, totals = (np.bincount(codes, each, len(self.classes_)).tolist() for each in (None, weights))
         classes: Any = name_classes(self.classes_)
@@ -294,7 +294,7 @@ class AutoRegressor(Targets, AutoEstimator):
         tags.target_tags.multi_output = False
         return tags
 
-    def _label(self, X: Rows, y: Labels, weights: RowWeights, known: bool = False) -> TrainingRows:
+    def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
         return TrainingRows(X, self._set_targets(y)[:, 0], None, weights)
 
     @available_with('intervals')

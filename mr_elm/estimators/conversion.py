@@ -16,6 +16,7 @@ from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.parts import spread_scaling
 from mr_elm.rows.labels import read_labels, write_label
 from mr_elm.rows.options import MISSING_LABELS
+from mr_elm.sums.summary import Summary
 from mr_elm.typing import Rows, Weights
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
@@ -92,12 +93,10 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
     """Return the parameters of a model that an estimator with parameters of these names has too."""
     shared: dict[str, Any] = {}
     for name, value in model.header.parameters.items():
+        if name not in names:
+            name = RENAMED.get(name, name)
         if name in names:
-            own = name
-        else:
-            own = RENAMED.get(name, name)
-        if own in names:
-            shared[own] = value
+            shared[name] = value
     if shared.get('C', 0) is None:  # JSON knows no infinite number
         shared['C'] = float('inf')
     if isinstance(shared.get('class_weight'), dict):
@@ -109,23 +108,20 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
 def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> ModelHeader:
     """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
     classes = [write_label(label) for label in getattr(estimator, 'classes_', ())]
-    encoding = estimator.encoding_
-    known = {name: to_python(value) for name, value in parameters.items()} | {
-        'scale': estimator.scale,
-        'class_weight': name_weights(estimator),
-        **({'center': estimator.center} if hasattr(estimator, 'center') else {}),
-        'blas': [name_blas()],
-        'input': input_facts(estimator, classes),
-    }
+    parameters = {name: to_python(value) for name, value in parameters.items()}
+    parameters |= {'scale': estimator.scale, 'class_weight': name_weights(estimator)}
+    if hasattr(estimator, 'center'):
+        parameters['center'] = estimator.center
+    parameters |= {'blas': [name_blas()], 'input': input_facts(estimator, classes)}
     return ModelHeader(
         estimator._method,
         estimator._task,
         classes,
         estimator._width,
-        known,
+        parameters,
         n_rows_used=n_rows,
         history=[make_event('fit', n_rows)],
-        encoding=None if encoding is None else encoding.to_json(),
+        encoding=Summary(encoding=estimator.encoding_).encoding_record,
         targets=describe_targets(estimator),
     )
 

@@ -201,15 +201,11 @@ class SphereSVMClassifier(DualClassifier):
     _kernels = (*KERNELS, PRECOMPUTED)
 
     def _settings(self) -> Settings:
-        subset, attempts = (
-            known if given is None else given for given, known in ((self.subset, SUBSET), (self.attempts, ATTEMPTS))
-        )
-        return replace(super()._settings(), subset=subset, attempts=attempts)
+        return replace(super()._settings(), subset=self.subset or SUBSET, attempts=self.attempts or ATTEMPTS)
 
     def _describe_solver(self) -> dict:
-        settings = self._settings()
+        facts = super()._describe_solver()
         if self._rule() == 'paper':
-            drawn = {'subset': settings.subset, 'attempts': settings.attempts}
-        else:
-            drawn = {}
-        return {**super()._describe_solver(), **drawn}
+            settings = self._settings()
+            facts |= {'subset': settings.subset, 'attempts': settings.attempts}
+        return facts

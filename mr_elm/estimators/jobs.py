@@ -13,10 +13,10 @@ from mr_elm.typing import Floats, Rows
 
 def count_threads(n_jobs: int | None) -> int | None:
     """Return how many threads n_jobs asks for; None where nobody asks for a number, and BLAS takes what it takes."""
-    found = effective_n_jobs(n_jobs)
-    if n_jobs is None and found == 1:
+    n_threads = effective_n_jobs(n_jobs)
+    if n_jobs is None and n_threads == 1:
         return None
-    return found
+    return n_threads
 
 
 def decide(model: Model, X: Rows, n_jobs: int | None) -> Floats:

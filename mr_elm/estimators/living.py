@@ -295,7 +295,7 @@ class LivingESVM(MetricLearner, Convertible):
                 weights = labelled.sample_weight[chosen]
             sample = TrainingRows(labelled.X[chosen], labelled.y[chosen], labelled.classes, weights)
             scorer = LeaveOneOut.of(self.to_model())
-            self._hold_out(join([scorer.score(block, own) for block, own in sample.blocks()]), sample.X)
+            self._hold_out(join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X)
         return self
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
@@ -396,10 +396,10 @@ class LivingESVM(MetricLearner, Convertible):
             first = problem.hold_out(FOLDS).solve(self.nu, start)
             self.model_ = problem.describe(first, header)
             chosen = ScoreSample.of(len(labelled.y), self.seed_, n_folds=FOLDS).choose(labelled)
-            own = fill_weights(take_weights(weights, chosen), len(chosen))
+            of_chosen = fill_weights(take_weights(weights, chosen), len(chosen))
             X, start = labelled.X[chosen], first.B
             decisions = self.model_.decision_function(X)
-            self._hold_out(HeldOut(labelled.y[chosen], own, decisions, np.zeros(len(chosen))), X, 'folds')
+            self._hold_out(HeldOut(labelled.y[chosen], of_chosen, decisions, np.zeros(len(chosen))), X, 'folds')
             scored = self.model_
         model = problem.describe(problem.solve(self.nu, start), header)
         if scored is None:

@@ -87,18 +87,18 @@ def check_parameters(estimator: Any) -> None:
             demand_value(each, value, name)
 
 
-def make_options(estimator: Any, idle: Container[str] = (), **known: Any) -> Any:
+def make_options(estimator: Any, idle: Container[str] = (), **others: Any) -> Any:
     """Return the options that the parameters of an estimator say.
 
-    idle : parameters that have no say beside the others. known : other options.
+    idle : parameters that have no say beside the others. others : other options.
     Raises ValueError where parameters contradict each other.
     """
     named = find_options(estimator.__class__)
-    own = option_fields(estimator._declared)
+    fields = option_fields(estimator._declared)
     values = {
-        each.name: getattr(estimator, name) for name, each in named.items() if each.name in own and name not in idle
+        each.name: getattr(estimator, name) for name, each in named.items() if each.name in fields and name not in idle
     }
-    options = estimator._declared(**values | known)
+    options = estimator._declared(**values | others)
     try:
         options.check()
     except ValueError as error:

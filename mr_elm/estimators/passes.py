@@ -29,8 +29,8 @@ class MemoryProblem(PassProblem):
         chosen = select_sample(rows.X, share, options.seed)
         weights = fill_weights(rows.sample_weight, len(rows.y))
         sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
-        known = PassPreconditioner.of(inputs, layer, sample, options.nu)
-        return cls(inputs, layer, steps, known.passes, known.gram, known.n_sample, known.penalty, rows=rows)
+        base = PassPreconditioner.of(inputs, layer, sample, options.nu)
+        return cls(inputs, layer, steps, base.passes, base.gram, base.n_sample, base.penalty, rows=rows)
 
     def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`."""

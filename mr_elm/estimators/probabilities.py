@@ -25,8 +25,8 @@ from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 def demand_one_label(estimator: Any) -> None:
     """Raise ValueError where a parameter of an estimator needs rows of one label each."""
-    given = {'probabilities': False, 'class_weight': None, 'leave_one_out': False}
-    for name, default in given.items():
+    defaults = {'probabilities': False, 'class_weight': None, 'leave_one_out': False}
+    for name, default in defaults.items():
         if getattr(estimator, name, default) != default:
             raise ValueError(f'{name}: expected {default}, rows with several labels need it')
 

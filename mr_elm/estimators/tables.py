@@ -109,10 +109,10 @@ class TableRows(Parameters):
         """Return which power of the features is added up, see `features.scaling`."""
         return 2
 
-    def _summarise(self, **known: Any) -> Summary:
-        """Return a Summary that knows the columns of the rows."""
+    def _summarise(self, **others: Any) -> Summary:
+        """Return a Summary that knows the columns of the rows. others : other fields."""
         names = list(getattr(self, 'feature_names_in_', ()))
-        return Summary(encoding=self.encoding_, input={'names': names}, **known)
+        return Summary(encoding=self.encoding_, input={'names': names}, **others)
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""

@@ -130,9 +130,11 @@ def number_few(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
     if y.dtype.kind == 'f' and (whole != y).any():
         return None
     whole -= int(least)
-    known = np.bincount(whole) > 0
-    classes = (np.flatnonzero(known) + int(least)).astype(y.dtype)
-    return classes, whole if known.all() else (known.cumsum() - 1)[whole]
+    occurs = np.bincount(whole) > 0
+    classes = (np.flatnonzero(occurs) + int(least)).astype(y.dtype)
+    if not occurs.all():
+        whole = (occurs.cumsum() - 1)[whole]
+    return classes, whole
 
 
 def is_countable(y: Labels) -> bool:
@@ -147,15 +149,15 @@ def row_weights(
     class_weight: ClassWeight, classes: np.ndarray, codes: Labels | None, sample_weight: Weights = None
 ) -> Floats | None:
     """Return the weight of each row, (n,), as its class and its own weight say; None when all count once."""
-    own = None
+    weights = None
     if sample_weight is not None:
-        own = np.asarray(sample_weight)
+        weights = np.asarray(sample_weight)
     if class_weight is None or codes is None:
-        return own
-    weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
-    if own is None:
         return weights
-    return weights * own
+    of_classes = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
+    if weights is None:
+        return of_classes
+    return of_classes * weights
 
 
 class ParameterMethod:

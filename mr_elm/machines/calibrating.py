@@ -109,7 +109,7 @@ def keep_held_out(before: Model, model: Kind) -> Kind:
 def add_intervals(model: Kind, rows: HeldOut) -> Kind:
     """Return the model of a regression that knows the errors of rows held out, also by leverage where it has sums."""
     residuals = rows.numbers - rows.decisions[:, 0]
-    found = {'interval_residuals': sort_sizes(residuals, rows.weights)}
+    sizes = {'interval_residuals': sort_sizes(residuals, rows.weights)}
     if model.sums is not None:
-        found['interval_ratios'] = sort_sizes(scale_residuals(residuals, rows.leverages, rows.weights), rows.weights)
-    return replace(model, arrays={**model.arrays, **found})
+        sizes['interval_ratios'] = sort_sizes(scale_residuals(residuals, rows.leverages, rows.weights), rows.weights)
+    return replace(model, arrays={**model.arrays, **sizes})

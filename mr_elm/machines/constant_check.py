@@ -117,20 +117,22 @@ def note(model: Kind, answer: Any, rows: str, searched: bool = False) -> Kind:
     header = model.header
     if model.numeric:
         values = np.atleast_1d(answer).tolist()
-        value: Any = values if header.target_names else values[0]
-        said = f'predicts {", ".join(f"{each:.6g}" for each in values)} for {rows}'
+        value: Any = values
+        if not header.target_names:
+            value = values[0]
+        answers = f'predicts {", ".join(f"{each:.6g}" for each in values)} for {rows}'
     elif header.separator is not None:
         value = header.separator.join(name for name, has in zip(header.classes, answer, strict=True) if has)
-        said = f'gives {rows} the labels {quote(value)}'
+        answers = f'gives {rows} the labels {quote(value)}'
     else:
         value = header.classes[int(answer)]
-        said = f'gives {rows} the class {quote(value)}'
+        answers = f'gives {rows} the class {quote(value)}'
     if searched:
         *cures, last = 'more rows', 'columns that tell them apart'
     else:
         *cures, last = list_cures(header)
     warnings.warn(
-        f'this machine {said}, although their labels differ: try {", ".join(cures)} or {last}',
+        f'this machine {answers}, although their labels differ: try {", ".join(cures)} or {last}',
         ConstantWarning,
         stacklevel=2,
     )
@@ -139,21 +141,23 @@ def note(model: Kind, answer: Any, rows: str, searched: bool = False) -> Kind:
 
 def list_cures(header: ModelHeader) -> Iterator[str]:
     """Yield what may help, at least two things, by the names of options, or of parameters of an estimator."""
-    given = header.parameters
-    in_memory = given.get('input', {}).get('kind') == 'memory'
+    parameters = header.parameters
+    in_memory = parameters.get('input', {}).get('kind') == 'memory'
 
     def name(parameter: str, flag: str) -> str:
         if in_memory:
             return parameter
         return f'--{flag}'
 
-    if 'map' in given:
+    if 'map' in parameters:
         yield f'another {name("weight_scale", "weight-scale")}'
         yield f'more {name("n_hidden", "hidden")}'
     else:
-        yield from (f'another {name(width, width)}' for width in ('sigma', 'gamma') if width in given)
-    yield from (f'a larger {name(strength, strength)}' for strength in ('nu', 'C') if given.get(strength) is not None)
-    if header.task == 'classification' and header.separator is None and given.get('class_weight') is None:
+        yield from (f'another {name(width, width)}' for width in ('sigma', 'gamma') if width in parameters)
+    yield from (
+        f'a larger {name(strength, strength)}' for strength in ('nu', 'C') if parameters.get(strength) is not None
+    )
+    if header.task == 'classification' and header.separator is None and parameters.get('class_weight') is None:
         if in_memory:
             yield "class_weight='balanced'"
         else:

@@ -242,10 +242,10 @@ def list_metrics(rows: SampleRows) -> list[str]:
     d = rows.X.shape[1]
     if not 1 < d <= MAX_FEATURES:
         return []
-    wanted = ['diagonal']
+    metrics = ['diagonal']
     if d <= 200:  # of more features a full metric costs more than the rest of the search
-        wanted.append('full')
-    return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in wanted))
+        metrics.append('full')
+    return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in metrics))
 
 
 def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage) -> Candidate:

@@ -23,7 +23,7 @@ from mr_elm.features.sample import join_labels, make_sample, number_label, part_
 from mr_elm.features.scaling import scale_rows
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
-from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.blocks import Block, take_weights, widen
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -42,10 +42,8 @@ def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights:
     sample: Landmarks = make_sample(N_ROWS, seed, X)
     for start in range(0, X.shape[0], N_ROWS):  # few rows at a time: they are copied
         part = slice(start, start + N_ROWS)
-        own = None
-        if weights is not None:
-            own = weights[part]
-        sample.add(join_labels(Block(X[part], names, codes[part], own), numeric=False))
+        block = Block(X[part], names, codes[part], take_weights(weights, part))
+        sample.add(join_labels(block, numeric=False))
     return sample.rows
 
 

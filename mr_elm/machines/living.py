@@ -122,12 +122,11 @@ class LivingMachine:
         if batch.classes:
             waits = (before.counts == 0) | batch.keeps_labels  # a class that was declared, for its first row
             kept = (sums.counts > 0) | waits
-            if self.header.separator is None:
-                least, wanted = 2, 'two classes'
-            else:
-                least, wanted = 1, 'one label'
+            least, noun = 2, 'two classes'
+            if self.header.separator is not None:
+                least, noun = 1, 'one label'
             if kept.sum() < least:
-                raise AccountingError(f'expected rows of at least {wanted} to be left, found {kept.sum()}')
+                raise AccountingError(f'expected rows of at least {noun} to be left, found {kept.sum()}')
             classes, sums = list(compress(batch.classes, kept)), select_classes(sums, kept)
         header = replace(self.header, n_rows_used=self.header.n_rows_used - batch.n_rows)
         header = header.change_parameters(peak=self.peak)
@@ -136,15 +135,14 @@ class LivingMachine:
     def merge(self, other: 'LivingMachine', classes: Classes | None) -> 'LivingMachine':
         """Add the rows of a machine of the same nodes. classes : of both, None for a regression."""
         names = list_classes(classes)
-        known, numbers = (number_names(one.header.classes, classes) for one in (self, other))
+        ours, theirs = (number_names(one.header.classes, classes) for one in (self, other))
         header = other.header
+        rejected = {}
         if header.n_rows_rejected:
             rejected = {'merged': header.n_rows_rejected}
-        else:
-            rejected = {}
         steps, origin = steps_of(header), steps_of(self.header).origin
         if names:
-            sums = place_classes(other.sums, numbers, len(names))
+            sums = place_classes(other.sums, theirs, len(names))
         else:
             sums = move_origin(other.sums, steps, origin)
         return self.add(
@@ -152,7 +150,7 @@ class LivingMachine:
                 sums,
                 replace(steps, origin=origin),
                 names,
-                known,
+                ours,
                 header.n_rows_used,
                 rejected,
                 header.parameters['blas'],
@@ -163,13 +161,13 @@ class LivingMachine:
 
     def solve(self) -> HiddenNodeModel:
         """Solve for the output weights: the model, without the sums."""
-        given = self.header.parameters
+        parameters = self.header.parameters
         bias = self.header.method != 'elm'
-        nu = given[self.header.nu_name]
+        nu = parameters[self.header.nu_name]
         warn_of_doubt(nu, self.peak)
         has_targets = self.header.task == 'regression' or self.header.separator is not None
         steps = steps_of(self.header)
-        solution = finish(self.sums, nu, has_targets, bias, steps.centres, find_penalty(given, self.layer))
+        solution = finish(self.sums, nu, has_targets, bias, steps.centres, find_penalty(parameters, self.layer))
         if steps.centres:
             solution.output_weights[-1] -= steps.origin
         header = self.header.change_parameters(solver=solution.factorisation, condition=solution.condition)
@@ -232,22 +230,24 @@ def steps_of(header: ModelHeader) -> GridSteps:
     return GridSteps.from_json([*header.parameters['grid'], header.parameters.get('origin', ())])
 
 
-def options_of(header: ModelHeader, **known: Any) -> PESVMOptions:
-    """Return the PESVMOptions that a model was trained with; `known` overrides."""
-    given = header.parameters
-    solving = ('solver', 'tolerance') if given['solver'] == PASSES else ()
-    leaves = ('leaves', 'leaf_ridge') if 'leaf_ridge' in given else ()
-    names = ('map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight', *leaves, *solving)
+def options_of(header: ModelHeader, **others: Any) -> PESVMOptions:
+    """Return the PESVMOptions that a model was trained with, but for others."""
+    parameters = header.parameters
+    names = ['map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight']
+    if 'leaf_ridge' in parameters:
+        names += ['leaves', 'leaf_ridge']
+    if parameters['solver'] == PASSES:
+        names += ['solver', 'tolerance']
     return PESVMOptions(
         **{
             'method': header.method,
             'task': header.task,
-            **{name: given[name] for name in names},
-            'kernel': name_landmark_kernel(given),
-            'landmarks': given.get('landmarks', ROWS),
-            'no_center': header.task == 'regression' and not given.get('center'),
-            'nu': given[header.nu_name],
-            **known,
+            **{name: parameters[name] for name in names},
+            'kernel': name_landmark_kernel(parameters),
+            'landmarks': parameters.get('landmarks', ROWS),
+            'no_center': header.task == 'regression' and not parameters.get('center'),
+            'nu': parameters[header.nu_name],
+            **others,
         }
     )
 
@@ -274,20 +274,19 @@ def join_grids(ours: GridSteps, theirs: GridSteps, n_rows: int) -> GridSteps:
     On the coarser grids sums are exact to 2^-104 of the larger rows.
     """
     finer = ours.finer(theirs)
-    fits = finer.holds(ours, n_rows) and finer.holds(theirs, n_rows)
-    if fits:
+    if finer.holds(ours, n_rows) and finer.holds(theirs, n_rows):
         return finer
     return ours.coarser(theirs)
 
 
-def choose_grid(known: GridSteps, wanted: GridSteps, n_rows: int) -> GridSteps:
-    """Return the grids for the sums of new rows: the known ones, where they hold n_rows rows; else coarser ones.
+def choose_grid(before: GridSteps, new: GridSteps, n_rows: int) -> GridSteps:
+    """Return the grids for the sums of new rows: those before, where they hold n_rows rows; else coarser ones.
 
-    wanted : the grids for the bounds of the new rows. n_rows : of all rows together.
+    new : the grids for the bounds of the new rows. n_rows : of all rows together.
     """
-    if known.holds(wanted, n_rows):
-        return known
-    return known.coarser(wanted)
+    if before.holds(new, n_rows):
+        return before
+    return before.coarser(new)
 
 
 def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
@@ -295,8 +294,8 @@ def join_classes(names: Sequence[str], labels: LabelTable) -> Classes:
 
     The counts are those of the labels.
     """
-    known = LabelTable({name: [0, [-1, 0, number]] for number, name in enumerate(names)})
-    return Classes.of(known.merge(labels))
+    of_model = LabelTable({name: [0, [-1, 0, number]] for number, name in enumerate(names)})
+    return Classes.of(of_model.merge(labels))
 
 
 def number_names(names: Sequence[str], classes: Classes | None) -> list[int]:

@@ -232,8 +232,8 @@ def cross_validate(
                 used[number, rows[point.result.alpha > 0]] = True
                 trained[number].append(point.result)
         for number, C in enumerate(sorted(C_values)):
-            found = class_numbers(decisions[number], scheme.n_classes, scheme.name)
-            correct = int((found == kernel.codes[held]).sum())
+            predicted = class_numbers(decisions[number], scheme.n_classes, scheme.name)
+            correct = int((predicted == kernel.codes[held]).sum())
             results = trained[number]
             yield Cell(
                 C,

@@ -81,8 +81,8 @@ def remove_parts(model: HiddenNodeModel, parts: Iterable[Part]) -> LivingMachine
     """Return the machine of the other parts. Raises AccountingError when too few classes would be left."""
     machine, names = LivingMachine.of_model(model), model.classes
     for part in parts:
-        known = [names.index(name) for name in machine.header.classes]
-        machine = machine.forget(Batch(part.sums, steps_of(model.header), list(names), known, part.n_rows))
+        numbers = [names.index(name) for name in machine.header.classes]
+        machine = machine.forget(Batch(part.sums, steps_of(model.header), list(names), numbers, part.n_rows))
     return machine
 
 
@@ -100,14 +100,14 @@ def score_parts(model: HiddenNodeModel, parts: Sequence[Part], weights: Iterable
     are added up.
     """
     machine = LivingMachine.of_model(model)
-    found: dict[float, list[float]] = {}
+    errors: dict[float, list[float]] = {}
     for weight in weights:
         header = machine.header.change_parameters(**{machine.header.nu_name: weight})
-        found[weight] = []
+        errors[weight] = []
         for part in parts:
             B = solve_for(replace(machine, header=header, sums=add_sums(machine.sums, part.sums, -1)))
-            found[weight].append(measure_error(model, part, B))
-    return found
+            errors[weight].append(measure_error(model, part, B))
+    return errors
 
 
 def measure_error(model: HiddenNodeModel, part: Part, B: Floats) -> float:
@@ -130,12 +130,12 @@ def measure_drift(model: HiddenNodeModel, parts: Sequence[Part]) -> list[float]:
     """Return how far the model of each part is from that of all others: the root mean square over all rows of the
     difference of their predictions."""
     machine = LivingMachine.of_model(model)
-    gram, found = mirror_upper(machine.sums.gram), []
+    gram, distances = mirror_upper(machine.sums.gram), []
     for part in parts:
-        own = solve_for(replace(machine, sums=part.sums))
-        D = own - solve_for(replace(machine, sums=add_sums(machine.sums, part.sums, -1)))
-        found.append(float(np.sqrt(max((D * (gram @ D)).sum(), 0.0) / gram[-1, -1])))
-    return found
+        B = solve_for(replace(machine, sums=part.sums))
+        D = B - solve_for(replace(machine, sums=add_sums(machine.sums, part.sums, -1)))
+        distances.append(float(np.sqrt(max((D * (gram @ D)).sum(), 0.0) / gram[-1, -1])))
+    return distances
 
 
 def measure_shifts(model: HiddenNodeModel, parts: Sequence[Part]) -> list[Floats]:
@@ -146,14 +146,14 @@ def measure_shifts(model: HiddenNodeModel, parts: Sequence[Part]) -> list[Floats
     if len(columns) < max(len(parts), 2):
         return []
     deviation = reduce(ColumnStatistics.merge, columns).deviation
-    found = []
-    for k, own in enumerate(columns):
+    shifts_of_parts = []
+    for k, of_part in enumerate(columns):
         rest = reduce(ColumnStatistics.merge, columns[:k] + columns[k + 1 :])
-        shifts = np.abs(own.mean - rest.mean) / np.where(deviation > 0, deviation, 1)
+        shifts = np.abs(of_part.mean - rest.mean) / np.where(deviation > 0, deviation, 1)
         if model.encoding is not None:
             shifts = np.maximum.reduceat(shifts, model.encoding.starts[:-1])
-        found.append(shifts)
-    return found
+        shifts_of_parts.append(shifts)
+    return shifts_of_parts
 
 
 def solve_for(machine: LivingMachine) -> Floats:

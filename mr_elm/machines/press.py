@@ -137,9 +137,9 @@ def find_sets(model: Model, block: Block) -> Floats:
 def mark_sets(model: Model, block: Block) -> tuple[list[str], Floats]:
     """Return the labels of a model and behind them others that rows have; (n, labels) with a 1 where a row has one."""
     separator = model.header.separator or ''
-    known = {label: model.class_of(label) for label in find_labels(block.names, separator)[0]}
-    labels = list(dict.fromkeys((*model.classes, *known.values())))
-    index = {label: labels.index(name) for label, name in known.items()}
+    names = {label: model.class_of(label) for label in find_labels(block.names, separator)[0]}
+    labels = list(dict.fromkeys((*model.classes, *names.values())))
+    index = {label: labels.index(name) for label, name in names.items()}
     return labels, mark_labels(block.names, separator, index, len(labels))[block.codes]
 
 
@@ -162,9 +162,9 @@ class LeaveOneOutModel:
 
     def score(self, block: Block, weights: RowWeights) -> HeldOut:
         """Score rows by the models of all others. weights : of the rows in the training, None when all count once."""
-        found = [machine.score(block, weights) for machine in self.machines]
+        rows_of_machines = [machine.score(block, weights) for machine in self.machines]
         return replace(
-            found[0],
-            decisions=np.mean([rows.decisions for rows in found], axis=0),
-            leverages=np.mean([rows.leverages for rows in found], axis=0),
+            rows_of_machines[0],
+            decisions=np.mean([rows.decisions for rows in rows_of_machines], axis=0),
+            leverages=np.mean([rows.leverages for rows in rows_of_machines], axis=0),
         )

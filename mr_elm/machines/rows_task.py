@@ -44,14 +44,14 @@ class RowsTask:
     __repr__ = one_line
 
     @classmethod
-    def of(cls: type[Task], classes: Classes | None, **known: Any) -> Task:
-        """Make the task of rows with these classes, None where labels are targets. known : the other fields."""
+    def of(cls: type[Task], classes: Classes | None, **others: Any) -> Task:
+        """Make the task of rows with these classes, None where labels are targets. others : the other fields."""
         if classes is None:
-            return cls(index=None, n_classes=0, **known)
+            return cls(index=None, n_classes=0, **others)
         n_classes = 0
-        if known.get('separator') is None:
+        if others.get('separator') is None:
             n_classes = len(classes.names)
-        return cls(index=classes.index, n_classes=n_classes, **known)
+        return cls(index=classes.index, n_classes=n_classes, **others)
 
     @property
     def n_placed(self) -> int:

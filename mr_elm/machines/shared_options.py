@@ -101,9 +101,10 @@ class TrainingOptions:
     @property
     def needs_one_label(self) -> str:
         """Return the option that cannot be used where rows have several targets or labels, or ''."""
-        wanted = {'metric': 'none', 'class_weight': None, 'leave_one_out': False, 'positive': None}
-        given = [name for name, default in wanted.items() if getattr(self, name, default) != default]
-        return self.holds_out or next((f'--{name.replace("_", "-")}' for name in given), '')
+        for name, default in {'metric': 'none', 'class_weight': None, 'leave_one_out': False, 'positive': None}.items():
+            if not self.holds_out and getattr(self, name, default) != default:
+                return f'--{name.replace("_", "-")}'
+        return self.holds_out
 
     @property
     def numeric(self) -> bool:
