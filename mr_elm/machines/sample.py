@@ -22,6 +22,7 @@ from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows, RowWeights
 
 SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
+MERGED_ROWS = 1000  # up to which copies are merged
 CLIP = 3.0  # decision values of classes beyond it are as good, or as bad, as this one
 
 
@@ -181,7 +182,7 @@ def merge_copies(X: Rows, T: np.ndarray, weights: RowWeights) -> tuple[np.ndarra
     weight 2 is as two rows. T : (n,) or (n, K), targets or class numbers, which must be equal too.
     """
     everything = np.arange(len(T))
-    if len(T) > 1000:
+    if len(T) > MERGED_ROWS:
         return everything, weights
     keys = np.column_stack([hash_rows(X, 0).view(np.int64), (T + 0.0).view(np.int64)])
     _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
