@@ -57,7 +57,7 @@ class MRFolds(MRRows):
         workspace: dict[str, Floats] = {}
         self.sums = [
             [
-                GramSum(layer.n_hidden + 1, steps, self.numeric, workspace, n_leaves=layer.n_leaves)
+                GramSum(layer.n_hidden + 1, steps, self.plan.form.numeric_labels, workspace, n_leaves=layer.n_leaves)
                 for _ in range(self.task.n_sums(number))
             ]
             for number, (layer, steps) in enumerate(zip(self.task.layers, self.task.grids, strict=True))

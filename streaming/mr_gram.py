@@ -104,8 +104,8 @@ class MRGram(MRRows):
         return GramSum(
             self.layer.n_hidden + 1,
             GridSteps.from_json(read_json(self.options.grid)),
-            self.numeric,
-            separator=self.separator,
+            self.plan.form.numeric_labels,
+            separator=self.plan.form.labels_separator,
             n_leaves=self.layer.n_leaves,
         )
 

@@ -54,7 +54,7 @@ class MRLedger(MRRows):
         """Load the key."""
         self.key = read_key(self.options.ledger_key)
         names = self.options.class_names
-        self.write_label = merge_labels([] if names is None else read_json(names), self.separator)
+        self.write_label = merge_labels([] if names is None else read_json(names), self.plan.form.labels_separator)
         self.waiting: list[np.ndarray] = []
 
     def map_block(self, block: Block, row_key: RowKey) -> Iterator[Pair]:

@@ -83,7 +83,7 @@ class MRPass(MRRows):
         header, arrays = load_arrays(self.options.vectors)
         targets = None
         if header['targets']:
-            targets = TargetSums(steps, self.numeric, self.separator)
+            targets = TargetSums(steps, self.plan.form.numeric_labels, self.plan.form.labels_separator)
         self.sums = PassSums(self.layer, arrays['vectors'], steps, targets, header['single'])
         self.held = None
         if self.folds is not None and header['weights']:

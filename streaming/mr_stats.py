@@ -117,12 +117,12 @@ class MRStats(MRRows):
         if block.targets is not None:
             self.target = merged(self.target, block.targets.reshape(len(block), -1), block.weights)
         elif block.codes is not None:
-            self.labels.add_block(block, row_key[:2], self.row_lines, self.separator)
+            self.labels.add_block(block, row_key[:2], self.row_lines, self.plan.form.labels_separator)
             check_classes(self.labels)
         if self.options.landmarks:
             self.choose('landmarks', spread(block.X))
         if self.options.sample:
-            self.choose('sample', join_labels(replace(block, X=spread(block.X)), self.numeric))
+            self.choose('sample', join_labels(replace(block, X=spread(block.X)), self.plan.form.numeric_labels))
 
     def choose(self, kind: str, rows: Rows) -> None:
         """Consider rows as landmarks or for the sample."""
@@ -143,7 +143,7 @@ class MRStats(MRRows):
         for kind in ('target', 'weights'):
             if getattr(self, kind) is not None:
                 yield make_key(kind), getattr(self, kind).to_arrays()
-        if not self.numeric:
+        if not self.plan.form.numeric_labels:
             yield make_key('labels'), self.labels.entries
         for kind, chosen in self.chosen.items():
             for arrays in chosen.to_pieces(LANDMARK_BYTES):

@@ -295,16 +295,6 @@ class MRRows(MRJob):
         """Return about how many bytes a map task needs for its sums, where these may be large."""
         return 0
 
-    @property
-    def numeric(self) -> bool:
-        """Tell whether labels are the targets of a regression."""
-        return self.plan.form.numeric_labels
-
-    @property
-    def separator(self) -> str | None:
-        """Return what stands between the labels of a row, None where a row has one label."""
-        return self.plan.form.labels_separator
-
     def map_begin(self) -> None:
         """Prepare what the task needs, once."""
 

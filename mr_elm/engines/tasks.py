@@ -30,21 +30,17 @@ def run_map(job: Any, splits: list[list[int]], listener: Listener = DEAF) -> Ite
     job : the stage, made with its options, --plan among them. It may run any number of tasks, in any order.
     splits : what the task reads, [file number, start, length] each, as of `plan_splits`.
     """
-    return begin_task(job, listener).map_splits(splits)
+    task = copy(job)  # without what other tasks have left in it
+    task.listener = listener
+    return task.map_splits(splits)
 
 
 def run_reduce(job: Any, pairs: Iterable[Pair], listener: Listener = DEAF) -> Iterator[Pair]:
     """Yield the pairs of a reduce task. pairs : what the map tasks have yielded, sorted by KEY."""
-    task = begin_task(job, listener)
-    task.reduced = task.reduced_input(pairs, measure_pair)
-    yield from task.reduce_pairs(iter(task.reduced))
-
-
-def begin_task(job: Any, listener: Listener) -> Any:
-    """Return a copy of a stage with the options and nothing of what other tasks have left in it."""
     task = copy(job)
     task.listener = listener
-    return task
+    task.reduced = task.reduced_input(pairs, measure_pair)
+    yield from task.reduce_pairs(iter(task.reduced))
 
 
 def carry(pair: Pair) -> Pair:

@@ -394,10 +394,10 @@ def choose_charset(stream: Any, entry: Entry, like: RowOptions | None) -> str | 
     return None
 
 
-def take_first_lines(chunks: Iterable[bytes], limit: int = MAX_LINES) -> tuple[list[str], int]:
+def take_first_lines(chunks: Iterable[bytes]) -> tuple[list[str], int]:
     """Take the first lines that are not blank from chunks of whole lines: (lines, bytes of the blank lines above).
 
-    They are `limit`, or fewer where lines are long. A byte order mark counts with the blank lines.
+    They are MAX_LINES, or fewer where lines are long. A byte order mark counts with the blank lines.
     """
     lines: list[str] = []
     size = blank_bytes = 0
@@ -408,9 +408,9 @@ def take_first_lines(chunks: Iterable[bytes], limit: int = MAX_LINES) -> tuple[l
             blank_bytes += text.rfind('\n', 0, len(text) - len(rest)) + 1
         lines += [line for line in split_chunk(chunk, i == 0) if line.strip()]
         size += len(chunk)
-        if len(lines) >= limit or size >= CHUNK_BYTES and len(lines) >= MIN_LINES:
+        if len(lines) >= MAX_LINES or size >= CHUNK_BYTES and len(lines) >= MIN_LINES:
             break
-    return lines[:limit], blank_bytes
+    return lines[:MAX_LINES], blank_bytes
 
 
 def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0) -> RowOptions:

@@ -33,9 +33,9 @@ FORMAT = {'format': 'mr_elm-pack', 'version': 1}
 NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input'}
 
 
-def count_record_rows(n_features: int, block_rows: int, itemsize: int = 8) -> int:
+def count_record_rows(n_features: int, block_rows: int) -> int:
     """Return how many dense rows of this width fit a row group, at most block_rows."""
-    return max(1, min(block_rows, MAX_RECORD // (itemsize * max(n_features, 1))))
+    return max(1, min(block_rows, MAX_RECORD // (8 * max(n_features, 1))))
 
 
 def cut_to_records(block: Block) -> Iterator[Block]:

@@ -39,13 +39,11 @@ def read_exact(text: str) -> Decimal | None:
     return None
 
 
-def quote(text: str, limit: int = 40) -> str:
+def quote(text: str) -> str:
     """Quote a piece of input for a message, shortened and without control characters."""
-    # str: of numpy's, repr would name the type
-    if len(text) <= limit:
-        text = str(text)
-    else:
-        text = text[:limit] + '...'
+    text = str(text)  # of numpy's, repr would name the type
+    if len(text) > 40:
+        text = text[:40] + '...'
     if not text.isprintable():
         return ascii(text)
     return repr(text)

@@ -138,11 +138,12 @@ def test_one_column_too_few_or_many_hints_at_the_label():
         sniffed('1,2,3\n4,5,6\n', n_features=2, labelled=False)
 
 
-def test_first_lines_are_the_first_that_are_not_blank():
+def test_first_lines_are_the_first_that_are_not_blank(monkeypatch):
     chunks = [b'\xef\xbb\xbf\n \na\n', b'\n\r\nb\nc\n', b'd\n']
     assert take_first_lines(chunks) == (['a', 'b', 'c', 'd'], 6)
-    assert take_first_lines(chunks, 2) == (['a', 'b'], 6)
     assert take_first_lines([b'\n \n', b'\r\n  a\n', b'\nb\n']) == (['  a', 'b'], 5)
+    monkeypatch.setattr('mr_elm.rows.inputs.MAX_LINES', 2)
+    assert take_first_lines(chunks) == (['a', 'b'], 6)
 
 
 def test_of_lines_of_megabytes_three_are_enough():
