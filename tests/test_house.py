@@ -15,13 +15,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (46_650, 30_000),
-    'nodes of engines, passes and cli': (54_350, 32_000),
+    'nodes of rows': (46_600, 30_000),
+    'nodes of engines, passes and cli': (54_320, 32_000),
     'nodes of drivers, machines and estimators': (93_450, 50_000),
     'nodes of features, sums and scores': (42_600, 28_000),
     'nodes of solvers': (40_600, 36_000),
     'nodes of benchmarks': (26_000, 25_000),
-    'nodes of package and stages': (331_900, 205_000),
+    'nodes of package and stages': (331_700, 205_000),
     'files of package and stages': (306, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),
@@ -30,9 +30,9 @@ LIMITS = {
     'imports of ctypes': (0, 0),
     'uses of sys.modules': (4, 0),
     'files that train enters': (77, 45),
-    'functions that train enters': (545, 250),
-    'files that predict enters': (53, 30),
-    'functions that predict enters': (315, 140),
+    'functions that train enters': (537, 250),
+    'files that predict enters': (52, 30),
+    'functions that predict enters': (308, 140),
     'modules that inspect loads': (75, 30),
 }
 ROOMS = {
