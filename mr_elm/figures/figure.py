@@ -8,7 +8,7 @@ from typing import Any
 from mr_elm.errors import import_package
 
 GREY = '#797979'  # as far from a white page as from a dark one: a contrast of 4.3 with #ffffff and with #0d1117
-LOOK = {
+LOOK: dict[Any, Any] = {
     'svg.hashsalt': 'mr_elm',  # the same drawing is the same file
     'savefig.transparent': True,
     'legend.facecolor': 'none',
