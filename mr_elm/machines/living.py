@@ -39,6 +39,10 @@ from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, LabelTable, list_classes
 from mr_elm.sums.summary import Summary
 
+# how a training takes its targets, as it stands behind `expected targets`
+LOGARITHMS = {True: 'whose logarithms are learned', False: 'that are learned as they are'}
+CENTRES = {True: 'counted from their mean', False: 'not counted from their mean (no center)'}
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -355,8 +359,8 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
         ('task', one.header.task, other.header.task),
         ('columns', one.header.column_names, other.header.column_names),
         ('targets', one.header.targets, other.header.targets),
-        ('logarithms of targets', one.header.is_log, other.header.is_log),
-        ('center', one.header.parameters.get('center'), other.header.parameters.get('center')),
+        ('targets', LOGARITHMS[one.header.is_log], LOGARITHMS[other.header.is_log]),
+        ('targets', *(CENTRES[bool(model.header.parameters.get('center'))] for model in (one, other))),
         ('encoding of the columns', one.header.encoding, other.header.encoding),
         ('features', one.n_features, other.n_features),
         ('map', one.header.parameters['map'], other.header.parameters['map']),

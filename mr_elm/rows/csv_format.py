@@ -96,6 +96,10 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
     ):
         rows = split_rows(lines, trained.delimiter)
         if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MAJORITY * len(rows):
+            if trained.delimiter == ',' and re.search('[;\t|]', lines[-1]):  # may these be decimal commas?
+                choice = choose_delimiter(lines, options.delimiter, options.decimal)
+                if choice[1] == ',':
+                    return choice
             return trained.delimiter, trained.decimal
     delimiters: Sequence[str | None] = (options.delimiter,)
     usual, points = options.delimiter, options.decimal

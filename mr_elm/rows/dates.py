@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -35,6 +37,20 @@ STEPS = (  # what turns dates that begin with their year into dates of ISO 8601
     (r'(\.\d{6})\d+', r'\1'),  # microseconds are the smallest unit
     (r'^([0-9-]+)$', r'\1 00:00'),
 )
+
+
+def place_years(orders: list[str], texts: Iterable[str]) -> list[str]:
+    """Return the orders that are left once the texts of all dates tell where a year of two digits stands.
+
+    Source: ours. It stands last, as pandas reads it, unless first numbers are few and last ones more than months.
+    """
+    numbers = [re.findall(r'\d+', text) for text in texts if text]
+    n_first, n_last = (len({each[place] for each in numbers}) for place in (0, 2))
+    if n_first <= 12 < n_last:
+        return ['yy-month-day']
+    if n_first >= n_last:
+        return [order for order in orders if order != 'yy-month-day']
+    return orders
 
 
 def read_dates(texts: Any, order: str) -> Floats:

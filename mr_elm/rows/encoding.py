@@ -167,7 +167,11 @@ class Encoding:
     @property
     def dates(self) -> str:
         """Name the columns of dates, and how they are written."""
-        return ', '.join(f'{column.name} as {column.order}' for column in self.columns if column.kind == DATE)
+        return ', '.join(
+            f'{column.name} as {column.order}{" from 1969 to 2068" * ("yy" in column.order)}'
+            for column in self.columns
+            if column.kind == DATE
+        )
 
     def encode(self, table: Table) -> EncodedRows:
         """Return the features of the rows.

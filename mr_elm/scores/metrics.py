@@ -32,15 +32,14 @@ class Confusion:
         truths = classes + sorted({true for true, _ in self.table} - set(classes))
         matrix = [[self.table.get((true, predicted), 0) for predicted in classes] for true in truths]
         right = sum(matrix[k][k] for k in range(len(classes)))
-        predicted = [sum(row[k] for row in matrix) for k in range(len(classes))]
+        predicted = list(map(sum, zip(*matrix, strict=True)))
         per_class = {
             name: {
                 'precision': divide(matrix[k][k], predicted[k]),
                 'recall': divide(matrix[k][k], sum(matrix[k])),
                 'rows': sum(matrix[k]),
             }
-            for k, name in enumerate(truths)
-            if k < len(classes)
+            for k, name in enumerate(classes)
         }
         return {
             'accuracy': divide(right, total),

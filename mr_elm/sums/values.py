@@ -16,7 +16,7 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.columns import MISSING, Values, is_text
-from mr_elm.rows.dates import ORDERS
+from mr_elm.rows.dates import ORDERS, place_years
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.rows.text import quote, read_number
@@ -186,9 +186,8 @@ def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for part in parts:
         columns = [ColumnValues.from_json(column) for column in part['columns']]
         if merged:
-            merged = [a.merge(b) for a, b in zip(merged, columns, strict=True)]
-        else:
-            merged = columns
+            columns = [a.merge(b) for a, b in zip(merged, columns, strict=True)]
+        merged = columns
     return {'columns': [column.to_json() for column in merged]}
 
 
@@ -206,12 +205,27 @@ def choose_encoding(
     dates : auto, or refuse. Raises DataFormatError for a column of dates that are refused, or whose order is in doubt,
     and for one of too many different texts.
     """
+    decided = {orders[0] for column in values if len(orders := list_orders(column)) == 1}
     return Encoding(
         tuple(
-            choose_column(name, column, max_categories, name in categorical, dates)
+            choose_column(name, column, max_categories, name in categorical, dates, decided)
             for name, column in zip(names, values, strict=True)
         )
     )
+
+
+def list_orders(values: ColumnValues, decided: Iterable[str] = ()) -> list[str]:
+    """List how the dates of a column may be written. decided : the orders of other columns of the table.
+
+    If days and months do not tell, other columns that do must agree.
+    """
+    orders = list(values.days or ())
+    if len(orders) > 1 and 'yy-month-day' in orders and values.counts:
+        orders = place_years(orders, values.counts)
+    begins = {order.rpartition('-')[0] for order in decided} & {'day-month', 'month-day'}
+    if len(begins) == 1:
+        orders = [order for order in orders if order.rpartition('-')[0] in begins] or orders
+    return orders
 
 
 def warn_of_category(name: str, values: ColumnValues) -> None:
@@ -219,25 +233,22 @@ def warn_of_category(name: str, values: ColumnValues) -> None:
     counts = values.counts or Counter()
     n_rows = sum(counts.values()) - values.missing
     n_values = len(counts) - (MISSING in counts)
-    example = quote(values.example or min(counts))
     if (
         values.texts
         and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, MIN_NAME_ROWS)))
         and n_values > MIN_NAME_ROWS
     ):
-        warnings.warn(
-            f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
-            f'{example}: write them all alike, or without signs, if they are numbers',
-            UnsuitableWarning,
-            stacklevel=2,
-        )
+        advice = 'write them all alike, or without signs, if they are numbers'
     elif n_rows >= MIN_NAME_ROWS and n_values > 0.9 * n_rows:  # more different texts are names of rows
-        warnings.warn(
-            f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
-            f'{example}: leave it out if they are names of the rows (--drop {name})',
-            UnsuitableWarning,
-            stacklevel=2,
-        )
+        advice = f'leave it out if they are names of the rows (--drop {name})'
+    else:
+        return
+    warnings.warn(
+        f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
+        f'{quote(values.example or min(counts))}: {advice}',
+        UnsuitableWarning,
+        stacklevel=2,
+    )
 
 
 def choose_column(
@@ -246,12 +257,13 @@ def choose_column(
     max_categories: int = MAX_CATEGORIES,
     is_category: bool = False,
     dates: str = AUTO,
+    decided: Iterable[str] = (),
 ) -> Column:
-    """Choose how one column becomes features."""
+    """Choose how one column becomes features. decided : see `list_orders`."""
     if not values.texts and not (is_category and values.weight):
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight and not is_category:
-        return choose_date(name, values, dates)
+        return choose_date(name, values, dates, decided)
     if values.counts is None:
         held = 'numbers'
         if values.texts:
@@ -267,16 +279,19 @@ def choose_column(
     return Column(name, CATEGORY, categories=tuple(sorted(frequent, key=str.encode)))
 
 
-def choose_date(name: str, values: ColumnValues, dates: str) -> Column:
+def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[str]) -> Column:
     """Choose how one column of dates becomes features. Raises DataFormatError where dates are refused, or in doubt."""
-    orders = values.days or {}
+    orders = list_orders(values, decided)
     if dates == AUTO and len(orders) == 1:
-        [(order, mean)] = orders.items()
-        return Column(name, DATE, mean, bool(values.missing), order=order)
+        mean = (values.days or {})[orders[0]]
+        return Column(name, DATE, mean, bool(values.missing), order=orders[0])
     if dates == REFUSE:
         reason = 'expected numbers or categories'
     elif orders:
-        reason = f'which may be {" or ".join(orders)}, expected days of which one is later than the 12th'
+        wanted = 'days of which one is later than the 12th'
+        if 'yy-month-day' in orders:
+            wanted = 'years of four digits'
+        reason = f'which may be {" or ".join(orders)}, expected {wanted}'
     else:
         reason = 'expected dates that are all written alike'
     raise DataFormatError(

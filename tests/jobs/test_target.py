@@ -163,4 +163,7 @@ def test_models_of_targets_and_of_their_logarithms_are_not_merged(elm, paths, tm
     words = 'pesvm', '--hidden', '10', '--scale', 'none'
     one = train(elm, paths[0], tmp_path / 'm.npz', *words, '--target', 'log')
     other = train(elm, paths[2], tmp_path / 'n.npz', *words)
-    assert 'expected logarithms of targets True' in elm('merge', one, other, '--model', tmp_path / 'both.npz').err
+    assert (
+        'expected targets whose logarithms are learned as in'
+        in elm('merge', one, other, '--model', tmp_path / 'both.npz').err
+    )

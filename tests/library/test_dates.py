@@ -82,8 +82,9 @@ def test_what_is_in_no_calendar_is_no_date(text, order):
     ('texts', 'orders'),
     [
         (['01/02/2020', '03/04/2020'], 'day-month-year or month-day-year'),
-        (['11/12/13'], 'day-month-yy or month-day-yy or yy-month-day'),
-        (['31/12/20'], 'day-month-yy or yy-month-day'),
+        (['11/12/13'], 'day-month-yy or month-day-yy'),
+        (['20-12-30', '20-12-31'], 'day-month-yy or yy-month-day, expected years of four digits'),
+        (['31/12/20', '12/31/20'], 'alike'),
         (['13/01/2020', '01/13/2020'], 'alike'),
         (['2020-01-01', '01/02/2020'], 'alike'),
         (['0000-00-00', '2020-01-01'], 'alike'),
@@ -95,6 +96,36 @@ def test_dates_in_doubt_are_refused_and_can_be_categories(texts, orders):
     with pytest.raises(DataFormatError, match=f"column 'x'.*{orders}.*--drop x.*--category x"):
         choose_column('x', values)
     assert choose_column('x', values, is_category=True).categories == tuple(sorted(texts))
+
+
+@pytest.mark.parametrize(
+    ('texts', 'order'),
+    [
+        (['31/12/20'], 'day-month-yy'),
+        (['12/31/20 6:30 PM', '01/02/21 1:00 AM'], 'month-day-yy'),
+        (['31-12-68', '01-02-69', ''], 'day-month-yy'),
+        ([f'{day:02}.01.{20 + day % 3}' for day in range(1, 32)], 'day-month-yy'),
+        ([f'{20 + day % 3}-01-{day:02}' for day in range(1, 32)], 'yy-month-day'),
+    ],
+)
+def test_the_values_tell_where_a_year_of_two_digits_stands(texts, order):
+    column = choose_column('x', ColumnValues.of(TextColumn(texts)))
+    assert column.order == order
+    assert Encoding((column,)).dates == f'x as {order} from 1969 to 2068'
+    expected = days_of(pd.to_datetime(texts[0], dayfirst=order[0] == 'd', yearfirst=order[0] == 'y'))
+    assert read_dates(texts[:1], order) == pytest.approx([expected])
+
+
+def test_other_columns_tell_the_order_of_days_and_months():
+    doubtful, tells, contradicts = ['01/02/2020', '03/04/2021'], ['31/12/80', '01/02/85'], ['12/31/80', '01/02/85']
+    values = [ColumnValues.of(TextColumn(texts)) for texts in (doubtful, tells, contradicts)]
+    assert [column.order for column in choose_encoding(['x', 'y'], values[:2]).columns] == [
+        'day-month-year',
+        'day-month-yy',
+    ]
+    assert choose_encoding(['x', 'z'], [values[0], values[2]]).columns[0].order == 'month-day-year'
+    with pytest.raises(DataFormatError, match="column 'x'.*day-month-year or month-day-year"):
+        choose_encoding(['x', 'y', 'z'], values)
 
 
 def test_dates_can_be_refused():

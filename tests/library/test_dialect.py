@@ -214,6 +214,16 @@ def test_a_file_of_the_training_is_read_as_it_was_there():
     assert (form.delimiter, form.decimal) == (',', '.')
 
 
+@pytest.mark.parametrize('delimiter', [';', '\t'])
+def test_decimal_commas_are_no_delimiter_of_the_training(delimiter):
+    trained = RowOptions('csv', ',', '.', header=True, n_columns=3)
+    rows = [['y', 'a', 'b'], *([label, '0,5', '-1,25'] for label in 'uvuv')]
+    form, said = decide('\n'.join(map(delimiter.join, rows)).encode(), trained=trained)
+    assert (form.delimiter, form.decimal, form.header, form.n_columns, said) == (delimiter, ',', True, 3, [])
+    form, _ = decide(b'y,a,b\nu;v,0.5,1\nu,2,3\nv;u,1,2\n', trained=trained)  # labels of several classes
+    assert (form.delimiter, form.decimal) == (',', '.')
+
+
 def test_a_table_that_does_not_tell_is_asked_about():
     form, said = decide(b'a,b\nc,d\ne,f\n')
     assert not form.header and len(said) == 1 and '--header yes' in said[0]
