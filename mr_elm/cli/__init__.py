@@ -32,7 +32,10 @@ COMMANDS = {
     'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
     'clean': ('clean', 'remove what killed commands left, here or on a cluster'),
     'generate': ('data', 'write rows of a random generator'),
+    'completion': ('completion', 'print a script, by which a shell completes what you type'),
 }
+# the variable in which argcomplete says which word of the line is the program, counted from 1
+COMPLETING = '_ARGCOMPLETE'
 GREETING = """mr-elm learns to label rows, or to predict a number, with extreme learning
 machines. It reads CSV, LIBSVM or packed rows, on this machine or on Hadoop.
 The model is the same wherever it was trained, and no row is lost unnoticed.
@@ -54,6 +57,11 @@ class Elsewhere(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0 done, 1 failed, 2 wrong usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    if COMPLETING in os.environ:
+        from mr_elm.cli.completion import complete
+
+        complete({name: dict.fromkeys(list_methods(name), {}) for name in COMMANDS}, perform)
+        return 0
     if not argv:
         print(f'{GREETING}{FIRST_STEPS}`mr-elm --help` lists all commands.', file=sys.stderr)
         return 2

@@ -117,4 +117,11 @@ EXAMPLES = {
             'generate blobs --rows 1000 --classes 5 -o rows.libsvm': 'five classes, as LIBSVM text',
         },
     ),
+    'completion': (
+        'SHELL',
+        {
+            'completion bash': 'bash and zsh: eval "$(mr-elm completion bash)" in ~/.bashrc or ~/.zshrc',
+            'completion fish': 'in ~/.config/fish/config.fish: mr-elm completion fish | source',
+        },
+    ),
 }

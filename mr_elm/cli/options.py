@@ -13,7 +13,7 @@ from functools import cache
 from textwrap import fill
 from typing import Any, TypeVar
 
-from mr_elm.cli import Elsewhere, suggest
+from mr_elm.cli import COMPLETING, Elsewhere, suggest
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
@@ -151,6 +151,10 @@ class Parser(argparse.ArgumentParser):
         self.group('runner' if self.runs_jobs else '').add_argument(
             '--debug', action='store_true', help=AdvancedHelp('print a stack trace with an error')
         )
+        if COMPLETING in os.environ:
+            from mr_elm.cli.completion import offer
+
+            offer(self)
         own, passed = self.separate(argv)
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
@@ -320,6 +324,12 @@ def demand_targets(parser: Parser, args: argparse.Namespace, is_regression: bool
         parser.error('--targets: expected --targets or --label-column, found both')
     if args.labels_separator is not None and is_regression:
         parser.error('--labels-separator: cannot be used with --task regression, see --targets')
+
+
+def demand_regression(parser: Parser, args: argparse.Namespace, is_regression: bool) -> None:
+    """Exit with status 2 where --target stands beside a classification."""
+    if args.target != 'none' and not is_regression:
+        parser.error('--target: expected --task regression too')
 
 
 def add_label_options(parser: Parser) -> None:

@@ -24,7 +24,7 @@ from mr_elm.errors import import_package
 from mr_elm.rows.storage import demand_free, store_of
 from mr_elm.store import temporary_folder
 
-NOT_ON_NODES = ('tqdm', 'tomli')  # only the driver needs these
+NOT_ON_NODES = ('tqdm', 'tomli', 'argcomplete')  # only the driver needs these
 OPTIONAL = ('pyarrow',)  # on nodes where it is installed here
 UNPACKED = 'mr_elm_env'  # the folder of a task in which the archive is unpacked
 ANY_PROCESSOR = {'NUMBA_CPU_NAME': 'generic'}  # compiled loops must run on every node

@@ -1,0 +1,52 @@
+"""mr-elm completion: let a shell complete what is typed, by argcomplete, which calls the program at each tab."""
+
+import argparse
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mr_elm.cli import COMMANDS, COMPLETING
+from mr_elm.errors import import_package
+
+SHELLS = ('bash', 'zsh', 'fish')
+
+
+def completion(argv: Sequence[str]) -> None:
+    """Print a script, by which a shell completes the commands, methods, options and files of mr-elm."""
+    from mr_elm.cli.options import Parser
+
+    parser = Parser('completion', completion.__doc__, runs_jobs=False)
+    parser.add_argument('shell', choices=SHELLS, help='the shell: bash, zsh or fish')
+    args, _ = parser.parse(argv)
+    print(import_package('argcomplete', 'completion').shellcode(['mr-elm'], shell=args.shell))
+
+
+def complete(tree: Mapping[str, Mapping], perform: Callable[[Sequence[str]], Any]) -> None:
+    """Tell the shell what the word at the cursor may become, and exit.
+
+    tree : command -> its methods, as keys. perform : the function of a command, whose parser calls `offer`.
+    """
+    line = os.environ['COMP_LINE'][: int(os.environ['COMP_POINT'])]
+    words = re.findall(r'(\S+)\s', line)[1:]  # the word at the cursor is not whole
+    n_read = 0
+    while tree and n_read < len(words):
+        tree = tree.get(words[n_read], {})
+        n_read += 1
+    os.environ[COMPLETING] = str(1 + n_read)
+    if tree:
+        parser = argparse.ArgumentParser(add_help=False)
+        parser.add_argument('name', choices=tree)
+        offer(parser)
+    elif words[0] in COMMANDS:
+        perform(words[:n_read])
+
+
+def offer(parser: argparse.ArgumentParser) -> None:
+    """Tell the shell what may follow in the words of this parser, and exit."""
+    argcomplete = import_package('argcomplete', 'completion')
+    for action in parser._actions:
+        names = str(action.metavar)
+        if names.startswith('{'):
+            action.completer = argcomplete.ChoicesCompleter(names.strip('{}').split(','))  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser, always_complete_options='long')
