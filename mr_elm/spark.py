@@ -13,6 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from mr_elm.drivers.score import choose_target
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark.batches import (
     PREDICTION,
@@ -144,6 +145,7 @@ def train(
     weight: str | None = None,
     encode: str = 'refuse',
     missing_labels: Sequence[str] | None = None,
+    target: str = 'none',
     **options: Any,
 ) -> SparkModel:
     """Train a model on the rows of a DataFrame.
@@ -153,6 +155,7 @@ def train(
     label, weight : names of columns; without a weight every row counts once.
     encode : refuse, or auto: text becomes categories, and values may be missing.
     missing_labels : texts that stand for a missing label, as with --missing-labels; null and NaN always do.
+    target : of a regression: none, log, or auto, as with --target.
     options : those of `mr-elm train METHOD`, with _ for -, such as hidden=200 or task='regression'; and bad_rows:
         stop, or skip the rows that cannot be used.
 
@@ -163,7 +166,10 @@ def train(
     Raises ValueError when a column or an option cannot be used, DataFormatError when a row cannot.
     """
     settings = make_options(method, options)
-    demand_value(option_fields(RowOptions)['encode'], encode, 'encode')
+    for name, value in {'encode': encode, 'target': target}.items():
+        demand_value(option_fields(RowOptions)[name], value, name)
+    if target != 'none' and not settings.numeric:
+        raise ValueError("target: expected task='regression' too")
     demand_session(df)
     table = select_columns(df, label, weight, encode == 'auto')
     rows = RowOptions(
@@ -172,6 +178,7 @@ def train(
         weight_column=weight,
         encode=encode,
         numeric_labels=settings.numeric,
+        target=target,
         missing_labels=None if missing_labels is None else tuple(missing_labels),
     )
     demand = partial(demand_labels, label=label, missing=rows.missing_texts, skips=settings.bad_rows == 'skip')
@@ -184,7 +191,9 @@ def train(
             demand(table)
             plan, partitions = plan_partitions(table, rows)
             runner = make_engine('spark', frame=table, partitions=partitions)
-        model, _ = driver(plan, settings, stack.enter_context(runner))
+        engine = stack.enter_context(runner)
+        plan = choose_target(lambda plan: driver(plan, settings, engine), plan, engine, settings.bad_rows)
+        model, _ = driver(plan, settings, engine)
         path = os.path.join(stack.enter_context(temporary_folder()), 'model.npz')
         model.without_sums().save(path)
         return SparkModel(replace(load(path).trained, arrays=model.arrays, sums=model.sums))

@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     'weight': None,
     'encode': 'refuse',
     'missing_labels': None,
+    'target': 'none',
     'options': {},
 }
 
@@ -31,7 +32,8 @@ DEFAULTS: dict[str, Any] = {
 class ElmEstimator(Estimator, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
     """Train a model as `mr_elm.spark.train` does, as a stage of a Pipeline.
 
-    method, label, weight, encode, missing_labels : as there. options : all others, as in options={'hidden': 200}.
+    method, label, weight, encode, missing_labels, target : as there. options : all others, as in
+        options={'hidden': 200}.
     Raises TypeError for another name.
     """
 

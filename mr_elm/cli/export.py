@@ -50,6 +50,7 @@ def export(argv: Sequence[str]) -> None:
     )
     parser.add_argument('--test', metavar='ROWS', help='html: labelled rows to score the model on')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
+    add_row_options(parser.add_to)
     args, _ = parser.parse(argv)
     ending = PurePath(args.output).suffix
     if ending not in WRITERS:
@@ -86,11 +87,9 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
 
     if args.test is None:
         return make_card(model, args.model).encode()
-    unsaid = argparse.ArgumentParser()
-    add_row_options(lambda _: unsaid.add_argument)
-    plan = plan_inputs([args.test], rows_for(model, unsaid.parse_args([])))
+    plan = plan_inputs([args.test], rows_for(model, args))
     with make_engine('inline', (), Reporter(quiet=True)) as engine:
-        found, _ = score.evaluate(args.path, model, plan, engine)
+        found, _ = score.evaluate(args.path, model, plan, engine, args.bad_rows)
         pairs = None
         if model.numeric and not found.targets and has_columns(plan):
             pairs = predict_pairs((args.path, model), plan, engine)

@@ -10,6 +10,7 @@ from mr_elm.cli.options import (
     add_input_options,
     add_runner_options,
     choose_engine,
+    demand_regression,
     leave_if_elsewhere,
     plan_rows,
 )
@@ -27,7 +28,7 @@ ENDING = '.stats.json'  # by which `mr-elm layer` knows statistics
 def sums(argv: Sequence[str]) -> None:
     """Write the statistics of rows, or their sums on a layer, for a model of the rows of several sites."""
     parser = Parser('sums', sums.__doc__)
-    add_input_options(parser, 'task', *OF_LABELS)
+    add_input_options(parser, 'task', 'target', *OF_LABELS)
     parser.add_argument(
         '-o', '--output', required=True, metavar='OUT', help=f'where to write: SITE{ENDING} or SITE.sums.npz'
     )
@@ -56,6 +57,7 @@ def sums(argv: Sequence[str]) -> None:
     add_runner_options(parser)
     args, passed = parser.parse(argv)
     check_usage(parser, args)
+    demand_regression(parser, args, args.task == 'regression')
     leave_if_elsewhere(args)
     demand_free(args.output, args.overwrite)
     mask = None
@@ -76,6 +78,8 @@ def sums(argv: Sequence[str]) -> None:
 
 def check_usage(parser: Parser, args: argparse.Namespace) -> None:
     """Exit with status 2 on wrong usage."""
+    if args.target != 'none' and (args.layer or args.target == 'auto'):
+        parser.error('--target: expected log with --statistics, a layer has the target of the statistics')
     if args.statistics and not args.output.endswith(ENDING):
         parser.error(f'-o: expected a name that ends in {ENDING}, found {args.output}')
     if args.statistics and args.mask is not None:

@@ -7,13 +7,13 @@ from typing import Any
 
 from mr_elm.cli.given_model import fetch_sums, fetched_model
 from mr_elm.cli.options import Parser
-from mr_elm.errors import DataFormatError, ModelFormatError
+from mr_elm.errors import ModelFormatError
 from mr_elm.export.facts import list_columns, list_facts
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums
+from mr_elm.rows.options import add_row_options
 from mr_elm.rows.storage import write_file
 
-MOST_ROWS = 10_000  # that --permutation looks at
 BAR = 40  # characters of the largest importance
 MOST_COLUMNS = 100  # whose importance is printed
 
@@ -43,13 +43,14 @@ def inspect(argv: Sequence[str]) -> None:
         action='store_true',
         help='show instead what in the model, and in its sums, stems from single rows of the training',
     )
+    add_row_options(parser.add_to)
     args, _ = parser.parse(argv)
     with fetched_model(args.model) as (path, model):
         if args.rows:
             print_rows(fetch_sums(model, path, args.model) if find_sums(args.model) else model, args.json)
             return
         shown = {**model.header.to_json(), 'arrays': {name: list(a.shape) for name, a in model.arrays.items()}}
-        permuted = {} if args.permutation is None else permute_rows(model, args.permutation)
+        permuted = {} if args.permutation is None else permute_rows(model, args)
     importance = permuted or list_importance(model)
     for parameters in (shown['parameters'], *shown.get('members', ())):
         parameters.pop('importance', None)  # which is shown by itself, beside the names of the columns
@@ -64,42 +65,20 @@ def inspect(argv: Sequence[str]) -> None:
         print('importance:', *lay_out_importance(importance['importance_by_column']), sep='\n')
 
 
-def permute_rows(model: Model, path: str) -> dict[str, Any]:
-    """Return the importance of the columns by name, as the rows of a file judge it. Raises DataFormatError."""
-    import numpy as np
-
+def permute_rows(model: Model, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the importance of the columns by name, as the rows of --permutation judge it."""
     from mr_elm.cli.given_model import rows_for
-    from mr_elm.machines.permutation import name_labels, permute_columns
-    from mr_elm.rows.accounting import describe_row
-    from mr_elm.rows.blocks import BLOCK_ROWS, spread, widen
+    from mr_elm.drivers.score import measure_importance
     from mr_elm.rows.inputs import plan_inputs
-    from mr_elm.rows.options import add_row_options
-    from mr_elm.rows.splits import SplitReader
-    from mr_elm.sparse import expand
 
-    if model.multilabel:
-        raise ValueError('--permutation: expected a model of one label in a row, found several')
-    unsaid = argparse.ArgumentParser()
-    add_row_options(lambda _: unsaid.add_argument)
-    plan = plan_inputs([path], rows_for(model, unsaid.parse_args([])))
-    splits, blocks, n_rows = SplitReader(plan, model.encoding, True, BLOCK_ROWS), [], 0
-    for number, file in enumerate(plan.files):
-        reader, chunks = splits.open(number, 0, file.size, lambda _: None)
-        for block in reader.blocks(chunks):
-            blocks.append(block)
-            n_rows += len(block)
-            if n_rows >= MOST_ROWS:
-                break
-        for row in reader.rejected:
-            raise DataFormatError(describe_row(plan, file.path, row.ordinal + 1, row.reason, row.detail))
-        if n_rows >= MOST_ROWS:
-            break
-    if not blocks:
-        raise DataFormatError(f'{path}: expected rows, found none that can be used')
-    X = np.concatenate([expand(widen(spread(block.X), model.n_features)) for block in blocks])[:MOST_ROWS]
-    labels = np.concatenate([name_labels(model, block) for block in blocks])[:MOST_ROWS]
+    plan = plan_inputs([args.permutation], rows_for(model, args))
+    return name_columns(model, measure_importance(model, plan, args.bad_rows))
+
+
+def name_columns(model: Model, shares: Sequence[float]) -> dict[str, Any]:
+    """Return the importance of the columns by name."""
     names = [name for name, _, _ in list_columns(model)]
-    return {'importance_by_column': dict(zip(names, permute_columns(model, X, labels), strict=True))}
+    return {'importance_by_column': dict(zip(names, shares, strict=True))}
 
 
 def print_rows(model: Model, as_json: bool) -> None:
@@ -121,8 +100,7 @@ def list_importance(model: Model) -> dict[str, Any]:
     found = model.importance
     if found is None:
         return {}
-    names = [name for name, _, _ in list_columns(model)]
-    return {'importance': found.features, 'importance_by_column': dict(zip(names, found.columns, strict=True))}
+    return {'importance': found.features, **name_columns(model, found.columns)}
 
 
 def lay_out_importance(importance: Mapping[str, float]) -> list[str]:

@@ -2,11 +2,9 @@
 
 import argparse
 import json
-import math
-import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +14,7 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     choose_engine,
+    demand_regression,
     demand_targets,
     leave_if_elsewhere,
     plan_rows,
@@ -23,17 +22,14 @@ from mr_elm.cli.options import (
 )
 from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.engines.base import Engine
-from mr_elm.errors import DataFormatError
 from mr_elm.machines.shared_options import SOLVER
 from mr_elm.methods import METHODS, Method, load
 from mr_elm.model.base import Model
 from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions, read_columns
-from mr_elm.store import temporary_folder
 
 OF_ANSWERS = 'probabilities', 'threshold', 'positive', 'intervals'  # options that say how a model answers
-TARGET_TEST_SHARE = 0.2  # of the rows, which judge --target auto
 
 
 @dataclass(frozen=True)
@@ -72,10 +68,12 @@ def train(words: Sequence[str]) -> None:
         choose_engine(args, training.passed, args.model) as engine,
         open_change(args, 'train', engine.reporter) as ledger,
     ):
-        if training.rows.target == 'auto':
-            target = choose_target(training, plan, engine)
-            training = replace(training, rows=replace(training.rows, target=target))
-            plan = plan.change_formats(target=target)
+        if plan.form.target == 'auto':
+            from mr_elm.drivers.score import choose_target
+
+            plan = choose_target(
+                lambda plan: training.driver(plan, training.options, engine), plan, engine, args.bad_rows
+            )
         if ledger is not None:
             ledger.begin(args.overwrite)
         model, accounts = training.driver(plan, training.options, engine)
@@ -85,52 +83,19 @@ def train(words: Sequence[str]) -> None:
         if args.test is None:
             scores = {}
         else:
-            scores = test_model(training, model, engine, args.test)
+            scores = test_model(training, plan, model, engine)
     report(training, plan, model, scores, time.perf_counter() - start)
 
 
-def choose_target(training: Training, plan: InputPlan, engine: Engine) -> str:
-    """Return log where a machine of logarithms has the smaller root mean squared error on held-out rows, else none."""
-    errors: dict[str, float] = {}
-    for target in ('none', 'log'):
-        tried = plan.change_formats(target=target, held_out=TARGET_TEST_SHARE)
-        try:
-            model, accounts = training.driver(tried, training.options, engine)
-            errors[target] = test_model(training, model, engine, TARGET_TEST_SHARE)['rmse']
-        except DataFormatError as error:
-            if target == 'none':
-                raise
-            engine.reporter.say(f'target: none, logarithms cannot be learned ({error})')
-            return 'none'
-        if target == 'none':
-            n_usable = accounts.used
-    if accounts.used < n_usable:  # bad rows are skipped, and targets that are not above 0 are such rows
-        errors['log'] = math.inf
-    best = min(errors, key=errors.__getitem__)
-    engine.reporter.say(
-        f'target: {best}, the error of held-out rows is {errors["none"]:.6g} without and {errors["log"]:.6g} with '
-        'logarithms'
-    )
-    return best
-
-
-def test_model(training: Training, model: Model, engine: Engine, test: float | str) -> dict[str, Any]:
-    """Return the scores of a model on held-out rows, or on those of a file, as `mr-elm evaluate --json` prints them."""
+def test_model(training: Training, plan: InputPlan, model: Model, engine: Engine) -> dict[str, Any]:
+    """Return the scores of a model on held-out rows, or on those of a file, as --test says."""
     from mr_elm.cli.given_model import rows_for
     from mr_elm.drivers import score
 
     args = training.args
-    if isinstance(test, float):  # a held-out row may have features that no other row has
-        inputs, rows = None, replace(rows_for(model, args, ignore_extra=True), held_out=test, tested=True)
-    else:
-        inputs, rows = [test], rows_for(model, args)
-    with temporary_folder() as folder:
-        path = os.path.join(folder, 'model.npz')
-        model.without_sums().save(path)
-        plan = plan_rows(args, rows, inputs)
-        evaluation, accounts = score.evaluate(path, model, plan, engine, args.bad_rows)
-    header = model.header
-    return {**evaluation.scores(header.classes, header.target_names, header.positive), 'rows': accounts.used}
+    if isinstance(args.test, float):
+        return score.test_held_out(model, plan, engine, args.bad_rows)
+    return score.test(model, plan_rows(args, rows_for(model, args), [args.test]), engine, args.bad_rows)
 
 
 def report(training: Training, plan: InputPlan, model: Model, scores: dict[str, Any], seconds: float) -> None:
@@ -190,8 +155,7 @@ def read_training(words: Sequence[str]) -> Training:
     leave_if_elsewhere(args)
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
-    if args.target != 'none' and not options.numeric:
-        parser.error('--target: expected --task regression too')
+    demand_regression(parser, args, options.numeric)
     if args.target == 'auto' and (args.script or isinstance(args.test, float)):
         parser.error('--target auto: cannot be used with --script or a share as --test, it holds rows out itself')
     if args.script and (args.test is not None or args.json):

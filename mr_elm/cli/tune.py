@@ -14,12 +14,14 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     choose_engine,
+    demand_regression,
     leave_if_elsewhere,
     plan_rows,
     read_options,
 )
 from mr_elm.cli.output import Output
 from mr_elm.cli.train import add_model_options
+from mr_elm.drivers.score import choose_target
 from mr_elm.machines.search_options import GRID, KernelSearch, NodeSearch
 from mr_elm.methods import METHODS, Method, Tuning, load
 from mr_elm.option import add_options, flag_of, option_fields
@@ -44,6 +46,7 @@ def tune(words: Sequence[str]) -> None:
     )
     if search.figure and options.numeric and not search.draws_targets:
         parser.error('--figure: cannot be drawn with --task regression, expected classes')
+    demand_regression(parser, args, options.numeric)
     leave_if_elsewhere(args)
     output = Output.of(args)
     if args.model is not None:
@@ -53,6 +56,7 @@ def tune(words: Sequence[str]) -> None:
             demand_free(path, args.overwrite)
     with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
         plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
+        plan = choose_target(lambda plan: load(method.driver)(plan, options, engine), plan, engine, args.bad_rows)
         if isinstance(search, NodeSearch):
             tuned, *trained = load(tuning.driver)(plan, options, search, engine)
             report_nodes(tuned, search)
@@ -79,7 +83,7 @@ def list_passed(method: Method, tuning: Tuning) -> list[str]:
 def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'tune {name}', tuning.description)
-    add_input_options(parser, *OF_ENCODING)
+    add_input_options(parser, 'target', *OF_ENCODING)
     add_model_options(parser, required=False, living=method.living)
     parser.group(GRID)
     add_options(parser.add_to, load(method.options), list_passed(method, tuning), name)

@@ -97,6 +97,7 @@ def merge_statistics(paths: Sequence[str], task: str) -> Summary:
             ('columns', whole.input.get('names'), summary.input.get('names')),
             ('features', whole.sparse or whole.columns.n_features, whole.sparse or summary.columns.n_features),
             ('targets', whole.n_targets, summary.n_targets),
+            ('--target', whole.input.get('target'), summary.input.get('target')),
             ('separator', whole.separator, summary.separator),
             ('weights', whole.weights is None, summary.weights is None),
         ):

@@ -1,25 +1,39 @@
-"""Apply a model to a data set: write predictions in input order, or score them against the labels."""
+"""Apply a model to a data set: write predictions in input order, score them, or judge the columns by them."""
 
-from collections.abc import Callable
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
 from mr_elm.machines.evaluation import Evaluation
+from mr_elm.machines.permutation import name_labels, permute_columns
 from mr_elm.model.base import Model
 from mr_elm.model.sums import model_words
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.accounting import Accounts, describe_row
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, spread, widen
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.splits import SplitReader
 from mr_elm.rows.storage import write_file
 from mr_elm.rows.wire import split_key
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.scores.ranking import Ranking
+from mr_elm.sparse import expand
+from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict, join_parts
 
+TARGET_TEST_SHARE = 0.2  # of the rows, which judge the target auto
+MOST_ROWS = 10_000  # that judge the columns
 READERS: dict[str, Callable] = {
     'confusion': pairs_from_json,
     'sets': lambda value: LabelSets(**value),
@@ -92,3 +106,82 @@ def evaluate(
     if evaluation.counts is None and not evaluation.targets:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
     return evaluation, job.accounts
+
+
+def test(model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> dict[str, Any]:
+    """Return the scores of a model on labelled rows, as `mr-elm evaluate --json` prints them."""
+    with temporary_folder() as folder:
+        path = os.path.join(folder, 'model.npz')
+        model.without_sums().save(path)
+        evaluation, accounts = evaluate(path, model, plan, engine, bad_rows)
+    header = model.header
+    return {**evaluation.scores(header.classes, header.target_names, header.positive), 'rows': accounts.used}
+
+
+def test_held_out(model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> dict[str, Any]:
+    """Return the scores of a model on the rows that the plan of its training holds out."""
+    tested = replace(plan.change_formats(tested=True), encoding=model.encoding)
+    if find_kind(plan.form.kind).sparse:  # such a row may have features that no other row has
+        tested = tested.change_formats(n_features=model.n_features, ignore_extra=True)
+    return test(model, tested, engine, bad_rows)
+
+
+def choose_target(train: Callable[[InputPlan], tuple], plan: InputPlan, engine: Engine, bad_rows: str) -> InputPlan:
+    """Return the plan of a training: with target auto of logarithms, if machines of these err less on held-out rows.
+
+    train : plan -> (Model, Accounts). The error is the root mean squared error in the unit of the targets.
+    """
+    if plan.form.target != 'auto':
+        return plan
+    errors: dict[str, float] = {}
+    for target in ('none', 'log'):
+        tried = plan.change_formats(target=target, held_out=TARGET_TEST_SHARE)
+        try:
+            model, accounts = train(tried)
+            errors[target] = test_held_out(model, tried, engine, bad_rows)['rmse']
+        except DataFormatError as error:
+            if target == 'none':
+                raise
+            engine.reporter.say(f'target: none, logarithms cannot be learned ({error})')
+            return plan.change_formats(target='none')
+        if target == 'none':
+            n_usable = accounts.used
+    if accounts.used < n_usable:  # bad rows are skipped, and targets that are not above 0 are such rows
+        errors['log'] = math.inf
+    best = min(errors, key=errors.__getitem__)
+    engine.reporter.say(
+        f'target: {best}, the error of held-out rows is {errors["none"]:.6g} without and {errors["log"]:.6g} with '
+        'logarithms'
+    )
+    return plan.change_formats(target=best)
+
+
+def measure_importance(model: Model, plan: InputPlan, bad_rows: str = 'stop') -> list[float]:
+    """Return the importance of each column, as the first MOST_ROWS rows judge it; see `permute_columns`.
+
+    Raises ValueError for a model of several labels, DataFormatError when one of these rows cannot be used.
+    """
+    if model.multilabel:
+        raise ValueError('--permutation: expected a model of one label in a row, found several')
+    blocks: list[Block] = []
+    n_rows = 0
+    for block in read_blocks(model, plan, bad_rows == 'stop'):
+        blocks.append(block)
+        n_rows += len(block)
+        if n_rows >= MOST_ROWS:
+            break
+    if not blocks:
+        raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
+    X = np.concatenate([expand(widen(spread(block.X), model.n_features)) for block in blocks])
+    labels = np.concatenate([name_labels(model, block) for block in blocks])
+    return permute_columns(model, X[:MOST_ROWS], labels[:MOST_ROWS])
+
+
+def read_blocks(model: Model, plan: InputPlan, stop: bool) -> Iterator[Block]:
+    """Yield the rows of all files as blocks, in this process. Raises DataFormatError where a bad row is to stop it."""
+    splits = SplitReader(plan, model.encoding, stop, BLOCK_ROWS)
+    for number, file in enumerate(plan.files):
+        reader, chunks = splits.open(number, 0, file.size, lambda _: None)
+        yield from reader.blocks(chunks)
+        for row in reader.rejected if stop else ():
+            raise DataFormatError(describe_row(plan, file.path, row.ordinal + 1, row.reason, row.detail))

@@ -26,5 +26,15 @@ def test_the_column_that_decides_is_the_important_one(elm, write, tmp_path, meth
         elm('inspect', model, '--json', '--permutation', path).out
         == elm('inspect', model, '--json', '--permutation', path).out
     )
+    last = write(
+        'last.csv',
+        'noise;kind;signal;label\n'
+        + ''.join(f'{a};{k};{b};{float(y)}\n' for y, (a, b), k in zip(values, X, kind, strict=True)),
+    )
+    said = elm('inspect', model, '--json', '--permutation', last, '--label-column', 'label')
+    assert json.loads(said.out)['importance_by_column'] == shares
     path.write_text('y,noise,kind,signal\n1,x,a,2\n')
     assert 'line 2: not a number' in elm('inspect', model, '--permutation', path).err
+    path.write_text('y,noise,kind,signal\n1,x,a,2\n' + rows)
+    said = elm('inspect', model, '--json', '--permutation', path, '--bad-rows', 'skip')
+    assert json.loads(said.out)['importance_by_column'] == shares

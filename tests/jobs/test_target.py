@@ -114,6 +114,54 @@ def test_auto_takes_what_errs_less_in_the_unit_of_the_targets(elm, paths, tmp_pa
     assert elm(*words, '--target', 'auto', '--test', '0.2').status == 2
 
 
+def test_a_search_learns_logarithms_and_its_choice_is_that_of_a_training(elm, answer, paths, tmp_path):
+    raw, later, logs, later_logs = paths
+    words = ('--hidden', '10', '--nu', '0.1,10')
+    for method, grid in (('pesvm', words), ('mr-kelm', ('--sigma', '1', '--C', '1,10'))):
+        said = {}
+        for path, target in ((raw, 'log'), (logs, 'none')):
+            out = tmp_path / f'{target}.npz'
+            done = elm('tune', method, path, *OPTIONS, *grid, '--target', target, '--model', out, '-q', '--overwrite')
+            assert done.status == 0, done
+            said[target] = done.out
+        assert said['log'] == said['none']
+        found, expected = answer(tmp_path / 'log.npz', later), answer(tmp_path / 'none.npz', later_logs)
+        np.testing.assert_allclose(found, np.exp(expected), rtol=1e-6)
+    done = elm(
+        'tune', 'pesvm', raw, *OPTIONS, *words, '--map', 'identity', '--target', 'auto', '--model', tmp_path / 'a.npz'
+    )
+    assert done.status == 0 and 'target: log' in done.err
+    assert 'target' in load_arrays(tmp_path / 'a.npz')[0]['requires']
+    assert 'task regression' in elm('tune', 'pesvm', raw, '--target', 'log').err
+
+
+def test_sites_learn_logarithms_if_all_of_them_say_so(elm, answer, paths, tmp_path):
+    raw, later, logs, later_logs = paths
+    models = {}
+    for target, names in (('log', (raw, later)), ('none', (logs, later_logs))):
+        for number, path in enumerate(names):
+            out = tmp_path / f'{target}{number}.stats.json'
+            words = ('--task', 'regression', '--label-column', 'price', '--target', target)
+            assert elm('sums', path, '--statistics', *words, '-o', out, '-q').status == 0
+        stats, layer = (
+            [tmp_path / f'{target}{number}.stats.json' for number in (0, 1)],
+            tmp_path / f'{target}.layer.npz',
+        )
+        assert elm('layer', 'pesvm', *stats, '--task', 'regression', '--hidden', 20, '--model', layer, '-q').status == 0
+        for number, path in enumerate(names):
+            assert elm('sums', path, '--layer', layer, '-o', tmp_path / f'{target}{number}.sums.npz', '-q').status == 0
+        sums = [tmp_path / f'{target}{number}.sums.npz' for number in (0, 1)]
+        models[target] = tmp_path / f'{target}.npz'
+        assert elm('merge', *sums, '--model', models[target], '-q').status == 0
+    np.testing.assert_allclose(answer(models['log'], raw), np.exp(answer(models['none'], logs)), rtol=1e-6)
+    mixed = [tmp_path / 'log0.stats.json', tmp_path / 'none1.stats.json']
+    words = ('layer', 'pesvm', *mixed, '--task', 'regression', '--model', tmp_path / 'x.npz')
+    assert 'found other --target' in elm(*words).err
+    for words in (['--statistics', '--target', 'auto'], ['--layer', tmp_path / 'log.layer.npz', '--target', 'log']):
+        done = elm('sums', raw, '--task', 'regression', *words, '-o', tmp_path / 'x.stats.json')
+        assert done.status == 2 and '--target: expected log with --statistics' in done.err
+
+
 def test_other_programs_answer_in_the_unit_of_the_targets(elm, answer, paths, tmp_path):
     onnxruntime, duckdb = pytest.importorskip('onnxruntime'), pytest.importorskip('duckdb')
     model = train(elm, paths[0], tmp_path / 'm.npz', 'pesvm', '--hidden', '20', '--target', 'log')
