@@ -40,8 +40,8 @@ from mr_elm.sums.statistics import Classes, LabelTable, list_classes
 from mr_elm.sums.summary import Summary
 
 # how a training takes its targets, as it stands behind `expected targets`
-LOGARITHMS = {True: 'whose logarithms are learned', False: 'that are learned as they are'}
-CENTRES = {True: 'counted from their mean', False: 'not counted from their mean (no center)'}
+LOGARITHMS = 'that are learned as they are', 'whose logarithms are learned'
+CENTRES = 'not counted from their mean (no center)', 'counted from their mean'
 
 
 @dataclass(frozen=True)

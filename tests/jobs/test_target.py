@@ -127,11 +127,13 @@ def test_a_search_learns_logarithms_and_its_choice_is_that_of_a_training(elm, an
         assert said['log'] == said['none']
         found, expected = answer(tmp_path / 'log.npz', later), answer(tmp_path / 'none.npz', later_logs)
         np.testing.assert_allclose(found, np.exp(expected), rtol=1e-6)
-    done = elm(
-        'tune', 'pesvm', raw, *OPTIONS, *words, '--map', 'identity', '--target', 'auto', '--model', tmp_path / 'a.npz'
-    )
-    assert done.status == 0 and 'target: log' in done.err
-    assert 'target' in load_arrays(tmp_path / 'a.npz')[0]['requires']
+    chosen = []
+    for command, more in (('tune', words), ('train', ())):
+        out = tmp_path / f'{command}.npz'
+        done = elm(command, 'pesvm', raw, *OPTIONS, *more, '--target', 'auto', '--model', out)
+        chosen.append([line for line in done.err.splitlines() if line.startswith('target: ')])
+        assert ('log' in chosen[-1][0].partition(',')[0]) == ('target' in load_arrays(out)[0]['requires'])
+    assert chosen[0] == chosen[1]
     assert 'task regression' in elm('tune', 'pesvm', raw, '--target', 'log').err
 
 
