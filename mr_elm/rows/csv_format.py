@@ -97,7 +97,7 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
         rows = split_rows(lines, trained.delimiter)
         if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MAJORITY * len(rows):
             if trained.delimiter == ',' and re.search('[;\t|]', lines[-1]):  # may these be decimal commas?
-                choice = choose_delimiter(lines, options.delimiter, options.decimal)
+                choice = find_separators(lines, replace(options, trained=None))
                 if choice[1] == ',':
                     return choice
             return trained.delimiter, trained.decimal
