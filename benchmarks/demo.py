@@ -14,10 +14,10 @@ from sklearn.model_selection import train_test_split
 from mr_elm.drivers import pesvm, score
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.figures.figure import open_figure
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model.models import HiddenNodeModel
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.solvers.increment import sums_of

@@ -70,10 +70,21 @@ def describe_error(error: BaseException, hint: str = '') -> str:
         if error.filename:
             return f'{error.filename}: {error.strerror}'
         return error.strerror
+    if isinstance(error, MemoryError):
+        return describe_memory(error)
     text = ' '.join(str(error).split())
     if isinstance(error, (*EXPECTED, OSError)):
         return text
     return f'{type(error).__name__}: {text}{hint}'
+
+
+def describe_memory(error: MemoryError) -> str:
+    """Say what memory was wanted, how much, and what to do."""
+    wanted = str(error) or 'an array is too large'
+    return (
+        f'expected more memory than this machine has left ({wanted}): take fewer rows, fewer hidden nodes, or a method '
+        'without a matrix of all rows: auto, or pesvm with the map nystrom'
+    )
 
 
 def one_line(thing: Any) -> str:

@@ -30,7 +30,7 @@ from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import OF_LABELS, RowOptions, add_row_options
 from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
-from mr_elm.scores.selection import select_sample
+from mr_elm.scores.selection import HELD_OUT_KEY, select_sample
 from mr_elm.streaming.pulse import report_alive
 from mr_elm.typing import Rows
 
@@ -39,7 +39,6 @@ RowKey = list[int]  # of a row: file number, split start, ordinal
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 TASKS = {'--mapper', '--combiner', '--reducer'}
-HELD_OUT_KEY = 1_299_709  # of the hashes that hold rows out: no seed of samples and landmarks should be the same
 STANDARD_INPUT = 'standard input'  # the name of the file whose rows a user pipes
 REPORT_SECONDS = 0.5  # seconds between two reports of a reduce task
 

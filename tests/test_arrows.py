@@ -18,6 +18,7 @@ ROOMS = [
     'errors',
     'option',
     'processes',
+    'progress',
     'signals',
     'typing',
     'sparse',

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.engines.bundle import make_bundle
-from mr_elm.engines.progress import Reporter
+from mr_elm.progress import Reporter
 
 
 def bundle(argv: Sequence[str]) -> None:

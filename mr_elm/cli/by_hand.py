@@ -18,10 +18,10 @@ from mr_elm.cli import list_methods
 from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.cli.output import Output
 from mr_elm.cli.train import Training, read_training
-from mr_elm.engines.progress import Reporter
 from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.option import flag_of, option_fields
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import store_of

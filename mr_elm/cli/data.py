@@ -20,8 +20,8 @@ from mr_elm.cli.output import write_rejected
 from mr_elm.data.generators import GENERATORS, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
-from mr_elm.engines.progress import Reporter
 from mr_elm.option import add_options
+from mr_elm.progress import Reporter
 from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
 

@@ -9,9 +9,9 @@ from mr_elm.cli.options import Parser
 from mr_elm.drivers import score
 from mr_elm.drivers.compose import has_columns, predict_pairs
 from mr_elm.engines import make_engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.errors import import_package
 from mr_elm.model.base import Model
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import add_row_options, read_columns
 from mr_elm.rows.storage import demand_free, write_file

@@ -16,8 +16,8 @@ from mr_elm.cli.options import (
 )
 from mr_elm.drivers.federate import Mask, make_layer, read_layer, write_statistics, write_sums
 from mr_elm.drivers.keys import read_private_key, read_public_key
-from mr_elm.engines.progress import Reporter
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.options import OF_LABELS, RowOptions
 from mr_elm.rows.storage import demand_free
 from mr_elm.store import save_arrays

@@ -18,11 +18,11 @@ from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.drivers import increment
 from mr_elm.drivers.calibrate import renew_probabilities
 from mr_elm.engines import make_engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.machines.living import by_passes, demand_lasting_weights, demand_living, demand_nodes
 from mr_elm.model.models import NodeModel
 from mr_elm.option import AdvancedHelp
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.store import load_header
 

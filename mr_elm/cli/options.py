@@ -17,8 +17,8 @@ from mr_elm.cli import COMPLETING, Elsewhere, suggest
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import LogLines, Reporter
 from mr_elm.option import AdvancedHelp, add_options, option, option_fields
+from mr_elm.progress import LogLines, Reporter
 from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.options import RowOptions, RowUse, add_row_options
 from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local

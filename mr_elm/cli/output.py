@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.model.base import Model
 from mr_elm.model.sums import are_sums, name_sums, takes_sums
 from mr_elm.option import AdvancedHelp
+from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.storage import demand_free, is_local, store_of, write_file
 from mr_elm.store import find_descriptor, is_stream

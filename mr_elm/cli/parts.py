@@ -9,7 +9,6 @@ from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.cli.output import Output
 from mr_elm.drivers.increment import solve_members
 from mr_elm.engines import make_engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.export.facts import list_columns
 from mr_elm.machines.parts import (
     keep_parts,
@@ -21,6 +20,7 @@ from mr_elm.machines.parts import (
     select_part,
 )
 from mr_elm.option import add_options, option
+from mr_elm.progress import Reporter
 from mr_elm.rows.storage import write_file
 
 

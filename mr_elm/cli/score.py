@@ -25,13 +25,13 @@ from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, Layout, find_table, has_columns
-from mr_elm.engines.progress import Reporter
 from mr_elm.machines.answer_columns import AnswerColumns, add_answer_arguments, demand_threshold
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.machines.living import demand_living, demand_summable
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums, name_sums
 from mr_elm.option import AdvancedHelp
+from mr_elm.progress import Reporter
 from mr_elm.rows.options import RowOptions, read_columns
 from mr_elm.rows.storage import STANDARD, demand_free, write_file
 from mr_elm.scores.intervals import measure_coverage

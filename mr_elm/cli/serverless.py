@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import cast
 
 from mr_elm.engines import SERVERLESS
-from mr_elm.engines.progress import Reporter
 from mr_elm.engines.spark.engine import demand_options as demand_spark_options
+from mr_elm.progress import Reporter
 from mr_elm.rows.storage import scheme_of, write_file
 
 # options of a value for the service, those of mrjob for EMR, and not for the command

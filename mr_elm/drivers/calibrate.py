@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from mr_elm.engines.progress import Reporter
 from mr_elm.errors import DataFormatError
 from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import (
@@ -20,6 +19,7 @@ from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.model.sums import model_words
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import split_key
 from mr_elm.store import temporary_folder

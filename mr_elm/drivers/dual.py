@@ -11,7 +11,6 @@ from mr_elm.drivers.dual_rounds import close_gap
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
@@ -22,6 +21,7 @@ from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import make_key

@@ -15,7 +15,6 @@ from typing import Any
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.engines.partition import count_tasks
-from mr_elm.engines.progress import Meter
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows, join_once
@@ -23,6 +22,7 @@ from mr_elm.machines.options import DualOptions
 from mr_elm.model.file import save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Meter
 from mr_elm.rows.wire import make_key
 from mr_elm.solvers.box import describe_iteration
 from mr_elm.store import save_arrays, temporary_folder

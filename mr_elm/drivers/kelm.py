@@ -12,7 +12,6 @@ from mr_elm.drivers.kelm_data import KernelData, gather_data
 from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make_product
 from mr_elm.drivers.pass_report import PassReport
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import describe_time
 from mr_elm.machines.calibrating import add_intervals, demand_every_class
 from mr_elm.machines.constant_check import note_values
 from mr_elm.machines.fold_machines import FOLDS
@@ -25,6 +24,7 @@ from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
 from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.progress import describe_time
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import MACHINE_FOLD, score_values

@@ -10,7 +10,6 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows, say_metric
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import Kernel
 from mr_elm.json_file import write_json
@@ -20,6 +19,7 @@ from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.sparse import count_bytes, expand_some

@@ -11,12 +11,12 @@ import numpy as np
 
 from mr_elm.drivers.kelm_data import KernelData
 from mr_elm.engines.partition import count_tasks
-from mr_elm.engines.progress import Meter
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_tiles import place_tile
 from mr_elm.json_file import write_json
 from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.passes.data_set import DataSet, Pass
+from mr_elm.progress import Meter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, plan_blocks, plan_inputs
 from mr_elm.rows.options import RowOptions

@@ -20,12 +20,12 @@ import numpy as np
 from mr_elm.drivers.keys import read_private_key
 from mr_elm.drivers.receipts import read_receipts, write_line, write_receipt
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
 from mr_elm.json_file import write_json
 from mr_elm.model.base import Model
 from mr_elm.model.sums import compute_digest
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.ledger import (

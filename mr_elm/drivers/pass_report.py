@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mr_elm.engines.progress import Reporter, describe_time
+from mr_elm.progress import Reporter, describe_time
 
 
 class PassReport:

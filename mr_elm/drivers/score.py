@@ -11,7 +11,7 @@ import numpy as np
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
-from mr_elm.machines.evaluation import Evaluation
+from mr_elm.machines.evaluation import Evaluation, compare_targets
 from mr_elm.machines.permutation import name_labels, permute_columns
 from mr_elm.model.base import Model
 from mr_elm.model.sums import model_words
@@ -27,12 +27,12 @@ from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.probability_scores import ProbabilityScores
 from mr_elm.scores.ranking import Ranking
+from mr_elm.scores.selection import TARGET_TEST_SHARE
 from mr_elm.sparse import expand
 from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict, join_parts
 
-TARGET_TEST_SHARE = 0.2  # of the rows, which judge the target auto
 MOST_ROWS = 10_000  # that judge the columns
 READERS: dict[str, Callable] = {
     'confusion': pairs_from_json,
@@ -148,12 +148,9 @@ def choose_target(train: Callable[[InputPlan], tuple], plan: InputPlan, engine: 
             n_usable = accounts.used
     if accounts.used < n_usable:  # bad rows are skipped, and targets that are not above 0 are such rows
         errors['log'] = math.inf
-    best = min(errors, key=errors.__getitem__)
-    engine.reporter.say(
-        f'target: {best}, the error of held-out rows is {errors["none"]:.6g} without and {errors["log"]:.6g} with '
-        'logarithms'
-    )
-    return plan.change_formats(target=best)
+    target, said = compare_targets(errors)
+    engine.reporter.say(said)
+    return plan.change_formats(target=target)
 
 
 def measure_importance(model: Model, plan: InputPlan, bad_rows: str = 'stop') -> list[float]:

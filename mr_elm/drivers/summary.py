@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.drivers.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
-from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, Encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.labels import find_twins

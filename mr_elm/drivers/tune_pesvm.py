@@ -16,7 +16,6 @@ from mr_elm.drivers.pesvm import check_machine, estimate_solve, make_model, trai
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import learn_rows, say_metric
 from mr_elm.engines.base import Engine
-from mr_elm.engines.progress import Meter
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.choose import NUS, learn_fold_metrics
@@ -27,6 +26,7 @@ from mr_elm.machines.search_options import NodeSearch
 from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Meter
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import split_key
 from mr_elm.scores.selection import NodeChoice, NodeScore, Tuned, best_nodes, finalists

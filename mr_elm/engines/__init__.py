@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mr_elm.engines.base import Engine
-    from mr_elm.engines.progress import Reporter
+    from mr_elm.progress import Reporter
 
 # name -> class, imported when it is used: only who runs on EMR waits for boto3
 ENGINES = {

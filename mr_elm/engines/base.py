@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from mr_elm.engines.progress import Reporter
 from mr_elm.passes.data_set import JobOutput
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.storage import scheme_of, store_of
 

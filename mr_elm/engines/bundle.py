@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.errors import import_package
+from mr_elm.progress import Reporter
 from mr_elm.rows.storage import demand_free, store_of
 from mr_elm.store import temporary_folder
 

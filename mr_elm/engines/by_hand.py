@@ -20,11 +20,11 @@ from typing import Any
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_runner import MRJobRunner
-from mr_elm.engines.progress import Reporter
 from mr_elm.engines.tasks import DEAF
 from mr_elm.errors import describe_error
 from mr_elm.passes.data_set import DataSet
 from mr_elm.passes.sum_tree import WrittenSums, plan_sums
+from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.inputs import plan_inputs

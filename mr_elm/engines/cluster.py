@@ -10,12 +10,12 @@ from typing import Any
 from mr_elm.engines.bundle import bundle_arguments
 from mr_elm.engines.mrjob_private import protect_words
 from mr_elm.engines.mrjob_runner import place_files, plan_tasks, task_environment
-from mr_elm.engines.progress import Stage
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import map_input_records
+from mr_elm.progress import Stage
 from mr_elm.rows.hdfs import escape_glob
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.store import temporary_folder

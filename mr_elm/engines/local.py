@@ -14,7 +14,6 @@ from typing import Any
 
 from mr_elm.engines.base import Engine
 from mr_elm.engines.pool import WORK, Pool
-from mr_elm.engines.progress import Stage
 from mr_elm.engines.tasks import (
     KEY,
     Pair,
@@ -31,6 +30,7 @@ from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import copy_name
+from mr_elm.progress import Stage
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.splits import plan_splits

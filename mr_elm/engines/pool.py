@@ -23,9 +23,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import IO, Any
 
-from mr_elm.engines.progress import Listener
 from mr_elm.engines.tasks import import_stage, write_map, write_reduce
 from mr_elm.errors import TaskError
+from mr_elm.progress import Listener
 from mr_elm.store import temporary_folder
 
 THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from mr_elm.engines.progress import Listener
+from mr_elm.progress import Listener
 from mr_elm.rows.wire import NUMBER_BYTES
 
 Pair = tuple[str, Any]  # key and value

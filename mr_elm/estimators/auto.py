@@ -1,7 +1,6 @@
 """Offer the method that chooses its machines as scikit-learn estimators: the models of `mr-elm train auto`."""
 
 import logging
-import sys
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, input_facts, name_blas
-from mr_elm.estimators.jobs import count_threads, decide
+from mr_elm.estimators.jobs import count_threads, decide, sum_up_rows, watched
 from mr_elm.estimators.living import name_classes
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import TableRows, check_weights
@@ -34,7 +33,7 @@ from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
-from mr_elm.solvers.ridge import TrainingRows, sum_up
+from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics, list_classes
 from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
@@ -46,12 +45,11 @@ LOG = logging.getLogger(__name__)
 class AutoEstimator(TableRows, Convertible):
     """Choose machines by a sample of the rows, train them on all rows, and average them.
 
-    Each decision is a line for the logger of this module, at the level INFO.
+    Each decision is a line for the logger of this module, at the level INFO, which verbose=1 shows.
     """
 
     budget: str | int | None = None
     keep_sums: bool = False
-    verbose: bool = False
 
     _method = 'auto'
     _declared = AutoOptions
@@ -63,6 +61,7 @@ class AutoEstimator(TableRows, Convertible):
         tags.input_tags.sparse = True
         return self._tag_tables(tags)
 
+    @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
         """Choose machines and train them. Sets model_, and classes_ of a classifier. Rows of weight 0 do not count."""
         self.__dict__.pop('model_', None)
@@ -78,7 +77,7 @@ class AutoEstimator(TableRows, Convertible):
         with one_thread():
             sample = take_sample(rows, problem.summary, problem.options.seed)
             choice = choose_machines(
-                problem, sample, self._bounds, self._say, count_threads(self.n_jobs), self.keep_sums
+                problem, sample, self._bounds, LOG.info, count_threads(self.n_jobs), self.keep_sums
             )
             models = [self._train(member, rows) for member in choice.members]
             model = join_members(models)
@@ -86,12 +85,6 @@ class AutoEstimator(TableRows, Convertible):
             self._hold_out(choice)
             self._importance = choice.measure_importance()
         return self
-
-    def _say(self, text: str) -> None:
-        """Tell what is chosen: to those who listen to the log, and to all with verbose=True."""
-        LOG.info(text)
-        if self.verbose:
-            sys.stderr.write(f'{text}\n')
 
     @available_with('keep_sums')
     def partial_fit(
@@ -110,6 +103,7 @@ class AutoEstimator(TableRows, Convertible):
         """Take rows away from the sums that keep_sums=True keeps. Landmarks and trees stay as they are."""
         return self._change(X, y, sample_weight, forget=True)
 
+    @watched
     def _change(self, X: Rows, y: Labels, sample_weight: Weights, forget: bool) -> 'AutoEstimator':
         check_is_fitted(self)
         if self.model_.sums is None:
@@ -182,7 +176,7 @@ class AutoEstimator(TableRows, Convertible):
             return make_exact(member, [name_blas()])
         problem = member.problem
         steps = rows.choose_steps(1.0, problem.origin)
-        sums = sum_up(member.layer, rows, steps, count_threads(self.n_jobs))
+        sums = sum_up_rows(self, member.layer, rows, steps)
         machine = make_machine(member, steps, [name_blas()], sums)
         model = machine.solve()
         if self.keep_sums:
@@ -198,7 +192,7 @@ class AutoEstimator(TableRows, Convertible):
         )
         names = machine.header.classes
         return Batch(
-            sum_up(machine.layer, rows, steps, count_threads(self.n_jobs)),
+            sum_up_rows(self, machine.layer, rows, steps),
             steps,
             list(names),
             list(range(len(names))),
@@ -234,8 +228,8 @@ class AutoClassifier(Labelled, AutoEstimator):
     max_categories : int, default 100
     n_jobs : int, optional
         Threads, as in joblib. No bit of the model depends on them.
-    verbose : bool, default False
-        Write on standard error what `fit` tries and chooses.
+    verbose : int, default 0
+        1: write on standard error what `fit` tries and chooses, and how far it is.
 
     Attributes
     ----------
@@ -295,7 +289,7 @@ class AutoRegressor(Targets, AutoEstimator):
         return tags
 
     def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
-        return TrainingRows(X, self._set_targets(y)[:, 0], None, weights)
+        return TrainingRows(X, self._set_targets(y, X if refit else None, weights)[:, 0], None, weights)
 
     @available_with('intervals')
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:

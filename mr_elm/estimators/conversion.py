@@ -80,7 +80,7 @@ class Convertible:
         name_columns(estimator, model)
         if model.numeric:
             estimator.single_ = not model.header.target_names
-            estimator.target = 'log' if model.header.is_log else 'none'
+            estimator.target = estimator.target_ = 'log' if model.header.is_log else 'none'
         else:
             estimator.multilabel_ = model.multilabel
             estimator.classes_ = read_labels(model.classes)
@@ -130,8 +130,8 @@ def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
     """Return what a reader of similar rows must know of those of an estimator. classes : names, none for numbers."""
     names = getattr(estimator, 'feature_names_in_', None)
     facts = {'kind': 'memory', 'names': None if names is None else names.tolist(), **label_facts(classes)}
-    if getattr(estimator, 'target', 'none') != 'none':
-        facts['target'] = estimator.target
+    if getattr(estimator, 'target_', 'none') != 'none':
+        facts['target'] = estimator.target_
     return facts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.estimators.jobs import choose_classes, count_threads
+from mr_elm.estimators.jobs import choose_classes, count_threads, watched
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, NodeParameters, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import check_weights
@@ -55,6 +55,7 @@ class DualClassifier(Labelled, KernelOrNodes):
 
     _called = {'eps': 'tol', 'memory': 'cache_size', 'kernel': ''}
 
+    @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
         X, y = self._read(X, y, sample_weight)
@@ -121,11 +122,12 @@ class DualClassifier(Labelled, KernelOrNodes):
                 return machine.solve(part, targets, some)
             return machine.solve_alone(part, targets, some)
 
-        small = None if scheme.one_vs_all else machine.solve_pairs(source, codes, weights)
-        n_threads = machine.settings.n_threads
-        if small is None:
-            return fit_machines(codes, scheme, solve, n_threads)
-        return fit_pairs(small, solve, n_threads)
+        with self._reporter.follow('machines', len(codes)):
+            small = None if scheme.one_vs_all else machine.solve_pairs(source, codes, weights)
+            n_threads = machine.settings.n_threads
+            if small is None:
+                return fit_machines(codes, scheme, solve, n_threads)
+            return fit_pairs(small, solve, n_threads)
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of each row, the most probable one where there are probabilities."""

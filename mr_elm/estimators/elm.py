@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mr_elm.estimators.jobs import watched
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, RANDOM_NODES, KernelOrNodes, NodeParameters, outputs
 from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import check_weights
@@ -56,12 +57,14 @@ class ELMClassifier(Labelled, UnifiedELM):
 
     _takes_sets = True
 
+    @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMClassifier':
         """Fit. Sets classes_ and model_."""
         X, y = self._read(X, y, sample_weight, multi_output=is_set_matrix(y))
         codes, T = self._set_classes(y)
         weights = row_weights(self.class_weight, self.classes_, codes, check_weights(sample_weight, X))
-        self._fit_targets(X, T, weights)
+        with self._reporter.follow('Gram', len(T)):
+            self._fit_targets(X, T, weights)
         if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, *self._leave_one_out(X, T, weights)))
         self._warn_of_machine(X, codes, T, sample_weight)
@@ -86,10 +89,13 @@ class ELMRegressor(Targets, UnifiedELM):
 
     center: bool = True
 
+    @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'ELMRegressor':
         """Fit. Sets model_."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
-        T = self._set_targets(y)
-        self._fit_targets(X, T, check_weights(sample_weight, X))
+        weights = check_weights(sample_weight, X)
+        T = self._set_targets(y, X, weights)
+        with self._reporter.follow('Gram', len(T)):
+            self._fit_targets(X, T, weights)
         self._note_constant(X, T, sample_weight)
         return self

@@ -172,7 +172,7 @@ class ESVMRegressor(Targets, LivingESVM):
             raise ValueError(
                 f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
             )
-        return X, self._set_targets(y).reshape(np.shape(y)), weights
+        return X, self._set_targets(y, X if reset else None, weights).reshape(np.shape(y)), weights
 
     @available_with('intervals')
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:

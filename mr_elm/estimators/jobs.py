@@ -1,14 +1,41 @@
 """Read n_jobs as joblib does, and compute decision values in threads."""
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 
+from mr_elm.errors import describe_memory
+from mr_elm.features.hidden import HiddenLayer
 from mr_elm.model.base import Model
 from mr_elm.parallel import map_in_threads
+from mr_elm.progress import LogLines
 from mr_elm.rows.blocks import BLOCK_ROWS
+from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
+from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats, Rows
+
+
+def watched(method: Callable) -> Callable:
+    """Return a method of an estimator that says what it does, as `verbose` asks, and what memory it lacked."""
+
+    @wraps(method)
+    def run(self: Any, *args: Any, **more: Any) -> Any:
+        try:
+            with LogLines(self._reporter).listening():
+                return method(self, *args, **more)
+        except MemoryError as error:
+            raise MemoryError(describe_memory(error)) from error
+
+    return run
+
+
+def sum_up_rows(estimator: Any, layer: HiddenLayer, rows: TrainingRows, steps: GridSteps) -> Sums:
+    """Sum up the rows of a fit on a layer, and show how far that is."""
+    with estimator._reporter.follow('Gram', len(rows.y)) as count:
+        return sum_up(layer, rows, steps, count_threads(estimator.n_jobs), count)
 
 
 def count_threads(n_jobs: int | None) -> int | None:

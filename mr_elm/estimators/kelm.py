@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mr_elm.errors import write_value
-from mr_elm.estimators.jobs import count_threads
+from mr_elm.estimators.jobs import count_threads, watched
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import check_weights
@@ -124,12 +124,14 @@ class KernelELMClassifier(Labelled, KernelELM):
 
     _takes_sets = True
 
+    @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
         X, y = self._read(X, y, sample_weight, multi_output=is_set_matrix(y))
         codes, T = self._set_classes(y)
         weights = row_weights(self.class_weight, self.classes_, codes, check_weights(sample_weight, X))
-        self._fit_targets(X, T, weights)
+        with self._reporter.follow('kernel', len(T)):
+            self._fit_targets(X, T, weights)
         if self.probabilities and codes is not None:
             self._calibrate(X, hold_out(codes, weights, T - self.loo_residuals_, self._leverages))
         if self.leave_one_out and codes is not None:
@@ -152,12 +154,14 @@ class KernelELMRegressor(Targets, KernelELM):
 
     center: bool = True
 
+    @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
         X, y = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
         weights = check_weights(sample_weight, X)
-        T = self._set_targets(y)
-        self._fit_targets(X, T, weights)
+        T = self._set_targets(y, X, weights)
+        with self._reporter.follow('kernel', len(T)):
+            self._fit_targets(X, T, weights)
         self._note_constant(X, T, sample_weight)
         if self.leave_one_out:
             squares = (self.loo_residuals_**2).mean(axis=1)

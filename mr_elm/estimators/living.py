@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
-from mr_elm.estimators.jobs import count_threads, decide
+from mr_elm.estimators.jobs import decide, sum_up_rows, watched
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.tables import check_weights
@@ -37,7 +37,7 @@ from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
 from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.multiclass import class_targets
-from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
+from mr_elm.solvers.ridge import Sums, TrainingRows
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes, make_zeros
 from mr_elm.sums.summary import Summary
@@ -68,6 +68,7 @@ FORM = (
     '_columns',
     'single_',
     'n_targets_',
+    'target_',
 )
 
 
@@ -227,6 +228,7 @@ class LivingESVM(MetricLearner, Convertible):
             raise
         return self
 
+    @watched
     def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingESVM':
         machine, rows = self._machine(), self._read(X, y, sample_weight, reset=False)
         labels = self._join_labels(rows[1])
@@ -247,6 +249,7 @@ class LivingESVM(MetricLearner, Convertible):
         X, y, sample_weight = rows
         return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
 
+    @watched
     def _add(
         self,
         X: Rows,
@@ -401,7 +404,8 @@ class LivingESVM(MetricLearner, Convertible):
             decisions = self.model_.decision_function(X)
             self._hold_out(HeldOut(labelled.y[chosen], of_chosen, decisions, np.zeros(len(chosen))), X, 'folds')
             scored = self.model_
-        model = problem.describe(problem.solve(self.nu, start), header)
+        with self._reporter.follow('passes', len(labelled.y)):
+            model = problem.describe(problem.solve(self.nu, start), header)
         if scored is None:
             self.model_ = model
         else:
@@ -483,7 +487,7 @@ class LivingESVM(MetricLearner, Convertible):
             before = steps_of(machine.header)
             steps = labelled.choose_steps(layer.bound(low, high), before.origin)
             steps = choose_grid(before, steps, machine.header.n_rows_used + n_rows)
-        sums = sum_up(layer, labelled, steps, count_threads(self.n_jobs))
+        sums = sum_up_rows(self, layer, labelled, steps)
         batch = Batch(sums, steps, [], [], n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
         if labels is None:
             return batch
@@ -501,6 +505,8 @@ class LivingESVM(MetricLearner, Convertible):
         labels : those that may be its classes. rows_left : rows have left, and nothing that was fitted to them is kept.
         """
         before, self.machine_, self.model_ = getattr(self, 'model_', None), machine, machine.solve()
+        condition = self.model_.header.parameters['condition']
+        self._reporter.say(f'solved {len(machine.sums.gram)} unknowns, condition about {condition:.1e}')
         if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):
             self.__dict__.pop('calibration_', None)
             warnings.warn(

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from mr_elm.machines.shared_options import MetricOptions, TrainingOptions
 from mr_elm.option import demand_value, flag_of, option_fields, rename_flags
+from mr_elm.progress import Reporter
 from mr_elm.rows.options import MAX_CATEGORIES, REFUSE, RowOptions
 from mr_elm.typing import ClassWeight
 
@@ -23,6 +24,7 @@ class Parameters(BaseEstimator):
     """Hold the parameters that all estimators have.
 
     encode, max_categories : see `TableRows`. n_jobs : threads, as in joblib.
+    verbose : 1: write on standard error what `fit` does, in the words of the command, and how far it is; 0: nothing.
     seed : of every random choice. random_state : the same by the name that scikit-learn gives it: a whole number, or a
         RandomState, of which `fit` draws one; where it is None, `seed` counts.
     """
@@ -30,8 +32,13 @@ class Parameters(BaseEstimator):
     encode: str = REFUSE
     max_categories: int = MAX_CATEGORIES
     n_jobs: int | None = None
+    verbose: int = 0
     seed: int = TrainingOptions.seed
     random_state: int | np.random.RandomState | None = None
+
+    @property
+    def _reporter(self) -> Reporter:
+        return Reporter(quiet=not self.verbose)
 
     def _choose_seed(self) -> int:
         """Return the seed of a fit. Raises ValueError where random_state cannot be one."""

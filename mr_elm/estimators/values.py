@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial, update_wrapper
 from types import MethodType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from mr_elm.errors import write_value
+from mr_elm.machines.evaluation import compare_targets
+from mr_elm.rows.blocks import take_weights
 from mr_elm.rows.labels import hold_integers, write_label
+from mr_elm.rows.options import AUTO, REFUSE
+from mr_elm.scores.metrics import Residuals
+from mr_elm.scores.selection import HELD_OUT_KEY, TARGET_TEST_SHARE, select_sample
 from mr_elm.sums.statistics import WARNED_ROWS, describe_single_rows, find_single_rows
-from mr_elm.typing import ClassWeight, Floats, Labels, Rows, Weights
+from mr_elm.typing import ClassWeight, Floats, Labels, Rows, RowWeights, Weights
 
 MAX_WHOLE = 2.0**53  # below it floats hold all whole numbers
 
@@ -193,17 +198,22 @@ class Targets(RegressorMixin, MultiOutputMixin):
     """Answer from `_values(X)`, (n, K); `single_` tells that targets were (n,), `n_targets_` is K.
 
     target : none, or log: the logarithms of targets, which are above 0, are learned. Predictions are e to what was
-        learned: they are medians rather than means, and never below 0.
+        learned: they are medians rather than means, and never below 0. auto: log where its error on held-out rows is
+        smaller. target_ : none or log, as the rows of `fit` or of the first `partial_fit` decide.
     """
 
     target: str = 'none'
+    target_: ClassVar[str]
 
     _task = 'regression'
 
-    def _set_targets(self, y: Labels) -> Floats:
-        """Remember the shape of y, and return what is learned, (n, K)."""
-        if self.target not in ('none', 'log'):
-            raise ValueError(f"target: expected 'none' or 'log', found {write_value(self.target)}")
+    def _set_targets(self, y: Labels, X: Rows | None = None, weights: RowWeights = None) -> Floats:
+        """Remember the shape of y, and return what is learned, (n, K).
+
+        X, weights : of the first rows, which decide the target; None for later ones.
+        """
+        if self.target not in ('none', 'log', AUTO):
+            raise ValueError(f"target: expected 'none', 'log' or 'auto', found {write_value(self.target)}")
         self.single_, T = np.ndim(y) == 1, np.asarray(y, dtype=float).reshape(len(y), -1)
         with np.errstate(over='ignore'):
             if not np.isfinite(np.square(T).sum()):
@@ -212,15 +222,41 @@ class Targets(RegressorMixin, MultiOutputMixin):
                     f'as {np.abs(T).max():.3g}: divide them by a constant'
                 )
         self.n_targets_ = T.shape[1]
-        if self.target == 'none':
+        if X is not None:
+            self.target_ = self._choose_target(X, T, weights)
+        if self.target_ == 'none':
             return T
         if not (T > 0).all():
             raise ValueError(f"y: expected targets above 0 for target='log', found {T.min():.6g}")
         return np.log(T)
 
+    def _choose_target(self, X: Rows, T: Floats, weights: RowWeights) -> str:
+        """Return none or log. auto compares both on the rows that `mr-elm train --target auto` holds out."""
+        estimator: Any = self
+        if self.target != AUTO:
+            return self.target
+        if not getattr(self, '_has_features', True):
+            raise ValueError("target: expected 'none' or 'log' with a precomputed kernel, found 'auto'")
+        if not (T > 0).all():
+            return 'none'
+        held = select_sample(X, TARGET_TEST_SHARE, HELD_OUT_KEY)
+        if held.all() or not held.any():
+            raise ValueError(f"target: expected more than {len(T)} rows with different features for 'auto'")
+        errors = {}
+        for target in ('none', 'log'):
+            machine = clone(estimator).set_params(target=target, encode=REFUSE, verbose=0)
+            y = T[:, 0] if self.single_ else T
+            machine.fit(X[~held], y[~held], take_weights(weights, ~held))
+            answers, own = machine.predict(X[held]).reshape(-1, T.shape[1]), take_weights(weights, held)
+            residuals = [Residuals.of(t, f, own) for t, f in zip(T[held].T, answers.T, strict=True)]
+            errors[target] = float(np.mean([each.scores()['rmse'] for each in residuals]))
+        best, said = compare_targets(errors)
+        estimator._reporter.say(said)
+        return best
+
     def _to_targets(self, values: Floats) -> Floats:
         """Return what was learned, or bounds around it, in the unit of y."""
-        if self.target == 'none':
+        if self.target_ == 'none':
             return values
         return np.exp(values)
 

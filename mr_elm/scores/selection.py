@@ -17,6 +17,10 @@ GRIDS = ('coarse', 'paper')
 # what the hash of a row decides: each adds a number of its own to the seed, so that none follows from another
 SAMPLE, OUTER_FOLD, FOLD, METRIC_FOLD, SCORED_ROWS, MACHINE_FOLD, ORDER = 1, 2, 3, 5, 7, 8, 11
 
+# of the hashes that hold rows out of a training: no seed of samples and landmarks should be the same
+HELD_OUT_KEY = 1_299_709
+TARGET_TEST_SHARE = 0.2  # of the rows, which judge --target auto
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -46,7 +46,7 @@ not depend on their order.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -443,8 +443,17 @@ def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound
     return sums, finish(sums, nu, rows.classes is None)
 
 
-def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: int | None = None) -> Sums:
-    """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own."""
+def sum_up(
+    layer: HiddenLayer,
+    rows: TrainingRows,
+    steps: GridSteps,
+    n_threads: int | None = None,
+    count: Callable[[int], None] | None = None,
+) -> Sums:
+    """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own.
+
+    count : is called with a number of rows that have been added.
+    """
 
     def sum_part(number: int) -> GramSum:
         gram = GramSum(layer.n_hidden + 1, steps, rows.classes is None, n_leaves=layer.n_leaves)
@@ -456,6 +465,8 @@ def sum_up(layer: HiddenLayer, rows: TrainingRows, steps: GridSteps, n_threads: 
         for block, weights in rows.blocks(number, n_parts):
             ET = expand(layer.nodes, block.X, gram.n_targets(block), buffer)
             gram.add(ET, block, weights, layer.find_leaves(block.X))
+            if count is not None:
+                count(block.X.shape[0])
         return gram
 
     n_parts = min(n_threads or 1, max(-(-rows.X.shape[0] // BLOCK_ROWS), 1))

@@ -7,8 +7,7 @@ import pytest
 
 from mr_elm.cli import main
 from mr_elm.model.file import read_model
-from mr_elm.scores.selection import select_sample
-from mr_elm.streaming.stage import HELD_OUT_KEY
+from mr_elm.scores.selection import HELD_OUT_KEY, select_sample
 
 SHARE = 0.3
 WORDS = ('--hidden', '20', '-q', '--json')

@@ -14,9 +14,9 @@ import pytest
 from mr_elm.arithmetic import describe_blas
 from mr_elm.engines import local, make_engine
 from mr_elm.engines.local import Local
-from mr_elm.engines.progress import Reporter
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.passes.data_set import DataSet, whole_descriptions
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import demand_unchanged, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.streaming.mr_stats import MRStats

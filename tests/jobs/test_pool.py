@@ -12,11 +12,11 @@ from reference.files import GOOD
 from reference.local_stages import MRChatty, MRFails, list_children
 
 from mr_elm.engines import make_engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.engines.tasks import plan_reduces, read_runs
 from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import DataSet
 from mr_elm.processes import read_start_time
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.streaming.mr_stats import MRStats

@@ -12,8 +12,8 @@ from reference.files import LOCAL
 
 from mr_elm.compiled import ONCE, Announcer
 from mr_elm.engines.hadoop.progress import HadoopProgress
-from mr_elm.engines.progress import LogLines, Meter, Reporter, Stage, describe_time
 from mr_elm.errors import TaskError
+from mr_elm.progress import LogLines, Meter, Reporter, Stage, describe_time
 from mr_elm.streaming.stage import ReducedInput
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
@@ -68,7 +68,7 @@ def test_a_stage_that_fails_says_nothing_of_rows(tmp_path):
 def talkative(monkeypatch):
     """Give a reporter that writes a log and waits for no seconds before a line."""
     for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS'):
-        monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
+        monkeypatch.setattr(f'mr_elm.progress.{name}', 0.0)
     return Reporter(stream=io.StringIO())
 
 
@@ -156,7 +156,7 @@ def test_work_is_announced_unless_it_is_short(talkative):
 )
 def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatch, words, line):
     for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS', 'SILENT_SECONDS'):
-        monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
+        monkeypatch.setattr(f'mr_elm.progress.{name}', 0.0)
     path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(300)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
     assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err
@@ -173,8 +173,8 @@ def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatc
 )
 def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, monkeypatch, words, line):
     for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS'):
-        monkeypatch.setattr(f'mr_elm.engines.progress.{name}', 0.0)
-    monkeypatch.setattr('mr_elm.engines.progress.REDRAW_SECONDS', 0.01)
+        monkeypatch.setattr(f'mr_elm.progress.{name}', 0.0)
+    monkeypatch.setattr('mr_elm.progress.REDRAW_SECONDS', 0.01)
     path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(1000)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
     assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err
@@ -192,7 +192,7 @@ def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, m
     ],
 )
 def test_the_time_of_a_large_solve_is_said_before_it(elm, write, tmp_path, monkeypatch, words, work):
-    monkeypatch.setattr('mr_elm.engines.progress.SILENT_SECONDS', 0.0)
+    monkeypatch.setattr('mr_elm.progress.SILENT_SECONDS', 0.0)
     path = write('rows.csv', ''.join(f'{i % 2},{i},{i * i % 7}\n' for i in range(1000)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
     assert re.search(rf'^{work}: about \d+ s$', done.err, re.MULTILINE), done.err

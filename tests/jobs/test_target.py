@@ -205,6 +205,30 @@ def test_estimators_answer_in_the_unit_of_the_targets(make, tmp_path):
         make(target='root').fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ('make', 'words'),
+    [
+        (lambda **more: ESVMRegressor(n_hidden=30, **more), 'pesvm --hidden 30'),
+        (lambda **more: ELMRegressor(n_hidden=30, **more), 'elm --hidden 30'),
+        (lambda **more: KernelELMRegressor(**more), 'mr-kelm'),
+    ],
+)
+def test_auto_chooses_the_target_of_the_command_by_the_same_rows(elm, answer, paths, tmp_path, make, words, capsys):
+    for path, later in ((paths[0], paths[1]), (paths[2], paths[3])):
+        frame, new = pd.read_csv(path), pd.read_csv(later)
+        model = tmp_path / 'm.npz'
+        done = elm('train', *words.split(), path, *OPTIONS, '--target', 'auto', '--model', model, '--overwrite')
+        fitted = make(target='auto', verbose=1).fit(frame[['area', 'floor']].to_numpy(), frame['price'].to_numpy())
+        said = [line for line in done.err.splitlines() if line.startswith('target: ')]
+        assert said and said[0] in capsys.readouterr().err
+        expected = answer(model, later)[:, 0]
+        np.testing.assert_allclose(fitted.predict(new[['area', 'floor']].to_numpy()), expected, rtol=1e-6)
+        assert to_estimator(read_model(model)).target_ == fitted.target_
+    X, y = frame[['area', 'floor']].to_numpy(), frame['price'].to_numpy()
+    fitted = make(target='auto').fit(X, y - y.min())
+    assert fitted.target_ == 'none'
+
+
 def test_packs_keep_targets_as_they_are(elm, paths, tmp_path):
     assert elm('pack', paths[0], *OPTIONS, '--target', 'log', '-o', tmp_path / 'packed').status == 2
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from mr_elm.engines.progress import Reporter
 from mr_elm.passes.work import Work, key_of, new_staging, this_driver
+from mr_elm.progress import Reporter
 from mr_elm.rows import storage
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions

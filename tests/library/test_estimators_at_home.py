@@ -1,6 +1,8 @@
 """All estimators among scikit-learn's tools: weights, sparse rows, frames, pipelines, searches, pickles, memory."""
 
+import logging
 import pickle
+import re
 import tracemalloc
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mr_elm import estimators
+from mr_elm.errors import describe_error
 from mr_elm.estimators import ELMClassifier, ELMRegressor, ESVMClassifier, ESVMRegressor, SparseELMClassifier
 
 RNG = np.random.default_rng(1)
@@ -125,3 +128,31 @@ def test_fitting_copies_rows_by_blocks_and_the_dual_keeps_them_centred_in_two_pr
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < share * wide.nbytes, peak / wide.nbytes
+
+
+MACHINES = [estimator for estimator in CLASSIFIERS if type(estimator).__name__ != 'OELMClassifier']
+
+
+@pytest.mark.parametrize('machine', [*MACHINES, ESVMClassifier(solver='passes')], ids=repr)
+def test_a_fit_says_what_it_does_where_verbose_asks_for_it(machine, capsys):
+    """In the words of the commands, on standard error; the fit is the same."""
+    silent = clone(machine).fit(X, LABELS)
+    assert capsys.readouterr() == ('', '')
+    loud = clone(machine).set_params(verbose=1).fit(X, LABELS)
+    said = capsys.readouterr()
+    assert said.out == '' and re.search(r'^(Gram|kernel|machines|passes): 80 rows in ', said.err, re.MULTILINE), said
+    assert (values(loud) == values(silent)).all()
+    assert logging.getLogger('mr_elm').handlers == []
+
+
+@pytest.mark.parametrize('estimator', ALL, ids=repr)
+def test_missing_memory_is_told_in_the_sentence_of_the_command(estimator, monkeypatch):
+    def fail(*_, **__):
+        np.empty((2**31, 2**31))
+
+    monkeypatch.setattr(type(estimator), '_validate', fail)
+    with pytest.raises(
+        MemoryError, match=r'expected more memory .*EiB.*\(2147483648, 2147483648\).*fewer rows'
+    ) as caught:
+        clone(estimator).fit(X, labels_for(estimator))
+    assert describe_error(caught.value.__cause__) == str(caught.value)

@@ -17,12 +17,12 @@ from reference.manual import blocks_of, commands, read_page
 from reference.spark_stages import MRKilled, MRWrong
 
 from mr_elm.engines import make_engine
-from mr_elm.engines.progress import Reporter
 from mr_elm.engines.spark import engine, job
 from mr_elm.engines.spark.session import add_attempts, choose_settings
 from mr_elm.engines.spark.task import StageTask
 from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import DataSet
+from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 

@@ -7,7 +7,7 @@ import re
 import time
 
 from mr_elm.engines.hadoop.progress import HadoopProgress
-from mr_elm.engines.progress import Reporter, describe_time
+from mr_elm.progress import Reporter, describe_time
 
 CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
 STATE = re.compile(r'^\s*(PENDING|RUNNING|Waiting .* for .* logs?)\b(.*)')

@@ -22,9 +22,9 @@ from mr_elm.engines.bundle import UNPACKED
 from mr_elm.engines.emr.client import CONF, connection, translate_errors, use_connection
 from mr_elm.engines.emr.failures import read_log
 from mr_elm.engines.mrjob_private import RUNTIME_ROLE
-from mr_elm.engines.progress import Reporter
 from mr_elm.engines.shipping import zip_code
 from mr_elm.engines.spark.session import STAGING
+from mr_elm.progress import Reporter
 from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder
 

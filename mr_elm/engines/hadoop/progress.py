@@ -9,9 +9,9 @@ from typing import Any
 
 from mr_elm.engines.hadoop.history import history_address, read_log
 from mr_elm.engines.hadoop.yarn import get_json, manager_address, read_counters
-from mr_elm.engines.progress import Reporter, describe_time
 from mr_elm.engines.task_logs import find_cause
 from mr_elm.errors import BadRowError, TaskError
+from mr_elm.progress import Reporter, describe_time
 from mr_elm.rows.hdfs import find_home, read_configuration
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')

@@ -19,7 +19,6 @@ from typing import Any
 from mr_elm.engines.base import Engine, pairs_of
 from mr_elm.engines.bundle import UNPACKED
 from mr_elm.engines.local import LocalCopies
-from mr_elm.engines.progress import Reporter, Stage
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
 from mr_elm.engines.spark.session import (
@@ -43,6 +42,7 @@ from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import ROOT, Work, new_staging
+from mr_elm.progress import Reporter, Stage
 from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits

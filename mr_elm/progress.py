@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TextIO
 
@@ -45,6 +46,20 @@ class Reporter:
         if not self.quiet and (seconds := estimate()) >= SILENT_SECONDS:
             self.say(f'{work}: about {describe_time(seconds)}')
 
+    @contextmanager
+    def follow(self, name: str, n_rows: int) -> Iterator[Callable[[int], None]]:
+        """Show how far work on rows in this process is, and close with a line; the context's value counts rows."""
+        start, done = time.perf_counter(), 0
+        with Meter(self, name, n_rows) as meter:
+
+            def count(amount: int) -> None:
+                nonlocal done
+                done += amount
+                meter.show(min(done, n_rows), partial('{:,} rows'.format, done))
+
+            yield count
+        self.say(f'{name}: {n_rows:,} rows in {time.perf_counter() - start:.1f} s')
+
     def count(self, blocks: Iterable[tuple[Any, Any]], name: str, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield blocks (X, labels) and show how many of all rows have passed."""
         with Meter(self, name, n_rows) as meter:
@@ -66,6 +81,22 @@ class LogLines(logging.Handler):
         """Print a line, unless the command whose lines these are has ended and closed its stream."""
         if not self.reporter.stream.closed:
             self.reporter.say(record.getMessage())
+
+    @contextmanager
+    def listening(self, name: str = 'mr_elm') -> Iterator[None]:
+        """Print what a logger gets until the context ends, beside its other handlers."""
+        log = logging.getLogger(name)
+        level = log.level
+        if self.reporter.quiet:
+            yield
+            return
+        log.addHandler(self)
+        log.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            log.removeHandler(self)
+            log.setLevel(level)
 
     def listen(self, name: str = 'mr_elm') -> None:
         """Take the place of earlier handlers of a logger and of those that it logs below."""
