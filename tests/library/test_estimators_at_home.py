@@ -148,11 +148,11 @@ def test_a_fit_says_what_it_does_where_verbose_asks_for_it(machine, capsys):
 @pytest.mark.parametrize('estimator', ALL, ids=repr)
 def test_missing_memory_is_told_in_the_sentence_of_the_command(estimator, monkeypatch):
     def fail(*_, **__):
-        np.empty((2**31, 2**31))
+        np.empty((2**29, 2**29))
 
     monkeypatch.setattr(type(estimator), '_validate', fail)
     with pytest.raises(
-        MemoryError, match=r'expected more memory .*EiB.*\(2147483648, 2147483648\).*fewer rows'
+        MemoryError, match=r'expected more memory .*EiB.*\(536870912, 536870912\).*fewer rows'
     ) as caught:
         clone(estimator).fit(X, labels_for(estimator))
     assert describe_error(caught.value.__cause__) == str(caught.value)
