@@ -180,5 +180,6 @@ def read_blocks(model: Model, plan: InputPlan, stop: bool) -> Iterator[Block]:
     for number, file in enumerate(plan.files):
         reader, chunks = splits.open(number, 0, file.size, lambda _: None)
         yield from reader.blocks(chunks)
-        for row in reader.rejected if stop else ():
-            raise DataFormatError(describe_row(plan, file.path, row.ordinal + 1, row.reason, row.detail))
+        for row in reader.rejected:
+            if stop:
+                raise DataFormatError(describe_row(plan, file.path, row.ordinal + 1, row.reason, row.detail))

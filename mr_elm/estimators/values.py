@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial, update_wrapper
 from types import MethodType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
@@ -203,7 +203,6 @@ class Targets(RegressorMixin, MultiOutputMixin):
     """
 
     target: str = 'none'
-    target_: ClassVar[str]
 
     _task = 'regression'
 
@@ -242,10 +241,12 @@ class Targets(RegressorMixin, MultiOutputMixin):
         held = select_sample(X, TARGET_TEST_SHARE, HELD_OUT_KEY)
         if held.all() or not held.any():
             raise ValueError(f"target: expected more than {len(T)} rows with different features for 'auto'")
+        y = T
+        if self.single_:
+            y = T[:, 0]
         errors = {}
         for target in ('none', 'log'):
             machine = clone(estimator).set_params(target=target, encode=REFUSE, verbose=0)
-            y = T[:, 0] if self.single_ else T
             machine.fit(X[~held], y[~held], take_weights(weights, ~held))
             answers, own = machine.predict(X[held]).reshape(-1, T.shape[1]), take_weights(weights, held)
             residuals = [Residuals.of(t, f, own) for t, f in zip(T[held].T, answers.T, strict=True)]
