@@ -17,7 +17,7 @@ def completion(argv: Sequence[str]) -> None:
     from mr_elm.cli.options import Parser
 
     parser = Parser('completion', completion.__doc__, runs_jobs=False)
-    parser.add_argument('shell', choices=SHELLS, help='the shell: bash, zsh or fish')
+    parser.add_argument('shell', metavar='SHELL', choices=SHELLS, help='the shell: bash, zsh or fish')
     args, _ = parser.parse(argv)
     print(import_package('argcomplete', 'completion').shellcode(['mr-elm'], shell=args.shell))
 
