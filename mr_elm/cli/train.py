@@ -14,7 +14,6 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     choose_engine,
-    demand_regression,
     demand_targets,
     leave_if_elsewhere,
     plan_rows,
@@ -155,7 +154,8 @@ def read_training(words: Sequence[str]) -> Training:
     leave_if_elsewhere(args)
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
-    demand_regression(parser, args, options.numeric)
+    if args.target != 'none' and not options.numeric:
+        parser.error('--target: expected --task regression too')
     if args.target == 'auto' and (args.script or isinstance(args.test, float)):
         parser.error('--target auto: cannot be used with --script or a share as --test, it holds rows out itself')
     if args.script and (args.test is not None or args.json):
