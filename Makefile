@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test test-quick lint docs docs-commands dist bench bench-quick papers results figures joint speedup sizeup
-.PHONY: mutants mutants-sample
+.PHONY: faults mutants mutants-sample
 .PHONY: scaleup soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
@@ -52,7 +52,10 @@ digests: $(STAMP) ## store the digests of models that this machine trains (tests
 	PYTHONPATH=tests:. $(BIN)/python -m reference.digests
 
 soak: $(STAMP) ## attack with random rows, models and killed tasks for a while (MINUTES=30)
-	$(BIN)/python tests/properties/soak.py $(or $(MINUTES),30)
+	PYTHONPATH=tests $(BIN)/python tests/properties/soak.py $(or $(MINUTES),30)
+
+faults: $(STAMP) ## let tasks be killed, disks fill up or die, clocks jump and memory run out, on all cores and on Spark (20 minutes)
+	$(BIN)/python -m pytest -m 'long or not long' --numprocesses 2 tests/faults
 
 mutants: $(STAMP) ## count the changes of code that no test notices: hours, goes on where it was stopped (ROOMS="sums scores/threshold")
 	@$(BIN)/python -m pip install --quiet --editable '.[mutants]'

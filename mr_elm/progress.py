@@ -36,7 +36,7 @@ class Reporter:
     def say(self, text: str) -> None:
         """Print a line."""
         if not self.quiet:
-            print(text, file=self.stream, flush=True)
+            print(f'{text}\n', end='', file=self.stream, flush=True)  # at once: other threads print lines too
 
     def announce(self, work: str, estimate: Callable[[], float]) -> None:
         """Say before some work how long it will take, unless that is short.

@@ -71,6 +71,8 @@ class Worker:
         except BrokenPipeError:
             pass  # it has ended, as what it writes tells
         for line in self.process.stdout:
+            if not line.endswith(b'\n'):
+                break  # it was killed while it answered
             answer = json.loads(line)
             for name, amount in answer.get('counts', {}).items():
                 listener.count(name, amount)
@@ -118,13 +120,9 @@ class Pool:
         try:
             futures = [threads.submit(self.run, request, listener) for request in requests]
             finished = wait(futures, return_when=FIRST_EXCEPTION).done
-            for future in futures:
-                if future in finished:
-                    future.result()
-            return [future.result() for future in futures]
+            return [future.result() for future in futures if future in finished]  # all, unless one raises
         except BaseException:
-            threads.shutdown(wait=False, cancel_futures=True)
-            self.end()
+            self.end()  # no task that waits begins
             raise
         finally:
             threads.shutdown()
@@ -222,9 +220,11 @@ def listen(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def read() -> None:
-        for line in requests:
-            lines.put(line)
-        os._exit(1)
+        try:
+            for line in requests:
+                lines.put(line)
+        finally:  # also where memory runs out: nobody would hear the next request
+            os._exit(1)
 
     threading.Thread(target=read, daemon=True).start()
     while True:

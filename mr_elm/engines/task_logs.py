@@ -3,7 +3,7 @@
 import re
 
 SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')
-JAVA_LINE = re.compile(r'^[\w.$]+(?:Exception|Error): .*', re.MULTILINE)
+JAVA_LINE = re.compile(r'^[\w.$]+(?:Exception|Error)(?:: .*|$)', re.MULTILINE)
 UNWRITTEN = 'failed with code 120'  # Python's: nobody read what it wrote
 TRACEBACK = 'Traceback (most recent call last):'
 LAST_LINE = re.compile(r'^(?!\s)[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)?\b.*$', re.MULTILINE)

@@ -60,7 +60,7 @@ def refuse_damage(place: str) -> Iterator[None]:
     """Turn what pyarrow and numpy raise for damaged bytes into a DataFormatError that names a place."""
     try:
         yield
-    except DataFormatError:
+    except (DataFormatError, ImportError):  # without memory no library is loaded
         raise
     except Exception as error:  # what pyarrow, numpy and zipfile raise for damaged bytes is in no list of theirs
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):

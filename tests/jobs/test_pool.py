@@ -12,11 +12,12 @@ from reference.files import GOOD
 from reference.local_stages import MRChatty, MRFails, list_children
 
 from mr_elm.engines import make_engine
+from mr_elm.engines.pool import Worker
 from mr_elm.engines.tasks import plan_reduces, read_runs
 from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import DataSet
 from mr_elm.processes import read_start_time
-from mr_elm.progress import Reporter
+from mr_elm.progress import Listener, Reporter
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.streaming.mr_stats import MRStats
@@ -57,6 +58,17 @@ REDUCE = r"MRFails: Odd: \('two', 'words'\) \(reduce task \d\)"
 def test_a_task_that_fails_is_named_with_its_split_and_the_cause(run, runner, words, why):
     with pytest.raises(TaskError, match=f'^{why}'):
         run(MRFails, *words, runner=runner, n_maps=2)
+
+
+def test_a_process_that_is_killed_while_it_answers_is_explained(tmp_path):
+    worker = Worker(str(tmp_path))
+    worker.kill()
+    worker.process = subprocess.Popen(
+        ['sh', '-c', 'printf "{"; kill -9 $$'], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with pytest.raises(TaskError, match='^its process was killed by SIGKILL'):
+        worker.run({}, Listener())
+    worker.kill()
 
 
 def test_what_a_task_prints_goes_to_standard_error(run, capfd):

@@ -221,6 +221,17 @@ def test_generating_rows_is_silent_when_it_takes_no_time_or_is_quiet(elm, tmp_pa
         assert elm('generate', 'blobs', '--rows', 50, '-o', tmp_path / name, *quiet) == (0, '', '')
 
 
+def test_a_line_is_written_at_once_since_other_threads_write_lines_too():
+    class Stream(io.StringIO):
+        def write(self, text):
+            assert text == '' or text.endswith('\n')
+            return super().write(text)
+
+    stream = Stream()
+    Reporter(stream=stream).say('a line')
+    assert stream.getvalue() == 'a line\n'
+
+
 def test_quiet_means_silent(tasks, tmp_path):
     stream = io.StringIO()
     reporter = Reporter(quiet=True, stream=stream)

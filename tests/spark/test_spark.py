@@ -153,7 +153,7 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
     said = io.StringIO()
     pairs = run(MRKilled, '--mark', tmp_path / 'mark', reporter=Reporter(stream=said))
     assert (tmp_path / 'mark').exists() and sum(value['rows'] for _, value in pairs) == 300
-    assert re.search(r'^counting: mapper [01] ran again, its attempt 1 failed$', said.getvalue(), re.MULTILINE)
+    assert re.search(r'^counting: mapper [01] ran again, its attempt [1-3] failed$', said.getvalue(), re.MULTILINE)
 
 
 def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(tmp_path, monkeypatch):

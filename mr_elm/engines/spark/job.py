@@ -156,7 +156,7 @@ class SparkJob:
         elif executor:
             cause = executor.group()
         else:
-            cause = find_java_cause(log) or log.strip().split('\n')[0]
+            cause = find_java_cause(log.rpartition('Caused by: ')[2]) or log.strip().split('\n')[0]
         if not lost:
             return cause
         number, host, name = lost.groups()

@@ -163,7 +163,8 @@ def close_session(session: Any) -> None:
     """End a session, unless it was there before."""
     if session in OURS:
         OURS.discard(session)
-        session.stop()
+        with suppress(OSError):  # Java was killed
+            session.stop()
 
 
 def demand_answer(master: str) -> None:
