@@ -11,10 +11,10 @@ from mr_elm.drivers.sample import gather_sample
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.constant_check import note_rows
-from mr_elm.machines.model_arrays import node_arrays
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.parts import node_arrays
 from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.multiclass import class_targets

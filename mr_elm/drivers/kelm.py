@@ -17,13 +17,13 @@ from mr_elm.machines.constant_check import note_values
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
 from mr_elm.machines.linear_check import judge_machine
-from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
 from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.model.parts import kernel_arrays
 from mr_elm.progress import describe_time
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan

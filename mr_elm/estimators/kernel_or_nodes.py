@@ -17,11 +17,10 @@ from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import moments_of_nodes, scale_rows
-from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import RANDOM_NODES, PESVMOptions
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
-from mr_elm.model.parts import scaling_arrays
+from mr_elm.model.parts import kernel_arrays, node_arrays, scaling_arrays
 from mr_elm.solvers.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 

@@ -17,12 +17,11 @@ from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
 from mr_elm.machines.metric import learn_for_kernel
-from mr_elm.machines.model_arrays import kernel_arrays, node_arrays
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.model.header import ModelHeader
-from mr_elm.model.parts import layer_arrays, layer_of, scaling_arrays, spread_scaling
+from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays, spread_scaling
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Settings
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary

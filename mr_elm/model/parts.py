@@ -132,6 +132,30 @@ def layer_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     return {**scaling_arrays(layer.offset, layer.scale, layer.metric), **tree_arrays(layer), **nodes}
 
 
+def kernel_arrays(scaling: dict, vectors: Rows, dual_coef: Floats, intercept: Floats | None = None) -> dict:
+    """Name the arrays of f(z) = K(z, vectors) dual_coef + intercept.
+
+    scaling : feature_offset and feature_scale. vectors : (n, d), scaled. dual_coef : (n, P).
+    intercept : (P,), or None for 0.
+    """
+    if intercept is None:
+        intercept = np.zeros(dual_coef.shape[1])
+    return {
+        **scaling,
+        **vector_arrays(vectors),
+        'dual_coef': dual_coef,
+        'intercept': intercept,
+    }
+
+
+def node_arrays(layer: HiddenLayer, weights: Floats, intercept: Floats | None = None) -> dict:
+    """Name the arrays of f(x) = h(x) weights + intercept; weights (L, P), intercept (P,), or None for 0."""
+    last = np.zeros(weights.shape[1])
+    if intercept is not None:
+        last = -intercept
+    return {**layer_arrays(layer), 'output_weights': np.vstack([weights, last])}
+
+
 def tree_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:
     """Name the arrays of the trees of a layer, none where it has none."""
     if layer.forest is None:

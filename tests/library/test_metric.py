@@ -12,12 +12,11 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import FeatureColumns, apply_metric, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
 from mr_elm.machines.metric import LearnedMetric, fit_nodes, learn_metric, learn_steps
-from mr_elm.machines.model_arrays import kernel_arrays
 from mr_elm.machines.sample import SampleRows
 from mr_elm.model.file import read_model, save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel, KernelModel
-from mr_elm.model.parts import layer_arrays, scaling_arrays
+from mr_elm.model.parts import kernel_arrays, layer_arrays, scaling_arrays
 from mr_elm.sums.gram import expand
 
 D, L, N, K = 4, 12, 60, 3
