@@ -1,13 +1,15 @@
 """Sum up E'E and the class sums of a data set: the map, shuffle and reduce stages of PESVM."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.model.file import load_layer
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, widen
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows, widen
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.mr_stats import PIECE, merged
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
@@ -42,9 +44,11 @@ class MRGram(MRRows):
                 {"rows": how many rows of a task are landmarks of the layer}, from
                 each task that has some
 
-            with --by-file the keys are <gram FILE I J> and <sum FILE LABEL>, and
-            each task adds, where there are no more than 65,536 features,
-            <columns FILE, [n, mean, squares]>
+            with --by-part the keys are <gram PART I J> and <sum PART LABEL>, where
+            PART is the path of a file, or the values of the columns that the plan
+            names, with commas between. Each task adds
+            <part PART, [rows, n, mean, squares]>
+                number of rows; and where there are no more than 65,536 features
                 weight of the rows, mean of each feature and sum of the squares of
                 its distances from it
 
@@ -76,7 +80,13 @@ class MRGram(MRRows):
         )
 
         self.add_passthru_arg(
-            '--by-file', action='store_true', default=False, help='sum up the rows of each file by themselves'
+            '--by-part',
+            action='store_true',
+            default=False,
+            help='sum up the rows of each part alone: of each file, or of each value of the columns of parts',
+        )
+        self.add_passthru_arg(
+            '--max-parts', type=int, default=1, metavar='N', help='of how many parts the sums fit into the memory'
         )
 
     @property
@@ -93,68 +103,90 @@ class MRGram(MRRows):
             self.class_weights = None
         else:
             self.class_weights = read_json(weights)
-        self.gram, self.file = self.begin_sums(), 0
-        self.columns: ColumnStatistics | None = None
+        self.grams: dict[str, GramSum] = {}  # name of a part, '' for all rows -> sums
+        self.columns: dict[str, ColumnStatistics] = {}
+        self.workspace: dict = {}
         self.buffer = np.empty(BLOCK_ROWS * (self.layer.nodes.n_hidden + 1 + ROOM))
         self.finder = LandmarkFinder(self.layer) if self.options.find_landmarks else None
         self.n_stored = 0
 
-    def begin_sums(self) -> GramSum:
-        """Return sums of no rows."""
-        return GramSum(
-            self.layer.n_hidden + 1,
-            GridSteps.from_json(read_json(self.options.grid)),
-            self.plan.form.numeric_labels,
-            separator=self.plan.form.labels_separator,
-            n_leaves=self.layer.n_leaves,
-        )
-
-    def map_block(self, block: Block, row_key: list[int]) -> Iterator[tuple[str, object]]:
-        """Add a block to the sums."""
-        if self.options.by_file and row_key[0] != self.file:
-            yield from self.emit_sums()
-            self.gram, self.file, self.columns = self.begin_sums(), row_key[0], None
+    def map_block(self, block: Block, row_key: list[int]) -> None:
+        """Add a block to the sums, or its rows to those of their parts."""
         demand_width(block.X, self.layer.n_features)
-        n_targets = self.gram.n_targets(block)
+        block = replace(block, X=widen(block.X, self.layer.n_features))
+        if self.finder is not None:
+            self.n_stored += int(self.finder.find(block.X).sum())
+        file = self.plan.files[row_key[0]]
+        if not self.options.by_part:
+            self.add_rows('', block)
+        elif not file.format.part_by:
+            self.add_rows(file.path, block)
+        else:
+            for part in np.unique(block.parts).tolist():
+                self.add_rows(part, take_rows(block, block.parts == part))
+
+    def add_rows(self, part: str, block: Block) -> None:
+        """Add a block to the sums of a part."""
+        if part not in self.grams:
+            demand_parts(len(self.grams) + 1, self.options.max_parts)
+            self.grams[part] = GramSum(
+                self.layer.n_hidden + 1,
+                GridSteps.from_json(read_json(self.options.grid)),
+                self.plan.form.numeric_labels,
+                self.workspace,
+                separator=self.plan.form.labels_separator,
+                n_leaves=self.layer.n_leaves,
+            )
+        gram = self.grams[part]
+        n_targets = gram.n_targets(block)
         size = len(block) * (self.layer.nodes.n_hidden + 1 + n_targets)
         if size > len(self.buffer):
             self.buffer = np.empty(size)
-        X = widen(block.X, self.layer.n_features)
-        if self.finder is not None:
-            self.n_stored += int(self.finder.find(X).sum())
-        if self.options.by_file and self.layer.n_features <= PIECE:
-            self.columns = merged(self.columns, X, block.weights)
-        ET = expand(self.layer.nodes, X, n_targets, self.buffer)
-        self.gram.add(ET, block, row_weights(block, self.class_weights), self.layer.find_leaves(X))
-
-    def emit_sums(self) -> Iterator[tuple[str, object]]:
-        """Emit the sums tile by tile, nothing when there was no row."""
-        if not self.gram.n_rows:
-            return
-        if self.options.by_file:
-            part = [self.file]
-        else:
-            part = []
-        for (i, j), pair in self.gram.tiles():
-            yield make_key('gram', *part, i, j), pair
-        for name, sums in sorted(self.gram.sums.items()):
-            yield make_key('sum', *part, name), list(sums)
-        if self.columns is not None:
-            yield make_key('columns', self.file), [np.array(self.columns.n), self.columns.mean, self.columns.squares]
+        if self.options.by_part and self.layer.n_features <= PIECE:
+            self.columns[part] = merged(self.columns.get(part), block.X, block.weights)
+        ET = expand(self.layer.nodes, block.X, n_targets, self.buffer)
+        gram.add(ET, block, row_weights(block, self.class_weights), self.layer.find_leaves(block.X))
 
     def map_end(self) -> Iterator[tuple[str, object]]:
-        """Emit the sums, and how many rows are landmarks."""
-        yield from self.emit_sums()
+        """Emit the sums tile by tile, and how many rows are landmarks."""
+        for part, gram in self.grams.items():
+            place = [part]
+            if not self.options.by_part:
+                place = []
+            for (i, j), pair in gram.tiles():
+                yield make_key('gram', *place, i, j), pair
+            for name, sums in sorted(gram.sums.items()):
+                yield make_key('sum', *place, name), list(sums)
+            if self.options.by_part:
+                yield make_key('part', part), [np.array(gram.n_rows), *write_means(self.columns.get(part))]
         if self.n_stored:
             yield make_key('stored'), {'rows': self.n_stored}
 
 
-def group_sums(pairs: Iterable[tuple[str, Any]], n: int = 0) -> dict[tuple[int, ...], tuple[dict, dict]]:
-    """Read output pairs: the first n coordinates -> ((I, J) -> tile, LABEL -> sum)."""
-    groups: dict[tuple[int, ...], tuple[dict, dict]] = {}
+def demand_parts(n_parts: int, most: int) -> None:
+    """Raise DataFormatError where the sums of parts do not fit into the memory."""
+    if n_parts > most:
+        raise DataFormatError(
+            f'--part-by: expected at most {most:,} parts, whose sums fit into --memory, found more: take columns with '
+            'fewer values, fewer files or nodes, or raise --memory'
+        )
+
+
+def write_means(columns: ColumnStatistics | None) -> list[Any]:
+    """Return the statistics of a part without its ranges, whose bounds are values of single rows."""
+    if columns is None:
+        return []
+    return [np.array(columns.n), columns.mean, columns.squares]
+
+
+def group_sums(
+    pairs: Iterable[tuple[str, Any]], n: int = 0, read: Callable[[str], Any] = int
+) -> dict[tuple, tuple[dict, dict]]:
+    """Read output pairs: the first n coordinates, as `read` reads them -> ((I, J) -> tile, LABEL -> sum)."""
+    groups: dict[tuple, tuple[dict, dict]] = {}
     for key, value in pairs:
         kind, coordinates = split_key(key)
-        tiles, sums = groups.setdefault(tuple(map(int, coordinates[:n])), ({}, {}))
+        tiles, sums = groups.setdefault(tuple(map(read, coordinates[:n])), ({}, {}))
         if kind == 'gram':
             tiles[int(coordinates[n]), int(coordinates[n + 1])] = value
         else:

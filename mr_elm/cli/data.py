@@ -32,7 +32,7 @@ def pack(argv: Sequence[str]) -> None:
         'pack',
         'Write rows as binary blocks, one block in each line, with checksums, and a manifest with their statistics.',
     )
-    add_input_options(parser, 'task', 'no_label', *OF_LABELS, *OF_ENCODING, reads_standard=True)
+    add_input_options(parser, 'task', 'no_label', 'part_by', *OF_LABELS, *OF_ENCODING, reads_standard=True)
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')
     add_options(parser.add_to, packing.Packing)
     parser.add_argument('--like', metavar='MODEL', help='take the columns of this model, and how they become features')

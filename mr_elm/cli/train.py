@@ -26,7 +26,7 @@ from mr_elm.methods import METHODS, Method, load
 from mr_elm.model.base import Model
 from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
 from mr_elm.rows.inputs import InputPlan, plan_inputs
-from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions, read_columns
+from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions
 
 OF_ANSWERS = 'probabilities', 'threshold', 'positive', 'intervals'  # options that say how a model answers
 
@@ -162,19 +162,19 @@ def read_training(words: Sequence[str]) -> Training:
         parser.error('--script: cannot be used with --test or --json, it trains nothing')
     if isinstance(args.test, float):
         known['held_out'] = args.test
-    if getattr(args, 'part_by', None) is not None:
+    if getattr(args, 'part_by', ()):
         if not args.sums:
             parser.error('--part-by: cannot be used with --no-sums')
         driver = partial(driver, part_by=args.part_by)
-        if args.part_by != ('file',):
-            args.drop = (*(args.drop or ()), *args.part_by)
+        if args.part_by == ('file',):
+            known['part_by'] = ()
     return Training(words, driver, options, args, passed, RowOptions.of_arguments(args, **known))
 
 
 def make_parser(name: str, method: Method) -> Parser:
     """Make the parser of a method."""
     parser = Parser(f'train {name}', method.description)
-    add_input_options(parser, 'target', *OF_LABELS, *OF_ENCODING)
+    add_input_options(parser, 'target', *(['part_by'] if method.living else []), *OF_LABELS, *OF_ENCODING)
     add_model_options(parser, living=method.living)
     add_options(parser.add_to, load(method.options), method=name)
     if method.living:
@@ -183,16 +183,6 @@ def make_parser(name: str, method: Method) -> Parser:
             metavar='MODEL',
             help=AdvancedHelp(
                 'take scaling, nodes and all options of the layer from this model, so that both models can be merged'
-            ),
-        )
-    if method.living:
-        parser.group('model').add_argument(
-            '--part-by',
-            type=read_columns,
-            metavar='NAME,...',
-            help=AdvancedHelp(
-                'keep the sums of parts of the rows too, for `mr-elm parts`: file, a part for each input file; or '
-                'names of folders, as site of site=Oslo/rows.parquet, which are then no features'
             ),
         )
     if method.living or name == 'auto':

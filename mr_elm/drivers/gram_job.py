@@ -18,16 +18,16 @@ from mr_elm.model.parts import describe_map, layer_arrays
 from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key
-from mr_elm.solvers.increment import add_sums
 from mr_elm.solvers.ridge import Sums, collect_sums
 from mr_elm.store import save_arrays, temporary_folder
-from mr_elm.streaming.mr_gram import MRGram, group_sums
+from mr_elm.streaming.mr_gram import MRGram, demand_parts, group_sums
 from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.typing import Floats
 
 REDUCER_BYTES = 1 << 30
+BY_FILE = ('file',)  # --part-by: each input file is a part
 
 
 def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
@@ -36,70 +36,53 @@ def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
 
 
 def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_by: Sequence[str]) -> list[Any]:
-    """Run the Gram job over the rows: a `Part` for each file that has rows, or for files of the same folders.
+    """Run the Gram job over the rows: a `Part` for each file that has rows, or for each value of columns.
 
-    part_by : see `name_parts`. Raises DataFormatError where the sums of all files do not fit into the memory.
+    part_by : see `name_parts`. Raises DataFormatError where the sums of all parts do not fit into the memory.
     """
     from mr_elm.machines.parts import Part, make_means
 
-    paths, memory = [file.path for file in inputs.plan.files], inputs.options.memory
-    needed = 16 * len(paths) * (layer.n_hidden + 1) ** 2 / 1e6
-    if needed > memory:
-        raise DataFormatError(
-            f'{inputs.plan.name}: --part-by: expected sums that fit into --memory {memory:g} '
-            f'MB, found {len(paths):,} files whose sums take {needed:,.0f} MB: take fewer nodes or '
-            'files, or raise --memory'
-        )
-    names = name_parts(inputs.plan, part_by)
-    sums_of_files: list[tuple[str, Any]] = []
-    columns: dict[str, ColumnStatistics] = {}
-    for key, value in run_gram(inputs, layer, steps, ['--by-file']):
-        kind, coordinates = split_key(key)
-        if kind == 'columns':
-            name = names[int(coordinates[0])]
-            means = make_means(value)
-            if name in columns:
-                means = columns[name].merge(means)
-            columns[name] = means
-        else:
-            sums_of_files.append((key, value))
-    written = group_sums(sums_of_files, 1)
+    names, most = name_parts(inputs.plan, part_by), int(inputs.options.memory * 1e6 / 16 / (layer.n_hidden + 1) ** 2)
+    demand_parts(len(names), most)
+    pairs: list[tuple[str, Any]] = []
     n_rows = Counter[str]()
-    if inputs.data.first is not None:
-        for (number, _), counts in inputs.data.first.counts.items():
-            n_rows[names[number]] += counts['used']
-    sums_of_parts: dict[str, Sums] = {}
-    for (number,), tiles in sorted(written.items()):
-        name, sums = names[number], assemble_sums(tiles, layer, inputs.classes)
-        if name in sums_of_parts:
-            sums = add_sums(sums_of_parts[name], sums)
-        sums_of_parts[name] = sums
-    return [Part(name, n_rows[name], sums, columns.get(name)) for name, sums in sums_of_parts.items()]
+    columns: dict[str, ColumnStatistics] = {}
+    for key, value in run_gram(inputs, layer, steps, ['--by-part', '--max-parts', str(most)]):
+        kind, (part, *_) = split_key(key)
+        names.setdefault(part, part)
+        demand_parts(len(names), most)
+        if kind != 'part':
+            pairs.append((key, value))
+            continue
+        n_rows[part] += int(value[0])
+        if len(value) > 1:
+            means = make_means(value[1:])
+            if part in columns:
+                means = columns[part].merge(means)
+            columns[part] = means
+    return [
+        Part(names[part], n_rows[part], assemble_sums(sums, layer, inputs.classes), columns.get(part))
+        for (part,), sums in sorted(group_sums(pairs, 1, str).items())
+    ]
 
 
-def name_parts(plan: InputPlan, part_by: Sequence[str]) -> list[str]:
-    """Name the part that each file of a plan belongs to.
+def name_parts(plan: InputPlan, part_by: Sequence[str]) -> dict[str, str]:
+    """Return path -> name of the part of each file of a plan; nothing where columns name the parts.
 
-    part_by : `file`, for a part for each file; or names of folders, such as site for site=Oslo/rows.parquet, for a part
-        for each of their values. Raises DataFormatError where a file lies in no such folders.
+    part_by : `file`, or columns. Raises DataFormatError where the rows have no such columns.
     """
-    paths = [file.path for file in plan.files]
-    if list(part_by) == ['file']:
-        names = list(map(os.path.basename, paths))
-        if len({*names}) == len(names):
-            return names
-        return paths
-    names = []
-    for file in plan.files:
-        folders = dict(file.format.folders)
-        if missing := [column for column in part_by if column not in folders]:
+    if part_by != BY_FILE:
+        if not plan.form.part_by:
             raise DataFormatError(
-                f'{file.path}: --part-by: expected a Parquet or Arrow file below a folder such as '
-                f'{missing[0]}=VALUE, found none: write the rows of each {missing[0]} into a folder '
-                'of their own, or take --part-by file'
+                f'{plan.name}: --part-by: expected rows of csv, parquet or arrow, perhaps packed, whose columns name '
+                f'parts, found {plan.form.kind} rows: take --part-by file'
             )
-        names.append(','.join(folders[column] for column in part_by))
-    return names
+        return {}
+    paths = [file.path for file in plan.files]
+    names = list(map(os.path.basename, paths))
+    if len({*names}) < len(names):
+        names = paths
+    return dict(zip(paths, names, strict=True))
 
 
 def sum_up_leaving(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> tuple[Sums, int]:

@@ -31,8 +31,8 @@ MEANS = 'column_weight', 'column_mean', 'column_squares'
 class Part:
     """Hold the sums of some rows of a training.
 
-    name : of their file, or folders. n_rows : how many there are. columns : of their features, see `make_means`, or
-    None for very many features.
+    name : of their file, or values of columns. n_rows : how many there are. columns : of their features, see
+    `make_means`, or None for very many features.
     """
 
     name: str

@@ -2,8 +2,8 @@
 
 Dense rows are lists `x` of one size; CSR rows are lists `index` and `value`; rows of an encoded table are lists
 `numbers`, and `ones` of the positions of features that are 1. `label` is text by number, or a target, or a list of
-several; `weight` is a number. The metadata of the schema are facts as JSON: `columns`, the width of the rows, and
-`number_columns` of encoded tables.
+several; `weight` is a number, and `part` the text of the part of a row. The metadata of the schema are facts as JSON:
+`columns`, the width of the rows, and `number_columns` of encoded tables.
 """
 
 import json
@@ -25,7 +25,7 @@ def to_batch(block: Block, **facts: Any) -> Any:
     facts['columns'] = int(X.shape[1])
     columns: dict[str, Any] = {}
     if sp.issparse(X):
-        ends, indices = (to_array(part.astype(np.int32, copy=False)) for part in (X.indptr, X.indices))
+        ends, indices = (to_array(part.astype(np.int32)) for part in (X.indptr, X.indices))
         columns['index'] = arrow.ListArray.from_arrays(ends, indices)
         columns['value'] = arrow.ListArray.from_arrays(ends, to_array(X.data))
     elif isinstance(X, EncodedRows):
@@ -36,15 +36,14 @@ def to_batch(block: Block, **facts: Any) -> Any:
     else:
         columns['x'] = to_lists(X)
     if block.codes is not None:
-        codes = to_array(block.codes.astype(np.int32, copy=False))
+        codes = to_array(block.codes.astype(np.int32))
         columns['label'] = arrow.DictionaryArray.from_arrays(codes, to_texts(block.names))
     elif block.targets is not None:
-        if block.targets.ndim == 1:
-            columns['label'] = to_array(block.targets)
-        else:
-            columns['label'] = to_lists(block.targets)
+        columns['label'] = to_lists(block.targets)
     if block.weights is not None:
         columns['weight'] = to_array(block.weights)
+    if block.parts is not None:
+        columns['part'] = to_texts(block.parts.tolist()).dictionary_encode()
     fields = [arrow.field(name, array.type, nullable=False) for name, array in columns.items()]
     return arrow.RecordBatch.from_arrays(list(columns.values()), schema=arrow.schema(fields, write_facts(facts)))
 
@@ -75,15 +74,17 @@ def from_batch(batch: Any, facts: dict[str, Any]) -> Block:
         X = EncodedRows(numbers.astype(float, copy=False), tuple(facts['number_columns']), ones, facts['columns'])
     else:
         X = from_lists(columns['x']).astype(float, copy=False)
-    weights = None
+    values: dict[str, Any] = {}
     if 'weight' in columns:
-        weights = from_array(columns['weight'])
+        values['weights'] = from_array(columns['weight'])
+    if 'part' in columns:
+        values['parts'] = np.array(columns['part'].to_pylist(), str)
     label: Any = columns.get('label')
     if hasattr(label, 'dictionary'):
-        return Block(X, tuple(label.dictionary.to_pylist()), from_array(label.indices), weights)
-    if label is not None and hasattr(label.type, 'list_size'):
-        return Block(X, weights=weights, targets=from_lists(label))
-    return Block(X, weights=weights, targets=None if label is None else from_array(label))
+        values |= {'names': tuple(label.dictionary.to_pylist()), 'codes': from_array(label.indices)}
+    elif label is not None:
+        values['targets'] = from_lists(label)
+    return Block(X, **values)
 
 
 def demand_positions(positions: np.ndarray, least: int, width: int) -> None:
@@ -93,15 +94,18 @@ def demand_positions(positions: np.ndarray, least: int, width: int) -> None:
 
 
 def to_lists(values: np.ndarray) -> Any:
-    """Return a matrix as a column of lists of one size."""
-    arrow = import_module('pyarrow')
-    items = to_array(values.ravel())
+    """Return a matrix as a column of lists of one size, and a vector as one of numbers."""
+    arrow, items = import_module('pyarrow'), to_array(values.ravel())
+    if values.ndim == 1:
+        return items
     item = arrow.field('element', items.type, nullable=False)
     return arrow.FixedSizeListArray.from_arrays(items, type=arrow.list_(item, values.shape[1]))
 
 
 def from_lists(column: Any) -> np.ndarray:
-    """Return a column of lists of one size as a matrix."""
+    """Undo `to_lists`."""
+    if not hasattr(column.type, 'list_size'):
+        return from_array(column)
     return from_array(column.flatten()).reshape(len(column), column.type.list_size)
 
 

@@ -154,6 +154,8 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOpt
             kinds = ('target', NUMBER) if form.targets else ('label', NUMBER, CATEGORY)
             schema.demand_kind(names[position], *kinds)
     schema.demand_kind(form.weight_name, 'weight', NUMBER)
+    for column in form.part_names:
+        schema.demand_kind(column, 'part', NUMBER, CATEGORY)
     check_width(schema.name, form, options)
     return form
 
@@ -177,6 +179,7 @@ def name_columns(schema: ArrowSchema, options: RowOptions) -> RowOptions:
         weight_column=weight,
         targets=targets,
         columns=split_lists(schema, header, options.columns),
+        part_by=split_lists(schema, header, options.part_by),  # type: ignore[arg-type]
         drop=split_lists(schema, header, options.drop),
     )
 
@@ -225,7 +228,9 @@ class BatchMaker:
         if not form.ignore_label and form.label_name:
             self.labels = form.target_names or (form.label_name,)
         self.columns = [
-            column for column in schema.names if column in {*self.features, *self.labels, form.weight_name}
+            column
+            for column in schema.names
+            if column in {*self.features, *self.labels, form.weight_name, *form.part_names}
         ]  # of the file, that are needed
 
     def make_all(self, parts: Iterable[tuple[int, Iterable[Any]]], block_rows: int) -> Iterator[tuple[int, Batch]]:
@@ -267,7 +272,16 @@ class BatchMaker:
         weight = None
         if self.form.weight_name:
             weight = NumberColumn(to_numbers(arrays[self.form.weight_name]))
-        return Batch(make_block(features, labels, weight, self.form), batch)
+        return Batch(
+            make_block(
+                features,
+                labels,
+                weight,
+                [self.read_features(arrays[column], column)[0] for column in self.form.part_names],
+                self.form,
+            ),
+            batch,
+        )
 
     def read_features(self, array: Any, column: str) -> list[Values]:
         """Return the values of the features of a column."""

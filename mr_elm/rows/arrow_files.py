@@ -221,7 +221,7 @@ def number_labels(block: Block, form: RowOptions) -> Block:
     """Read the labels of a regression that stand there as text."""
     if not form.numeric_labels or block.codes is None:
         return block
-    return Block(block.X, weights=block.weights, targets=read_numbers(block.names)[block.codes])
+    return replace(block, names=(), codes=None, targets=read_numbers(block.names)[block.codes])
 
 
 PARQUET_KIND = Kind(reader=BatchReader, magic=(PARQUET,), open=ParquetParts)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError, one_line
-from mr_elm.rows.columns import Table, TextColumn, Values
+from mr_elm.rows.columns import Table, TextColumn, Values, join_values
 from mr_elm.rows.labels import check_label, check_target, find_usable
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats, Rows
@@ -30,6 +30,7 @@ class Block:
     codes : (n,) int array, row i has the label names[codes[i]]; None when rows have no label.
     weights : (n,) positive float64 array, or None when every row counts once.
     targets : (n,) float64 array, (n, K) of K targets; None when rows have none.
+    parts : (n,) array of text, which part of a training each row belongs to; None where no columns say so.
     """
 
     X: Any
@@ -37,6 +38,7 @@ class Block:
     codes: Any = None
     weights: Floats | None = None
     targets: Any = None
+    parts: Any = None
     __repr__ = one_line
 
     def __len__(self) -> int:
@@ -58,10 +60,15 @@ def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     return tuple(table), np.fromiter(map(table.__getitem__, labels), np.int32, len(labels))
 
 
-def make_block(table: Table, labels: Sequence[Values], weight: Values | None, form: RowOptions) -> Block:
-    """Make a Block of the columns of some rows. labels : one column of text, targets in several of numbers, or none."""
+def make_block(
+    table: Table, labels: Sequence[Values], weight: Values | None, parts: Sequence[Values], form: RowOptions
+) -> Block:
+    """Make a Block of the columns of some rows. labels : one column of text, targets in several of numbers, or none.
+
+    parts : columns that name the part of each row, or none.
+    """
     X = table if form.table else table.to_matrix()
-    block = Block(X, weights=None if weight is None else weight.numbers())
+    block = Block(X, weights=None if weight is None else weight.numbers(), parts=join_values(parts) if parts else None)
     if not labels:
         return block
     if isinstance(labels[0], TextColumn):
@@ -73,10 +80,10 @@ def make_block(table: Table, labels: Sequence[Values], weight: Values | None, fo
 
 def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:
     """Return some rows of a block."""
-    codes, weights, targets = (
-        None if values is None else values[rows] for values in (block.codes, block.weights, block.targets)
+    codes, *others = (
+        None if values is None else values[rows] for values in (block.codes, block.weights, block.targets, block.parts)
     )
-    return Block(block.X[rows], block.names, codes, weights, targets)
+    return Block(block.X[rows], block.names, codes, *others)
 
 
 def concatenate(parts: Iterable[Block | None]) -> Block | None:
@@ -90,11 +97,12 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
     if blocks[0].codes is not None:
         names, codes = encode_labels([block.names[code] for block in blocks for code in block.codes])
         joint = replace(joint, names=names, codes=codes)
-    if blocks[0].weights is not None:
-        joint = replace(joint, weights=np.concatenate([block.weights for block in blocks]))
-    if blocks[0].targets is not None:
-        joint = replace(joint, targets=np.concatenate([block.targets for block in blocks]))
-    return joint
+    others: dict[str, Any] = {
+        name: np.concatenate([getattr(block, name) for block in blocks])
+        for name in ('weights', 'targets', 'parts')
+        if getattr(blocks[0], name) is not None
+    }
+    return replace(joint, **others)
 
 
 def read_good_rows(n_rows: int, read: Callable[[Sequence[int]], Block]) -> tuple[Block | None, dict[int, ValueError]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -175,6 +175,17 @@ class Table:
         for j, column in enumerate(self.columns):
             X[:, j] = column.numbers()
         return X
+
+
+def join_values(columns: Sequence[Any]) -> np.ndarray:
+    """Join the values of each row, text as it stands and numbers as they are usually written: (n,) of text."""
+    texts = []
+    for column in columns:
+        if isinstance(column, NumberColumn):
+            column = TextColumn(list(map(write_number, column.values.tolist())))
+        names, codes = column.coded
+        texts.append(np.array([name_of(name) or 'NA' for name in names])[codes])
+    return np.array(list(map(','.join, zip(*texts, strict=True))), str)
 
 
 def name_of(text: str) -> str:

@@ -129,7 +129,9 @@ def parse(text: bytes, form: RowOptions) -> Block:
     columns = read_values(arrays, form, has_blanks=b' ' in text or b'\t' in text)
     labels = () if form.ignore_label else form.label_columns
     table = Table(tuple(columns[j] for j in form.feature_positions), arrays.num_rows)
-    return make_block(table, [columns[j] for j in labels], columns.get(form.weight_column), form)
+    return make_block(
+        table, [columns[j] for j in labels], columns.get(form.weight_column), [columns[j] for j in form.part_by], form
+    )
 
 
 def holds_blank_lines(text: bytes, form: RowOptions) -> bool:
@@ -159,7 +161,7 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
     if form.numeric_labels:
         numbers |= labels
     numbers -= {*form.styles_by_column}
-    positions = sorted({*form.feature_positions, *labels, *weights})
+    positions = sorted({*form.feature_positions, *labels, *weights, *form.part_by})
     [columns] = (
         csv.read_csv(
             arrow.BufferReader(text),

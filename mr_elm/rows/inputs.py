@@ -12,13 +12,14 @@ from itertools import chain
 from typing import Any
 
 from mr_elm.errors import DataFormatError
+from mr_elm.rows.arrow_blocks import FACTS
 from mr_elm.rows.arrow_files import find_cuts
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_binary_kind, find_kind
 from mr_elm.rows.lines import BYTE_ORDER_MARK, split_chunk
 from mr_elm.rows.options import AUTO, KINDS, MAX_CATEGORIES, RowOptions
-from mr_elm.rows.packs import MANIFEST, is_pack, load_manifest, sum_footer
+from mr_elm.rows.packs import MANIFEST, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.splits import CHUNK_BYTES, DAMAGE, decompress, find_ending, hadoop_cuts, read_stream
 from mr_elm.rows.storage import Entry, expand_patterns, is_local, name_folders, open_ranges, store_of
@@ -225,7 +226,7 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
     packed = RowOptions.from_json(manifest['input'])
     labels = {name: getattr(packed, name) for name in ('targets', 'target_names', 'labels_separator', 'missing_labels')}
     plan = InputPlan(files, pack, manifest, encoding, options.max_categories, options.dates)
-    return plan.change_formats(**labels)
+    return plan.change_formats(**labels, part_by=options.part_by and packed.part_by)
 
 
 def check_files(pack: str, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:
@@ -279,6 +280,10 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
         raise DataFormatError(
             f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
             f'found {separator}: pack them again'
+        )
+    if options.part_by and tuple(map(str, packed.part_names)) != options.part_by:
+        raise DataFormatError(
+            f'{pack}: expected rows packed with --part-by {",".join(options.part_by)}, found others: pack them again'
         )
     if missing := sorted(set(manifest['labels']) & set(options.missing_labels or ())):
         raise DataFormatError(
@@ -447,7 +452,7 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
     footer = None
     with open_ranges(entry.copy or entry.path) as source:
         parts = find_kind(kind).open(source, entry.path)
-        if kind == 'parquet' and options.kind != kind and is_pack(parts):
+        if kind == 'parquet' and options.kind != kind and FACTS in (parts.file.metadata.metadata or {}):
             kind, parts, footer = 'packed', find_kind('packed').open(source, entry.path), sum_footer(source)
         if options.kind not in ('auto', kind):
             raise DataFormatError(f'{entry.path}: expected {options.kind} rows, found {kind} rows')

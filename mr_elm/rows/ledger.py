@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -44,29 +44,23 @@ def hash_rows(block: Block, key: bytes, write_label: Callable[[str], str]) -> np
     else:
         targets = np.reshape(block.targets, (len(block), -1)).astype('<f8') + 0.0  # -0.0 is 0.0
         labels = [b'#' + row.tobytes() for row in targets]
-    weights = fill_weights(block.weights, len(block))
-    features, ends = list_features(block.X)
-    hashes, start = [], 0
-    for label, weight, end in zip(labels, weights.tolist(), ends.tolist(), strict=True):
-        row = struct.pack('<Q', len(label)) + label + struct.pack('<d', weight) + features[start:end].tobytes()
+    hashes = []
+    for label, weight, features in zip(
+        labels, fill_weights(block.weights, len(block)).tolist(), list_features(block.X), strict=True
+    ):
+        row = struct.pack('<Q', len(label)) + label + struct.pack('<d', weight) + features.tobytes()
         hashes.append(hmac.digest(key, row, 'sha256')[:16])
-        start = end
     return np.frombuffer(b''.join(hashes), 'S16')
 
 
-def list_features(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """List index and value of the features of rows that are not 0, row after row, and where those of each row end."""
-    if sp.issparse(X):
-        X = X.tocsr(copy=True)
-        X.sum_duplicates()  # which sorts too
-        X.eliminate_zeros()
-        columns, values, ends = X.indices, X.data, X.indptr[1:]
-    else:
-        rows, columns = np.nonzero(X)
-        values, ends = X[rows, columns], np.cumsum(np.bincount(rows, minlength=len(X)))
-    features = np.empty(len(values), FEATURE)
-    features['index'], features['value'] = columns, values
-    return features, ends
+def list_features(X: Any) -> list[np.ndarray]:
+    """List index and value of the features of each row that are not 0."""
+    X = sp.csr_matrix(X, copy=True)
+    X.sum_duplicates()  # which sorts too
+    X.eliminate_zeros()
+    features = np.empty(X.nnz, FEATURE)
+    features['index'], features['value'] = X.indices, X.data
+    return np.split(features, X.indptr[1:-1])
 
 
 def count_hashes(hashes: np.ndarray, counts: np.ndarray | None = None) -> Entries:
@@ -141,7 +135,11 @@ class Ledger:
         with open(path, 'wb') as stream:
             stream.write(bytes(HEADER.size))
             for hashes, counts in pieces:
-                entries = pack_entries(hashes[counts > 0], counts[counts > 0].astype(np.int64))
+                hashes, n_each = hashes[counts > 0], counts[counts > 0].astype(np.int64)
+                n_needed = -(-n_each // MAX_COUNT)
+                entries = np.empty(n_needed.sum(), ENTRY)
+                entries['hash'], entries['count'] = np.repeat(hashes, n_needed), MAX_COUNT
+                entries['count'][np.cumsum(n_needed) - 1] = n_each - (n_needed - 1) * MAX_COUNT
                 stream.write(entries.tobytes())
                 n_entries += len(entries)
                 n_rows += int(entries['count'].sum(dtype=np.int64))
@@ -157,72 +155,43 @@ class Ledger:
     @cached_property
     def root(self) -> str:
         """Return the SHA-256 of header and entries."""
-        digest = hashlib.sha256()
-        with open(self.path, 'rb') as stream:
-            for part in read_parts(stream, self.size):
-                digest.update(part)
-        return digest.hexdigest()
+        return hashlib.sha256(np.memmap(self.path, 'u1', 'r', shape=self.size)).hexdigest()  # type: ignore[arg-type]
+
+    @property
+    def entries(self) -> np.ndarray:
+        """Return the entries, (n_entries,) of type ENTRY, of which memory holds what is looked at."""
+        return np.memmap(self.path, ENTRY, 'r', HEADER.size, self.n_entries)
 
     @property
     def receipts(self) -> list[bytes]:
         """Return the lines of the receipts, without their ends, the oldest first."""
         with open(self.path, 'rb') as stream:
             stream.seek(self.size)
-            lines = stream.read()
-        if lines and not lines.endswith(b'\n'):
+            *lines, rest = stream.read().split(b'\n')
+        if rest:
             raise DataFormatError(f'{self.name}: expected whole receipts, the last one is cut short')
-        return lines.split(b'\n')[:-1]
-
-    def take(self, start: int) -> Entries:
-        """Return up to PIECE_ENTRIES entries from number `start` on."""
-        with open(self.path, 'rb') as stream:
-            stream.seek(HEADER.size + start * ENTRY.itemsize)
-            n_entries = min(PIECE_ENTRIES, self.n_entries - start)
-            entries = np.frombuffer(stream.read(n_entries * ENTRY.itemsize), ENTRY)
-        return np.ascontiguousarray(entries['hash']), entries['count'].astype(float)
+        return lines
 
 
-def read_parts(stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield the first bytes of a file in parts."""
-    while size and (part := stream.read(min(size, 1 << 20))):
-        size -= len(part)
-        yield part
-
-
-def pack_entries(hashes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return entries of hashes and their counts, (n,) of type ENTRY; a count above MAX_COUNT takes several entries."""
-    n_entries = -(-counts // MAX_COUNT)
-    entries = np.empty(n_entries.sum(), ENTRY)
-    entries['hash'], entries['count'] = np.repeat(hashes, n_entries), MAX_COUNT
-    entries['count'][np.cumsum(n_entries) - 1] = counts - (n_entries - 1) * MAX_COUNT
-    return entries
-
-
-def compare_ledgers(one: Ledger, other: Ledger) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def compare_ledgers(one: Ledger, other: Ledger) -> Iterator[list[np.ndarray]]:
     """Walk through two ledgers together: yield hashes in increasing order, and the counts of each in both.
 
-    A step takes from both the hashes below the last one that was read, so that the entries of a hash stay together.
+    A step takes a range of hashes, which are as good as evenly distributed.
     """
-    positions, ends = [0, 0], (one.n_entries, other.n_entries)
-    while positions[0] < ends[0] or positions[1] < ends[1]:
-        pieces = [ledger.take(place) for ledger, place in zip((one, other), positions, strict=True)]
-        unfinished = [
-            hashes[-1]
-            for (hashes, _), place, end in zip(pieces, positions, ends, strict=True)
-            if place + len(hashes) < end
+    ledgers = one.entries, other.entries
+    n_steps = 1 + max(map(len, ledgers)) // PIECE_ENTRIES
+    edges = np.array([(k * 256**16 // n_steps).to_bytes(16, 'big') for k in range(n_steps)], 'S16')
+    cuts = [np.append(np.searchsorted(entries['hash'], edges), len(entries)) for entries in ledgers]
+    for k in range(n_steps):
+        ours, theirs = (entries[cut[k] : cut[k + 1]] for entries, cut in zip(ledgers, cuts, strict=True))
+        hashes = np.union1d(ours['hash'], theirs['hash'])
+        yield [
+            hashes,
+            *(
+                np.bincount(np.searchsorted(hashes, some['hash']), some['count'], len(hashes))
+                for some in (ours, theirs)
+            ),
         ]
-        for k, (hashes, counts) in enumerate(pieces):
-            if unfinished:
-                n_taken = np.searchsorted(hashes, min(unfinished))
-            else:
-                n_taken = len(hashes)
-            pieces[k] = hashes[:n_taken], counts[:n_taken]
-            positions[k] += int(n_taken)
-        hashes = np.concatenate([pieces[0][0], pieces[1][0]])
-        of_other = np.arange(len(hashes)) >= len(pieces[0][0])
-        counts = np.concatenate([pieces[0][1], pieces[1][1]])
-        distinct, ours = count_hashes(hashes, np.where(of_other, 0, counts))
-        yield distinct, ours, count_hashes(hashes, np.where(of_other, counts, 0))[1]
 
 
 def count_missing(one: Ledger, other: Ledger) -> tuple[int, int]:

@@ -111,6 +111,7 @@ class RowOptions:
     targets : the columns of several targets. labels_separator : what stands between the labels of a row.
     missing_labels : texts that stand for a missing label, None for MISSING_LABELS.
     columns, drop : the only features, and columns that are none; None where the user said nothing.
+    part_by : columns that name the part of a row, and are no features.
     n_features : width that rows must have or fit in.
     ignore_extra : drop features beyond n_features instead of rejecting the row (libsvm).
     encode : auto, or refuse: text where a number belongs, and missing values, are then bad rows.
@@ -130,7 +131,8 @@ class RowOptions:
     first line that is not blank (csv). folders : (name, text) of the columns that the names of folders hold, as in
     city=Oslo (parquet, arrow). styles : (position, prefix, suffix, thousands) of the columns whose numbers have a
     `Style` (csv). idle : positions of the columns that are left out because they hold nothing (csv). numbers :
-    positions of the columns of a table that are read as numbers at once, not as text first (csv).
+    positions of the columns of a table that are read as numbers at once, not as text first (csv). part_names : what
+    the columns of `part_by` are called.
     """
 
     kind: str = option(
@@ -243,6 +245,15 @@ class RowOptions:
         advanced=True,
         read=read_columns,
     )
+    part_by: tuple[ColumnPlace, ...] = option(
+        (),
+        'keep the sums of parts of the rows too, for `mr-elm parts`: file, a part for each input file; or names or '
+        'indexes of columns, which are then no features, a part for each of their values',
+        INPUT,
+        metavar='NAME,...',
+        advanced=True,
+        read=read_columns,
+    )
     n_features: int | None = option(
         None, 'features of a row (default: detected from the file)', INPUT, metavar='D', advanced=True
     )
@@ -289,6 +300,7 @@ class RowOptions:
     styles: tuple[tuple[int, str, str, str], ...] = ()
     idle: tuple[int, ...] = ()
     numbers: tuple[int, ...] = ()
+    part_names: tuple[str, ...] = ()
     __repr__ = one_line
 
     @classmethod
@@ -381,5 +393,7 @@ class RowUse:
 
 def add_row_options(add: Callable[[str], Callable], *names: str) -> None:
     """Add the options that say how rows are written. add : see `add_options`. names : of the others to add."""
-    add_options(add, RowOptions, {*option_fields(RowOptions)} - {'target', *OF_LABELS, *OF_ENCODING} | {*names})
+    add_options(
+        add, RowOptions, {*option_fields(RowOptions)} - {'target', 'part_by', *OF_LABELS, *OF_ENCODING} | {*names}
+    )
     add_options(add, RowUse, {'bad_rows', *names})

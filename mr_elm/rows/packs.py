@@ -17,7 +17,7 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import refuse_damage
-from mr_elm.rows.arrow_blocks import FACTS, from_batch, read_facts, to_batch, write_facts
+from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch, write_facts
 from mr_elm.rows.arrow_files import PARQUET, ParquetParts, Source, number_labels
 from mr_elm.rows.blocks import Block, EncodedRows, RowReader, take_rows
 from mr_elm.rows.kinds import Kind
@@ -27,7 +27,7 @@ from mr_elm.rows.storage import store_of, write_file
 
 MANIFEST = '_manifest.json'
 MAX_RECORD = 8 << 20  # bytes of features of a row group: a task holds one
-DICTIONARIES = ['label', 'ones.list.element']  # columns with few values
+DICTIONARIES = ['label', 'part', 'ones.list.element']  # columns with few values
 FOOTER_END_BYTES = 8  # bytes behind the footer of Parquet: its length, and PARQUET
 FORMAT = {'format': 'mr_elm-pack', 'version': 1}
 NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input'}
@@ -154,11 +154,6 @@ class PackReader(RowReader):
             self.counts.records += len(block)
             self.use(len(block))
             yield block
-
-
-def is_pack(parts: Any) -> bool:
-    """Tell whether a file that is open as `ParquetParts` is one of a pack."""
-    return FACTS in (parts.file.metadata.metadata or {})
 
 
 def sum_footer(source: Source) -> int:

@@ -71,9 +71,11 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
     """
     labels = find_labels(header, options)
     weight = find_special(header, options.weight_column, options.weight_name, options.ignore_label)
-    if weight in labels:
+    parts = tuple(map(header.locate, options.part_by))
+    special = *labels, weight, *parts
+    if len({*special}) < len(special):
         raise DataFormatError(
-            f'{header.path}: expected label and weight in two columns, column {weight} is given for both'
+            f'{header.path}: expected label, weight and parts in columns of their own, one is given twice'
         )
     names = header.names
     named = {header.locate(column) for column in options.columns or ()}
@@ -87,6 +89,8 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
         'labelled': len(labels) > 0,
         'targets': labels if len(labels) > 1 else (),
         'encode': 'auto' if options.table else 'refuse',
+        'part_by': parts,
+        'part_names': tuple(map(header.call, parts)),
     }
     if names is not None:
         if options.names is not None:
@@ -175,19 +179,19 @@ def find_special(header: Header, column: str | int | None, name: str | None, may
 
 def choose_features(header: Header, free: Sequence[int], options: RowOptions) -> list[int]:
     """Return which of the free columns the user wants as features, or a training had."""
-    left_out = {header.locate(column) for column in options.drop or ()}
+    left_out = {header.locate(column) for column in (*(options.drop or ()), *options.part_by)}
     if options.columns is not None:
         chosen, allowed = list(dict.fromkeys(header.locate(column) for column in options.columns)), set(free) - left_out
         if clash := [j for j in chosen if j not in allowed]:
             raise DataFormatError(
                 f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
-                'the label, the weight or in --drop'
+                'the label, the weight, or in --drop or --part-by'
             )
         return chosen
     if options.drop is None and options.positions is not None and header.names is None:
         return [header.locate(j) for j in options.positions]
     if options.drop is None:
-        left_out = {header.locate(column) for column in options.dropped if is_known(header, column)}
+        left_out |= {header.locate(column) for column in options.dropped if is_known(header, column)}
     return [j for j in free if j not in left_out]
 
 

@@ -124,9 +124,102 @@ def test_folders_name_parts_and_are_no_features(elm, succeed, tmp_path, rng, wri
     again = succeed('train', 'pesvm', tmp_path / 'kept.parquet', '--like', fine, model='again.npz')
     assert read_model(left).n_features == D
     assert np.allclose(*(read_model(path).decision_function(X) for path in (left, again)), rtol=0, atol=1e-8)
-    rows = write('rows.csv', 'site,y,x\n1,0,2\n2,1,3\n')
-    done = elm('train', 'pesvm', rows, '--label-column', 'y', '--part-by', 'site', '--model', tmp_path / 'x.npz')
-    assert done.status == 1 and 'site=VALUE' in done.err
+
+
+@pytest.fixture
+def table(rng):
+    """Draw 240 rows of two classes at three sites in four months, mixed: a table of Arrow."""
+    X, n = rng.normal(size=(240, D)), np.arange(240)
+    order = rng.permutation(240)
+    return pa.table(
+        {
+            'y': ((X[:, 0] > 0) * 1)[order],
+            'site': np.array(['Oslo', 'New York, NY', 'Ærø'])[n % 3][order],
+            **{f'x{j}': column[order] for j, column in enumerate(X.T)},
+            'month': (n % 4)[order],
+        }
+    )
+
+
+def write_rows(table, kind, path, elm):
+    """Write a table as rows of a kind; returns what to train on."""
+    if kind == 'parquet':
+        pq.write_table(table, path, row_group_size=50)
+    elif kind == 'arrow':
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, 50)
+    else:
+        table.to_pandas().to_csv(path, index=False)
+    if kind != 'packed':
+        return path
+    words = '--label-column', 'y', '--part-by', 'month,site', '--block-rows', 32, '-q'
+    assert elm('pack', path, '-o', f'{path}-packed', *words).status == 0
+    return f'{path}-packed'
+
+
+@pytest.mark.parametrize('maps', [1, 5])
+def test_columns_inside_files_name_the_same_parts_in_all_formats(elm, succeed, table, tmp_path, model_of, maps):
+    tasks, models = ('-r', 'inline', '-D', f'mapreduce.job.maps={maps}'), []
+    for kind in ('csv', 'parquet', 'arrow', 'packed'):
+        rows = write_rows(table, kind, tmp_path / f'{kind}-rows', elm)
+        words = '--label-column', 'y', '--hidden', 9, '--part-by', 'month,site', *tasks
+        models.append(succeed('train', 'pesvm', rows, *words, model=f'{kind}.npz'))
+        found = json.loads(elm('parts', models[-1], '--json').out)['parts']
+        assert [(part['name'], part['rows']) for part in found] == [
+            (f'{month},{site}', 20) for month in range(4) for site in ('New York, NY', 'Oslo', 'Ærø')
+        ]
+        # the columns are no features, and rows for the model may have them or not
+        assert read_model(models[-1]).header.parameters['input']['names'] == [f'x{j}' for j in range(D)]
+    csv = tmp_path / 'csv-rows'
+    models.append(
+        succeed('train', 'pesvm', csv, '--label-column', 'y', '--drop', 'site,month', '--hidden', 9, model='x.npz')
+    )
+    first = read_model(models[0])
+    X = np.column_stack([table[f'x{j}'] for j in range(D)])
+    for model in map(read_model, models[1:]):
+        np.testing.assert_allclose(model.decision_function(X), first.decision_function(X), rtol=0, atol=1e-8)
+    bare = tmp_path / 'bare.csv'
+    table.drop(['site', 'month']).to_pandas().to_csv(bare, index=False)
+    scores = [elm('evaluate', models[0], rows, '--json', '-q').out for rows in (csv, bare)]
+    assert scores[0] == scores[1]
+    grown = succeed('update', models[0], bare, model='grown.npz')
+    back = succeed('forget', grown, csv, model='back.npz')
+    assert np.allclose(*(read_model(path).decision_function(X) for path in (models[0], back)), rtol=0, atol=1e-6)
+    assert 'train --part-by' in elm('parts', back).err
+
+
+def test_parts_of_columns_by_position_and_of_processes(elm, succeed, table, tmp_path):
+    table.to_pandas().to_csv(tmp_path / 'rows.csv', index=False, header=False)
+    model = succeed('train', 'pesvm', tmp_path / 'rows.csv', '--hidden', 7, '--drop', '1', '--part-by', '-1', *LOCAL)
+    found = json.loads(elm('parts', model, '--json').out)['parts']
+    assert [(part['name'], part['rows']) for part in found] == [(str(month), 60) for month in range(4)]
+
+
+def test_missing_values_and_categories_have_parts_too(elm, succeed, write):
+    text = 'y,town,size\n' + ''.join(f'{i % 2},{["x", "", "5"][i % 3]},{i if i % 7 else ""}\n' for i in range(60))
+    words = 'train', 'pesvm', write('a.csv', text), '--hidden', 4, '--encode', 'auto', '--part-by', 'town'
+    found = json.loads(elm('parts', succeed(*words), '--json').out)['parts']
+    assert [(part['name'], part['rows']) for part in found] == [('5', 20), ('NA', 20), ('x', 20)]
+
+
+def test_columns_that_name_no_parts_are_refused(elm, table, tmp_path, write, rng, libsvm_of):
+    table.to_pandas().to_csv(tmp_path / 'rows.csv', index=False)
+    assert elm('pack', tmp_path / 'rows.csv', '--label-column', 'y', '--drop', 'site', '-o', tmp_path / 'p').status == 0
+    sparse = write('rows.libsvm', libsvm_of([0, 1] * 5, rng.normal(size=(10, 3))))
+    lists = tmp_path / 'lists.parquet'
+    pq.write_table(table.append_column('many', pa.array([[1, 2]] * 240)), lists)
+    csv = [tmp_path / 'rows.csv', '--label-column', 'y']
+    for words, cause in (
+        ([*csv, '--part-by', 'town'], "expected a column named 'town'"),
+        ([*csv, '--part-by', 'site', '--columns', 'site,x1'], "column 'site' is the label"),
+        ([*csv, '--part-by', 'x1', '--memory', '0.1', '--drop', 'site'], '--part-by: expected at most 62 parts'),
+        ([sparse, '--part-by', 'site'], 'found libsvm rows'),
+        ([tmp_path / 'p', '--part-by', 'site'], 'packed with --part-by site, found others'),
+        ([lists, '--label-column', 'y', '--part-by', 'many', '--drop', 'site'], "in the part column 'many'"),
+    ):
+        done = elm('train', 'pesvm', *words, '--hidden', 9, '--model', tmp_path / 'x.npz', '-q')
+        assert done.status == 1 and cause in done.err and done.err.count('\n') == 1, done.err
+        assert not (tmp_path / 'x.npz').exists()
 
 
 def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):

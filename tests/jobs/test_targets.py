@@ -260,7 +260,11 @@ def test_a_row_without_a_number_for_each_target_is_a_bad_row(value, reason, refu
         (('--targets', 'y1,y1', '--task', 'regression'), 1, "names column 'y1' 2 times"),
         (('--targets', 'y1,y2', '--drop', 'y2', '--task', 'regression'), 1, "column 'y2' is in both"),
         (('--targets', 'y1,y2', '--columns', 'a,y2', '--task', 'regression'), 1, "column 'y2' is the label"),
-        (('--targets', 'y1,y2', '--weight-column', 'y2', '--task', 'regression'), 1, 'label and weight in two columns'),
+        (
+            ('--targets', 'y1,y2', '--weight-column', 'y2', '--task', 'regression'),
+            1,
+            'label, weight and parts in columns',
+        ),
         (('--targets', 'y1,y2'), 2, '--targets: expected --task regression'),
         (('--targets', 'y1,y2', '--label-column', 'y1', '--task', 'regression'), 2, 'found both'),
         (('--labels-separator', ';', '--task', 'regression'), 2, 'see --targets'),

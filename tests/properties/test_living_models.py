@@ -8,6 +8,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -248,3 +249,91 @@ def test_a_model_file_that_lives_is_the_one_of_the_rows_that_are_left(tmp_path):
         assert main(['pack', str(tmp_path / 'rows.csv'), '-o', str(tmp_path / str(k)), '--block-rows', '3', '-q']) == 0
     LivingFile.folder = tmp_path
     run_state_machine_as_test(LivingFile, settings=settings(max_examples=6, stateful_step_count=5))
+
+
+SITES, MONTHS = ('north', 'a, "b"', 'ø'), (1, 2)
+GROUPS = list(itertools.product(SITES, MONTHS))
+
+
+class LivingParts(LivingFile):
+    """Take parts by columns out of a model, and let their rows come back, leave and merge.
+
+    tables : number of a folder -> its rows, of all parts; the folders hold them as CSV, Parquet and packs.
+    """
+
+    tables = {}
+
+    @initialize(k=st.integers(0, 2))
+    def begin(self, k):
+        """Train on the rows of one folder."""
+        models = tempfile.mkdtemp(dir=self.folder)
+        self.paths = (Path(models, f'{number}.npz') for number in itertools.count())
+        self.first = self.model = self.made(*self.train(k))
+        self.parts = dict.fromkeys(GROUPS, k)
+        self.held = Counter((k, group) for group in GROUPS)
+
+    def train(self, k):
+        """Return the words that train on a folder by parts."""
+        return 'train', 'pesvm', self.folder / str(k), '--label-column', 'y', '--hidden', 5, '--part-by', 'site,month'
+
+    def all_of(self, k):
+        """Count the groups of a folder, each once."""
+        return Counter((k, group) for group in GROUPS)
+
+    @rule(group=st.sampled_from(GROUPS), several=st.booleans())
+    def take_out(self, group, several):
+        """Take a part out, where the model has parts and others are left."""
+        if group in self.parts and len(self.parts) > 1:
+            self.model = self.made('parts', self.model, '--without', ','.join(map(str, group)))
+            self.held -= Counter([(self.parts.pop(group), group)])
+
+    @rule(k=st.integers(0, 2))
+    def update(self, k):
+        self.model, self.parts = self.made('update', self.model, self.folder / str(k)), {}
+        self.held += self.all_of(k)
+
+    @rule(k=st.integers(0, 2))
+    def forget(self, k):
+        left = self.held - self.all_of(k)
+        if self.all_of(k) <= self.held and left:
+            self.model, self.parts = self.made('forget', self.model, self.folder / str(k)), {}
+            self.held = left
+
+    @rule(k=st.integers(0, 2), group=st.sampled_from(GROUPS))
+    def merge(self, k, group):
+        """Merge with the model of one part of another training."""
+        other = self.made(*self.train(k)[:5], '--part-by', 'site,month', '--like', self.first)
+        part = self.made('parts', other, '--only', ','.join(map(str, group)))
+        self.model, self.parts = self.made('merge', self.model, part), {}
+        self.held[k, group] += 1
+
+    def teardown(self):
+        """Compare with a training on the rows that are left."""
+        rows = [self.tables[k][group] for k, group in self.held.elements()]
+        path = next(self.paths).with_suffix('.csv')
+        pd.concat(rows).to_csv(path, index=False)
+        wanted = read_model(self.made('train', 'pesvm', path, '--label-column', 'y', '--like', self.first))
+        found, X = read_model(self.model), np.concatenate(ROWS)
+        assert found.header.n_rows_used == wanted.header.n_rows_used
+        np.testing.assert_allclose(found.decision_function(X), wanted.decision_function(X), rtol=0, atol=1e-8)
+
+
+def test_a_model_whose_parts_leave_is_the_one_of_the_rows_that_are_left(tmp_path):
+    LivingParts.folder = tmp_path
+    for k, kind in enumerate(['csv', 'parquet', 'packed']):
+        X = RNG.standard_normal((60, 3))
+        table = pd.DataFrame({f'x{j}': column for j, column in enumerate(X.T)})
+        table['site'], table['month'] = np.array(SITES)[np.arange(60) % 3], np.arange(60) // 3 % 2 + 1
+        table['y'] = np.arange(60) // 6 % 2
+        table = table.sample(frac=1, random_state=k)
+        LivingParts.tables[k] = {group: table[(table.site == group[0]) & (table.month == group[1])] for group in GROUPS}
+        (tmp_path / str(k)).mkdir()
+        if kind == 'parquet':
+            table.to_parquet(tmp_path / str(k) / 'rows.parquet', index=False)
+            continue
+        path = tmp_path / ('rows.csv' if kind == 'packed' else f'{k}/rows.csv')
+        table.to_csv(path, index=False)
+        if kind == 'packed':
+            words = '--label-column', 'y', '--part-by', 'site,month', '--block-rows', '7', '-q'
+            assert main(['pack', str(path), '-o', str(tmp_path / str(k)), *words]) == 0
+    run_state_machine_as_test(LivingParts, settings=settings(max_examples=6, stateful_step_count=6))
