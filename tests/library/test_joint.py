@@ -17,7 +17,7 @@ from mr_elm.machines.joint import (
 )
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.machines.sample import SampleRows, order_rows
+from mr_elm.machines.sample import SampleRows, merge_copies, order_rows
 from mr_elm.solvers.ridge import JITTER
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import expand
@@ -33,6 +33,12 @@ def prepare(X, numbers, n_classes=0, weights=None):
         PESVMOptions(method='auto', map='nystrom'), Summary(ColumnStatistics.of(X), n_rows=len(X)), None
     )
     return prepare_problem(problem, rows), rows
+
+
+def test_copies_of_a_row_are_merged_where_their_targets_are_equal_too():
+    X, T = np.array([[1.0, 2], [1, 2], [1, 2], [3, 4]]), np.array([0.0, 1, 0, 1])
+    first, weights = merge_copies(X, T, None)
+    assert sorted(zip(X[first, 0], T[first], weights, strict=True)) == [(1, 0, 2), (1, 1, 1), (3, 1, 1)]
 
 
 def test_the_order_of_rows_follows_from_the_rows_and_copies_are_spread(rng):
