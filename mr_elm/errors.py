@@ -1,5 +1,6 @@
 """Name what can go wrong, so that a caller can tell bad data from a bad model, and write objects for people."""
 
+import warnings
 from collections.abc import Sized
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -54,7 +55,12 @@ class NumericalWarning(UserWarning):
 
 
 class UnsuitableWarning(UserWarning):
-    """Warn that another machine is far better for the rows."""
+    """Warn that rows may mean something else, or that another machine is far better for them."""
+
+
+def warn_unsuitable(text: str) -> None:
+    """Warn that rows, or a machine, are probably not what the user wants."""
+    warnings.warn(text, UnsuitableWarning, stacklevel=3)
 
 
 class ConstantWarning(UserWarning):

@@ -118,16 +118,16 @@ def is_header(line: str, options: RowOptions) -> bool:
 
 def read_lines(stream: Any) -> Iterator[list[str]]:
     """Yield the lines of a stream of bytes as soon as they end: all that have come meanwhile together."""
-    pending, first = b'', True
+    pending = b''
     while received := stream.read1(1 << 16):  # bytes at a time, fewer where there are no more yet
         whole, end, rest = received.rpartition(b'\n')
         if not end:
             pending += received
             continue
-        yield split_chunk(pending + whole + end, first)
-        pending, first = rest, False
+        yield split_chunk(pending + whole + end)
+        pending = rest
     if pending:
-        yield split_chunk(pending, first)
+        yield split_chunk(pending)
 
 
 def answer_lines(answers: Answers, stream: BinaryIO, out: BinaryIO) -> None:

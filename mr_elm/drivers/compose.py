@@ -162,8 +162,8 @@ def read_lines(file: InputFile) -> Iterator[tuple[int, str]]:
     """Yield (number, line) of the lines of a file that are not blank, the header included."""
     numbers = count(1)
     with store_of(file.uri or file.path).open(file.uri or file.path) as stream:
-        for k, chunk in enumerate(read_stream(stream, file.path, charset=file.format.charset)):
-            for line, number in zip(split_chunk(chunk, k == 0), numbers, strict=False):
+        for chunk in read_stream(stream, file.path, charset=file.format.charset):
+            for line, number in zip(split_chunk(chunk), numbers, strict=False):
                 if line and not line.isspace():
                     yield number, line
 

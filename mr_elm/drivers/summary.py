@@ -64,15 +64,14 @@ def warn_of_row_numbers(data: DataSet, summary: Summary) -> None:
         return
     spread = (n**2 - 1) / 12
     numbered = np.flatnonzero(
-        np.isin(columns.minimum, (0, 1))
-        & (columns.maximum - columns.minimum == n - 1)
+        (columns.maximum - columns.minimum == n - 1)
         & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
         & np.isclose(columns.squares / n, spread, rtol=1e-9)
     )
     for j in numbered.tolist():
         first, last = columns.minimum[j], columns.maximum[j]
         data.engine.reporter.say(
-            f'warning: column {summary.name_column(j)} numbers the rows from {first:.0f} to '
+            f'warning: column {summary.name_column(j)} numbers the rows from {first:,.0f} to '
             f'{last:,.0f}: leave it out unless their order matters (--drop)'
         )
 
@@ -101,6 +100,15 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
             f'numbers: all labels are compared as text, because {quote(text)} ({describe_place(text)}) is no finite '
             'number'
         )
+    spellings: dict[str, str] = {}
+    for name in entries:
+        first = spellings.setdefault(' '.join(name.casefold().strip(' .').split()), name)
+        if first != name and read_exact(name) is None:
+            say(
+                f'warning: the labels {quote(first)} and {quote(name)} are two classes: write them alike if they are '
+                'one'
+            )
+            break
 
 
 def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0, judged: bool = False) -> Summary:
@@ -153,11 +161,14 @@ def learn_encoding(data: DataSet) -> Encoding:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     data.engine.reporter.say(describe(encoding))
     for column, counts in zip(encoding.columns, values, strict=True):
-        if counts.texts and counts.weight:
+        others = counts.texts
+        if not counts.weight:
+            others -= counts.dates
+        if others and (counts.weight or counts.dates):
             data.engine.reporter.say(
-                f'warning: column {column.name!r} is a category: it holds numbers, but also text such as '
-                f'{quote(counts.example)} (rows with text: {counts.texts:,}). If this text stands for a missing value, '
-                'leave the field empty'
+                f'warning: column {column.name!r} is a category: it holds numbers or dates, but also text such as '
+                f'{quote(counts.example)} (rows with text: {others:,}). If this text stands for a missing value, leave '
+                'the field empty'
             )
     return encoding
 

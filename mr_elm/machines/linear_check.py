@@ -10,12 +10,10 @@ are. G holds the inner products of the rows of the sample, and the rows of the s
 Source: ours.
 """
 
-import warnings
-
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.errors import UnsuitableWarning
+from mr_elm.errors import warn_unsuitable
 from mr_elm.features.kernels import multiply_transposed
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import apply_metric
@@ -84,12 +82,10 @@ def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:
     wrong_linear = find_errors(linear, linear.diagonal().mean() / 2, codes, n_classes)
     more, fewer = np.sum(wrong & ~wrong_linear), np.sum(wrong_linear & ~wrong)
     if more - fewer > MIN_DEVIATIONS * np.sqrt(more + fewer) and wrong_linear.sum() <= MAX_ERROR_SHARE * wrong.sum():
-        warnings.warn(
+        warn_unsuitable(
             f'a linear machine on the features labels {wrong_linear.mean():.0%} of the rows that were held out wrong, '
             f'this machine {wrong.mean():.0%}: rows of so many features, such as words, need a Gaussian kernel on '
             "unscaled rows (mr-elm train mr-kelm --scale none; KernelELMClassifier(scale='none')), see docs/text.md",
-            UnsuitableWarning,
-            stacklevel=2,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,11 +19,14 @@ from mr_elm.rows.blocks import Block, make_block
 from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.selection import Header, check_width, select_columns
+from mr_elm.rows.selection import Header, check_width, find_special, select_columns, warn_of_label
 from mr_elm.rows.text import demand_distinct, read_number
 from mr_elm.typing import Floats
 
 NUMBER, CATEGORY, DATE, LISTS = 'number', 'category', 'date', 'lists'
+INDEX_NAME = re.compile(
+    r'Unnamed: 0(\.\d+)?|__index_level_\d+__'
+)  # where pandas wrote it once as csv, or lost its record
 MAX_ITEMS = 100_000  # of a list; larger sizes are damage, and each item has a name
 TYPES = {  # kind of a column -> how pyarrow.types asks for the types of its values
     NUMBER: ('is_integer', 'is_floating', 'is_decimal', 'is_boolean', 'is_null'),
@@ -68,10 +72,11 @@ class ArrowSchema:
         try:
             record = json.loads((self.schema.metadata or {})[b'pandas'])['index_columns']
         except (KeyError, TypeError, ValueError):
-            return []
+            record = []
+        columns = [column for column in self.columns if INDEX_NAME.fullmatch(column)]
         if isinstance(record, list):
-            return [column for column in record if isinstance(column, str)]
-        return []
+            columns += [column for column in record if isinstance(column, str)]
+        return columns
 
     def kind(self, column: str) -> str:
         """Return number, category, date or lists; or time, list, binary, struct or a type, which cannot be features."""
@@ -162,13 +167,16 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOpt
 
 def name_columns(schema: ArrowSchema, options: RowOptions) -> RowOptions:
     """Replace the positions of columns by names, and the names of lists by those of their features."""
-    header = Header(schema.name, len(schema.columns), schema.columns)
+    idle = [j for j, column in enumerate(schema.columns) if column in schema.index_columns]
+    header = Header(schema.name, len(schema.columns), schema.columns, idle)
     label, weight = options.label_column, options.weight_column
     targets = options.targets
     if targets and options.target_names is None:
         targets = tuple(schema.columns[header.locate(column)] for column in targets)
     elif options.labelled and options.label_name is None and not targets:
-        label = schema.columns[header.locate(label)]
+        position = find_special(header, label, None, False) or 0
+        warn_of_label(header, position, options)
+        label = schema.columns[position]
         schema.demand_kind(label, 'label', NUMBER, CATEGORY)
     if weight is not None and options.weight_name is None:
         weight = schema.columns[header.locate(weight)]
@@ -225,7 +233,7 @@ class BatchMaker:
         self.kinds = {column: schema.kind(column) for column in schema.columns}
         self.features = list(dict.fromkeys(schema.fields[name] for name in form.names or ()))
         self.labels: Sequence[str] = ()
-        if not form.ignore_label and form.label_name:
+        if not form.ignore_label and form.label_name is not None:
             self.labels = form.target_names or (form.label_name,)
         self.columns = [
             column

@@ -19,7 +19,17 @@ from mr_elm.rows.dates import read_dates
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
-MISSING_TEXTS = ('', 'NA', 'NaN', 'nan', 'null', 'NULL')  # what stands for a missing value in text
+MISSING_TEXTS = (
+    '',
+    'NA',
+    '<NA>',
+    'NaN',
+    'nan',
+    'NAN',
+    '-nan',
+    'null',
+    'NULL',
+)  # what stands for a missing value in text
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
 PROBED_VALUES = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
 MISSING = ''  # how a missing value is called among categories

@@ -7,12 +7,11 @@ each column votes for or against a header. Source: ours.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
+from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
 from mr_elm.rows.columns import MISSING_TEXTS
 from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, split_fields, styled_number
 from mr_elm.rows.kinds import Kind
@@ -26,13 +25,15 @@ MISSING = {*MISSING_TEXTS, 'N/A', 'n/a', 'None', 'none', '?', '-', '.', '<NA>'} 
 MAJORITY = 0.9  # share of the rows, or of the fields of a column, that settles a question
 MIN_ROW_NUMBERS = 8  # whole numbers that rise evenly are no chance
 CLOSE_VOTE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
+GROUPED = re.compile(r'-?[1-9]\d{0,2}([.,]\d{3})+')  # a number of thousands, or of three decimals
+QUOTED = re.compile(r'[;\t|,]"|"[;\t|,]')  # what no line of fields between blanks has
 Fields = list[list[str]]  # of some rows
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
 
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOptions:
     """Decide delimiter, header, width and the places of label and weight. lines : decoded as Latin-1."""
-    lines = [readable(line) for line in lines]
+    first_line, lines = lines[0], [readable(line) for line in lines]
     delimiter, decimal = find_separators(lines, options)
     rows = split_rows(lines, delimiter)
     if usual_width(rows) < 2:
@@ -44,9 +45,12 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = usual_width(rows[header:])
+    below = [row for row in rows[header:] if len(row) == n_columns]
     names = None
     if header:
         names = tuple(rows[0])
+        if len(names) == n_columns - 1 and not any(row[-1] for row in below):
+            names += ('',)  # a delimiter ends each row, but not the header
     if names and names[0].lower() == 'sep=':
         raise DataFormatError(
             f'{path}: expected names of columns or a row in the first line, found {lines[0]!r}: '
@@ -55,20 +59,25 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     if names and len(names) != n_columns:
         hint = '--header no reads the first line as a row'
         if len(names) == n_columns - 1:
-            hint = 'R writes row names without a name for their column unless row.names=FALSE'
+            hint = (
+                'R writes row names without a name for their column unless row.names=FALSE, and a number such as 1,234 '
+                'needs quotes in a file with commas'
+            )
         elif len(names) < n_columns / 2:
             hint = 'leave out the lines above the names'
         raise DataFormatError(
             f'{path}: expected a header line of {n_columns} names, as many as rows have fields, '
             f'found {len(names)}: {hint}'
         )
-    below = [row for row in rows[header:] if len(row) == n_columns]
+    if header:
+        refuse_second_header(path, below, decimal)
     idle = find_idle(names, below)
     form = options.decide(
         'csv',
         delimiter=delimiter,
         decimal=decimal,
         header=header,
+        header_line=first_line * header,
         **select_columns(Header(path, n_columns, names, idle), options),
     )
     usual = replace(form, positions=None)
@@ -77,8 +86,18 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     used = {*form.label_columns, form.weight_column, *form.feature_positions}
     form = replace(form, idle=tuple(j for j in idle if j not in used))
     if form.width < 1:
-        raise DataFormatError(f'{path}: expected a label and at least one feature, rows have {n_columns} field(s)')
+        raise DataFormatError(
+            f'{path}: expected a label and at least one feature, rows have {n_columns} field(s): --delimiter says what '
+            'stands between fields'
+        )
     check_width(path, form, options)
+    if form.label_column is not None and not options.trained:
+        labels = [row[form.label_column] for row in below]
+        if len(labels) >= MIN_ROW_NUMBERS and rises_evenly(labels):
+            warn_unsuitable(
+                f'{path}: the labels {", ".join(labels[:3])} and so on number the rows: name another column with '
+                '--label-column',
+            )
     return replace(form, styles=find_styles(below, form, options))
 
 
@@ -110,11 +129,15 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
     least = best = 0.5, 1.0  # most rows must have the usual width
     answer = usual, points[0]
     for delimiter in delimiters:
-        if delimiter is None and best != least:
+        if delimiter is None and (best != least or all(map(QUOTED.search, lines[1:] or lines))):
             break
         rows = split_rows(lines, delimiter)
         for point in points:
-            if point != delimiter and (quality := rate(rows, point)) > best:
+            is_delimiter = point == delimiter
+            if is_delimiter and not any('"' in line for line in lines):
+                continue
+            quality = rate(rows, point, is_delimiter)
+            if quality > best:
                 best, answer = quality, (delimiter, point)
     return answer
 
@@ -123,7 +146,8 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     """Tell whether the first line names the columns; warn where that is in doubt."""
     if options.header is not None:
         return options.header
-    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    first = rows[0]
+    below = [row for row in rows[1:] if len(row) == len(first) and row != first]  # joined files repeat their header
     numbers = [is_number(field, decimal) for field in first]
     label, before = options.label_column, options.trained.header if options.trained else None
     if options.labelled and names_label(first, below, label, decimal):
@@ -145,25 +169,39 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
         if before is not None:
             return before
         doubt = 'no column tells whether the first line holds names'
-    elif abs(for_names - for_row) < CLOSE_VOTE * (for_names + for_row):
+    elif abs(for_names - for_row) < CLOSE_VOTE * (for_names + for_row) or for_row > for_names >= MAJORITY:
         doubt = f'{for_names:.2g} columns speak for names in the first line, {for_row:.2g} against them'
     if doubt:
         meaning, opposite = ('names of the columns', 'no') if header else ('a row', 'yes')
-        warnings.warn(
+        warn_unsuitable(
             f'{path}: the first line was taken for {meaning}, although {doubt}: --header {opposite} says otherwise',
-            UnsuitableWarning,
-            stacklevel=2,
         )
     return header
 
 
+def refuse_second_header(path: str, rows: Fields, decimal: str) -> None:
+    """Raise DataFormatError where the first row below the header holds text above numbers, as units or types do.
+
+    A single text may stand for a missing value.
+    """
+    votes = [(first, vote(first, values, decimal)) for first, *values in zip(*rows, strict=True)]
+    texts = [first for first, (for_names, _) in votes if for_names == 1]
+    if len(texts) > max(1, sum(for_row for _, (_, for_row) in votes)):
+        raise DataFormatError(
+            f'{path}: expected a row below the names of the columns, found texts such as {texts[0]!r} above numbers: '
+            'leave out what stands above the names, and a second line of names, units or types below them'
+        )
+
+
 def find_idle(names: Sequence[str] | None, rows: Fields) -> tuple[int, ...]:
-    """Find columns that hold nothing: row numbers that pandas writes, and what stands behind a last delimiter."""
+    """Find columns that hold nothing: names of rows as pandas and R write them, and what a last delimiter ends."""
     idle, columns = [], list(zip(*rows, strict=True))
-    if names and len(names) > 2 and INDEX_NAME.fullmatch(names[0]):
-        numbers = [int(field) for field in columns[0] if field.isdecimal()]
-        if len(numbers) == len(rows) and all(b - a == 1 for a, b in zip(numbers, numbers[1:], strict=False)):
-            idle.append(0)
+    for j, (name, values) in enumerate(zip(names or (), columns[:-2], strict=False)):
+        words = sum(read_number(value) is None for value in values)
+        is_whole = all(value.isdecimal() for value in values)
+        if not INDEX_NAME.fullmatch(name) or len(set(values)) < len(values) or not (is_whole or words == len(values)):
+            break
+        idle.append(j)
     last = len(columns) - 1
     if last > 1 and not any(columns[last]) and (names is None or not names[last]):
         idle.append(last)
@@ -187,7 +225,15 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
     for k, position in enumerate(columns):
         values = [row[position] for row in rows if row[position] not in MISSING]
         style = Style(*trained_styles[k]) if k in trained_styles else find_style(values, form.decimal)
-        if style and style != Style():
+        grouped = list(filter(GROUPED.fullmatch, values))
+        if style == Style() and len(grouped) > 2 and form.decimal == '.' and options.decimal == 'auto':
+            small = [value for value in values if re.fullmatch(r'-?\d{1,3}', value)]
+            if small and len(grouped) + len(small) == len(values):
+                warn_unsuitable(
+                    f'column {form.feature_names.get(position, position)!r} holds {grouped[0]} beside {small[0]}: '
+                    '--decimal , reads such points as separators of thousands'
+                )
+        elif style and style != Style():
             styles.append((position, style.prefix, style.suffix, style.thousands))
     return tuple(styles)
 
@@ -213,7 +259,9 @@ def describe(form: RowOptions) -> str:
         name = form.feature_names.get(position)
         parts.append(f'numbers of {repr(name) if name else f"column {position + 1}"} {Style(*signs)}')
     for position in form.idle:
-        parts.append(f'without column {position + 1}, which {"is empty" if position else "counts the rows"}')
+        parts.append(
+            f'without column {position + 1}, which {"is empty" if position + 1 == form.n_columns else "names the rows"}'
+        )
     return ', '.join(parts)
 
 
@@ -248,10 +296,11 @@ def is_number(text: str, decimal: str) -> bool:
     return read_number(text, decimal) is not None or styled_number(decimal).fullmatch(text) is not None
 
 
-def rate(rows: Fields, decimal: str) -> tuple[float, float]:
+def rate(rows: Fields, decimal: str, is_delimiter: bool = False) -> tuple[float, float]:
     """Return the share of rows of the usual width, and the share of their fields that are numbers.
 
-    A number with a sign, or with separators between thousands, counts half.
+    A number with a sign, or with separators between thousands, counts half. is_delimiter : whether the decimal point
+    separates fields too. Then numbers stand in quotes, and one such as 1,234 may have a separator.
     """
     width = usual_width(rows)
     if width < 2:
@@ -259,9 +308,9 @@ def rate(rows: Fields, decimal: str) -> tuple[float, float]:
     fields = [field for row in (rows[1:] or rows) for field in row]
     numbers = 0.0
     for field in fields:
-        if read_number(field, decimal) is not None:
+        if read_number(field, decimal) is not None and not (is_delimiter and GROUPED.fullmatch(field)):
             numbers += 1.0
-        elif styled_number(decimal).fullmatch(field):
+        elif is_delimiter and GROUPED.fullmatch(field) or styled_number(decimal).fullmatch(field):
             numbers += 0.5
     return round(sum(len(row) == width for row in rows) / len(rows), 1), numbers / max(1, len(fields))
 
@@ -280,9 +329,11 @@ def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]
     if not values or first in MISSING:
         return 0.0, 0.0
     if sum(is_number(value, decimal) for value in values) > MAJORITY * len(values):
-        if is_number(first, decimal):
-            return (0.0, 1.0)
-        return (1.0, 0.0)
+        if not is_number(first, decimal):
+            return (1.0, 0.0)
+        if first.isdecimal() and not any(map(str.isdecimal, values)):  # a year above fractions
+            return (0.0, 0.0)
+        return (0.0, 1.0)
     counts = Counter(values)
     if first in counts:
         return 0.0, 1.0
@@ -291,7 +342,7 @@ def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]
     if with_digits > MAJORITY * len(values) and len(shapes) <= max(3, len(values) // 10):  # dates, codes
         if shape_of(first) in shapes:
             return (0.0, 1.0)
-        return (1.0, 0.0)
+        return (float(not is_number(first, decimal)), 0.0)
     if len(counts) > len(values) / 2:  # names, free text
         return 0.0, 0.0
     once = sum(count == 1 for count in counts.values()) / len(values)  # the chance that a row brings a new value

@@ -6,7 +6,6 @@ refused: quotes that do not end, text behind a closing quote, nan and inf. These
 
 from __future__ import annotations
 
-import codecs
 import math
 import re
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.arrow_arrays import from_array, from_flags, to_texts
+from mr_elm.rows.arrow_arrays import from_array
 from mr_elm.rows.blocks import Block, make_block
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import check_target, decode_label
@@ -28,8 +27,7 @@ from mr_elm.typing import Floats
 
 CURRENCIES = '$€£¥₹'
 PLAIN = r'(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)(?:[eE][-+]?[0-9]+)?'
-SEPARATORS = {'.': ", '_", ',': ". '_"}  # of thousands, by the decimal point; _ stands for a no-break space
-NO_BREAK_SPACE = '\u00a0'
+SEPARATORS = ",. '\u2019\u00a0\u202f\u2009"  # of thousands, but for the decimal point; two quotes, four blanks
 BLANKS = ' \t'  # what may stand around a field
 BLANK_LINE = re.compile(rb'(?m)^[ \t\v\f\r\x1c-\x1f]*\n')
 
@@ -117,12 +115,13 @@ def parse(text: bytes, form: RowOptions) -> Block:
     """
     if holds_blank_lines(text, form):
         raise ValueError('blank lines')  # pyarrow takes them for rows of empty fields
+    header = form.header_line.encode('latin-1') + b'\n'
+    if form.header_line and (text.startswith(header) or b'\n' + header in text):
+        raise ValueError('the header again')
     n_rows = None
     if b'"' in text or b'\r' in text:  # without these, each line is a row for pyarrow too
         n_rows = np.count_nonzero(find_line_ends(text))
     text = separate_plainly(text, form.delimiter)
-    if text.startswith(codecs.BOM_UTF8):
-        text = codecs.BOM_UTF8 + text  # pyarrow drops one
     arrays = read_arrays(text, form)
     if n_rows is not None and arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
@@ -223,34 +222,22 @@ class Style:
             parts.append(f'with {self.thousands!r} between thousands')
         return ' and '.join(parts)
 
-    def pattern(self, decimal: str) -> str:
-        """Return the regular expression of a number of this style; its sign and its separators may be left out."""
-        point = re.escape(decimal)
-        plain = PLAIN.format(point=point)
-        if self.thousands:
-            plain = rf'(?:[0-9]{{1,3}}(?:{re.escape(self.thousands)}[0-9]{{3}})+(?:{point}[0-9]*)?|{plain})'
-        prefix = ''
-        if self.prefix:
-            prefix = rf'(?:{re.escape(self.prefix)} ?)?'
-        suffix = ''
-        if self.suffix:
-            suffix = rf'(?: ?{re.escape(self.suffix)})?'
-        return rf'^(?:[-+]?{prefix}|{prefix}[-+]?){plain}{suffix}$'
-
     def read(self, texts: Any, decimal: str = '.') -> Floats:
         """Read texts, a pyarrow.StringArray or a sequence, as numbers, NaN for missing ones.
 
         Raises RowError at any other text.
         """
-        texts, compute = to_texts(texts), import_module('pyarrow.compute')
-        missing = compute.is_in(texts, value_set=to_texts(MISSING_TEXTS))
-        right = compute.or_(missing, compute.match_substring_regex(texts, self.pattern(decimal)))
-        if right.false_count:
-            text = texts[int(np.argmin(from_flags(right)))].as_py()
-            raise RowError('not a number', f'holds {quote(text)}, and its numbers are written {self}')
+        names, codes = TextColumn(texts).coded
+        numbers = np.full(len(names), math.nan)
         signs = f'[{re.escape(self.prefix + self.suffix + self.thousands)} ]'
-        plain = compute.if_else(missing, to_texts([''])[0], compute.replace_substring_regex(texts, signs, ''))
-        return TextColumn(plain, decimal).numbers()
+        for code, text in enumerate(names):
+            if text in MISSING_TEXTS:
+                continue
+            match = styled_number(decimal).fullmatch(text)
+            if match is None or any(match[part] not in (None, sign) for part, sign in vars(self).items()):
+                raise RowError('not a number', f'holds {quote(text)}, and its numbers are written {self}')
+            numbers[code] = read_number(re.sub(signs, '', text), decimal)
+        return numbers[codes]
 
 
 def find_style(values: Sequence[str], decimal: str) -> Style | None:
@@ -258,25 +245,22 @@ def find_style(values: Sequence[str], decimal: str) -> Style | None:
 
     values : of a column, without missing ones.
     """
-    plain = re.compile('[-+]?' + PLAIN.format(point=re.escape(decimal)))
-    if all(map(plain.fullmatch, values)):
+    if all(read_number(value, decimal) is not None for value in values):
         return Style()
     matches = [styled_number(decimal).fullmatch(value) for value in values]
     signs = {(match['prefix'] or '', match['suffix'] or '') for match in matches if match}
-    if None in matches or len(signs) != 1:
+    separators = {match['thousands'] for match in matches if match} - {None} or {''}
+    if None in matches or len(signs) > 1 or len(separators) > 1:
         return None
-    separators = {match['thousands'] for match in matches if match and match['thousands']}
-    if len(separators) > 1:
-        return None
-    return Style(*signs.pop(), separators.pop() if separators else '')
+    return Style(*signs.pop(), separators.pop())
 
 
 @cache
 def styled_number(decimal: str) -> re.Pattern[str]:
     """Return the pattern of a number of any style; without separators its whole part has any number of digits."""
     sign, point = rf'[{re.escape(CURRENCIES)}]', re.escape(decimal)
-    separator = f'[{SEPARATORS[decimal].replace("_", NO_BREAK_SPACE)}]'.replace(decimal, '')
-    grouped = rf'[0-9]{{1,3}}(?P<thousands>{separator})[0-9]{{3}}(?:(?P=thousands)[0-9]{{3}})*(?:{point}[0-9]*)?'
+    separator = f'[{SEPARATORS.replace(decimal, "")}]'
+    grouped = rf'[1-9][0-9]{{0,2}}(?P<thousands>{separator})[0-9]{{3}}(?:(?P=thousands)[0-9]{{3}})*(?:{point}[0-9]*)?'
     return re.compile(
         rf'(?:[-+]?(?P<prefix>{sign}) ?)?[-+]?(?:{grouped}|{PLAIN.format(point=point)})'
         rf'(?: ?(?P<suffix>%|{sign}))?'
@@ -294,6 +278,8 @@ def read_styled(texts: Any, position: int, form: RowOptions) -> Floats:
 def diagnose(line: str, form: RowOptions) -> RowError:
     """Say why one line was refused, as a RowError."""
     try:
+        if line == form.header_line:
+            return RowError('repeated header', 'the line holds the names of the columns again: leave it out')
         if '\r' in line.removesuffix('\r'):
             return RowError('carriage return', 'one stands within the line, and other programs would end it there')
         row = split_fields(line, form.delimiter)

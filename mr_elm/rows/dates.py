@@ -26,13 +26,17 @@ ORDERS = {  # of a date -> its pattern, and what makes year-month-day of it; Jan
     'day-month-yy': (rf'^{TWO}[-/. ]{TWO}[-/. ](\d\d)\b', r'y\3-\2-\1'),
     'month-day-yy': (rf'^{TWO}[-/. ]{TWO}[-/. ](\d\d)\b', r'y\3-\1-\2'),
     'yy-month-day': (rf'^(\d\d)[-/. ]{TWO}[-/. ]{TWO}\b', r'y\1-\2-\3'),
-    'day-Jan-year': (f'^{TWO}[-/. ]{NAMED}[-/. ,]*{YEAR}', r'\3-\2-\1'),
-    'day-Jan-yy': (rf'^{TWO}[-/. ]{NAMED}[-/. ,]*(\d\d)\b', r'y\3-\2-\1'),
+    'day-Jan-year': (f'^{TWO}[-/. ]?{NAMED}[-/. ,]*{YEAR}', r'\3-\2-\1'),
+    'day-Jan-yy': (rf'^{TWO}[-/. ]?{NAMED}[-/. ,]*(\d\d)\b', r'y\3-\2-\1'),
     'Jan-day-year': (f'^{NAMED} {TWO},? {YEAR}', r'\3-\1-\2'),
 }
 STEPS = (  # what turns dates that begin with their year into dates of ISO 8601
     (r'^y(69|[7-9]\d)-', r'19\1-'),
     (r'^y', '20'),
+    (r'^(\d+-\d+-\d+)(:|, ?)', r'\1 '),
+    (r' ?(UTC|GMT)$', 'Z'),
+    (r' ?([-+]\d\d:?\d\d)$', r'\1'),
+    (r'(:\d\d[.\d]*[-+]\d\d)$', r'\1:00'),
     (r'([-T :])(\d)\b', r'\10\2'),
     (r'(\.\d{6})\d+', r'\1'),  # microseconds are the smallest unit
     (r'^([0-9-]+)$', r'\1 00:00'),
@@ -78,7 +82,7 @@ def convert(texts: Any, order: str) -> Floats:
         texts = compute.replace_substring_regex(texts, pattern, '')
     if 'Jan' in order:
         for number, month in enumerate(MONTHS, 1):
-            texts = compute.replace_substring_regex(texts, rf'(?i)\b{month}[a-z]*\.?', f'm{number:02}')
+            texts = compute.replace_substring_regex(texts, rf'(?i)(^|[^a-z]){month}[a-z]*\.?', rf'\1m{number:02}')
     pattern, parts = ORDERS[order]
     if compute.match_substring_regex(texts, pattern).false_count:
         raise ValueError('another order')

@@ -2,6 +2,7 @@
 
 import os
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from mr_elm.rows.arrow_files import find_cuts
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_binary_kind, find_kind
-from mr_elm.rows.lines import BYTE_ORDER_MARK, split_chunk
+from mr_elm.rows.lines import split_chunk
 from mr_elm.rows.options import AUTO, KINDS, MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN_NAMES
@@ -48,14 +49,25 @@ MAGICS = (  # first bytes of a file that holds no rows, and what it is
     (b'SQLite format 3', 'an SQLite database: write its table as csv'),
     (b'\x80\x04', 'a Python pickle: write its table as csv or as parquet'),
     (b'%PDF', 'a PDF document'),
+    (b'7z\xbc\xaf', '7z data: unpack the file (7z x)'),
+    (b'Rar!', 'a rar archive: unpack the file (unrar x)'),
+    (b'$FL2', 'an SPSS file: save its table as csv'),
+    (b'<stata_dta>', 'a Stata file: write its table as csv (export delimited)'),
+    (b'MATLAB', 'a MATLAB file: write its matrix as csv (writematrix)'),
+    (b'HEADER RECORD**', 'a SAS transport file: write its table as csv (PROC EXPORT)'),
+    (b'version https://git-lfs', 'a pointer of git-lfs to the file: fetch the file itself (git lfs pull)'),
 )
 TEXTS = (  # how a text begins that holds no rows, and what it is
     (
-        re.compile(r'(%.*\n\s*)*@relation\b', re.I),
+        re.compile(r'(%.*\n\s*)*@(relation|attribute)\b', re.I),
         'an ARFF file: leave out the lines above the rows, which begin with % or @, or convert it to csv',
     ),
     (re.compile(r'<(!doctype|html|\?xml)', re.I), 'a web page or XML, perhaps instead of a download that failed'),
     (re.compile(r'\{\s*("|$)|\[\s*[\[{]'), 'JSON: write its rows as csv or as parquet'),
+    (
+        re.compile(r'[-+.\d]+( [-+.\d]+)* \|\w* [A-Za-z]\w*:\S'),
+        'rows of Vowpal Wabbit: write them as LIBSVM text',
+    ),
 )
 TEXT_CHARACTERS = 4096  # characters that tell what a text is
 # first bytes of a text -> its encoding
@@ -139,7 +151,7 @@ class InputPlan:
     @property
     def input_facts(self) -> dict:
         """Return what a reader of similar rows must know: how the rows are written."""
-        return replace(self.form, held_out=0.0, tested=False, category=()).to_json()
+        return replace(self.form, held_out=0.0, tested=False, category=(), header_line='').to_json()
 
     @property
     def needs_encoding(self) -> bool:
@@ -406,12 +418,11 @@ def take_first_lines(chunks: Iterable[bytes]) -> tuple[list[str], int]:
     """
     lines: list[str] = []
     size = blank_bytes = 0
-    for i, chunk in enumerate(chunks):
+    for chunk in chunks:
         if not lines:
-            text = chunk.decode('latin-1')
-            rest = text.removeprefix(BYTE_ORDER_MARK).lstrip()
-            blank_bytes += text.rfind('\n', 0, len(text) - len(rest)) + 1
-        lines += [line for line in split_chunk(chunk, i == 0) if line.strip()]
+            rest = chunk.removeprefix(BOM_UTF8).decode('latin-1').lstrip()
+            blank_bytes += chunk.rfind(b'\n', 0, len(chunk) - len(rest)) + 1
+        lines += [line for line in split_chunk(chunk) if line.strip()]
         size += len(chunk)
         if len(lines) >= MAX_LINES or size >= CHUNK_BYTES and len(lines) >= MIN_LINES:
             break
@@ -428,7 +439,8 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     first_bytes, binary = lines[0].encode('latin-1'), ['\0' in line for line in lines]
     foreign = next((what for magic, what in MAGICS if first_bytes.startswith(magic)), None)
     if foreign or binary[0] or sum(binary) > len(lines) // 2:
-        raise DataFormatError(f'{path}: expected rows of text, found {foreign or "binary data"}')
+        cure = 'binary data: text of two bytes a letter needs --encoding utf-16-le or utf-16-be'
+        raise DataFormatError(f'{path}: expected rows of text, found {foreign or cure}')
     text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip()
     foreign = next((what for pattern, what in TEXTS if pattern.match(text)), None)
     if foreign and options.kind == 'auto':

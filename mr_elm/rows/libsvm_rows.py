@@ -13,7 +13,7 @@ from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
-PAIR = re.compile(r'^[+-]?\d+:\S')
+PAIRS = re.compile(r'(\S+\s+)?[+-]?\d+:[-+.\w]+(\s+\S+:[-+.\w]+)*\s*')  # behind a label, or without one
 QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
 NUMBER_CHARACTERS = b'0123456789.+-eE'
 LARGEST_INDEX = 10_000_000  # that is believed where nobody said how many features there are
@@ -39,6 +39,8 @@ def parse(text: bytes, form: RowOptions) -> Block:
     if form.numeric_labels:
         return Block(X, targets=read_numbers(labels))
     names, codes = encode_labels(labels)
+    if form.labels_separator is None and any(',' in name for name in names):
+        raise ValueError('several labels of a row')
     return Block(X, tuple(decode_label(name, form) for name in names), codes)
 
 
@@ -110,6 +112,9 @@ def diagnose(line: str, form: RowOptions) -> RowError:
             label = tokens.pop(0)
             if not form.ignore_label:
                 decode_label(label, form)
+                if ',' in label and form.labels_separator is None and not form.numeric_labels:
+                    hint = '--labels-separator , reads several labels of a row'
+                    return RowError('bad label', f'expected one label, found {quote(label)} ({hint})')
         previous = 0
         for token in tokens:
             previous = check_pair(token, previous, form)
@@ -148,8 +153,8 @@ def check_pair(token: str, previous: int, form: RowOptions) -> int:
 
 
 def recognise(lines: list[str]) -> bool:
-    """Tell whether some line begins with a pair, or has one behind its label."""
-    return any(PAIR.match(token) for line in lines for token in line.split()[:2])
+    """Tell whether some line holds pairs alone behind its label."""
+    return any(PAIRS.fullmatch(clean(line)) for line in lines)
 
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOptions:

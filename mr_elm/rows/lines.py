@@ -1,5 +1,7 @@
 """Turn the chunks of a split into blocks of rows, with every line accounted for."""
 
+import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +16,7 @@ from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import find_line_ends, split_lines
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
-BYTE_ORDER_MARK = '\xef\xbb\xbf'  # UTF-8's, as Latin-1 reads it
+MARKS = re.compile(rb'(?m)^(\xef\xbb\xbf)+')  # byte order marks of UTF-8
 
 
 class LineReader(RowReader):
@@ -42,10 +44,7 @@ class LineReader(RowReader):
         """Yield chunks with plain line ends, without the header and blank lines above it, which may fill splits."""
         start = self.counts.start
         awaits_header = self.form.header and (start == 0 or start < self.form.blank_bytes)
-        is_first = start == 0
-        for chunk in chunks:
-            chunk = clean_chunk(chunk, is_first)
-            is_first = False
+        for chunk in map(clean_chunk, chunks):
             while awaits_header and chunk:
                 line, _, chunk = chunk.partition(b'\n')
                 self.counts.lines += 1
@@ -91,17 +90,14 @@ class LineReader(RowReader):
         return False
 
 
-def clean_chunk(chunk: bytes, first: bool) -> bytes:
-    """Return whole lines with plain line ends; a byte order mark at the very start is dropped.
-
-    first : whether the chunk begins where the file does.
-    """
+def clean_chunk(chunk: bytes) -> bytes:
+    """Return whole lines with plain line ends, without byte order marks: joined files have them within."""
     if chunk and not chunk.endswith(b'\n'):
         chunk += b'\n'
     if b'\r' in chunk:
         chunk = chunk.replace(b'\r\n', b'\n')
-    if first:
-        return chunk.removeprefix(BYTE_ORDER_MARK.encode('latin-1'))
+    if BOM_UTF8 in chunk:
+        return MARKS.sub(b'', chunk)
     return chunk
 
 
@@ -124,9 +120,9 @@ def group_lines(chunks: Iterable[bytes], block_rows: int) -> Iterator[bytes]:
         yield b''.join(waiting)
 
 
-def split_chunk(chunk: bytes, first: bool = False) -> list[str]:
-    """Decode a chunk byte for byte and split it at its line ends; a byte order mark at the very start is dropped."""
-    return split_lines(clean_chunk(chunk, first))
+def split_chunk(chunk: bytes) -> list[str]:
+    """Decode a chunk byte for byte and split it at its line ends."""
+    return split_lines(clean_chunk(chunk))
 
 
 def parse_rows(text: bytes, kind: Kind, form: RowOptions, encoding: Encoding | None = None) -> Block:

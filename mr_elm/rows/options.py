@@ -128,11 +128,11 @@ class RowOptions:
     tested : whether the held-out rows are read, and the others are not.
 
     Only decided: n_columns : fields a row, label and weight included. blank_bytes : bytes of the blank lines above the
-    first line that is not blank (csv). folders : (name, text) of the columns that the names of folders hold, as in
-    city=Oslo (parquet, arrow). styles : (position, prefix, suffix, thousands) of the columns whose numbers have a
-    `Style` (csv). idle : positions of the columns that are left out because they hold nothing (csv). numbers :
-    positions of the columns of a table that are read as numbers at once, not as text first (csv). part_names : what
-    the columns of `part_by` are called.
+    first line that is not blank (csv). header_line : the line of names, byte for byte (csv). folders : (name, text) of
+    the columns that the names of folders hold, as in city=Oslo (parquet, arrow). styles : (position, prefix, suffix,
+    thousands) of the columns whose numbers have a `Style` (csv). idle : positions of the columns that are left out
+    because they hold nothing (csv). numbers : positions of the columns of a table that are read as numbers at once, not
+    as text first (csv). part_names : what the columns of `part_by` are called.
     """
 
     kind: str = option(
@@ -296,6 +296,7 @@ class RowOptions:
     tested: bool = False
     n_columns: int | None = None
     blank_bytes: int = 0
+    header_line: str = ''
     folders: tuple[tuple[str, str], ...] = ()
     styles: tuple[tuple[int, str, str, str], ...] = ()
     idle: tuple[int, ...] = ()

@@ -4,11 +4,12 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, warn_unsuitable
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import demand_distinct, find_repeated
 
 SHOWN_NAMES = 50  # names in a message
+LABEL_NAMES = ('class', 'label', 'labels', 'target')
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
         'part_names': tuple(map(header.call, parts)),
     }
     if names is not None:
+        if labels:
+            warn_of_label(header, labels[0], options)
         if options.names is not None:
             features = order_features(header, features, options.names)
         decided |= {
@@ -110,6 +113,17 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
     if options.category:
         decided['category'] = find_categories(header, options, chosen)
     return decided | {'positions': tuple(features), 'dropped': tuple(header.call(j) for j in free if j not in chosen)}
+
+
+def warn_of_label(header: Header, label: int, options: RowOptions) -> None:
+    """Warn where nobody has named the label, and another column than the first one has the name of a label."""
+    names = header.names or ()
+    others = [name for name in names if name.lower() in LABEL_NAMES]
+    if options.label_column == 0 and options.label_name is None and others and names[label] not in others:
+        warn_unsuitable(
+            f'{header.path}: the label is the first column, {names[label]!r}, although there is a column '
+            f'{others[0]!r}: --label-column {others[0]} makes that one the label',
+        )
 
 
 def find_categories(header: Header, options: RowOptions, features: Container[int]) -> tuple[int, ...]:

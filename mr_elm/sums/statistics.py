@@ -96,7 +96,7 @@ class ColumnStatistics:
         return cls(float(n), *columns)
 
 
-WARNED_ROWS = 1000  # among more rows, a class of a single one is probably a mistake
+WARNED_ROWS = 100  # among more rows, a class of a single one is probably a mistake
 SHOWN_CLASSES = 3  # classes in a message
 COLUMNS = ('minimum', 'maximum', 'mean', 'squares')
 
@@ -223,18 +223,12 @@ def find_single_rows(counts: Sequence[int]) -> list[int]:
 
 def describe_single_rows(places: Sequence[tuple[str, str]], n_rows: int) -> str:
     """Say for people which classes have one row only. places : (name of a class, where its row stands)."""
-    shown = ', '.join(f'{quote(name)} ({place})' for name, place in places[:SHOWN_CLASSES])
-    if len(places) == 1:
-        return (
-            f'expected many rows of each class, found one row of the class {shown} among {n_rows:,} rows: is it a '
-            'label?'
-        )
-    more = ''
+    shown = [f'{quote(name)} ({place})' for name, place in places[:SHOWN_CLASSES]]
     if len(places) > SHOWN_CLASSES:
-        more = f' and {len(places) - SHOWN_CLASSES} more'
+        shown.append(f'{len(places) - SHOWN_CLASSES} more')
     return (
-        f'expected many rows of each class, found one row of each of {len(places)} classes, {shown}{more}, among '
-        f'{n_rows:,} rows: are they labels?'
+        f'expected many rows of each class, found a single one of {", ".join(shown)} among {n_rows:,} rows: is it a '
+        'label?'
     )
 
 

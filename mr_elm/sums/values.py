@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
+from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
 from mr_elm.rows.columns import MISSING, Values, is_text
 from mr_elm.rows.dates import ORDERS, place_years
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
@@ -23,15 +22,21 @@ from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats, RowWeights
 
 MAX_VALUES = 10_000  # distinct values of a category
-TIME = r'\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?'
+TIME = r'\d{1,2}[:.h]\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?(Z|[A-Z]{3,4}|[+-]\d\d(:?\d\d)?))?'
+WEEKDAY = r'(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? '
 MONTH = r'(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?'
 DAY = (
-    rf'(\d{{4}}([-/. ])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/. ])\d{{1,2}}\3\d{{2}}(\d\d)?'
-    rf'|\d{{1,2}}[-/. ]{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}})'
+    rf'(\d{{4}}(?P<a>[-/. ])\d{{1,2}}(?P=a)\d{{1,2}}|\d{{1,2}}(?P<b>[-/. ])\d{{1,2}}(?P=b)\d{{2}}(\d\d)?'
+    rf'|\d{{1,2}}[-/. ]?{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}}'
+    rf'|\d{{1,2}}\.? [^\W\d_]{{3,}}\.? \d{{4}}|{MONTH} +\d{{1,2}} {TIME} \d{{4}})'  # of other languages, of C
 )
-DATE_OR_TIME = re.compile(rf'{DAY}([T ] ?{TIME})?|{TIME}', re.IGNORECASE)
+DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{TIME}', re.IGNORECASE)
 MIN_NAME_ROWS = 20  # rows that tell so
-NUMBER_WITH_SIGNS = re.compile(r"[-+$€£¥₹% ]*\d[\d.,' \u00a0]*[-+$€£¥₹% ]*")
+NUMBER_WITH_SIGNS = re.compile(
+    r"([A-Z]{2,3} )?[-+\u2212$€£¥₹%(<>=~' ]*\d[\d.,'\u2019\s]*([dDeE]?[-+]\d+)?[-+$€£¥₹%)*' ]*[^\W\d_]{0,8}"
+    r'|0x[0-9a-fA-F]+'
+)
+CODE = re.compile(r'0\d{3,}')  # such as a postal code
 
 
 @dataclass
@@ -43,7 +48,7 @@ class ColumnValues:
     missing, texts, dates : rows without a value, with one that is no number, and with one that is a date or a time.
     days : how all dates may be written, names in ORDERS -> their mean in days; None before one was seen. Empty where
     they are not written alike, and beside text. date_weight : sum of the weights of their rows.
-    example : the first text in byte order, '' without one.
+    example : the first text in byte order that is no date, or else of the dates, '' without one.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -59,29 +64,24 @@ class ColumnValues:
     @classmethod
     def of(cls, values: Values, weights: RowWeights = None) -> ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
-        counts, numbers = values.count(), values.plain
-        if numbers is not None and np.isfinite(numbers).sum() + counts[MISSING] == len(numbers):
-            return cls._of_texts(counts, {}, *weigh(numbers, weights))
-        texts = {text: n for text, n in counts.items() if is_text(text, values.decimal)}
-        found = cls._of_texts(counts, texts, *weigh(read_numbers(values, counts), weights))
-        if found.texts == found.dates and not found.weight:
-            found.days, found.date_weight = weigh_dates(values, weights)
-        elif found.texts:
-            found.days = {}
-        return found
-
-    @classmethod
-    def _of_texts(cls, counts: Counter[str], texts: Mapping[str, int], weight: float, mean: float) -> ColumnValues:
-        """Make the counts of all values. texts : those that are no numbers. weight, mean : of the numbers."""
-        return cls(
+        counts, numbers, texts = values.count(), values.plain, {}
+        if numbers is None or np.isfinite(numbers).sum() + counts[MISSING] < len(numbers):
+            texts = {text: n for text, n in counts.items() if is_text(text, values.decimal)}
+            numbers = read_numbers(values, counts)
+        dates = set(filter(DATE_OR_TIME.fullmatch, texts))
+        found = cls(
             keep_few(counts),
-            weight,
-            mean,
+            *weigh(numbers, weights),
             counts[MISSING],
             sum(texts.values()),
-            sum(n for text, n in texts.items() if DATE_OR_TIME.fullmatch(text)),
-            example=min(texts, default=''),
+            sum(texts[date] for date in dates),
+            example=min(texts.keys() - dates or dates, default=''),
         )
+        if texts and found.texts == found.dates and not found.weight:
+            found.days, found.date_weight = weigh_dates(values, weights)
+        elif texts:
+            found.days = {}
+        return found
 
     @classmethod
     def of_numbers(cls, numbers: Floats, weights: RowWeights = None) -> ColumnValues:
@@ -101,8 +101,7 @@ class ColumnValues:
         """Return the counts of both sets of rows together."""
         counts = None
         if self.counts is not None and other.counts is not None:
-            counts = self.counts.copy()
-            counts.update(other.counts)
+            counts = self.counts + other.counts
         weight = self.weight + other.weight
         mean = self.mean + (other.mean - self.mean) * (other.weight / weight) if weight else 0.0
         if not math.isfinite(mean):  # the difference overflowed
@@ -124,7 +123,11 @@ class ColumnValues:
             self.dates + other.dates,
             days,
             date_weight,
-            min(filter(None, [self.example, other.example]), default=''),
+            min(
+                filter(None, [self.example, other.example]),
+                key=lambda text: (bool(DATE_OR_TIME.fullmatch(text)), text),
+                default='',
+            ),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -228,27 +231,26 @@ def list_orders(values: ColumnValues, decided: Iterable[str] = ()) -> list[str]:
     return orders
 
 
-def warn_of_category(name: str, values: ColumnValues) -> None:
-    """Warn where the values of a category look like numbers with signs, or like names of the rows."""
+def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) -> None:
+    """Warn where the values of a column may mean something else."""
     counts = values.counts or Counter()
-    n_rows = sum(counts.values()) - values.missing
-    n_values = len(counts) - (MISSING in counts)
-    if (
-        values.texts
-        and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, MIN_NAME_ROWS)))
-        and n_values > MIN_NAME_ROWS
-    ):
-        advice = 'write them all alike, or without signs, if they are numbers'
-    elif n_rows >= MIN_NAME_ROWS and n_values > 0.9 * n_rows:  # more different texts are names of rows
-        advice = f'leave it out if they are names of the rows (--drop {name})'
-    else:
-        return
-    warnings.warn(
-        f'column {name!r} is a category of {n_values:,} different values in {n_rows:,} rows, such as '
-        f'{quote(values.example or min(counts))}: {advice}',
-        UnsuitableWarning,
-        stacklevel=2,
-    )
+    doubt = ''
+    if is_category:
+        n_rows = counts.total() - values.missing
+        n_values = len(counts) - (MISSING in counts)
+        has_signs = values.texts and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, MIN_NAME_ROWS)))
+        if has_signs and n_values > MIN_NAME_ROWS:
+            doubt = 'write them all alike, or without signs, if they are numbers'
+        elif n_rows >= MIN_NAME_ROWS and n_values > 0.9 * n_rows:  # more different texts are names of rows
+            doubt = f'leave it out if they are names of the rows (--drop {name})'
+        example = quote(values.example or min(counts))
+        kind = f'is a category of {n_values:,} different values in {n_rows:,} rows, such as {example}'
+    elif not values.weight:
+        kind, doubt = 'holds no value', 'leave it out with --drop'
+    elif codes := list(filter(CODE.fullmatch, counts)):
+        kind, doubt = f'holds numbers such as {codes[0]}', 'if they are names, add --category'
+    if doubt:
+        warn_unsuitable(f'column {name!r} {kind}: {doubt}')
 
 
 def choose_column(
@@ -261,6 +263,7 @@ def choose_column(
 ) -> Column:
     """Choose how one column becomes features. decided : see `list_orders`."""
     if not values.texts and not (is_category and values.weight):
+        warn_of_doubt(name, values)
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight and not is_category:
         return choose_date(name, values, dates, decided)
@@ -273,7 +276,7 @@ def choose_column(
             f'{MAX_VALUES:,} different values of a category, found more: leave it out with '
             f'--drop {name}'
         )
-    warn_of_category(name, values)
+    warn_of_doubt(name, values, is_category=True)
     counts = values.counts
     frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:max_categories]
     return Column(name, CATEGORY, categories=tuple(sorted(frequent, key=str.encode)))

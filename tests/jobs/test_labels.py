@@ -391,8 +391,8 @@ def test_a_class_of_one_row_is_named_with_its_line(words, many, train, elm, tmp_
     _, said = train(path, *words)
     assert said.count('warning') == 1
     assert (
-        f"warning: expected many rows of each class, found one row of the class '?' ({path}, line 704) among 1,200 "
-        'rows: is it a label?'
+        f"warning: expected many rows of each class, found a single one of '?' ({path}, line 704) among 1,200 rows: is "
+        'it a label?'
     ) in said
     path = many('libsvm', {701: '?'}, '# a comment\n')
     _, said = train(path, *words)
@@ -407,23 +407,30 @@ def test_bad_rows_in_front_of_it_count_as_lines(many, train):
 def test_several_classes_of_one_row_are_counted_and_three_are_shown(many, train):
     path = many('csv', {1000: 'c', 20: '0.5', 30: '2', 40: '-'})
     assert (
-        f"found one row of each of 4 classes, '0.5' ({path}, line 20), '2' ({path}, line 30), '-' ({path}, line "
-        '40) and 1 more, among 1,200 rows: are they labels?'
+        f"found a single one of '0.5' ({path}, line 20), '2' ({path}, line 30), '-' ({path}, line 40), 1 more among "
+        '1,200 rows: is it a label?'
     ) in train(path)[1]
 
 
 def test_few_rows_and_small_classes_are_no_mistake(many, train, write):
-    path = many('csv', {701: 'c', 702: 'c'})
+    path = many('csv', {71: 'c', 72: 'c'})
     assert 'warning' not in train(path)[1]
-    few = write('few.csv', '\n'.join(path.read_text().splitlines()[:701]))
+    few = write('few.csv', '\n'.join(path.read_text().splitlines()[:71]))
     assert 'warning' not in train(few)[1]
+
+
+def test_labels_that_differ_in_case_or_blanks_alone_are_named(many, train):
+    _, said = train(many('csv', dict.fromkeys(range(1, 20, 2), 'A ')))
+    assert said.count('warning') == 1 and "the labels 'A' and 'a' are two classes" in said.replace(
+        "'a' and 'A'", "'A' and 'a'"
+    )
 
 
 def test_packs_and_updates_name_it_too(many, elm, tmp_path, train):
     path = many('csv', {701: '?'})
     done = elm('pack', path, '-o', tmp_path / 'pack')
-    assert "one row of the class '?'" in done.err and ', row 701)' in done.err
-    assert f"one row of the class '?' ({tmp_path}/pack/" in train(tmp_path / 'pack')[1]
+    assert "a single one of '?'" in done.err and ', row 701)' in done.err
+    assert f"a single one of '?' ({tmp_path}/pack/" in train(tmp_path / 'pack')[1]
     train(many('csv', {}))
     done = elm('update', tmp_path / 'm.npz', many('csv', {9: '?', 10: 'b'}), '--model', tmp_path / 'u.npz')
     assert done.status == 0 and f"'?' ({path}, line 9) among 1,200 rows" in done.err
@@ -438,7 +445,7 @@ def test_tables_that_are_kept_between_passes_name_it_too(write, train):
 def test_an_estimator_warns_of_a_class_of_one_row():
     X = np.random.default_rng(0).normal(size=(1200, 2))
     y = np.where(np.arange(1200) == 700, '?', np.where(X[:, 0] > 0, 'a', 'b'))
-    with pytest.warns(UserWarning, match=r"found one row of the class '\?' \(row 700 of y\) among 1,200 rows"):
+    with pytest.warns(UserWarning, match=r"found a single one of '\?' \(row 700 of y\) among 1,200 rows"):
         ESVMClassifier(n_hidden=5).fit(X, y)
 
 

@@ -264,7 +264,10 @@ def test_a_column_that_turns_from_numbers_to_text_is_told(write, elm, tmp_path):
     path = write('a.csv', 'y,age\n' + ''.join(f'{i % 2},{i}\n' for i in range(40)) + '1,old\n')
     done = elm('train', 'pesvm', path, '--encode', 'auto', '--hidden', 5, '--model', tmp_path / 'm.npz')
     assert done.status == 0
-    assert "column 'age' is a category: it holds numbers, but also text such as 'old' (rows with text: 1)" in done.err
+    assert (
+        "column 'age' is a category: it holds numbers or dates, but also text such as 'old' (rows with text: 1)"
+        in done.err
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ from mr_elm.sums.values import ColumnValues, choose_column, choose_encoding
 FORMATS = {
     'year-month-day': ('%Y-%m-%d', '%Y/%m/%d', '%Y.%m.%d %H:%M:%S.%f', '%Y-%m-%dT%H:%M:%SZ', '%Y-%m-%d %H:%M:%S+00:00'),
     'day-month-year': ('%d/%m/%Y', '%d.%m.%Y %H:%M', '%d-%m-%Y %I:%M %p'),
-    'month-day-year': ('%m/%d/%Y', '%m/%d/%Y %I:%M:%S %p'),
+    'month-day-year': ('%m/%d/%Y', '%m/%d/%Y, %I:%M:%S %p'),
     'day-month-yy': ('%d.%m.%y',),
     'month-day-yy': ('%m/%d/%y',),
     'yy-month-day': ('%y-%m-%d',),
-    'day-Jan-year': ('%d %b %Y', '%d %B, %Y', '%d-%b-%Y %H:%M'),
-    'day-Jan-yy': ('%d-%b-%y',),
+    'day-Jan-year': ('%d %b %Y', '%d %B, %Y', '%d-%b-%Y %H:%M', '%d%b%Y', '%d%b%Y:%H:%M:%S'),
+    'day-Jan-yy': ('%d-%b-%y', '%d%b%y'),
     'Jan-day-year': ('%b %d, %Y', '%B %d %Y %I:%M %p'),
 }
 WRITTEN = [(order, text) for order, texts in FORMATS.items() for text in texts]
@@ -52,9 +52,25 @@ def test_dates_are_days_since_1970_however_they_are_written(order, text):
 
 
 def test_a_zone_is_taken_into_account():
-    texts = ['2020-01-01T00:30:00+02:00', '2020-01-01 00:30:00.123456789-0500', '2019-12-31T22:30Z', '2019-12-31 22:30']
-    expected = [days_of(pd.Timestamp(text).tz_convert(None)) for text in texts[:3]]
-    np.testing.assert_allclose(read_dates(texts, 'year-month-day'), [*expected, expected[2]], rtol=0, atol=1e-9)
+    texts = [
+        '2020-01-01T00:30:00+02:00',
+        '2020-01-01 00:30:00.123456789-0500',
+        '2020-01-01 00:30:00+02',
+        '2020-01-01 00:30:00 -05:00',
+        '2019-12-31 22:30 UTC',
+        '2019-12-31T22:30Z',
+    ]
+    expected = [days_of(pd.Timestamp(text).tz_convert(None)) for text in texts]
+    texts.append('2019-12-31 22:30')
+    np.testing.assert_allclose(read_dates(texts, 'year-month-day'), [*expected, expected[-1]], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    'text', ['Mon Jan  6 10:00:00 UTC 2020', 'Wed, 01 Jan 2020 10:00:00 GMT', '3 août 2020', '10h30']
+)
+def test_dates_of_another_form_are_no_categories(text):
+    with pytest.raises(DataFormatError, match='dates or times'):
+        choose_column('x', ColumnValues.of(TextColumn([text, text])))
 
 
 @pytest.mark.parametrize(

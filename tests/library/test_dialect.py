@@ -228,3 +228,51 @@ def test_a_table_that_does_not_tell_is_asked_about():
     form, said = decide(b'a,b\nc,d\ne,f\n')
     assert not form.header and len(said) == 1 and '--header yes' in said[0]
     assert decide(b'a,b\nc,d\ne,f\n', header=True)[1] == []
+
+
+def test_a_header_that_comes_again_is_a_header():
+    data = write(TABLES['text'])
+    form, said = decide(data + data)
+    assert (form.header, form.names, said) == (True, ('outlook', 'wind'), [])
+    reader = LineReader(form)
+    blocks = list(reader.blocks([data + data]))
+    assert [row.reason for row in reader.rejected] == ['repeated header'] and sum(map(len, blocks)) == 0
+
+
+def test_a_value_that_is_called_like_its_column_is_a_value():
+    table = {'spam': word(['spam', 'ham']), 'wind': word(['weak', 'wind']), 'size': fractions()}
+    form, _ = decide(write(table), header=True)
+    reader = LineReader(form)
+    assert sum(map(len, reader.blocks([write(table)]))) == N and reader.rejected == []
+
+
+@pytest.mark.parametrize('names', [['a', 'class'], ['sex', 'Target']])
+def test_a_column_named_like_a_label_is_mentioned(names):
+    table = dict(zip(names, (whole(5), word('xy')), strict=True))
+    form, said = decide(write(table))
+    assert form.label_name == names[0] and f'--label-column {names[1]}' in said[0]
+    assert decide(write(table), label_column=names[1])[1] == decide(write(table), label_name=names[0])[1] == []
+
+
+@pytest.mark.parametrize('header', [True, False])
+def test_labels_that_number_the_rows_are_mentioned(header):
+    data = write({'id': list(map(str, range(500, 500 + N))), **TABLES['numbers']}, header=header)
+    _, said = decide(data)
+    assert '500, 501, 502 and so on number the rows' in said[-1]
+    assert decide(data, label_column='1')[1] == []
+
+
+def test_points_between_thousands_are_mentioned():
+    numbers = [7, 120, 999, *RNG.integers(1000, 99_999, N - 3)]
+    table = {'label': word(['a', 'b']), 'price': [f'{x:,}'.replace(',', '.') for x in numbers], 'size': whole()}
+    _, said = decide(write(table, ';'))
+    assert len(said) == 1 and "'price'" in said[0] and '--decimal ,' in said[0]
+    form, said = decide(write(table, ';'), decimal=',', encode='refuse')
+    assert said == [] and np.array_equal(matrix(write(table, ';'), form)[:, 0], numbers)
+    assert decide(write({**table, 'price': fractions(3)}, ';'))[1] == []
+
+
+def test_a_first_row_that_is_alone_with_its_label_is_doubtful():
+    table = {'land': word(['NO', 'IT']), '2019': whole(), '2020': whole()}
+    form, said = decide(write(table))
+    assert not form.header and '--header yes' in said[0]

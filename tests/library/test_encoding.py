@@ -195,3 +195,28 @@ def test_categories_that_may_be_meant_otherwise_are_named(texts, words):
 @pytest.mark.parametrize('texts', [['a', 'b'] * 30, ['a', 'b', 'c'], ['1', '2', 'x', 'y'] * 9, ['S1', 'S2'] * 20])
 def test_plain_categories_are_taken_without_a_word(texts):
     assert choose_column('x', ColumnValues.of(TextColumn(texts))).kind == 'category'
+
+
+@pytest.mark.parametrize(
+    'texts, words',
+    [
+        (['', 'NA'] * 3, 'no value'),
+        (['02139', '94110', '60601'], '--category'),
+    ],
+)
+def test_numbers_that_may_be_meant_otherwise_are_named(texts, words):
+    with pytest.warns(UnsuitableWarning, match=words) as caught:
+        assert choose_column('x', ColumnValues.of(TextColumn(texts))).kind == 'number'
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('texts', [['0', '07', '0.5'], ['999', '1000', '998']])
+def test_plain_numbers_are_taken_without_a_word(texts):
+    assert choose_column('x', ColumnValues.of(TextColumn(texts))).kind == 'number'
+
+
+@pytest.mark.parametrize('text', ['NAN', '-nan', '<NA>'])
+def test_each_spelling_of_a_missing_number_counts_as_missing(text):
+    column = choose_column('x', ColumnValues.of(TextColumn(['1', text, '3'])))
+    assert (column.mean, column.missing) == (2.0, True)

@@ -120,7 +120,7 @@ def test_a_file_is_refused_or_every_line_is_accounted_for_however_it_is_cut(data
 @example(b'0,0\n\r0,0\n', ',', 2)
 def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
     rows, rejected, _ = read(data, RowOptions('csv', delimiter, '.', n_columns=n_columns))
-    lines = [line for line in split_chunk(data, True) if line and not line.isspace()]
+    lines = [line for line in split_chunk(data) if line and not line.isspace()]
     good, bad = twin.salvage(lambda line: twin.csv_row(line, delimiter, n_columns), lines)
     assert [line for _, _, line in rejected] == [lines[i] for i in bad]
     assert rows == [(label, None, tuple((j, repr(x)) for j, x in enumerate(row) if x)) for label, row in good]
@@ -175,7 +175,7 @@ def test_rows_encoded_together_are_those_encoded_alone(data, delimiter, n_column
 def test_libsvm_rows_are_those_of_a_slow_reader(data):
     data = data.translate(None, b'\x1c\x1d\x1e\x1f')  # these separate a label from its pairs, but not pairs
     rows, rejected, _ = read(data, RowOptions('libsvm'))
-    lines = [line for line in split_chunk(data, True) if line and not line.isspace()]
+    lines = [line for line in split_chunk(data) if line and not line.isspace()]
     lines = [line for line in lines if not line.lstrip().startswith('#')]
     good, bad = twin.salvage(lambda line: twin.libsvm_row(line, 10_000_000), lines)
     assert [line for _, _, line in rejected] == [lines[i] for i in bad]
