@@ -18,9 +18,10 @@ from mr_elm.drivers.federate import Mask, make_layer, read_layer, write_statisti
 from mr_elm.drivers.keys import read_private_key, read_public_key
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
-from mr_elm.rows.options import OF_LABELS, RowOptions
+from mr_elm.rows.options import OF_LABELS, REFUSE, RowOptions
 from mr_elm.rows.storage import demand_free
 from mr_elm.store import save_arrays
+from mr_elm.sums.values import MAX_VALUES
 
 ENDING = '.stats.json'  # by which `mr-elm layer` knows statistics
 
@@ -28,7 +29,7 @@ ENDING = '.stats.json'  # by which `mr-elm layer` knows statistics
 def sums(argv: Sequence[str]) -> None:
     """Write the statistics of rows, or their sums on a layer, for a model of the rows of several sites."""
     parser = Parser('sums', sums.__doc__)
-    add_input_options(parser, 'task', 'target', *OF_LABELS)
+    add_input_options(parser, 'task', 'target', 'encode', 'category', *OF_LABELS)
     parser.add_argument(
         '-o', '--output', required=True, metavar='OUT', help=f'where to write: SITE{ENDING} or SITE.sums.npz'
     )
@@ -66,7 +67,9 @@ def sums(argv: Sequence[str]) -> None:
         mask = Mask(read_private_key(args.mask, 'X25519'), others, args.session)
     with choose_engine(args, passed) as engine:
         if args.statistics:
-            rows = RowOptions.of_arguments(args, numeric_labels=args.task == 'regression')
+            rows = RowOptions.of_arguments(
+                args, numeric_labels=args.task == 'regression', max_categories=MAX_VALUES, dates=REFUSE
+            )
             n_rows = write_statistics(
                 DataSet(plan_rows(args, rows), engine, args.bad_rows), args.task, args.output
             ).n_rows
@@ -101,6 +104,6 @@ def write_layer(words: Sequence[str]) -> None:
     training = read_training(words)
     args = training.args
     demand_free(args.model, args.overwrite)
-    model = make_layer(args.inputs, training.options)
+    model = make_layer(args.inputs, training.options, args.max_categories)
     save_arrays(args.model, model.header.to_json(), model.arrays)
     Reporter(args.quiet).say(f'{args.model}: {model.layer.n_hidden:,} nodes on {model.n_features:,} features')

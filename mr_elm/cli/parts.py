@@ -18,6 +18,7 @@ from mr_elm.machines.parts import (
     remove_parts,
     score_parts,
     select_part,
+    weigh_nodes,
 )
 from mr_elm.option import add_options, option
 from mr_elm.progress import Reporter
@@ -80,11 +81,18 @@ def parts(argv: Sequence[str]) -> None:
         with write_file(args.figure) as local:
             draw(dict(zip(names, drift, strict=True)), shifts, local)
     if args.json:
+        weighed = weigh_nodes(model, found)
         print(
             json.dumps(
                 {
                     'parts': [
-                        {'name': part.name, 'rows': part.n_rows, 'drift': far, 'columns': shifts[k] if shifts else None}
+                        {
+                            'name': part.name,
+                            'rows': part.n_rows,
+                            'drift': far,
+                            'columns': shifts[k] if shifts else None,
+                            'nodes': weighed[k].tolist(),
+                        }
                         for k, (part, far) in enumerate(zip(found, drift, strict=True))
                     ],
                     'scores': [{'nu': nu, 'errors': errors} for nu, errors in scores.items()],

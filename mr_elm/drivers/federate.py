@@ -8,7 +8,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,13 +33,17 @@ from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import check_layer, layer_arrays
 from mr_elm.model.sums import compute_digest
 from mr_elm.passes.data_set import DataSet
+from mr_elm.rows.columns import MISSING
+from mr_elm.rows.encoding import CATEGORY, Column, Encoding
+from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.rows.storage import write_file
 from mr_elm.solvers.increment import size_of, sum_arrays, sums_of
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.masks import MAX_SITES, add, from_ring, make_mask, to_ring
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, ColumnStatistics, join_columns, make_zeros
 from mr_elm.sums.summary import Summary
+from mr_elm.sums.values import make_category
 
 STATISTICS = {'format': 'mr_elm-statistics', 'version': 1}
 SITE = 'site'  # in the header of a file of sums: whose they are
@@ -88,14 +93,15 @@ def write_statistics(data: DataSet, task: str, out: str) -> Summary:
     return summary
 
 
-def merge_statistics(paths: Sequence[str], task: str) -> Summary:
+def merge_statistics(paths: Sequence[str], task: str, max_categories: int = MAX_CATEGORIES) -> Summary:
     """Read the statistics of all sites, and merge them. Raises DataFormatError when they are of unlike rows."""
     summaries = [read_statistics(path, task) for path in paths]
     whole = summaries[0]
     for path, summary in zip(paths[1:], summaries[1:], strict=True):
         for what, ours, theirs in (
             ('columns', whole.input.get('names'), summary.input.get('names')),
-            ('features', whole.sparse or whole.columns.n_features, whole.sparse or summary.columns.n_features),
+            ('encoding', whole.encoding is None, summary.encoding is None),
+            ('features', count_columns(whole), count_columns(summary)),
             ('targets', whole.n_targets, summary.n_targets),
             ('--target', whole.input.get('target'), summary.input.get('target')),
             ('separator', whole.separator, summary.separator),
@@ -106,12 +112,89 @@ def merge_statistics(paths: Sequence[str], task: str) -> Summary:
         joined = {
             name: part.merge(getattr(summary, name))
             for name in ('columns', 'target', 'weights')
-            if (part := getattr(whole, name)) is not None
+            if (part := getattr(whole, name)) is not None and not (name == 'columns' and whole.encoding)
         }
         whole = replace(
             whole, **joined, labels=whole.labels.merge(summary.labels), n_rows=whole.n_rows + summary.n_rows
         )
-    return whole
+    if whole.encoding is None:
+        return whole
+    encoding, columns = merge_tables(dict(zip(paths, summaries, strict=True)), max_categories)
+    return replace(whole, encoding=encoding, columns=columns)
+
+
+def count_columns(summary: Summary) -> int:
+    """Count the columns that the rows of all sites must have, 0 where these may differ."""
+    if summary.encoding is not None:
+        return len(summary.encoding.columns)
+    if summary.sparse:
+        return 0
+    return summary.columns.n_features
+
+
+def merge_tables(summaries: Mapping[str, Summary], max_categories: int) -> tuple[Encoding, ColumnStatistics]:
+    """Choose how columns become features, and merge their statistics, as if all rows were one table.
+
+    summaries : path -> statistics of a site, in which each value of a category has a feature of its own.
+    """
+    columns: list[Column] = []
+    statistics: list[ColumnStatistics] = []
+    for number in range(count_columns(next(iter(summaries.values())))):
+        pieces: dict[str, tuple[Column, ColumnStatistics]] = {}
+        for path, summary in summaries.items():
+            encoding: Any = summary.encoding
+            pieces[path] = encoding.columns[number], summary.columns.columns(*encoding.starts[number : number + 2])
+        if any(column.kind == CATEGORY for column, _ in pieces.values()):
+            column, merged = merge_categories(pieces, max_categories)
+        else:
+            column, merged = merge_numbers(pieces.values())
+        columns.append(column)
+        statistics.append(merged)
+    return Encoding(tuple(columns)), join_columns(statistics)
+
+
+def merge_categories(
+    pieces: Mapping[str, tuple[Column, ColumnStatistics]], max_categories: int
+) -> tuple[Column, ColumnStatistics]:
+    """Merge a column that holds text. Raises DataFormatError where it holds numbers at a site."""
+    counts = Counter[str]()
+    for path, (column, piece) in pieces.items():
+        n_of_features = (piece.n * piece.mean).round(6).tolist()  # whole numbers again, where rows have no weights
+        if column.kind == CATEGORY:
+            counts.update(dict(zip(column.categories, n_of_features, strict=False)))  # type: ignore[arg-type]
+        elif column.missing and piece.mean[1] == 1:
+            counts[MISSING] += n_of_features[1]
+        else:
+            raise DataFormatError(
+                f'{path}: expected text in column {column.name!r}, as at other sites, found numbers: write the '
+                f'statistics of all sites with --category {column.name}'
+            )
+    column = make_category(column.name, counts, max_categories)
+    n_known = [counts[category] for category in column.categories]
+    return column, describe_indicators(counts.total(), [*n_known, counts.total() - sum(n_known)])
+
+
+def merge_numbers(pieces: Iterable[tuple[Column, ColumnStatistics]]) -> tuple[Column, ColumnStatistics]:
+    """Merge a column of numbers; each site has put its own mean where one is missing, which adds to no square."""
+    n_rows, n_missing, present = 0.0, 0.0, make_zeros(0, 1)
+    for column, piece in pieces:
+        n = piece.n
+        if column.missing:
+            n *= 1 - piece.mean[1]
+        n_rows, n_missing = n_rows + piece.n, n_missing + piece.n - n
+        if n:
+            values = replace(piece.columns(0, 1), n=n)
+            present = present.merge(values) if present.n else values
+    merged = replace(present, n=n_rows)
+    if n_missing:
+        merged = join_columns([merged, describe_indicators(n_rows, [n_missing])])
+    return replace(column, mean=float(present.mean[0]), missing=bool(n_missing)), merged
+
+
+def describe_indicators(n_rows: float, counts: Sequence[float]) -> ColumnStatistics:
+    """Return the statistics of features that are 1 in some rows, and 0 in the others. counts : how many these are."""
+    shares = np.maximum(counts, 0.0) / n_rows
+    return ColumnStatistics(n_rows, np.floor(shares), np.ceil(shares), shares, n_rows * shares * (1 - shares))
 
 
 def read_statistics(path: str, task: str) -> Summary:
@@ -129,7 +212,7 @@ def read_statistics(path: str, task: str) -> Summary:
     return summary
 
 
-def make_layer(paths: Sequence[str], options: PESVMOptions) -> HiddenNodeModel:
+def make_layer(paths: Sequence[str], options: PESVMOptions, max_categories: int = MAX_CATEGORIES) -> HiddenNodeModel:
     """Make the layer for all sites from their statistics: a model without output weights and without rows."""
     stored = options.other_map == 'nystrom' and options.landmarks != SYNTHETIC
     if stored or options.has_leaves or options.n_sampled or options.class_weight or options.holds_out:
@@ -137,7 +220,7 @@ def make_layer(paths: Sequence[str], options: PESVMOptions) -> HiddenNodeModel:
             'expected nodes that need no row (any --map but nystrom, or --landmarks synthetic), without '
             '--metric, --class-weight, --probabilities and --intervals: the coordinator has no rows'
         )
-    summary = merge_statistics(paths, options.task)
+    summary = merge_statistics(paths, options.task, max_categories)
     classes = None
     if not options.numeric:
         classes = Classes.of(summary.labels)

@@ -5,6 +5,8 @@
 The model without part p is solved for from the sums less those of p. Its squared error on p needs no row of p:
 
     |E_p B - T_p|^2 = T_p'T_p - 2 B'E_p'T_p + B'E_p'E_p B
+
+So does that of the model of all parts without one node.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +20,7 @@ from mr_elm.machines.living import Batch, LivingMachine, steps_of
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import join_arrays, take_arrays
 from mr_elm.solvers.increment import add_sums, select_classes, sum_arrays, sums_of
-from mr_elm.solvers.ridge import Sums, right_side
+from mr_elm.solvers.ridge import Sums, add_penalty, find_penalty, right_side
 from mr_elm.sums.gram import mirror_upper
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats
@@ -154,6 +156,33 @@ def measure_shifts(model: HiddenNodeModel, parts: Sequence[Part]) -> list[Floats
             shifts = np.maximum.reduceat(shifts, model.encoding.starts[:-1])
         shifts_of_parts.append(shifts)
     return shifts_of_parts
+
+
+def weigh_nodes(model: HiddenNodeModel, parts: Sequence[Part]) -> list[Floats]:
+    """Return what each node takes off the mean squared error of each part: (L,) for each part.
+
+    It is the error of the model without this node, less that of the model, both of all parts. With A = P + E'E and the
+    weights B = A^-1 E'T, those without node j are B - A^-1_j B_j / A^-1_jj, where A^-1_j is column j. A node that harms
+    a part has a number below 0.
+    """
+    machine = LivingMachine.of_model(model)
+    header, n_hidden, gram = machine.header, machine.layer.n_hidden, mirror_upper(machine.sums.gram)
+    n_solved = len(gram)
+    if header.method == 'elm':  # its bias is 0
+        n_solved = n_hidden
+    penalty = find_penalty(header.parameters, machine.layer) or 1 / header.parameters[header.nu_name]
+    inverse = np.linalg.inv(add_penalty(gram[:n_solved, :n_solved], penalty))
+    directions, B = np.zeros((len(gram), n_hidden)), solve_for(machine)
+    directions[:n_solved] = inverse[:, :n_hidden]
+    steps = B[:n_hidden] / inverse.diagonal()[:n_hidden, None]
+    changes_of_parts = []
+    for part in parts:
+        G, right = mirror_upper(part.sums.gram), right_side(part.sums.class_sums, model.numeric or model.multilabel)
+        slopes = directions.T @ (G @ B - right)
+        curvatures = (directions * (G @ directions)).sum(axis=0)
+        changes = (steps**2).sum(axis=1) * curvatures - 2 * (steps * slopes).sum(axis=1)
+        changes_of_parts.append(changes / G[-1, -1])
+    return changes_of_parts
 
 
 def solve_for(machine: LivingMachine) -> Floats:

@@ -277,8 +277,12 @@ def choose_column(
             f'--drop {name}'
         )
     warn_of_doubt(name, values, is_category=True)
-    counts = values.counts
-    frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:max_categories]
+    return make_category(name, values.counts, max_categories)
+
+
+def make_category(name: str, counts: Mapping[str, float], most: int) -> Column:
+    """Return the column of the most frequent values."""
+    frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:most]
     return Column(name, CATEGORY, categories=tuple(sorted(frequent, key=str.encode)))
 
 

@@ -222,6 +222,32 @@ def test_columns_that_name_no_parts_are_refused(elm, table, tmp_path, write, rng
         assert not (tmp_path / 'x.npz').exists()
 
 
+@pytest.mark.parametrize('kind', KINDS)
+def test_what_a_node_takes_off_the_error_is_that_of_training_without_it(elm, succeed, files, kind):
+    """The oracle solves for the other weights anew, by numpy alone."""
+    parts, method = files(kind), 'elm' if kind == 'elm' else 'pesvm'
+    model = succeed('train', method, *(path for path, _, _ in parts), '--hidden', 6, '--part-by', 'file', *KINDS[kind])
+    found = json.loads(elm('parts', model, '--json').out)['parts']
+    layer, B = read_model(model).layer, read_model(model).arrays['output_weights']
+    X, T = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
+    E = [np.c_[expand(layer, part[1]), -np.ones(len(part[1]))] for part in parts]
+    mean = T.mean(axis=0) if kind == 'numbers' else 0.0
+    others = range(7) if method == 'pesvm' else range(6)
+    for j in range(6):
+        rest = [i for i in others if i != j]
+        F = np.concatenate(E)[:, rest]
+        weights = np.linalg.solve(F.T @ F + np.eye(len(rest)), F.T @ (T - mean))
+        for part, (_, _, targets), own in zip(found, parts, E, strict=True):
+            errors = [((values - targets) ** 2).sum() / len(own) for values in (own[:, rest] @ weights + mean, own @ B)]
+            assert part['nodes'][j] == pytest.approx(errors[0] - errors[1], rel=1e-6, abs=1e-9 * errors[1])
+
+
+def expand(layer, X):
+    """Return the outputs of the nodes, (n, L)."""
+    Z = (X - layer.offset) * layer.scale
+    return 1 / (1 + np.exp(-(Z @ layer.weights.T + layer.biases)))
+
+
 def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):
     (path, _, _), (other, _, _), _ = files('two')
     plain = succeed('train', 'pesvm', path, '--hidden', 5, model='plain.npz')
