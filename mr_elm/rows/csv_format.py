@@ -147,8 +147,10 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     if options.header is not None:
         return options.header
     first = rows[0]
-    below = [row for row in rows[1:] if len(row) == len(first) and row != first]  # joined files repeat their header
     numbers = [is_number(field, decimal) for field in first]
+    below = [row for row in rows[1:] if len(row) == len(first)]
+    if not any(numbers) and below.count(first) < len(below) / 4:  # joined files repeat their header
+        below = [row for row in below if row != first]
     label, before = options.label_column, options.trained.header if options.trained else None
     if options.labelled and names_label(first, below, label, decimal):
         return True

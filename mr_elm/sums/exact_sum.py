@@ -16,6 +16,7 @@ from mr_elm.typing import Floats
 STEP_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
 CHUNK_ENTRIES = 1 << 14  # entries added at a time, few enough to stay in a core's cache
+COMPILED_COLUMNS = 3000  # columns, from which the sums take twice the memory that a compiler does, which is 100 MB
 COMPILER_ENTRIES = (
     30_000_000  # entries of such arrays in a process, after which to load a compiler takes less time than it saves
 )
@@ -80,7 +81,7 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     """
     m = len(values)
     rows = max(1, CHUNK_ENTRIES // m)
-    if m >= 3000:  # the sums take twice the memory that a compiler does, which is 100 MB
+    if m >= COMPILED_COLUMNS:
         ADDED['large'] += m**2 // 2
     if has_compiler() or ADDED['large'] > COMPILER_ENTRIES:
         from mr_elm.sums.exact_loops import add_upper

@@ -90,7 +90,7 @@ def test_weight_column_and_rows_without_labels():
 
 
 def test_label_and_weight_are_two_columns():
-    with pytest.raises(DataFormatError, match='two columns'):
+    with pytest.raises(DataFormatError, match='one is given twice'):
         sniffed('1,2,3\n1,2,4\n', weight_column=0)
 
 

@@ -72,7 +72,7 @@ def libsvm_row(line, limit):
     """Return (label, {index: value}) of a line; ValueError when it cannot be used."""
     tokens = re.split(f'[{SPACE}]+', line.partition('#')[0].strip(SPACE))
     first, *pairs = [token for token in tokens if not token.startswith('qid:')]
-    if ':' in first or '\0' in line:
+    if ':' in first or ',' in first or '\0' in line:  # a comma stands between several labels
         raise ValueError(line)
     row, previous = {}, 0
     for pair in pairs:
