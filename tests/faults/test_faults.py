@@ -16,7 +16,8 @@ OUTPUTS = 'm.npz', 'labels', 'pack'
 N_ROWS, N_TASKS = 2000, 40
 MANY_ROWS, MANY_TASKS = 20_000, 1000
 LITTLE_MEMORY = 200_000, 300_000, 400_000, 600_000, 1_200_000, 1_500_000  # kilobytes
-EARLIEST = 60  # reads of a file of packed rows until the driver has planned its job, and more
+# reads of a file of packed rows until the driver has planned its job, and more; no process of Spark reads as often
+EARLIEST = 60
 
 
 def prepare(folder, n_rows, n_tasks):
@@ -94,8 +95,10 @@ def test_a_full_disk_for_what_tasks_write(run, mounts, runner):
     assert status == 1 and 'No space left on device' in said
 
 
-@pytest.mark.parametrize('runner', RUNNERS)
-@pytest.mark.parametrize('first', [pytest.param(1, marks=pytest.mark.long), EARLIEST])
+@pytest.mark.parametrize(
+    'runner, first',
+    [('local', EARLIEST), *(pytest.param(runner, 1, marks=pytest.mark.long) for runner in ('local', 'spark'))],
+)
 def test_a_disk_that_dies_under_the_rows(run, faulty, runner, first):
     status, said = run(runner, FAULTY_PATH='/rows/', FAULTY_FROM=str(first), **faulty)
     assert status == 1 and 'Input/output error' in said
