@@ -19,7 +19,6 @@ Draw = Callable[[np.random.Generator, int], Rows]
 BLOCK_ROWS = 4096
 _PARAMETERS, _BLOCKS = 0, 1  # the two families of random streams under one seed
 _VALUES_AT_ONCE = 50_000  # values in one formatting call: larger is no faster
-_CHUNK_BYTES = 1 << 20
 
 
 def generate(kind: str, n_rows: int, n_features: int, seed: int, **options: Any) -> Iterator[Rows]:

@@ -78,7 +78,6 @@ class MRGram(MRRows):
             default=False,
             help='count the rows that the layer keeps as landmarks',
         )
-
         self.add_passthru_arg(
             '--by-part',
             action='store_true',

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -111,14 +112,14 @@ def merge_statistics(paths: Sequence[str], task: str, max_categories: int = MAX_
                 raise DataFormatError(f'{path}: expected rows like those of {paths[0]}, found other {what}')
         joined = {
             name: part.merge(getattr(summary, name))
-            for name in ('columns', 'target', 'weights')
-            if (part := getattr(whole, name)) is not None and not (name == 'columns' and whole.encoding)
+            for name in ('target', 'weights')
+            if (part := getattr(whole, name)) is not None
         }
         whole = replace(
             whole, **joined, labels=whole.labels.merge(summary.labels), n_rows=whole.n_rows + summary.n_rows
         )
     if whole.encoding is None:
-        return whole
+        return replace(whole, columns=reduce(ColumnStatistics.merge, [summary.columns for summary in summaries]))
     encoding, columns = merge_tables(dict(zip(paths, summaries, strict=True)), max_categories)
     return replace(whole, encoding=encoding, columns=columns)
 
