@@ -19,14 +19,14 @@ from mr_elm.model.base import Model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.arrow_columns import EMPTY_FOLDER
 from mr_elm.rows.csv_format import readable
-from mr_elm.rows.csv_rows import split_fields
+from mr_elm.rows.csv_rows import read_field, split_fields
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import split_chunk
 from mr_elm.rows.selection import Header
 from mr_elm.rows.splits import read_stream
 from mr_elm.rows.storage import open_ranges, store_of, write_file
-from mr_elm.rows.text import find_repeated, read_number
+from mr_elm.rows.text import find_repeated
 from mr_elm.store import temporary_folder
 from mr_elm.typing import Floats
 
@@ -108,12 +108,9 @@ def predict_pairs(
         out = os.path.join(folder, 'pairs')
         n_rows = predict(model, plan, out, Layout(keep=(label,)), engine, bad_rows).used
         with open(out, encoding='utf-8') as lines:
-            pairs = [
-                [read_number(text, form.decimal) for text in line.rstrip('\n').split('\t')]
-                for line in islice(lines, 0, None, -(-n_rows // most))
-            ]
-    predicted, actual = np.array(pairs, float).T
-    return actual, predicted
+            pairs = [line.rstrip('\n').split('\t') for line in islice(lines, 0, None, -(-n_rows // most))]
+    predicted, actual = zip(*pairs, strict=True)
+    return np.array([read_field(text, form.label_columns[0], form) for text in actual], float), np.array(predicted, float)
 
 
 def demand_names(path: str, names: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ def draw(actual: Floats, predicted: Floats, path: str | Path, coverage: tuple[Fl
         left.axline((actual[0], actual[0]), slope=1, linestyle=':', color='grey')
         left.plot(actual, predicted, '.', alpha=0.5)
         left.set(xlabel='true value', ylabel='prediction')
+        left.locator_params(axis='x', nbins=5)  # prices have many digits
         right.axhline(0, linestyle=':', color='grey')
         right.plot(predicted, actual - predicted, '.', alpha=0.5)
         right.set(xlabel='prediction', ylabel='true value less prediction')

@@ -135,3 +135,16 @@ def test_the_targets_of_a_figure_are_found_by_name(elm, trained, write, table, t
     monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair[:2]))
     assert elm('evaluate', trained.path, one, two, '--figure', tmp_path / 'f.png', '-q').status == 0
     np.testing.assert_array_equal(drawn[0][0], [*y, *y])
+
+
+@pytest.mark.parametrize(('wanted', 'texts'), [('points', '"$1,{:03}.50"'), ('commas', '1.{:03},50')])
+def test_a_figure_reads_targets_as_the_training_does(elm, trained, write, table, tmp_path, monkeypatch, wanted, texts):
+    drawn, delimiter = [], {'points': ',', 'commas': ';'}[wanted]
+    x = np.arange(30)
+    lines = [f'{texts.format(i)}{delimiter}{i}{delimiter}{i % 7}\n' for i in x]
+    path = write(f'{wanted}.csv', delimiter.join(['price', 'a', 'b']) + '\n' + ''.join(lines))
+    trained(path, '--task', 'regression')
+    assert elm('predict', trained.path, path, '-o', tmp_path / 'said', '-q').status == 0
+    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair[:2]))
+    assert elm('evaluate', trained.path, path, '--figure', tmp_path / 'f.png', '-q').status == 0
+    np.testing.assert_array_equal(drawn[0], [1000.5 + x, np.loadtxt(tmp_path / 'said')])
