@@ -164,7 +164,7 @@ METHODS = {
         },
         tuning_of_dual(
             'kernel and C, by cross-validation with warm starts',
-            {'rows.csv --sigma 0.7,2,7 --C 1,10,100 --nested 5': 'double cross-validation'},
+            {'rows.csv --sigma 0.7,2,7 --C 1,10,100': 'a grid of your own'},
             'DualSearch',
         ),
     ),

@@ -11,7 +11,7 @@ from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
-from mr_elm.scores.selection import FOLD, OUTER_FOLD, SAMPLE, Cell, fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, SAMPLE, Cell, fold_numbers, select_sample
 from mr_elm.solvers.path import ready_rows
 from mr_elm.streaming.problem_stage import ProblemStage
 
@@ -19,7 +19,7 @@ from mr_elm.streaming.problem_stage import ProblemStage
 class MRGrid(ProblemStage):
     """Score kernel parameters and C by cross-validation, each kernel in one reducer.
 
-    A TASK is one kernel, or one layer of random nodes, on one training set. All
+    A TASK is one kernel, or one layer of random nodes. All
     machines of all classes and all folds of a task use the same kernel matrix, or
     the same node outputs.
 
@@ -29,7 +29,7 @@ class MRGrid(ProblemStage):
                 and total rows of the fold, n_support, seconds, n_iter, converged
                 warnings: texts of what numbers made doubtful, each once
 
-    Map:    send each row of the sample to the tasks that use it:
+    Map:    send each row of the sample to each task:
             <rows TASK, [places, numbers, weights, X]>
     Reduce: compute the kernel matrix; solve for rising C, by rules that can go on
             from the solution before.
@@ -41,20 +41,16 @@ class MRGrid(ProblemStage):
     TASK = KernelGridTask
 
     def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
-        """Send the rows of the sample to every candidate that trains or tests on them."""
+        """Send the rows of the sample to every candidate."""
         problem = self.problem
         rows = self.gather_block(block, row_key)
         rows = rows.take(select_sample(rows.X, problem.share, problem.seed + SAMPLE))
-        outer = None
-        if problem.n_outer:
-            outer = fold_numbers(rows.X, problem.n_outer, problem.seed + OUTER_FOLD)
-        for number, path in enumerate(problem.paths):
-            whole = path.outer is None or path.tests_outer
-            for piece, _ in (rows if whole else rows.take(outer != path.outer)).cut():
+        for number in range(len(problem.kernels)):
+            for piece, _ in rows.cut():
                 yield make_key('rows', number), piece
 
     def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
-        """Score a path."""
+        """Score a candidate."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')
             cells = self.score(key[0], rows)
@@ -63,23 +59,19 @@ class MRGrid(ProblemStage):
 
     def score(self, number: int, rows: GatheredRows) -> list[dict]:
         """Cross-validate one candidate: the cells."""
-        path = self.problem.paths[number]
-        problem = self.problem.choose(path)
-        n_folds, key = (problem.n_outer, OUTER_FOLD) if path.tests_outer else (problem.n_folds, FOLD)
-        folds = fold_numbers(rows.X, n_folds, problem.seed + key)
+        problem = self.problem.choose(number)
+        folds = fold_numbers(rows.X, problem.n_folds, problem.seed + FOLD)
         kernel_rows = problem.prepare_rows(rows.X)
         source = ready_rows(kernel_rows) if problem.kernel else NodeRows(kernel_rows)
-        self.set_status(f'candidate {number + 1} of {len(problem.paths)}')
-        tested = [path.outer] if path.tests_outer else range(n_folds)
+        self.set_status(f'candidate {number + 1} of {len(problem.kernels)}')
         cells = cross_validate(
             LabelledKernel(source, rows.numbers.astype(int), rows.weights),
             problem.scheme,
             problem.machine,
-            path.C_values,
+            problem.C_values,
             folds,
-            tested,
         )
-        return list(self.count_cells(cells, len(path.C_values) * len(tested)))
+        return list(self.count_cells(cells, len(problem.C_values) * problem.n_folds))
 
     def count_cells(self, cells: Iterable[Cell], n_cells: int) -> Iterator[dict]:
         """Yield cells, and report the share of the candidate that is done."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from mr_elm.cli.options import (
     Parser,
     add_input_options,
@@ -133,13 +131,6 @@ def report_kernels(tuned: Tuned, search: KernelSearch) -> None:
     best = {**tuned.best.parameters, 'C': tuned.best.C, **values}
     if tuned.solver:
         best['solver'] = tuned.solver
-    if tuned.outer:
-        shares = [cell.correct / cell.total for cell in tuned.outer]
-        best['nested'] = {
-            'accuracy': float(np.mean(shares)),
-            'deviation': float(np.std(shares)),
-            'chosen': [{**score.parameters, 'C': score.C} for score in tuned.chosen],
-        }
     print(json.dumps(best))
 
 

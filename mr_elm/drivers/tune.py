@@ -1,13 +1,12 @@
-"""Choose kernel parameters and C by cross-validation on the reducers: one job, or two for double cross-validation."""
+"""Choose kernel parameters and C by cross-validation on the reducers, in one job."""
 
 import warnings
-from dataclasses import replace
 
 from mr_elm.drivers.dual import begin
 from mr_elm.drivers.problems import score_kernels
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, NumericalWarning
-from mr_elm.machines.dual_task import KernelGridTask, KernelPath
+from mr_elm.machines.dual_task import KernelGridTask
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.search_options import DualSearch
 from mr_elm.passes.data_set import DataSet
@@ -26,51 +25,33 @@ def tune(plan: InputPlan, options: DualOptions, search: DualSearch, engine: Engi
     pair_bytes = 2 * 4  # half of the memory is for a matrix in float32
     share = search.choose_share(plan.name, summary.n_rows, options.memory, pair_bytes, 'a kernel matrix in half of')
     kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
-    n_outer = search.nested or 0
-    # all rows, and those outside each outer fold
-    outer_folds = [None, *range(n_outer)]
-    grid = task.extend(
-        KernelGridTask,
-        share=share,
-        n_folds=search.folds,
-        n_outer=n_outer,
-        paths=[KernelPath(kernel, C_values, fold) for fold in outer_folds for kernel in kernels],
-    )
-    scores: dict[int | None, list[Score]] = {fold: [] for fold in outer_folds}
-    for path, cells in zip(grid.paths, walk_paths(data, grid, 'grid'), strict=True):
-        for C in C_values:
-            scores[path.outer].append(Score(path.kernel, C, tuple(cell for cell in cells if cell.C == C)))
-    best = best_of(scores[None])
-    # the best of the rows outside each outer fold is tested on it
-    chosen = [best_of(scores[fold]) for fold in range(n_outer)]
-    outer: list[Cell] = []
-    if chosen:
-        tests = [KernelPath(score.parameters, [score.C], fold, True) for fold, score in enumerate(chosen)]
-        outer = sum(walk_paths(data, replace(grid, paths=tests), 'outer folds'), [])
-    return Tuned(scores[None], best, tuple(outer), tuple(chosen), task.rule)
+    grid = task.extend(KernelGridTask, share=share, n_folds=search.folds, kernels=kernels, C_values=C_values)
+    scores = score_grid(data, grid)
+    return Tuned(scores, best_of(scores), task.rule)
 
 
-def walk_paths(data: DataSet, task: KernelGridTask, stage: str) -> list[list[Cell]]:
-    """Run the job: the cells of each path. Warns of what numbers made doubtful, and of trainings that did not finish.
+def score_grid(data: DataSet, task: KernelGridTask) -> list[Score]:
+    """Run the job: the Score of each candidate. Warns of what numbers made doubtful, and of unfinished trainings.
 
     The accuracy of unfinished machines counts all the same.
     """
-    answers = score_kernels(data, MRGrid, task, stage, len(task.paths))
-    cells, unfinished = [], []
-    for path, answer in zip(task.paths, answers, strict=True):
-        name = ', '.join(f'{name} {value:g}' for name, value in path.kernel.items()) or 'this kernel'
+    answers = score_kernels(data, MRGrid, task, 'grid', len(task.kernels))
+    scores, unfinished = [], []
+    for kernel, answer in zip(task.kernels, answers, strict=True):
+        name = ', '.join(f'{name} {value:g}' for name, value in kernel.items()) or 'this kernel'
         for text in answer['warnings']:
             warnings.warn(f'{name}: {text}', NumericalWarning, stacklevel=2)
-        cells.append([Cell(**cell) for cell in answer['cells']])
-        unfinished += [(name, cell) for cell in cells[-1] if not cell.converged]
+        cells = [Cell(**cell) for cell in answer['cells']]
+        unfinished += [(name, cell) for cell in cells if not cell.converged]
+        scores += [Score(kernel, C, tuple(cell for cell in cells if cell.C == C)) for C in task.C_values]
     if unfinished:
         name, cell = unfinished[0]
         warnings.warn(
-            f'{len(unfinished)} of {sum(map(len, cells))} trainings stopped before they reached '
+            f'{len(unfinished)} of {sum(len(score.cells) for score in scores)} trainings stopped before they reached '
             f'--eps {task.eps:g}, as that with {name}, C {cell.C:g}, fold '
             f'{cell.fold}: their scores are of unfinished machines; raise --max-iter or --eps, or search '
             'smaller C',
             ConvergenceWarning,
             stacklevel=2,
         )
-    return cells
+    return scores

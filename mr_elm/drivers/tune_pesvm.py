@@ -35,6 +35,8 @@ from mr_elm.solvers.ridge import leading_sums
 from mr_elm.streaming.mr_hits import MRHits
 from mr_elm.typing import Floats
 
+COUNTED = 10  # of the candidates: a second pass scores them on held-out rows
+
 
 def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Engine) -> tuple:
     """Search, and train the best: (Tuned, model, accounts of a first pass over text).
@@ -88,8 +90,8 @@ def tune_by_sums(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> tuple[
         reporter.announce(f'solving {n_systems} systems of at most {n} unknowns', lambda: n_systems * estimate_solve(n))
         grids = {nodes: FoldGrid(sums[nodes], inputs.options.numeric, inputs.options.center) for nodes in layers}
         scores = score_grids(inputs, grids, search)
-        if inputs.classes and search.count:
-            scores = count_hits(inputs, scores, task, grids, search.count)
+        if inputs.classes:
+            scores = count_hits(inputs, scores, task, grids)
     # 3. the best one: from the sums that are there, where these are of all rows
     best = best_nodes(scores)
     inputs = inputs.take_candidate(best.kind, best.n_hidden).with_options(nu=best.nu)
@@ -151,14 +153,14 @@ def score_grids(inputs: NodeInputs, grids: Mapping[Nodes, FoldGrid], search: Nod
 
 
 def count_hits(
-    inputs: NodeInputs, scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid], n_counted: int
+    inputs: NodeInputs, scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid]
 ) -> list[NodeScore]:
-    """Count the rows that the n_counted most promising candidates label right without having seen them.
+    """Count the rows that the most promising candidates label right without having seen them.
 
     task : with a layer for each of `grids`. Returns the NodeScores again.
     """
     chosen = defaultdict(list)
-    for score in finalists(scores, n_counted):
+    for score in finalists(scores, COUNTED):
         chosen[score.kind].append(score)
     # output weights of the candidates on a layer, trained without a fold, side by side
     layers: list[HiddenLayer] = []

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -240,34 +240,21 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
     )
 
 
-class KernelPath(NamedTuple):
-    """Name what is cross-validated at once: the parameters of a kernel, and rising C.
-
-    outer : the outer fold that is left out, or None. tests_outer : whether it is tested on.
-    """
-
-    kernel: dict[str, Any]
-    C_values: list[float]
-    outer: int | None = None
-    tests_outer: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class KernelGridTask(DualTask):
-    """Know which candidates to cross-validate, each on which rows.
+    """Know which candidates to cross-validate.
 
-    n_folds, n_outer : folds of the cross-validation, and of the one around it.
-    paths : one for each key of the shuffle.
+    n_folds : of the cross-validation. kernels : the parameters of each kernel, or of nodes. C_values : rising.
     """
 
     n_folds: int
-    n_outer: int
-    paths: list[KernelPath]
+    kernels: list[dict[str, Any]]
+    C_values: list[float]
     __repr__ = one_line
 
-    def choose(self, path: KernelPath) -> 'KernelGridTask':
-        """Return the task of one path: with its kernel, or with its nodes, drawn anew."""
-        features = {**self.features, **path.kernel}
+    def choose(self, number: int) -> 'KernelGridTask':
+        """Return the task of one candidate: with its kernel, or with its nodes, drawn anew."""
+        features = {**self.features, **self.kernels[number]}
         if self.kernel is not None:
             return replace(self, features=features)
         moments = ScaledMoments(self.arrays['feature_means'], self.arrays['feature_variances'])
@@ -283,6 +270,3 @@ class KernelGridTask(DualTask):
         layer = HiddenLayer(features['map'], *nodes, *spread_scaling(self.arrays, self.n_features))
         layer = layer.pass_metric(self.arrays.get('feature_metric'))
         return replace(self, features=features, arrays=layer_arrays(layer))
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'paths', [KernelPath(*path) for path in self.paths])  # JSON makes lists

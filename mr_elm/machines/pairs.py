@@ -6,7 +6,7 @@ Source: Bai et al., Sparse extreme learning machine for classification, 2014, se
 against all.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -210,16 +210,12 @@ def cross_validate(
     machine: BoxMachine,
     C_values: Sequence[float],
     folds: np.ndarray,
-    tested: Iterable[int],
 ) -> Iterator[Cell]:
-    """Yield a Cell for every fold to be tested and every C.
-
-    folds : (N,) fold of each row. tested : numbers of the folds to hold out, one after another.
-    """
+    """Yield a Cell for every fold, which is held out, and every C. folds : (N,) fold of each row."""
     machines = [(rows, targets, kernel.take(rows)) for rows, targets in scheme.list_machines(kernel.codes)]
-    for fold in tested:
+    for fold in np.unique(folds):
         held = np.flatnonzero(folds == fold)
-        if not 0 < len(held) < len(folds):
+        if len(held) == len(folds):
             continue
         decisions = np.zeros((len(C_values), len(held), scheme.n_machines))
         used = np.zeros((len(C_values), len(folds)), bool)

@@ -113,22 +113,14 @@ class KernelSearch:
 
 @dataclass(frozen=True)
 class DualSearch(KernelSearch):
-    """Keep what to search by cross-validation; nested : folds of the double one around it, or None."""
+    """Keep what to search by cross-validation."""
 
     folds: int = folds_option()
-    nested: int | None = option(
-        None,
-        'double cross-validation: for each of K outer folds, choose on the other rows and test on the fold',
-        GRID,
-        metavar='K',
-        advanced=True,
-    )
 
     def check(self) -> None:
         """Raise ValueError where candidates do not fit the kernel, or there is one fold."""
         super().check()
-        for name in ('folds', 'nested'):
-            demand(getattr(self, name) != 1, f'--{name}: expected at least 2 folds, found 1')
+        demand(self.folds != 1, '--folds: expected at least 2 folds, found 1')
 
 
 @dataclass(frozen=True)
@@ -217,9 +209,6 @@ class NodeSearch:
     folds: int = folds_option()
     weights: str = option('normal', 'how nodes are drawn', GRID, WEIGHTS, advanced=True)
     class_weight: str | None = class_weight_option(GRID)
-    count: int = option(
-        10, 'how many of the best combinations a second pass scores on held-out rows', GRID, advanced=True
-    )
     sample: int | None = sample_option('search on')
     memory: float = option(
         2000.0, 'memory for the sums of a task; passes: for the preconditioner', GRID, metavar='MB', advanced=True

@@ -15,7 +15,7 @@ from mr_elm.typing import Floats, Rows, RowWeights
 PAPER = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 GRIDS = ('coarse', 'paper')
 # what the hash of a row decides: each adds a number of its own to the seed, so that none follows from another
-SAMPLE, OUTER_FOLD, FOLD, METRIC_FOLD, SCORED_ROWS, MACHINE_FOLD, ORDER = 1, 2, 3, 5, 7, 8, 11
+SAMPLE, FOLD, METRIC_FOLD, SCORED_ROWS, MACHINE_FOLD, ORDER = 1, 3, 5, 7, 8, 11
 
 # of the hashes that hold rows out of a training: no seed of samples and landmarks should be the same
 HELD_OUT_KEY = 1_299_709
@@ -189,16 +189,13 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Tuned:
-    """Hold the score of every candidate, the best one, and for double cross-validation a Cell an outer fold.
+    """Hold the score of every candidate, a Score, LeftOut or NodeScore, and the best one.
 
-    scores : list of Score, of LeftOut, or of NodeScore. chosen : the best of each outer fold. solver : the rule that
-    solved, or ''.
+    solver : the rule that solved, or ''.
     """
 
     scores: list
     best: Any
-    outer: tuple = ()
-    chosen: tuple = ()
     solver: str = ''
 
 

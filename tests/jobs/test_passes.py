@@ -41,7 +41,6 @@ COMMANDS = {
     'tune pesvm': [*FEW, '--map', 'sigmoid', '--nu', '1', '--weight-scale', '1'],
     'tune pesvm sample': [*FEW, '--map', 'sigmoid', '--nu', '1', '--weight-scale', '1', '--sample', '30'],
     'tune sparse-elm': ONE,
-    'tune sparse-elm nested': [*ONE, '--nested', '2'],
     'tune sphere-svm': ONE,
     'tune mr-kelm': ONE,
     'update': [],

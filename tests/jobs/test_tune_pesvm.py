@@ -120,19 +120,19 @@ def test_metrics_and_kernels_are_candidates_and_the_best_is_trained(tune, packed
         'gaussian,laplacian',
         '--metric',
         'none,diagonal,full',
-        '--count',
-        72,
     )
     kinds = {(row['map'], row['kernel'], row['metric']) for row in table}
     assert len(kinds) == 9 and len(table) == 9 * 2 * 2 * 2
-    assert best['accuracy'] == max(float(row['accuracy']) for row in table)
+    assert best['accuracy'] == max(float(row['accuracy']) for row in table if row['accuracy'])
     parameters = model_of(tune.model)[0]['parameters']
     assert (parameters['map'], parameters['nu'], parameters['n_hidden']) == (best['map'], best['nu'], best['hidden'])
 
 
 def test_cells_without_a_metric_stay_as_they_are_beside_others(tune, packed_classes):
-    both = tune(packed_classes, '--metric', 'none,diagonal', '--count', 16)[1]
-    assert [row for row in both if row['metric'] == 'none'] == tune(packed_classes, '--count', 8)[1]
+    both, alone = (tune(packed_classes, '--metric', names)[1] for names in ('none,diagonal', 'none'))
+    for row in (*both, *alone):
+        del row['accuracy']  # only of the best ones
+    assert [row for row in both if row['metric'] == 'none'] == alone
 
 
 @pytest.mark.parametrize('options', [('4',), ('2', *LOCAL)], ids=' '.join)
