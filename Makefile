@@ -83,7 +83,7 @@ lint: $(STAMP) ## check style and types
 	$(BIN)/mypy
 
 docs-commands: $(STAMP) ## write the page of all commands and options (docs/commands.md)
-	$(BIN)/python -m mr_elm.cli.reference docs/commands.md
+	$(BIN)/python docs/site/commands.py docs/commands.md
 
 docs: $(STAMP) docs-commands ## build the manual and the API as a site (build/docs/index.html)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

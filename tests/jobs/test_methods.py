@@ -1,17 +1,20 @@
 """The table of methods: what it says is what the command line, the estimators and the manual do; a row is enough."""
 
 import inspect
+import os
 import subprocess
 import sys
 
 import pytest
-from reference.manual import read_page
+from reference.manual import ROOT, read_page
 
-from mr_elm.cli.reference import write_page
 from mr_elm.cli.tune import list_passed
 from mr_elm.estimators.parameters import find_options
 from mr_elm.methods import METHODS, load
 from mr_elm.option import describe_values, flag_of, option_fields, value_type
+
+sys.path.insert(0, str(ROOT / 'docs/site'))
+from commands import write_page
 
 # what the manual promises
 CONTRACT = {
@@ -48,7 +51,7 @@ class TwinOptions(PESVMOptions):
 METHODS['twin'] = Method('a twin of pesvm', 'Train a twin.', '__main__:TwinOptions', GRAM, (),
                          {'rows.csv --twins 3 --model m.npz': 'three twins'})
 from mr_elm.cli import main
-from mr_elm.cli.reference import write_page
+from commands import write_page
 from mr_elm.cli.tune import list_passed
 from mr_elm.estimators.parameters import find_options
 if sys.argv[1] == 'page':
@@ -131,7 +134,10 @@ def test_a_row_of_the_table_is_a_command_with_help_and_a_page(rows, tmp_path, mo
     path.write_text(ROW)
 
     def run(*words):
-        done = subprocess.run([sys.executable, path, *map(str, words)], capture_output=True, text=True, check=True)
+        environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'docs/site')}
+        done = subprocess.run(
+            [sys.executable, path, *map(str, words)], capture_output=True, text=True, check=True, env=environment
+        )
         return done.stdout
 
     assert '  twin       a twin of pesvm\n' in run('train', '--help')

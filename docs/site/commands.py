@@ -1,4 +1,4 @@
-"""Write the page of the manual that lists all commands and their options: python -m mr_elm.cli.reference PAGE.md"""
+"""Write the page of the manual that lists all commands and their options: python docs/site/commands.py PAGE.md"""
 
 import argparse
 import sys
