@@ -1,6 +1,5 @@
 """Describe the BLAS library and limit it to one thread, which both change the last bits; measure how fast it is."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,11 +8,6 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 OPEN: list[ExitStack] = []  # one for each `one_thread` that has not ended, the outermost first
-
-
-def has_compiler() -> bool:
-    """Tell whether this process has loaded numba already: it takes 100 MB, and compiled code has the same bits."""
-    return 'numba' in sys.modules
 
 
 @contextmanager

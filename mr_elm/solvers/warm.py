@@ -23,7 +23,6 @@ from mr_elm.solvers.coordinate import solve_node_dual
 from mr_elm.solvers.multiclass import vote
 from mr_elm.solvers.pairs import solve_small_machines
 from mr_elm.solvers.path import ready_rows, walk_folds
-from mr_elm.sums.exact_sum import add_triangle
 from mr_elm.typing import Floats
 
 N, NARROW, WIDE = 90, 3, 60
@@ -43,10 +42,7 @@ def small_problems() -> Iterator[tuple[Any, Floats]]:
 
 
 def warm() -> None:
-    """Solve small problems by every rule, over every kind of rows, in both precisions; sum rows up."""
-    high, low, values = np.zeros((3, N, N))
-    for part in (values, values[:-1, :-1]):  # all columns, or some of them
-        add_triangle(high[: len(part), : len(part)].copy(), low[: len(part), : len(part)].copy(), part, 1.0)
+    """Solve small problems by every rule, over every kind of rows, in both precisions."""
     for X, targets in small_problems():
         kernels = [make_kernel('gaussian', X.shape[1]), make_kernel('laplacian', X.shape[1]), make_kernel('linear')]
         for kernel, rule, dtype in product(kernels, RULES, ('float32', 'float64')):

@@ -10,17 +10,11 @@ reproducible floating-point summation, 2013 (the step).
 
 import numpy as np
 
-from mr_elm.arithmetic import has_compiler
 from mr_elm.typing import Floats
 
 STEP_BITS = 66
 EXACT_ROWS = 2.0**38  # at the bound, before a total could outgrow 2^104 steps
 CHUNK_ENTRIES = 1 << 14  # entries added at a time, few enough to stay in a core's cache
-COMPILED_COLUMNS = 3000  # columns, from which the sums take twice the memory that a compiler does, which is 100 MB
-COMPILER_ENTRIES = (
-    30_000_000  # entries of such arrays in a process, after which to load a compiler takes less time than it saves
-)
-ADDED = {'large': 0}  # entries of such arrays, added so far; an entry that threads lose only delays the loading
 
 
 def choose_step(bound: float) -> float:
@@ -75,19 +69,9 @@ def add_pair(high: Floats, low: Floats, other_high: Floats, other_low: Floats) -
 
 
 def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None:
-    """Add the upper triangle of a square array to the pair (high, low), a few rows at a time.
-
-    Compiled code takes a third of the time, see `has_compiler`. It is loaded where large arrays are many.
-    """
+    """Add the upper triangle of a square array to the pair (high, low), a few rows at a time."""
     m = len(values)
     rows = max(1, CHUNK_ENTRIES // m)
-    if m >= COMPILED_COLUMNS:
-        ADDED['large'] += m**2 // 2
-    if has_compiler() or ADDED['large'] > COMPILER_ENTRIES:
-        from mr_elm.sums.exact_loops import add_upper
-
-        add_upper(high, low, values, step, rows)
-        return
     room = np.empty((4, rows * m))
     for start in range(0, m, rows):
         part = (slice(start, start + rows), slice(start, m))

@@ -119,10 +119,8 @@ def test_the_plain_sum_would_have_shown_its_order():
     assert (blocks.cumsum(axis=0)[-1] != blocks[::-1].cumsum(axis=0)[-1]).any()
 
 
-@pytest.mark.parametrize('compiled', [False, True])
 @pytest.mark.parametrize('m', [1, 2, 7, 130, 200])
-def test_a_triangle_is_added_like_its_entries(monkeypatch, m, compiled):
-    monkeypatch.setattr('mr_elm.sums.exact_sum.has_compiler', lambda: compiled)
+def test_a_triangle_is_added_like_its_entries(m):
     values = numbers(np.random.default_rng(m), (m, m))
     high, low = np.zeros((2, m, m))
     for _ in range(3):
@@ -134,9 +132,7 @@ def test_a_triangle_is_added_like_its_entries(monkeypatch, m, compiled):
 
 
 @pytest.mark.parametrize('m', [1, 7, 200])
-@pytest.mark.parametrize('compiled', [False, True])
-def test_the_first_block_is_rounded_to_the_bits_that_adding_it_to_nothing_gives(m, compiled, monkeypatch):
-    monkeypatch.setattr('mr_elm.sums.exact_sum.has_compiler', lambda: compiled)
+def test_the_first_block_is_rounded_to_the_bits_that_adding_it_to_nothing_gives(m):
     rng, step = np.random.default_rng(m), choose_step(1.0)
     values = numbers(rng, (m, m))
     values[rng.random((m, m)) < 0.2] *= -0.0
@@ -144,18 +140,3 @@ def test_the_first_block_is_rounded_to_the_bits_that_adding_it_to_nothing_gives(
     add_triangle(added, low, values, step)
     round_triangle(rounded, values, step)
     assert bits([added, low]) == bits([rounded, np.zeros((m, m))])
-
-
-def test_only_many_large_triangles_are_worth_loading_a_compiler(monkeypatch):
-    for name, value in (
-        ('has_compiler', lambda: False),
-        ('COMPILED_COLUMNS', 100),
-        ('COMPILER_ENTRIES', 12_000),
-        ('ADDED', {'large': 0}),
-    ):
-        monkeypatch.setattr(f'mr_elm.sums.exact_sum.{name}', value)
-    compiled = []
-    monkeypatch.setattr('mr_elm.sums.exact_loops.add_upper', lambda high, *rest: compiled.append(len(high)))
-    for m in (99, 99, 99, 100, 99, 100, 100, 99):
-        add_triangle(*np.zeros((2, m, m)), np.ones((m, m)), 1.0)
-    assert compiled == [100, 99]
