@@ -115,7 +115,7 @@ papers: $(STAMP) ## run the experiments of the papers: hours, goes on where it w
 	@$(BIN)/python -m benchmarks papers build/papers$(if $(SMALL),-small) $(PART) $(if $(SMALL),--small)
 
 results: $(STAMP) ## write the pages of what `make bench` and `make papers` measured (docs/results)
-	@$(BIN)/python -m benchmarks results build/bench build/papers --pages docs/results --readme README.md
+	@$(BIN)/python -m benchmarks results build/bench build/papers --pages docs/results
 
 # NODES, SIZES, FEATURES, HIDDEN and REPEATS where they are said; EXTRA for more, such as EXTRA=--resume
 SCALE = $(BIN)/python -m benchmarks.scaling $@ -r $(or $(RUNNER),local) --method $(or $(METHOD),pesvm) $(if $(NODES),--nodes $(NODES)) \

@@ -2,7 +2,7 @@
 
     python -m benchmarks bench FOLDER [--size quick|normal] [RACE]...   race all claims, or some
     python -m benchmarks papers FOLDER [--small] [PART]...              the experiments of the papers: hours
-    python -m benchmarks results FOLDER... --pages DIR [--readme FILE]  take over what lies in folders, write the pages
+    python -m benchmarks results FOLDER... --pages DIR   take over what lies in folders, write the pages
 
 What is there already, of the same commit and machine, is not measured again.
 """
@@ -32,7 +32,6 @@ def main(words: list[str] | None = None) -> None:
     results = commands.add_parser('results')
     results.add_argument('folders', type=Path, nargs='*')
     results.add_argument('--pages', type=Path, required=True)
-    results.add_argument('--readme', type=Path)
     given = parser.parse_args(words)
     if given.command == 'bench':
         races = {race.name: race for race in RACES}
@@ -40,7 +39,7 @@ def main(words: list[str] | None = None) -> None:
     elif given.command == 'papers':
         run_parts(choose(given.names, list(PARTS)), given.folder, given.small)
     else:
-        write_all(given.folders, given.pages, given.readme)
+        write_all(given.folders, given.pages)
 
 
 def choose(names: list[str], known: list[str]) -> list[str]:

@@ -5,7 +5,6 @@ from functools import partial
 from benchmarks.cases import commands, machines
 from benchmarks.cases.machines import COSTS, FEW, SETTINGS
 from benchmarks.harness import COUNTED, FASTER, POINTS, SHARE, WALL, Aim, Race
-from benchmarks.peers import AUTO
 
 SCRIPT = 'a short script of numpy and scipy that only computes a Gram matrix of the same size'
 ON_SETS = 'on at most 2,000 rows of each public set, standardised, with the same gamma and C'
@@ -50,7 +49,7 @@ RACES = [
         'memory',
         'ten times the rows',
         'a tenth of them',
-        'The peak memory of `mr-elm train pesvm` on packed rows.',
+        'The peak memory of `mr-elm train pesvm`, in one process, on packed rows.',
         commands.list_memory,
         (Aim(SHARE, 1.05, 'memory does not grow with the rows'),),
         2,
@@ -61,7 +60,7 @@ RACES = [
         'update',
         'mr-elm update',
         'mr-elm train',
-        '`mr-elm update` adds one new row for a hundred rows that `mr-elm train pesvm` has read.',
+        '`mr-elm update` adds one new row for a hundred rows that `mr-elm train pesvm` has read, both in one process.',
         commands.list_updates,
         (Aim(SHARE, 0.2, 'an update does not read the other rows of the model'),),
         1.5,
@@ -202,7 +201,7 @@ RACES = [
     ),
     Race(
         'auto',
-        AUTO,
+        'auto',
         'SVC, C and gamma chosen by 5 folds on 1,000 rows',
         'Trainings on half of a set, at most 2,000 rows, all choices included; scored on the other half.',
         machines.list_auto,
@@ -215,7 +214,7 @@ RACES = [
     ),
     Race(
         'boosting',
-        AUTO,
+        'auto',
         'HistGradientBoosting and LightGBM, with their defaults',
         'Trainings on half of a set, at '
         "most 2,000 rows, or on its published folds; scored on the other rows. Sets of others' benchmarks in "

@@ -41,10 +41,10 @@ def describe() -> dict[str, str]:
 
 
 def describe_in_a_line(machine: dict[str, str]) -> str:
-    """Return a machine of `describe`, its commit and the time, short."""
+    """Return a machine of `describe`, its commit and the day, short."""
     return (
         f'{machine["processor"]}, {machine["cores"]} cores, {machine["memory"]}, Python {machine["Python"]}, '
-        f'commit {machine["commit"]}, {machine["when"]}'
+        f'commit {machine["commit"]}, {machine["when"][:10]}'
     )
 
 

@@ -24,22 +24,28 @@ from benchmarks.harness import (
 )
 from benchmarks.machine import describe_in_a_line
 from benchmarks.papers import PARTS, describe_part
+from benchmarks.tables import write_table
+from mr_elm.figures.figure import open_figure
 
 WIDTH = 120
 SLOWEST = 5
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
-MARKS = '<!-- `make results` writes this table -->', '<!-- end of the table -->'
-IN_README = (
-    'pesvm',
-    'sparse-elm',
-    'sparse-elm-paper',
-    'predict',
-    'sphere-svm',
-    'sphere-svm-paper',
-    'mr-kelm',
-    'landmarks',
-    'auto',
-)
+# The races of the figure in the README
+IN_FIGURE = {
+    FASTER: (
+        'pesvm',
+        'sparse-elm',
+        'sparse-elm-paper',
+        'predict',
+        'sphere-svm',
+        'sphere-svm-paper',
+        'mr-kelm',
+        'landmarks',
+        'auto',
+    ),
+    POINTS: ('boosting', 'auto', 'landmarks', 'accuracy'),
+}
+BLUE, RED = '#3b7dd8', '#d1495b'
 RULES = (
     'Both sides of a race get the same rows, run in turn and equally often, after one run of each that does not count; '
     'a side that starts new processes has no such run. "Times faster" is the least time of the second side divided by '
@@ -55,8 +61,8 @@ RULES = (
 )
 
 
-def write_all(sources: Iterable[Path], pages: Path, readme: Path | None) -> None:
-    """Take over the results in some folders, and write all pages, and the table of the README."""
+def write_all(sources: Iterable[Path], pages: Path) -> None:
+    """Take over the results in some folders, write all pages, and draw the figure of the README."""
     data = pages / 'data'
     data.mkdir(parents=True, exist_ok=True)
     names = [race.name for race in RACES] + [f'papers-{name}' for name in PARTS]
@@ -69,10 +75,7 @@ def write_all(sources: Iterable[Path], pages: Path, readme: Path | None) -> None
     write_page(pages / 'speed.md', 'Speed', write_races(found, (FASTER, SHARE)))
     write_page(pages / 'accuracy.md', 'Accuracy', write_races(found, (POINTS,)))
     write_page(pages / 'papers.md', 'The experiments of the papers', write_parts(pages))
-    if readme:
-        before, begin, rest = readme.read_text(encoding='utf-8').partition(MARKS[0])
-        _, end, behind = rest.partition(MARKS[1])
-        readme.write_text(f'{before}{begin}\n\n{write_readme_table(found)}\n\n{end}{behind}', encoding='utf-8')
+    draw_claims(found, pages / 'claims.png')
 
 
 def write_page(path: Path, title: str, paragraphs: list[str]) -> None:
@@ -95,13 +98,6 @@ def wrap(text: str) -> str:
             )
         lines.append(line)
     return '\n'.join(lines)
-
-
-def write_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Lay out a table."""
-    heads = list(heads)
-    lines = [heads, ['---'] * len(heads), *rows]
-    return '\n'.join(f'| {" | ".join(cells)} |' for cells in lines)
 
 
 def write_index(found: dict[str, Results]) -> list[str]:
@@ -183,29 +179,41 @@ def describe_race(race: Race, results: Results, aim: Aim) -> list[str]:
     return [race.name, race.ours, race.theirs, race.what, scale, worst, '; '.join(left_out)]
 
 
-def write_readme_table(found: dict[str, Results]) -> str:
-    """Write the table that the README quotes: how many times faster we are than others, a line a claim."""
-    rows = []
+def list_claims(found: dict[str, Results], kind: str) -> list[tuple[str, list[float], str]]:
+    """List (what is compared, the [least, mean, most value over the cases], verdict) a claim."""
+    claims = []
     for race in RACES:
         for aim in race.aims:
-            if race.name in IN_README and aim.kind == FASTER:
-                results = found[race.name].rows
-                values = [aim.value_of(row) for row in aim.select(results)]
-                if values:
-                    rows.append(
-                        [
-                            race.ours,
-                            aim.setting or race.theirs,
-                            f'{aim.value(results):.2f}',
-                            f'{min(values):.2f}',
-                            f'{max(values):.2f}',
-                            str(len(values)),
-                            aim.verdict(results),
-                        ]
-                    )
-    if not rows:
-        return f'{UNKNOWN.capitalize()}.'
-    return write_table(('we', 'against', 'times faster', 'least', 'most', 'cases', 'verdict'), rows)
+            rows = found[race.name].rows
+            values, mean = [aim.value_of(row) for row in aim.select(rows)], aim.value(rows)
+            if race.name in IN_FIGURE[kind] and aim.kind == kind and mean is not None:
+                sides = (race.ours, aim.setting or race.theirs) if race.name != 'accuracy' else (aim.setting, 'SVC')
+                name = ' against '.join(sides).replace('`', '')
+                claims.append((name, [min(values), mean, max(values)], aim.verdict(rows)))
+    return claims
+
+
+def draw_claims(found: dict[str, Results], path: Path) -> None:
+    """Draw how much faster and more accurate we are than others, a line a claim."""
+    claims = {kind: list_claims(found, kind) for kind in IN_FIGURE}
+    heights = [max(len(each), 1) for each in claims.values()]
+    with open_figure(path, rows=2, figsize=(9, 0.28 * sum(heights) + 1.5), height_ratios=heights) as (_, axes):
+        for panel, (kind, lines) in zip(axes, claims.items(), strict=True):
+            names = [f'{name}  ' for name, *_ in lines]
+            for height, (_, (least, mean, most), verdict) in enumerate(lines):
+                colour = RED if verdict == MISSED else BLUE
+                panel.plot([least, most], [height] * 2, color=colour, alpha=0.4, linewidth=4)
+                panel.plot(mean, height, 'o', color=colour)
+                panel.annotate(
+                    f'{mean:.2f}, {verdict}', (1.01, height), xycoords=('axes fraction', 'data'), va='center'
+                )
+            panel.axvline(kind == FASTER, color='grey', linewidth=1)
+            panel.set(
+                yticks=range(len(lines)), yticklabels=names, xlabel=f'{kind}: least, mean and most over data sets'
+            )
+            panel.invert_yaxis()
+        axes[0].set_xscale('log')
+        axes[0].xaxis.set_major_formatter('{x:g}')
 
 
 def write_parts(pages: Path) -> list[str]:

@@ -27,6 +27,7 @@ from benchmarks.peers import L2SVC
 from benchmarks.scaling import experiments
 from benchmarks.scaling.testbeds import TESTBEDS
 from benchmarks.sets import read_set, scale_to_box, split_halves
+from benchmarks.tables import write_table
 from mr_elm.arithmetic import one_thread
 from mr_elm.estimators import ELMClassifier, OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.features.kernel_rows import kernel_rows
@@ -97,6 +98,14 @@ class Run:
         self.results.add(row)
         print(self.results.path.stem, *list(row.values())[:5], file=sys.stderr, flush=True)
 
+    def read_sets(self, names: Iterable[str]) -> Iterator[tuple[str, Floats, Labels]]:
+        """Yield the name, the rows and the labels of each set that is here; the others are left out."""
+        for name in names:
+            try:
+                yield (name, *read_set(name))
+            except OSError as error:
+                self.results.left_out[name] = str(error)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -157,16 +166,16 @@ def measure_scaling(methods: tuple[str, ...], sizes: dict[str, list[int]], small
 
 def show_scaling(rows: list[dict], folder: Path) -> list[str]:
     """Lay out a line a curve, and draw a figure for each experiment."""
-    lines, figures = ['| experiment | curve | measured | ideal |', '|---|---|---|---|'], []
+    lines, figures = [], []
     for experiment in experiments.MEANING:
         same = [row for row in rows if row['experiment'] == experiment]
         for name, curve in experiments.make_curves(experiment, same).items():
             measured, ideal = (', '.join(f'{one[key]:.2f}' for one in curve) for key in ('value', 'ideal'))
-            lines.append(f'| {experiment} | {name} | {measured} | {ideal} |')
+            lines.append([experiment, name, measured, ideal])
         if same:
             figures.append(f'![{experiment}]({same[0]["method"]}-{experiment}.svg)')
             experiments.draw(experiment, same, folder / f'{same[0]["method"]}-{experiment}.svg')
-    return ['\n'.join(lines), *figures]
+    return [write_table(('experiment', 'curve', 'measured', 'ideal'), lines), *figures]
 
 
 def show_stages(rows: list[dict], folder: Path) -> list[str]:
@@ -214,12 +223,11 @@ def measure_trials(
     make_methods : numbers of features and of classes -> name -> (estimator, grid). tune_each : choose in each trial,
     not in the first one of a set.
     """
-    for name in sets:
+    for name, X, y in run.read_sets(sets):
         try:
-            X, y = read_set(name)
             for trial, (train, test) in enumerate(split(name, y)):
                 measure_trial(run, name, trial, prepare(name, X, y, train, test), make_methods, tune_each)
-        except (OSError, ImportError) as error:
+        except ImportError as error:
             run.results.left_out[name] = str(error)
 
 
@@ -417,12 +425,7 @@ def list_figures(bench: Bench, n_features: int) -> Iterator[tuple[Any, dict]]:
 
 def measure_figures(run: Run) -> None:
     """Measure the points of figures 2 to 7 of the sparse ELM paper."""
-    for name in run.bench.pick(('iris',), FIGURE_SETS):
-        try:
-            X, y = read_set(name)
-        except OSError as error:
-            run.results.left_out[name] = str(error)
-            continue
+    for name, X, y in run.read_sets(run.bench.pick(('iris',), FIGURE_SETS)):
         for trial in range(run.bench.pick(1, 5)):
             data = prepare(name, X, y, *split_halves(y, trial))
             for estimator, place in list_figures(run.bench, X.shape[1]):
@@ -448,37 +451,30 @@ class Watch(Settings):
 
 def measure_oelm(run: Run) -> None:
     """Solve by the rules of OELM: Newton systems, other steps, seconds, and the active set by iteration."""
-    for name, C, rule in product(run.bench.pick(('wdbc',), RULE_SETS), (1.0, 10.0, 100.0), ('bas', 'oelm', 'newton')):
-        if run.results.has(set=name, C=C, rule=rule):
-            continue
-        try:
-            X, y = read_set(name)
-        except OSError as error:
-            run.results.left_out[name] = str(error)
-            continue
+    for name, X, y in run.read_sets(run.bench.pick(('wdbc',), RULE_SETS)):
         some = np.random.default_rng(0).permutation(len(y))[: run.bench.pick(80, 1000)]
         rows = kernel_rows(scale_to_box(X[some])[0], make_kernel('gaussian', gamma=1 / X.shape[1]))
-        problem = BoxQP(rows, np.where(y[some] == y.max(), 1.0, -1.0), C)
-        solve_dual(problem, rule)  # once uncounted: loads compiled code
-        watch, start = Watch(seen=([],)), time.process_time()
-        solution = solve_dual(problem, rule, watch)
-        seconds = time.process_time() - start
-        seen = [[free, bound, round(when - start, 4)] for free, bound, when in watch.seen[0]]
-        others = sum(solution.steps.values()) - solution.steps['newton']
-        run.say(
-            {
-                'set': name,
-                'C': C,
-                'rule': rule,
-                'rows': len(some),
-                'Newton systems': solution.steps['newton'],
-                'other steps': others,
-                'seconds': round(seconds, 4),
-                'free at the end': seen[-1][0] if seen else 0,
-                'most free': max((free for free, _, _ in seen), default=0),
-                'active': seen,
-            }
-        )
+        for C, rule in product((1.0, 10.0, 100.0), ('bas', 'oelm', 'newton')):
+            if not run.results.has(set=name, C=C, rule=rule):
+                problem = BoxQP(rows, np.where(y[some] == y.max(), 1.0, -1.0), C)
+                run.say({'set': name, 'C': C, 'rule': rule, 'rows': len(some), **watch_rule(problem, rule)})
+
+
+def watch_rule(problem: BoxQP, rule: str) -> dict[str, Any]:
+    """Solve a problem twice, the first time to load compiled code; returns what the second solution took."""
+    solve_dual(problem, rule)
+    watch, start = Watch(seen=([],)), time.process_time()
+    solution = solve_dual(problem, rule, watch)
+    seconds = time.process_time() - start
+    seen = [[free, bound, round(when - start, 4)] for free, bound, when in watch.seen[0]]
+    return {
+        'Newton systems': solution.steps['newton'],
+        'other steps': sum(solution.steps.values()) - solution.steps['newton'],
+        'seconds': round(seconds, 4),
+        'free at the end': seen[-1][0] if seen else 0,
+        'most free': max((free for free, _, _ in seen), default=0),
+        'active': seen,
+    }
 
 
 TABLE = (('method',), ('train_accuracy', 'accuracy', 'train_seconds', 'test_seconds', 'n_support'), 'set')
@@ -584,11 +580,10 @@ def tabulate(keys: tuple[str, ...], columns: tuple[str, ...], over: str, rows: l
     for row in rows:
         groups.setdefault(tuple(row[key] for key in keys), []).append(row)
     common = set.intersection(*({row.get(over, '') for row in group} for group in groups.values()))
-    lines = [f'| {" | ".join([*keys, *columns])} |', '|---' * len([*keys, *columns]) + '|']
+    lines = []
     for key, group in groups.items():
         same = [row for row in group if row.get(over, '') in common]
         means = [f'{fmean(row[column] for row in same):.4g}' for column in columns if same]
-        lines.append(f'| {" | ".join([*map(str, key), *means])} |')
-    if over:
-        lines += ['', f'Means over {", ".join(sorted(common))}.']
-    return '\n'.join(lines)
+        lines.append([*map(str, key), *means])
+    table = write_table((*keys, *columns), lines)
+    return f'{table}\n\nMeans over {", ".join(sorted(common))}.' if over else table

@@ -1,7 +1,5 @@
-"""Offer machines of others, and the method that chooses for itself, as scikit-learn estimators, where they are none."""
+"""Offer machines of others as scikit-learn estimators, where they are none."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,36 +9,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mr_elm.drivers import auto
-from mr_elm.engines import make_engine
-from mr_elm.machines.options import AutoOptions
-from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats, Labels
 
-AUTO = 'auto'  # what a user types after `mr-elm train`
 HARD = 1e6  # C of a margin that is as good as hard
 COSTS, WIDTHS = (0.1, 1.0, 10.0, 100.0, 1000.0), (0.1, 0.4, 1.6, 6.4)  # C, and gamma in 1/d, of a tuned SVC
-
-
-class AutoClassifier(ClassifierMixin, BaseEstimator):
-    """Train by the method that chooses all parameters. Classes are numbers."""
-
-    def fit(self, X: Floats, y: Labels) -> 'AutoClassifier':
-        """Fit, all choices included. Sets model_ and classes_."""
-        from sklearn.datasets import dump_svmlight_file
-
-        with TemporaryDirectory() as folder:
-            path = str(Path(folder) / 'rows.libsvm')
-            dump_svmlight_file(X, y, path, zero_based=False)
-            plan = plan_inputs([path], RowOptions(n_features=X.shape[1]))
-            self.model_ = auto.train(plan, AutoOptions(), make_engine())[0]
-        self.classes_ = np.array(self.model_.classes, dtype=float)
-        return self
-
-    def predict(self, X: Floats) -> np.ndarray:
-        """Return the class of each row."""
-        return self.classes_[self.model_.predict(X)]
 
 
 class L2SVC(ClassifierMixin, BaseEstimator):

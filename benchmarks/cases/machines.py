@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GridSearchCV
 
 from benchmarks.harness import Bench, Case, Pair, Side
-from benchmarks.peers import HPELM, AutoClassifier, TunedSVC, make_lightgbm, make_sampler, make_svc
+from benchmarks.peers import HPELM, TunedSVC, make_lightgbm, make_sampler, make_svc
 from benchmarks.public.sets import DATA_SETS
 from benchmarks.sets import (
     list_more_sets,
@@ -22,7 +22,13 @@ from benchmarks.sets import (
     split_halves,
     standardise,
 )
-from mr_elm.estimators import ESVMClassifier, KernelELMClassifier, SparseELMClassifier, SphereSVMClassifier
+from mr_elm.estimators import (
+    AutoClassifier,
+    ESVMClassifier,
+    KernelELMClassifier,
+    SparseELMClassifier,
+    SphereSVMClassifier,
+)
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers.kelm import solve_cholesky

@@ -25,6 +25,7 @@ import numpy as np
 from benchmarks.clocks import run_mr_elm
 from benchmarks.harness import Results
 from benchmarks.scaling.testbeds import TESTBEDS, LocalTestbed
+from benchmarks.tables import write_table
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.figures.figure import open_figure
 from mr_elm.rows.packs import MANIFEST
@@ -331,19 +332,21 @@ def write_tables(experiment: str, rows: list[dict]) -> list[str]:
     """Return the lines of a page: a table a curve."""
     lines = [f'{experiment}(m) = {MEANING[experiment]}.', '']
     for name, curve in make_curves(experiment, rows).items():
-        lines += [
-            f'{name}:',
-            '',
-            f'| nodes | rows | {experiment} | least to largest | of the jobs alone | ideal | seconds | runs |',
-            '|---|---|---|---|---|---|---|---|',
-        ]
-        lines += [
-            f'| {one["nodes"]} | {one["rows"]:,} | {one["value"]:.2f} | {one["least"]:.2f} to '
-            f'{one["largest"]:.2f} | {one["jobs"]:.2f} | {one["ideal"]:.2f} | {median(one["seconds"]):.1f} | '
-            f'{len(one["seconds"])} |'
+        cells = (
+            (
+                str(one['nodes']),
+                f'{one["rows"]:,}',
+                f'{one["value"]:.2f}',
+                f'{one["least"]:.2f} to {one["largest"]:.2f}',
+                f'{one["jobs"]:.2f}',
+                f'{one["ideal"]:.2f}',
+                f'{median(one["seconds"]):.1f}',
+                str(len(one['seconds'])),
+            )
             for one in curve
-        ]
-        lines.append('')
+        )
+        heads = 'nodes', 'rows', experiment, 'least to largest', 'of the jobs alone', 'ideal', 'seconds', 'runs'
+        lines += [f'{name}:', '', write_table(heads, cells), '']
     return lines
 
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.claims import RACES
 from benchmarks.harness import FASTER, NORMAL, POINTS, QUICK, UNITS, Bench, Results, run_race
-from benchmarks.pages import MARKS, write_all
+from benchmarks.pages import list_claims, write_all
 from benchmarks.sets import list_sets
 
 ROOT = Path(__file__).parents[2]
@@ -85,8 +85,7 @@ def pages(tmp_path):
     """Write the pages of one measured race; returns their folder."""
     (tmp_path / 'bench').mkdir()
     (tmp_path / 'bench' / 'sparse-elm.json').write_text(json.dumps(MEASURED))
-    (tmp_path / 'README.md').write_text(f'before\n{MARKS[0]}\nto be replaced\n{MARKS[1]}\nbehind\n')
-    write_all([tmp_path / 'bench'], tmp_path / 'pages', tmp_path / 'README.md')
+    write_all([tmp_path / 'bench'], tmp_path / 'pages')
     return tmp_path / 'pages'
 
 
@@ -112,20 +111,20 @@ def test_what_was_not_measured_says_so(pages):
     assert (pages / 'papers.md').read_text().count('\n\nNot yet measured.') == 7
 
 
-def test_the_readme_quotes_the_table_between_its_marks(pages):
-    text = (pages.parent / 'README.md').read_text()
-    assert text.startswith(f'before\n{MARKS[0]}\n') and text.endswith(f'{MARKS[1]}\nbehind\n') and 'to be' not in text
-    assert '| SVC | 5.76 | 2.00 | 11.00 | 10 | met |' in text
+def test_the_figure_has_a_line_for_each_claim_that_was_measured(pages):
+    found = {race.name: Results.read(pages / 'data' / f'{race.name}.json') for race in RACES}
+    (claim,) = list_claims(found, FASTER)
+    assert claim[0].startswith('sparse ELM by block') and claim[0].endswith(' against SVC') and claim[2] == 'met'
+    assert claim[1] == pytest.approx([2, (2 * 3 * 4 * 5 * 6 * 7 * 8 * 9 * 10 * 11) ** 0.1, 11])
+    assert list_claims(found, POINTS) == [] and (pages / 'claims.png').read_bytes().startswith(b'\x89PNG')
 
 
 def test_the_pages_of_this_checkout_are_written_from_their_data_and_short(tmp_path):
     """So no number on them is typed by hand."""
     here = ROOT / 'docs' / 'results'
-    (tmp_path / 'README.md').write_text((ROOT / 'README.md').read_text())
-    write_all([here / 'data'], tmp_path / 'pages', tmp_path / 'README.md')
+    write_all([here / 'data'], tmp_path / 'pages')
     for page in here.glob('*.md'):
         assert (tmp_path / 'pages' / page.name).read_text() == page.read_text(), f'{page.name}: run `make results`'
-    assert (tmp_path / 'README.md').read_text() == (ROOT / 'README.md').read_text()
     assert sum(page.read_text().count('\n') for page in here.glob('*.md')) <= 250
 
 
@@ -133,5 +132,4 @@ def test_the_pages_of_this_checkout_are_written_from_their_data_and_short(tmp_pa
 def test_no_page_has_a_time_that_was_typed_by_hand(page):
     """Commands that are shown run in test_manual.py; what else is measured stands in docs/results."""
     text = re.sub(r'```.*?```', '', (ROOT / page).read_text(encoding='utf-8'), flags=re.DOTALL)
-    text = re.sub(f'{MARKS[0]}.*?{MARKS[1]}', '', text, flags=re.DOTALL)
     assert re.findall(r'.*\d (?:processor )?seconds.*|.*\d times (?:as long|faster).*', text) == []

@@ -19,7 +19,7 @@ def test_a_part_runs_and_is_shown(name, tmp_path, monkeypatch):
     kept = json.loads((tmp_path / f'papers-{name}.json').read_text())
     assert kept['rows'] and kept['left_out'] == {} and kept['machine']['commit']
     text = '\n'.join(describe_part(PARTS[name], Results.read(tmp_path / f'papers-{name}.json'), tmp_path))
-    assert 'Measured on' in text and ('|---|' in text or '.svg)' in text)
+    assert 'Measured on' in text and ('| --- |' in text or '.svg)' in text)
     if name == 'sparse-elm':
         assert {row['method'].partition(',')[0] for row in kept['rows']} == {
             'SVC',

@@ -98,7 +98,9 @@ def test_ratios_are_of_medians_and_ideals_follow_the_work():
 
 @pytest.mark.parametrize('experiment', MEANING)
 def test_a_table_has_a_line_a_setting(experiment):
-    assert '| 1 | 100 | 1.00 | 1.00 to 1.00 | 1.00 | 1.00 | 10.0 | 1 |' in write_tables(experiment, [run_of()])
+    assert '| 1 | 100 | 1.00 | 1.00 to 1.00 | 1.00 | 1.00 | 10.0 | 1 |' in '\n'.join(
+        write_tables(experiment, [run_of()])
+    )
 
 
 def test_the_seconds_of_jobs_are_read_from_what_the_command_says():
