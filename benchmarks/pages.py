@@ -199,7 +199,6 @@ def draw_claims(found: dict[str, Results], path: Path) -> None:
     heights = [max(len(each), 1) for each in claims.values()]
     with open_figure(path, rows=2, figsize=(9, 0.28 * sum(heights) + 1.5), height_ratios=heights) as (_, axes):
         for panel, (kind, lines) in zip(axes, claims.items(), strict=True):
-            names = [f'{name}  ' for name, *_ in lines]
             for height, (_, (least, mean, most), verdict) in enumerate(lines):
                 colour = RED if verdict == MISSED else BLUE
                 panel.plot([least, most], [height] * 2, color=colour, alpha=0.4, linewidth=4)
@@ -207,9 +206,11 @@ def draw_claims(found: dict[str, Results], path: Path) -> None:
                 panel.annotate(
                     f'{mean:.2f}, {verdict}', (1.01, height), xycoords=('axes fraction', 'data'), va='center'
                 )
-            panel.axvline(kind == FASTER, color='grey', linewidth=1)
+            panel.axvline(kind == FASTER, color='grey')
             panel.set(
-                yticks=range(len(lines)), yticklabels=names, xlabel=f'{kind}: least, mean and most over data sets'
+                yticks=range(len(lines)),
+                yticklabels=[name for name, *_ in lines],
+                xlabel=f'{kind}: least, mean and most over data sets',
             )
             panel.invert_yaxis()
         axes[0].set_xscale('log')
