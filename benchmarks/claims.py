@@ -124,7 +124,7 @@ RACES = [
     ),
     Race(
         'small',
-        'sparse ELM by `block`',
+        'sparse ELM by `block`, on small sets',
         'SVC',
         f'Fits on the sets of fewer than {FEW} rows.',
         partial(machines.list_kernel_cases, make=machines.make_sparse_elm, settings=SETTINGS, fewer_than=FEW),
