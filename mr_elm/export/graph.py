@@ -161,7 +161,7 @@ class Graph(Writer):
         compared = self.take(X, features[forest.roots], axis=1)
         nodes: Any = self.put('Add', children[forest.roots], self._exceeds(compared, thresholds[forest.roots]))
         constants = [self.keep(each) for each in (features, thresholds, children)]
-        for _ in range(forest.depth - 1):
+        for _ in range(forest.depths.max() - 1):
             where, limits, targets = (self.take(table, nodes) for table in constants)
             compared = self.put('GatherElements', X, where, axis=1)
             nodes = self.put('Add', targets, self._exceeds(compared, limits))

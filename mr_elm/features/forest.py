@@ -12,8 +12,6 @@ from mr_elm.errors import one_line
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.typing import Floats, Rows
 
-MAX_LEAVES = 64  # of a tree: a word has a bit for each
-
 
 @dataclass(frozen=True)
 class Forest:
@@ -42,13 +40,13 @@ class Forest:
         return int((self.features < 0).sum())
 
     @cached_property
-    def depth(self) -> int:
-        """Return the largest number of comparisons on the way to a leaf."""
+    def depths(self) -> np.ndarray:
+        """Return the largest number of comparisons on the way to a leaf of each tree, (n_trees,)."""
         depths = np.zeros(len(self.features), int)
         for node in np.flatnonzero(self.features >= 0):  # children stand behind their parents
             first = self.children[node]
             depths[first : first + 2] = depths[node] + 1
-        return int(depths.max())
+        return np.maximum.reduceat(depths, self.roots)
 
     @cached_property
     def used(self) -> np.ndarray:
@@ -56,54 +54,15 @@ class Forest:
         return np.unique(self.features[self.features >= 0])
 
     @cached_property
-    def masks(self) -> list[tuple[Floats, np.ndarray, np.ndarray]]:
-        """Return thresholds, trees, and masks of each used feature.
+    def steps(self) -> tuple[np.ndarray, Floats, np.ndarray]:
+        """Return, of each node, the place of its feature in `used`, its threshold, and where rows below it go.
 
-        thresholds : (k,), increasing. trees : those that compare the feature. masks : (trees, k + 1) words. Word i has
-        a 0 for each leaf that a row does not reach because its feature is above the first i thresholds.
+        A leaf sends all rows to itself.
         """
-        tree_of = np.searchsorted(self.roots, np.arange(len(self.features)), side='right') - 1
-        words = np.zeros(len(self.features), np.uint64)  # the leaves behind each node
-        for node in range(len(words) - 1, -1, -1):  # children stand behind their parents
-            if self.features[node] < 0:
-                words[node] = np.uint64(1) << self.places[self.children[node]]
-            else:
-                words[node] = words[self.children[node]] | words[self.children[node] + 1]
-        all_masks = []
-        for feature in self.used:
-            nodes = np.flatnonzero(self.features == feature)
-            nodes = nodes[np.argsort(self.thresholds[nodes], kind='stable')]
-            trees = np.unique(tree_of[nodes])
-            masks = np.full((len(trees), len(nodes) + 1), ~np.uint64(0))
-            for i, compared in enumerate(nodes):
-                masks[:, i + 1] = masks[:, i]
-                masks[np.searchsorted(trees, tree_of[compared]), i + 1] &= ~words[self.children[compared]]
-            all_masks.append((self.thresholds[nodes], trees, masks))
-        return all_masks
-
-    @cached_property
-    def places(self) -> np.ndarray:
-        """Return the place of each leaf in its tree, from left to right, (n_leaves,) uint64."""
-        places = np.zeros(self.n_leaves, np.uint64)
-        for root in self.roots:
-            waiting, place = [root], 0
-            while waiting:
-                node = waiting.pop()
-                if self.features[node] < 0:
-                    places[self.children[node]] = place
-                    place += 1
-                else:
-                    waiting += [self.children[node] + 1, self.children[node]]
-        return places
-
-    @cached_property
-    def leaf_numbers(self) -> np.ndarray:
-        """Return the number of the leaf at each place of each tree, (n_trees, MAX_LEAVES)."""
-        leaves = np.flatnonzero(self.features < 0)
-        trees = np.searchsorted(self.roots, leaves, side='right') - 1
-        numbers = np.zeros((self.n_trees, MAX_LEAVES), np.int32)
-        numbers[trees, self.places[self.children[leaves]].astype(int)] = self.children[leaves]
-        return numbers
+        inner = self.features >= 0
+        columns = np.where(inner, np.searchsorted(self.used, self.features), 0)
+        following = np.where(inner, self.children, np.arange(len(inner)))
+        return columns, np.where(inner, self.thresholds, np.inf), following
 
     def find_leaves(self, X: Rows) -> np.ndarray:
         """Return the number of the leaf of each row in each tree, (n, n_trees) int32. X : (n, d), dense or CSR."""
@@ -113,21 +72,22 @@ class Forest:
         return np.zeros((0, self.n_trees), np.int32)
 
     def _find_leaves(self, X: Rows) -> np.ndarray:
-        """Find the leaves of a block: the first leaf of each tree, from left to right, that no comparison excludes.
-
-        A comparison x > threshold excludes the leaves behind the first child of its node.
-        Source: Lucchese et al., QuickScorer, 2015.
-        """
+        """Find the leaves of a block: all its rows walk down a tree together, as deep as it is."""
+        if not len(self.used):
+            return np.tile(self.children[self.roots], (X.shape[0], 1))
         if sp.issparse(X):
-            columns = sp.take_columns(X, self.used).toarray()
+            numbers = sp.take_columns(X, self.used).toarray().ravel()
         else:
-            columns = X[:, self.used]
-        left = np.full((self.n_trees, X.shape[0]), ~np.uint64(0))
-        for column, (thresholds, trees, masks) in zip(columns.T, self.masks, strict=True):
-            left[trees] &= masks[:, np.searchsorted(thresholds, column)]
-        first = left & (~left + np.uint64(1))  # the lowest 1
-        places = np.log2(first.astype(float)).astype(int)
-        return np.take_along_axis(self.leaf_numbers, places, axis=1).T.copy()
+            numbers = X[:, self.used].ravel()
+        columns, thresholds, following = self.steps
+        first = np.arange(X.shape[0]) * len(self.used)  # number of each row
+        leaves = np.empty((X.shape[0], self.n_trees), np.int32)
+        for k, (root, depth) in enumerate(zip(self.roots, self.depths, strict=True)):
+            nodes = np.full(len(first), root)
+            for _ in range(depth):
+                nodes = following[nodes] + (numbers[first + columns[nodes]] > thresholds[nodes])
+            leaves[:, k] = self.children[nodes]
+        return leaves
 
     def take(self, n_trees: int) -> Forest:
         """Return the first trees."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError, write_value
-from mr_elm.features.forest import MAX_LEAVES, Forest
+from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
 from mr_elm.features.nodes import BEFORE, LANDMARK_NODES, LEAVES, MAPS, has_leaves, name_nodes, part_map
@@ -205,8 +205,6 @@ def check_trees(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
     after = np.arange(n) < children
     demand((after & (children < last))[inner].all(), 'tree_children behind their parents, in the same tree', children)
     demand((children[~inner] == np.arange(n - inner.sum())).all(), 'tree_children: leaves in order', children)
-    most = np.bincount(np.searchsorted(roots, np.flatnonzero(~inner), side='right')).max()
-    demand(most <= MAX_LEAVES, f'at most {MAX_LEAVES} leaves in a tree', most)
 
 
 def check_landmarks(kernel: str, sigma: float) -> None:
