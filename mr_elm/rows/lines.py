@@ -96,7 +96,7 @@ def clean_chunk(chunk: bytes) -> bytes:
         chunk += b'\n'
     if b'\r' in chunk:
         chunk = chunk.replace(b'\r\n', b'\n')
-    if BOM_UTF8 in chunk:
+    if not chunk.isascii() and BOM_UTF8 in chunk:  # asked in this order: most chunks are of ASCII
         return MARKS.sub(b'', chunk)
     return chunk
 

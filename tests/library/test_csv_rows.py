@@ -44,6 +44,21 @@ def test_numbers_keep_every_bit():
     assert np.array_equal(block.X[:, 0], numbers)
 
 
+@pytest.mark.parametrize('longest', [20, 300])
+def test_pieces_that_pyarrow_takes_do_not_show_even_if_a_line_is_longer(monkeypatch, longest):
+    rng = np.random.default_rng(2)
+    labels = [letter * (longest if k == 70 else 1 + k % 20) for k, letter in enumerate(rng.choice([*'abc'], 200))]
+    numbers = rng.standard_normal(200)
+    lines = [f'{label},{number!r}' for label, number in zip(labels, numbers.tolist(), strict=True)]
+    monkeypatch.setattr(csv_rows, 'PIECE_BYTES', 64)
+    monkeypatch.setattr(csv_rows, 'BYTES_A_COLUMN', 1)
+    text = ''.join(f'{line}\n' for line in lines).encode()
+    assert (csv_rows.choose_piece(text, 2) == 64) == (longest < 64)
+    _, [block] = read(lines, n_columns=2)
+    assert labels_of([block]) == labels and np.array_equal(block.X[:, 0], numbers)
+    assert block.names == tuple(dict.fromkeys(labels))
+
+
 @pytest.mark.parametrize('text', ['1', '+1', '-1', '1.', '.5', '1e3', '1E-3', ' 2 ', '"3"', '-0', '00012', '1e-320'])
 def test_plain_decimal_numbers_are_read(text):
     _, [block] = read([f'a,{text}'], n_columns=2)
