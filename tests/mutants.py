@@ -6,10 +6,11 @@ The tests of a room are the files of tests/library and tests/properties that imp
 checkout in build/mutants, with what was found so far: a run that was stopped goes on. Delete it to begin anew.
 mutmut forks a process for each change from one that has imported everything: a change takes a tenth of a second here,
 and seconds by cosmic-ray, which starts pytest for each. It leaves out functions that numba compiles.
-tests/survivors.txt gives the reasons of changes that may pass.
+tests/survivors.txt gives the reasons of changes that may pass, tests/mutants.json the last score of each room.
 """
 
 import argparse
+import json
 import random
 import re
 import shutil
@@ -20,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / 'build/mutants'
+SCORES = ROOT / 'tests/mutants.json'
 MUTMUT = Path(sys.executable).with_name('mutmut')
 ROOMS = ('sums', 'solvers', 'features', 'scores', 'model', 'rows')
 COPIED = ('mr_elm', 'tests', 'docs', 'benchmarks', 'data', 'README.md', 'setup.cfg')
@@ -97,6 +99,14 @@ def report(room, folder, names):
     return noticed, total
 
 
+def record(room, noticed, total):
+    """Keep the score of a room with the commit whose code was changed."""
+    scores = json.loads(SCORES.read_text()) if SCORES.exists() else {}
+    commit = subprocess.run(['git', 'rev-parse', '--short', 'HEAD'], cwd=ROOT, text=True, capture_output=True)
+    scores[room] = {'noticed': noticed, 'tried': total, 'commit': commit.stdout.strip()}
+    SCORES.write_text(json.dumps(scores, indent=1, sort_keys=True) + '\n')
+
+
 def main():
     """Run the changes that are asked for, and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -115,6 +125,7 @@ def main():
         if chosen:
             run(folder, 'run', '--max-children', str(options.jobs), *sorted(chosen))
             scores.append(report(room, folder, chosen))
+            record(room, *scores[-1])
     noticed, total = (sum(numbers) for numbers in zip(*scores, strict=True))
     print(f'all: {noticed} of {total} noticed, {noticed / max(total, 1):.1%}')
 

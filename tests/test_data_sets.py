@@ -78,6 +78,43 @@ def test_the_checks_of_a_change_require_the_data_that_are_beside_the_checkout(ch
     assert said.splitlines() == [f'{target} with {value}' for target in ('test', 'docs', 'test-hadoop')]
 
 
+def test_the_checks_of_a_change_leave_a_page(checkout):
+    shutil.copytree(ROOT / '.ci', checkout / '.ci')
+    (checkout / 'tests' / 'mutants.json').write_text('{"sums": {"noticed": 3, "tried": 4, "commit": "abc"}}')
+    make = checkout / 'make'
+    make.write_text(
+        f'#!/bin/sh\ntest "$1" = docs || {sys.executable} -m pytest tests/test_few.py -k "thinking or nowhere"\n'
+    )
+    make.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(('PYTEST', 'MR_ELM_REQUIRE'))}
+    environ = {**kept, 'PATH': f'{checkout}:{os.environ["PATH"]}'}
+    subprocess.run([checkout / '.ci' / 'run'], env=environ, capture_output=True, check=True, timeout=120)
+    page = (checkout / 'build' / 'ci.md').read_text()
+    rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in page.splitlines() if line.startswith('|')]
+    steps = {row[0]: row[2] for row in rows if len(row) == 3}
+    assert steps == {
+        'step': 'result',
+        '---': '---:',
+        'all': '',
+        **dict.fromkeys(('test', 'docs', 'test-hadoop'), 'passed'),
+    }
+    assert page.count('0 passed, 0 failed, 3 skipped.') == 2
+    assert ['sums', '3', '4', '75.0%', 'abc'] in rows
+
+
+def test_a_page_that_cannot_be_written_changes_no_result(checkout):
+    shutil.copytree(ROOT / '.ci', checkout / '.ci')
+    (checkout / '.ci' / 'page.py').write_text('raise SystemExit(1)')
+    make = checkout / 'make'
+    make.write_text('#!/bin/sh\ntest "$1" = test || exit 3\n')
+    make.chmod(0o755)
+    environ = {**os.environ, 'PATH': f'{checkout}:{os.environ["PATH"]}'}
+    done = subprocess.run([checkout / '.ci' / 'run'], env=environ, capture_output=True)
+    assert done.returncode == 3
+    make.write_text('#!/bin/sh\n')
+    assert subprocess.run([checkout / '.ci' / 'run'], env=environ, capture_output=True).returncode == 0
+
+
 def run_tests(checkout, *words, **environ):
     """Run the tests of a checkout."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(('PYTEST', 'MR_ELM_REQUIRE'))}
