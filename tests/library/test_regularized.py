@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import NumericalWarning
-from mr_elm.solvers.ridge import measure_norm, solve_regularized
+from mr_elm.solvers.ridge import Penalty, Sums, finish, leave_one_out, measure_norm, solve_regularized
 
 
 def problem(m=20, n=60, k=3, seed=0):
@@ -86,3 +86,43 @@ def test_sums_are_finite(value, place):
     (gram if place == 'gram' else right)[0, 0] = value
     with pytest.raises(ValueError, match='overflowed'):
         solve_regularized(gram, right, 1.0)
+
+
+def test_equal_leaves_without_a_penalty_are_solved_by_eigenvectors():
+    """The Cholesky factorisation of whole numbers meets a pivot that is 0."""
+    rng = np.random.default_rng(2)
+    leaf = rng.integers(0, 2, 30)
+    E = np.column_stack([leaf, leaf, rng.integers(-3, 4, 30), -np.ones(30)]).astype(float)
+    T = rng.standard_normal((30, 2))
+    with pytest.warns(NumericalWarning, match='not positive definite'):
+        solution = solve_regularized(np.triu(E.T @ E), E.T @ T, 1.0, Penalty(2, 0.0, np.zeros((1, 1))))
+    assert solution.factorisation == 'eigenvectors'
+    assert np.allclose(E @ solution.output_weights, E @ np.linalg.lstsq(E, T, rcond=1e-10)[0], atol=1e-6)
+
+
+def test_without_a_bias_the_sums_give_the_unified_elm_and_a_bias_of_0():
+    E, T, _, _ = problem(m=5)
+    E[:, -1] = -1
+    gram, zeros = E.T @ E, np.zeros((5, 5))
+    sums = Sums(gram, zeros, T.T @ E, np.zeros((3, 5)), np.zeros(3), np.zeros(3))
+    H = E[:, :-1]
+    expected = np.linalg.solve(H.T @ H + np.eye(4) / 2, H.T @ T)
+    weights = finish(sums, 2.0, numeric=True, bias=False).output_weights
+    assert weights.shape == (5, 3) and np.allclose(weights[:-1], expected) and (weights[-1] == 0).all()
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_leaving_one_out_is_a_training_without_the_row(weighted):
+    H, T, _, _ = problem(m=4, n=12)
+    H[5] = H[3]  # equal rows with other targets
+    w = np.arange(1.0, 13) if weighted else np.ones(12)
+    values, leverages = leave_one_out(H, T, 3.0, w if weighted else None)
+
+    def train(kept):
+        WH = w[kept, None] * H[kept]
+        return np.linalg.solve(WH.T @ H[kept] + np.eye(4) / 3, WH.T @ T[kept])
+
+    expected = [H[i] @ train(np.arange(12) != i) for i in range(12)]
+    assert np.allclose(values, expected)
+    inverse = np.linalg.inv((w[:, None] * H).T @ H + np.eye(4) / 3)
+    assert np.allclose(leverages, w * np.einsum('ij,jk,ik->i', H, inverse, H))
