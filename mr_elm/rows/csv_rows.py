@@ -22,7 +22,7 @@ from mr_elm.rows.blocks import Block, make_block
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import check_target, decode_label
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import find_line_ends, quote, read_number, split_lines, split_white
+from mr_elm.rows.text import quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
 CURRENCIES = '$€£¥₹'
@@ -31,6 +31,7 @@ SEPARATORS = ",. '\u2019\u00a0\u202f\u2009"  # of thousands, but for the decimal
 BLANKS = ' \t'  # what may stand around a field
 PIECE_BYTES = 1 << 19  # that pyarrow parses together: they stay in the cache, 1.25 times as fast as 2 MB (2026-11)
 BYTES_A_COLUMN = 1000  # of a piece, at least: each column of each piece costs a microsecond
+RETURN = re.compile(rb'\r(?!\n)')  # within a line
 BLANK_LINE = re.compile(rb'(?m)^[ \t\v\f\r\x1c-\x1f]*\n')
 
 
@@ -95,8 +96,8 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
         if delimiter:
             return text
         return re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
-    if delimiter and b'\r' not in text and quotes_enclose_fields(text, delimiter):
-        return text  # a carriage return would be the end of a line for pyarrow, and make up for one in quotes
+    if delimiter and quotes_enclose_fields(text, delimiter):
+        return text
     lines = [split_fields(line, delimiter) for line in split_lines(text)]
     return ''.join(join_fields(fields, delimiter or ' ') + '\n' for fields in lines).encode('latin-1')
 
@@ -115,20 +116,17 @@ def parse(text: bytes, form: RowOptions) -> Block:
 
     Raises ValueError where a line has the wrong width, or holds text where a number belongs; `diagnose` says why.
     """
-    if holds_blank_lines(text, form):
-        raise ValueError('blank lines')  # pyarrow takes them for rows of empty fields
+    if b'\r' in text and RETURN.search(text):
+        raise ValueError('a carriage return')  # where pyarrow would end a line
+    if (form.n_columns == 1 or (form.delimiter or ',').isspace()) and BLANK_LINE.search(text):
+        raise ValueError('blank lines')  # of others pyarrow leaves empty ones out, and misses the fields of the rest
     header = form.header_line.encode('latin-1') + b'\n'
     if form.header_line and (text.startswith(header) or b'\n' + header in text):
         raise ValueError('the header again')
-    n_rows = None
-    if b'"' in text or b'\r' in text:  # without these, each line is a row for pyarrow too
-        n_rows = np.count_nonzero(find_line_ends(text))
+    n_rows = text.count(b'\n')
     text = separate_plainly(text, form.delimiter)
-    size = len(text) + 1
-    if n_rows is None:
-        size = choose_piece(text, form.n_columns or 0)
-    arrays = read_arrays(text, form, size)
-    if n_rows is not None and arrays.num_rows != n_rows:
+    arrays = read_arrays(text, form, choose_piece(text, form.n_columns or 0))
+    if arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
     columns = read_values(arrays, form, has_blanks=b' ' in text or b'\t' in text)
     labels = () if form.ignore_label else form.label_columns
@@ -138,21 +136,11 @@ def parse(text: bytes, form: RowOptions) -> Block:
     )
 
 
-def holds_blank_lines(text: bytes, form: RowOptions) -> bool:
-    """Tell whether whole lines hold blank ones, unless an empty field of theirs is refused as a number or a label."""
-    if form.n_columns == 1 or (form.delimiter or ',').isspace():
-        return BLANK_LINE.search(text) is not None
-    if not form.table or not form.ignore_label and form.label_columns and form.labels_separator is None:
-        return False
-    if b'\r' in text:
-        return BLANK_LINE.search(text) is not None
-    return bool((np.diff(np.flatnonzero(find_line_ends(text)), prepend=-1) == 1).any())
-
-
 def choose_piece(text: bytes, n_columns: int) -> int:
-    """Return how many bytes of lines without quotes pyarrow is to parse together; a line must end in each piece."""
+    """Return how many bytes of whole lines pyarrow is to parse together; a line must end in each piece."""
     size = max(PIECE_BYTES, BYTES_A_COLUMN * n_columns)
-    if all(text.find(b'\n', start, start + size) >= 0 for start in range(0, len(text), size)):
+    starts = range(0, len(text), size)
+    if b'"' not in text and all(text.find(b'\n', start, start + size) >= 0 for start in starts):
         return size
     return len(text) + 1
 
@@ -180,7 +168,7 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
             csv.ReadOptions(
                 use_threads=False, block_size=piece, column_names=list(map(str, range(form.n_columns or 0)))
             ),
-            csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False, ignore_empty_lines=False),
+            csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False),
             csv.ConvertOptions(
                 column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in positions},
                 include_columns=list(map(str, positions)),

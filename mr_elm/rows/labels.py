@@ -113,11 +113,6 @@ def explain_missing(text: str) -> str:
 
 def read_numbers(texts: Sequence[str]) -> Floats:
     """Read texts as numbers, NaN where one is none: (n,)."""
-    try:
-        if '_' not in ''.join(texts):
-            return np.array(list(map(float, texts)))  # in half the time
-    except ValueError:
-        pass
     return np.array(list(map(read_number, texts)), float)
 
 
