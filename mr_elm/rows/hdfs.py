@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mr_elm.rows.storage import ANSWER_SECONDS
 from mr_elm.store import temporary_prefix
 
 SITE_FILES = ('core-site.xml', 'hdfs-site.xml', 'yarn-site.xml', 'mapred-site.xml')
@@ -28,7 +29,6 @@ OF_WEB_HDFS = (
     'dfs.webhdfs.enabled',
     'hadoop.security.authentication',
 )
-TIMEOUT = 60  # seconds for an answer of WebHDFS
 
 
 def find_home() -> Path | None:
@@ -115,7 +115,7 @@ def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[An
         use_https=https,
         skip_instance_cache=True,
     )
-    system.session.request = partial(system.session.request, timeout=TIMEOUT)
+    system.session.request = partial(system.session.request, timeout=ANSWER_SECONDS)
     return system, name_node.group(1)
 
 

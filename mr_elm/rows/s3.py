@@ -4,8 +4,9 @@ import os
 from importlib import import_module
 from typing import Any
 
+from mr_elm.rows.storage import ANSWER_SECONDS
+
 CONNECTION: dict[str, str] = {}  # what -r emr was told of S3: options of boto3.client
-TIMEOUT = 60  # seconds for an answer; pyarrow's own default waits far longer
 ATTEMPTS = 3
 
 
@@ -25,8 +26,8 @@ def open_s3() -> Any:
         **find_keys(),
         region=region,
         endpoint_override=endpoint,
-        request_timeout=TIMEOUT,
-        connect_timeout=TIMEOUT,
+        request_timeout=ANSWER_SECONDS,
+        connect_timeout=ANSWER_SECONDS,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts),
     )
     return import_module('fsspec.implementations.arrow').ArrowFSWrapper(system, skip_instance_cache=True)

@@ -24,6 +24,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.store import is_stream, replace_file, temporary_folder
 
 COPY_BYTES = 4 << 20
+ANSWER_SECONDS = 60  # that a store elsewhere may take: pyarrow's own default is far longer
 READ_AHEAD_BYTES = 16 << 20  # bytes of a file elsewhere that a task asks for at a time: a request takes as long as 4 MB
 DENIED = 'ACCESS_DENIED', 'FORBIDDEN', 'AccessControlException'
 REFUSED = re.compile(r"host='([^']*)', port=(\d+).*(\[Errno \d+\][^'\")]*)")  # in what requests says
