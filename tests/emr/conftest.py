@@ -37,7 +37,7 @@ sys.meta_path.insert(0, Absent)
 class Account(Amazon):
     """Run mr-elm with an account."""
 
-    settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.1)
+    settings = ('-r', 'emr', '-c', CONF, '--cloud-tmp-dir', TEMPORARY, '--check-cluster-every', 0.3)
 
     def elm(self, *words, pool='--no-pool-clusters', python=None):
         """Run mr-elm on a cluster that ends with the command, unless it is to be kept."""

@@ -30,7 +30,7 @@ SETTINGS = (
     '--cloud-tmp-dir',
     TEMPORARY,
     '--check-cluster-every',
-    0.1,
+    0.3,
     '--extra-cluster-param',
     f'ExecutionRoleArn={ROLE}',
     '--bundle',

@@ -350,25 +350,26 @@ def test_pesvm_has_no_option_auto(elm, packed_classes, tmp_path):
     assert elm('train', 'pesvm', packed_classes, '--auto', '--model', tmp_path / 'm.npz').status == 2
 
 
-@pytest.mark.parametrize(
-    'change',
-    [
-        lambda arrays: arrays['tree_features'].__setitem__(0, 99),
-        lambda arrays: arrays['tree_children'].__setitem__(0, 0),
-        lambda arrays: arrays['tree_children'].__setitem__(0, 10**6),
-        lambda arrays: arrays['tree_roots'].__setitem__(0, 1),
-        lambda arrays: arrays['tree_thresholds'].__setitem__(0, np.nan),
-        lambda arrays: arrays.update(tree_features=arrays['tree_features'].astype(float)),
-        lambda arrays: arrays.pop('tree_roots'),
-    ],
-)
-def test_damaged_trees_are_refused(trained, many, packed_classes, change, monkeypatch, tmp_path):
+TREE_DAMAGES = {
+    'a feature': lambda arrays: arrays['tree_features'].__setitem__(0, 99),
+    'a child that is its parent': lambda arrays: arrays['tree_children'].__setitem__(0, 0),
+    'a child that is not there': lambda arrays: arrays['tree_children'].__setitem__(0, 10**6),
+    'a root': lambda arrays: arrays['tree_roots'].__setitem__(0, 1),
+    'a threshold': lambda arrays: arrays['tree_thresholds'].__setitem__(0, np.nan),
+    'a type': lambda arrays: arrays.update(tree_features=arrays['tree_features'].astype(float)),
+    'no roots': lambda arrays: arrays.pop('tree_roots'),
+}
+
+
+def test_damaged_trees_are_refused(trained, many, packed_classes, monkeypatch, tmp_path):
     monkeypatch.setattr('mr_elm.machines.joint.SECOND_MACHINE_RATIO', np.inf)
-    header, arrays = load_arrays(trained(packed_classes))
-    change(arrays)
-    save_arrays(tmp_path / 'damaged', header, arrays)
-    with pytest.raises(ModelFormatError, match='damaged: '):
-        read_model(tmp_path / 'damaged')
+    model = trained(packed_classes)
+    for name, change in TREE_DAMAGES.items():
+        header, arrays = load_arrays(model)
+        change(arrays)
+        save_arrays(tmp_path / name, header, arrays)
+        with pytest.raises(ModelFormatError, match='expected a whole model'):
+            read_model(tmp_path / name)
 
 
 def test_a_model_saved_and_loaded_gives_the_same_bits(trained, many, steps):

@@ -169,7 +169,7 @@ class LivingRegressor(LivingModel):
 
 @pytest.mark.parametrize('machine', [ExactClassifier, WeightedClassifier, LivingRegressor])
 def test_an_estimator_that_lives_is_the_one_of_the_rows_that_are_left(machine):
-    run_state_machine_as_test(machine, settings=settings(max_examples=30, stateful_step_count=12))
+    run_state_machine_as_test(machine, settings=settings(max_examples=20, stateful_step_count=12))
 
 
 class LivingFile(RuleBasedStateMachine):

@@ -26,7 +26,7 @@ def write_rows(path, rows):
     return path
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(sites=st.lists(ROWS, min_size=2, max_size=3), most=st.integers(1, 5), weighted=st.booleans())
 def test_the_model_of_tables_of_several_sites_is_that_of_all_rows(tmp_path_factory, sites, most, weighted):
     folder = tmp_path_factory.mktemp('sites')

@@ -125,7 +125,7 @@ def gram_arguments(tmp_path):
     return ship
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.booleans().flatmap(lambda numeric: st.tuples(st.just(numeric), blocks(numeric))),
     st.integers(1, 9),
@@ -172,7 +172,7 @@ def check_sums(found, layer, block, numeric):
         assert np.allclose(named[name], wanted, rtol=1e-9, atol=atol)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(blocks(numeric=False), st.integers(1, 9), cuts, st.booleans(), st.randoms(use_true_random=False))
 def test_statistics_labels_and_landmarks_are_the_same_for_any_splits(job, block, size, cuts, packed, random):
     content = pack(block, size, False) if packed else as_text(block, False)

@@ -93,7 +93,7 @@ def totals_of(counts):
     return {**kinds, **{f'rejected as {reason}': n for reason, n in counts.rejected.items()}}
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     files,
     st.sampled_from(PATHS),
@@ -126,7 +126,7 @@ def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
     assert rows == [(label, None, tuple((j, repr(x)) for j, x in enumerate(row) if x)) for label, row in good]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     files,
     st.sampled_from([',', ';', '\t']),
@@ -155,7 +155,7 @@ def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, lab
     assert read(data, form, stop=True)[1] == expected[1][:1]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(files, st.sampled_from([',', ';', '\t']), st.integers(2, 5), st.sampled_from(['nccn', 'cnnn']))
 def test_rows_encoded_together_are_those_encoded_alone(data, delimiter, n_columns, kinds):
     columns = (
