@@ -1,5 +1,7 @@
 """Every line of every pass is accounted for once; what does not add up stops the run."""
 
+from dataclasses import replace
+
 import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
@@ -128,6 +130,32 @@ def test_several_tasks_may_report_damage():
     for _ in range(2):
         accounts.take(make_key('error', 0, 0), {'message': 'too many classes'})
     with pytest.raises(DataFormatError, match=r'^/d/a\.csv and 1 more: too many classes$'):
+        accounts.settle('stop')
+
+
+def test_of_several_damages_the_first_of_the_input_is_named():
+    accounts = accounts_of({})
+    for place, name in ((1, 0), 'b'), ((0, 40), 'a'), ((0, 70), 'a later'):
+        accounts.take(make_key('error', *place), {'message': f'/d/{name}.csv: cut'})
+    with pytest.raises(DataFormatError, match=r'^/d/a\.csv: cut$'):
+        accounts.settle('stop')
+
+
+@pytest.mark.parametrize('n_lines', [19, 21])
+def test_tasks_that_read_other_lines_than_hadoop_gave_them_are_refused(n_lines):
+    accounts = accounts_of({(0, 0): counts(), (1, 0): counts()})
+    accounts.map_input_records = 20
+    accounts.settle('stop')
+    accounts.map_input_records = n_lines
+    with pytest.raises(AccountingError, match=f'Hadoop gave its map tasks {n_lines} lines, .* read 20'):
+        accounts.settle('stop')
+
+
+@pytest.mark.parametrize('n_rows', [9, 11])
+def test_a_file_with_other_rows_than_it_says_is_refused(n_rows):
+    accounts = Accounts(replace(PLAN, files=[replace(PLAN.files[0], n_rows=n_rows)]))
+    accounts.take(make_key('counts', 0, 0), counts(10, length=SIZE, used=10))
+    with pytest.raises(AccountingError, match=f'it has {n_rows} rows, tasks read 10'):
         accounts.settle('stop')
 
 
