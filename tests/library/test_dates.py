@@ -132,6 +132,18 @@ def test_the_values_tell_where_a_year_of_two_digits_stands(texts, order):
     assert read_dates(texts[:1], order) == pytest.approx([expected])
 
 
+@pytest.mark.parametrize(
+    ('order', 'texts'),
+    [
+        ('day-month-yy', ['31.12.68', '01.01.69', '01.01.00']),
+        ('day-Jan-yy', ['31-Dec-68', '01-Jan-69', '01-Jan-00']),
+        ('yy-month-day', ['68-12-31', '69-01-01', '00-01-01']),
+    ],
+)
+def test_years_of_two_digits_lie_from_1969_to_2068(order, texts):
+    assert read_dates(texts, order).tolist() == [days_of(day) for day in ('2068-12-31', '1969-01-01', '2000-01-01')]
+
+
 def test_other_columns_tell_the_order_of_days_and_months():
     doubtful, tells, contradicts = ['01/02/2020', '03/04/2021'], ['31/12/80', '01/02/85'], ['12/31/80', '01/02/85']
     values = [ColumnValues.of(TextColumn(texts)) for texts in (doubtful, tells, contradicts)]

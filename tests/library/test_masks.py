@@ -57,6 +57,17 @@ def test_a_ring_of_random_numbers_is_no_sum(rng):
         from_ring(rng.integers(0, 2**64, (4, 2), np.uint64), 1.0)
 
 
+@pytest.mark.parametrize('sign', [1, -1])
+def test_a_number_of_up_to_2_to_104_steps_is_a_sum_and_a_larger_one_is_refused(sign):
+    def words(k):
+        return np.array([[sign * k % RING % 2**64, sign * k % RING >> 64]], np.uint64)
+
+    assert from_ring(words(2**104), 0.5)[0].tolist() == [sign * 2.0**103]
+    for size in (2**104 + 2**64, 2**110, 2**126):
+        with pytest.raises(OverflowError, match='missing or damaged'):
+            from_ring(words(size), 0.5)
+
+
 def test_masks_of_all_sites_cancel_and_each_alone_is_uniform():
     keys = [X25519PrivateKey.generate() for _ in range(4)]
     public, n = [key.public_key().public_bytes_raw() for key in keys], 4000
