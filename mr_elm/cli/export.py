@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from mr_elm.cli.given_model import fetched_model, rows_for
-from mr_elm.cli.options import Parser
+from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.drivers import score
 from mr_elm.drivers.compose import has_columns, predict_pairs
 from mr_elm.engines import make_engine
@@ -51,6 +51,7 @@ def export(argv: Sequence[str]) -> None:
     parser.add_argument('--test', metavar='ROWS', help='html: labelled rows to score the model on')
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_row_options(parser.add_to)
+    add_quiet_option(parser)
     args, _ = parser.parse(argv)
     ending = PurePath(args.output).suffix
     if ending not in WRITERS:

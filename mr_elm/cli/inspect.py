@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mr_elm.cli.given_model import fetch_sums, fetched_model
-from mr_elm.cli.options import Parser
+from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.errors import ModelFormatError
 from mr_elm.export.facts import list_columns, list_facts
 from mr_elm.model.base import Model
@@ -44,6 +44,7 @@ def inspect(argv: Sequence[str]) -> None:
         help='show instead what in the model, and in its sums, stems from single rows of the training',
     )
     add_row_options(parser.add_to)
+    add_quiet_option(parser)
     args, _ = parser.parse(argv)
     with fetched_model(args.model) as (path, model):
         if args.rows:

@@ -328,7 +328,7 @@ def lay_out_table(kind: str, rows: dict[str, dict]) -> list[str]:
             ' '.join(
                 [
                     f'{name:>12}',
-                    *(f'{"-" if row[score] is None else format(row[score], ".6g"):>12}' for score in scores),
+                    *(f'{write_score(row[score]):>12}' for score in scores),
                 ]
             )
             for name, row in rows.items()

@@ -110,9 +110,8 @@ def predict_pairs(
         with open(out, encoding='utf-8') as lines:
             pairs = [line.rstrip('\n').split('\t') for line in islice(lines, 0, None, -(-n_rows // most))]
     predicted, actual = zip(*pairs, strict=True)
-    return np.array([read_field(text, form.label_columns[0], form) for text in actual], float), np.array(
-        predicted, float
-    )
+    targets = [read_field(text, form.label_columns[0], form) for text in actual]
+    return np.array(targets, float), np.array(predicted, float)
 
 
 def demand_names(path: str, names: Sequence[str]) -> None:

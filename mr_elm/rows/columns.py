@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mr_elm.errors import RowError, one_line
+from mr_elm.errors import RowError, one_line, warn_unsuitable
 from mr_elm.rows.arrow_arrays import from_array, to_array, to_texts
 from mr_elm.rows.dates import read_dates
 from mr_elm.rows.text import quote, read_number
@@ -32,6 +33,7 @@ MISSING_TEXTS = (
 )  # what stands for a missing value in text
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
 PROBED_VALUES = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
+MARK = re.compile(r'-?9{2,}(\.0*)?|-200')  # what often stands for a missing number
 MISSING = ''  # how a missing value is called among categories
 
 
@@ -203,6 +205,19 @@ def name_of(text: str) -> str:
     if text in MISSING_TEXTS:
         return MISSING
     return text
+
+
+def warn_of_mark(column: str, counts: Mapping[str, int], decimal: str = '.') -> None:
+    """Warn of a number that seems to stand for missing values: nines in several rows, far from all other numbers."""
+    others = [read_number(text, decimal) or 0.0 for text in counts if text and not MARK.fullmatch(text)]
+    for mark in filter(MARK.fullmatch, counts):
+        if counts[mark] > 2 < len(others):
+            span = max(others) - min(others)
+            if abs(float(mark) - others[0]) > 4 * span:
+                warn_unsuitable(
+                    f'{column} holds {mark} in {counts[mark]} rows, far from its other numbers: leave these fields '
+                    'empty if they are missing values (--encode auto reads them)'
+                )
 
 
 def is_text(text: str, decimal: str = '.') -> bool:

@@ -12,20 +12,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import MISSING_TEXTS
-from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, split_fields, styled_number
+from mr_elm.rows.columns import MARK, warn_of_mark
+from mr_elm.rows.csv_rows import Style, diagnose, find_style, name_column, parse, split_fields, styled_number
 from mr_elm.rows.kinds import Kind
-from mr_elm.rows.options import RowOptions
+from mr_elm.rows.options import MISSING_LABELS, RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import read_number
 
 DELIMITERS = (';', '\t', '|', ',', None)
 DELIMITER_NAMES = {';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas', None: 'blanks'}
-MISSING = {*MISSING_TEXTS, 'N/A', 'n/a', 'None', 'none', '?', '-', '.', '<NA>'}  # they say nothing of a column
+MISSING = {*MISSING_LABELS, 'N/A', 'n/a', 'none', '?', '-', '.'}  # they say nothing of a column
 MAJORITY = 0.9  # share of the rows, or of the fields of a column, that settles a question
 MIN_ROW_NUMBERS = 8  # whole numbers that rise evenly are no chance
 CLOSE_VOTE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
 GROUPED = re.compile(r'-?[1-9]\d{0,2}([.,]\d{3})+')  # a number of thousands, or of three decimals
+FRACTION = re.compile(r'-?(\d*[.,](\d{1,2}|\d{4,})|0[.,]\d+)')  # which cannot be thousands
+WHOLE = re.compile(r'-?(0|[1-9]\d{0,2}([.,]\d{3})*)')  # with separators between thousands, perhaps
 QUOTED = re.compile(r'[;\t|,]"|"[;\t|,]')  # what no line of fields between blanks has
 Fields = list[list[str]]  # of some rows
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
@@ -223,20 +225,24 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
     columns = form.feature_positions
     if form.numeric_labels and not form.ignore_label:
         columns = (*columns, *form.label_columns)
+    has_fractions = any(FRACTION.fullmatch(field) for row in rows for field in row)
     styles = []
     for k, position in enumerate(columns):
         values = [row[position] for row in rows if row[position] not in MISSING]
         style = Style(*trained_styles[k]) if k in trained_styles else find_style(values, form.decimal)
+        if style != Style() or options.trained:
+            if style not in (None, Style()):
+                styles.append((position, *vars(style).values()))
+            continue
         grouped = list(filter(GROUPED.fullmatch, values))
-        if style == Style() and len(grouped) > 2 and form.decimal == '.' and options.decimal == 'auto':
-            small = [value for value in values if re.fullmatch(r'-?\d{1,3}', value)]
-            if small and len(grouped) + len(small) == len(values):
-                warn_unsuitable(
-                    f'column {form.feature_names.get(position, position)!r} holds {grouped[0]} beside {small[0]}: '
-                    '--decimal , reads such points as separators of thousands'
-                )
-        elif style and style != Style():
-            styles.append((position, style.prefix, style.suffix, style.thousands))
+        if options.encode == 'refuse' and any(map(MARK.fullmatch, values)):  # else all rows tell
+            warn_of_mark(name_column(position, form), Counter(values), form.decimal)
+        in_doubt = len(grouped) < len(values) or not has_fractions
+        if len(grouped) > 2 and options.decimal == 'auto' and in_doubt and all(map(WHOLE.fullmatch, values)):
+            warn_unsuitable(
+                f'{name_column(position, form)} holds numbers such as {grouped[0]}, which were read as fractions: '
+                f'--decimal {".,".replace(form.decimal, "")} reads thousands, --decimal {form.decimal} fractions'
+            )
     return tuple(styles)
 
 
@@ -258,8 +264,7 @@ def describe(form: RowOptions) -> str:
         ]
         parts.append(f'label {" and ".join(called)}')
     for position, *signs in form.styles:
-        name = form.feature_names.get(position)
-        parts.append(f'numbers of {repr(name) if name else f"column {position + 1}"} {Style(*signs)}')
+        parts.append(f'numbers of {name_column(position, form)} {Style(*signs)}')
     for position in form.idle:
         parts.append(
             f'without column {position + 1}, which {"is empty" if position + 1 == form.n_columns else "names the rows"}'

@@ -214,11 +214,7 @@ class Style:
     thousands: str = ''
 
     def __str__(self) -> str:
-        signs = [repr(sign) for sign in (self.prefix, self.suffix) if sign]
-        if signs:
-            parts = [f'with {" and ".join(signs)}']
-        else:
-            parts = []
+        parts = [f'with {sign!r}' for sign in (self.prefix, self.suffix) if sign]
         if self.thousands:
             parts.append(f'with {self.thousands!r} between thousands')
         return ' and '.join(parts)
@@ -296,8 +292,8 @@ def diagnose(line: str, form: RowOptions) -> RowError:
 
 def name_column(position: int, form: RowOptions) -> str:
     """Name a column for a message."""
-    names = form.feature_names
-    if position in names:
+    names = {form.label_column: form.label_name, **form.feature_names}
+    if names.get(position):
         return f'column {names[position]!r}'
     return f'column {position + 1}'
 

@@ -17,18 +17,20 @@ from mr_elm.typing import Floats
 MICROSECONDS = 86_400_000_000  # of a day
 HALVES = (r'(?i) ?a\.?m\.?$', -0.5), (r'(?i) ?p\.?m\.?$', 0.5)  # of the day: 12 AM is 0 h, 1 PM is 13 h
 ZONE = r'(Z|:\d\d[.\d]*[-+]\d\d:?\d\d)$'
-MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
-TWO, YEAR, NAMED = r'(\d{1,2})', r'(\d{4})', r'm(\d\d)'  # a name of a month becomes m and two digits
-ORDERS = {  # of a date -> its pattern, and what makes year-month-day of it; Jan stands for the name of a month
-    'year-month-day': (f'^{YEAR}[-/. ]{TWO}[-/. ]{TWO}', r'\1-\2-\3'),
-    'day-month-year': (f'^{TWO}[-/. ]{TWO}[-/. ]{YEAR}', r'\3-\2-\1'),
-    'month-day-year': (f'^{TWO}[-/. ]{TWO}[-/. ]{YEAR}', r'\3-\1-\2'),
-    'day-month-yy': (rf'^{TWO}[-/. ]{TWO}[-/. ](\d\d)\b', r'y\3-\2-\1'),
-    'month-day-yy': (rf'^{TWO}[-/. ]{TWO}[-/. ](\d\d)\b', r'y\3-\1-\2'),
-    'yy-month-day': (rf'^(\d\d)[-/. ]{TWO}[-/. ]{TWO}\b', r'y\1-\2-\3'),
-    'day-Jan-year': (f'^{TWO}[-/. ]?{NAMED}[-/. ,]*{YEAR}', r'\3-\2-\1'),
-    'day-Jan-yy': (rf'^{TWO}[-/. ]?{NAMED}[-/. ,]*(\d\d)\b', r'y\3-\2-\1'),
-    'Jan-day-year': (f'^{NAMED} {TWO},? {YEAR}', r'\3-\1-\2'),
+MONTHS = ('jan|q1', 'feb', 'mar', 'apr|q2', 'may', 'jun', 'jul|q3', 'aug', 'sep', 'oct|q4', 'nov', 'dec')
+ORDERS = {  # of a date -> its pattern, and what makes year-month-day of it; a name of a month is m and two digits
+    'year-month-day': (r'^(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})', r'\1-\2-\3'),
+    'day-month-year': (r'^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4})', r'\3-\2-\1'),
+    'month-day-year': (r'^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4})', r'\3-\1-\2'),
+    'day-month-yy': (r'^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d\d)\b', r'y\3-\2-\1'),
+    'month-day-yy': (r'^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d\d)\b', r'y\3-\1-\2'),
+    'yy-month-day': (r'^(\d\d)[-/. ](\d{1,2})[-/. ](\d{1,2})\b', r'y\1-\2-\3'),
+    'day-Jan-year': (r'^(\d{1,2})[-/. ]?m(\d\d)[-/. ,]*(\d{4})', r'\3-\2-\1'),
+    'day-Jan-yy': (r'^(\d{1,2})[-/. ]?m(\d\d)[-/. ,]*(\d\d)\b', r'y\3-\2-\1'),
+    'Jan-day-year': (r'^m(\d\d) (\d{1,2}),? (\d{4})', r'\3-\1-\2'),
+    'year-month': (r'^(\d{4})([-/. ]|[-/. ]?m)(\d{1,2})$', r'\1-\3-01'),  # or a quarter; the first day stands for it
+    'month-year': (r'^m?(\d{1,2})[-/. ,]*(\d{4})$', r'\2-\1-01'),
+    'month-yy': (r"^m(\d\d)[-'](\d\d)$", r'y\2-\1-01'),
 }
 STEPS = (  # what turns dates that begin with their year into dates of ISO 8601
     (r'^y(69|[7-9]\d)-', r'19\1-'),
@@ -80,10 +82,10 @@ def convert(texts: Any, order: str) -> Floats:
     for pattern, days in HALVES:
         shift[from_flags(compute.match_substring_regex(texts, pattern))] = days
         texts = compute.replace_substring_regex(texts, pattern, '')
-    if 'Jan' in order:
-        for number, month in enumerate(MONTHS, 1):
-            texts = compute.replace_substring_regex(texts, rf'(?i)(^|[^a-z]){month}[a-z]*\.?', rf'\1m{number:02}')
     pattern, parts = ORDERS[order]
+    if 'm' in pattern:
+        for number, month in enumerate(MONTHS, 1):
+            texts = compute.replace_substring_regex(texts, rf'(?i)(^|[^a-z])({month})[a-z]*\.?', rf'\1m{number:02}')
     if compute.match_substring_regex(texts, pattern).false_count:
         raise ValueError('another order')
     for step in ((pattern, parts), *STEPS):

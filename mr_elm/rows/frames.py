@@ -14,7 +14,7 @@ from mr_elm.errors import RowError, write_value
 from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import hold_integers
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.selection import SHOWN_NAMES
+from mr_elm.rows.selection import Header, order_features
 from mr_elm.rows.text import demand_distinct
 from mr_elm.typing import Floats
 
@@ -35,16 +35,9 @@ class Frame:
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the columns in the order of their names. Raises ValueError if one is missing, or has another name."""
-        if missing := [name for name in names if name not in self.names]:
-            raise ValueError(
-                f'X: expected a column named {write_value(missing[0])}, its columns are '
-                f'{", ".join(self.names[:SHOWN_NAMES])}'
-            )
-        if unknown := [name for name in self.names if name not in names]:
-            raise ValueError(
-                f'X: expected the columns {", ".join(names[:SHOWN_NAMES])}, found also {write_value(unknown[0])}'
-            )
-        return Table(tuple(self.table.columns[self.names.index(name)] for name in names), self.table.n_rows)
+        header = Header('X', len(self.names), self.names)
+        positions = order_features(header, range(header.n_columns), names, cure='')
+        return Table(tuple(self.table.columns[j] for j in positions), self.table.n_rows)
 
 
 def to_matrix(frame: Frame, names: Sequence[str]) -> Floats:
@@ -146,10 +139,8 @@ def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Fra
     reader, start = open_stream(X), 0
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
     names = reader.schema.names
-    if missing := [name for name in named if name not in names]:
-        raise ValueError(
-            f'X: expected a column named {write_value(missing[0])}, its columns are {", ".join(names[:SHOWN_NAMES])}'
-        )
+    for name in named:
+        Header('X', len(names), names).locate(name)
     for batch in reader:
         if batch.num_rows:
             labels, weights = (take_column(batch, given, start) for given in (y, sample_weight))

@@ -285,13 +285,9 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
             f'{", ".join(packed_targets) or "one label"}: pack them again (mr-elm pack --targets)'
         )
     if options.labels_separator not in (None, packed.labels_separator):
-        if packed.labels_separator is None:
-            separator = 'one label in each row'
-        else:
-            separator = repr(packed.labels_separator)
         raise DataFormatError(
             f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
-            f'found {separator}: pack them again'
+            f'found {packed.labels_separator or "one label in each row"}: pack them again'
         )
     if options.part_by and tuple(map(str, packed.part_names)) != options.part_by:
         raise DataFormatError(
@@ -319,13 +315,8 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     form = first.format
     options = replace(options, trained=options.trained or form)
     if form.names is not None:
-        options = replace(
-            options,
-            names=form.names,
-            label_name=form.label_name or options.label_name,
-            weight_name=form.weight_name or options.weight_name,
-            target_names=form.target_names or options.target_names,
-        )
+        kept = ('names', 'label_name', 'weight_name', 'target_names')
+        options = replace(options, **{name: getattr(form, name) or getattr(options, name) for name in kept})
     for entry in waiting:
         store_of(entry.copy or entry.path)  # makes the clients of all stores, in one thread
     with ThreadPoolExecutor(READERS) as pool:
@@ -397,17 +388,14 @@ def choose_charset(stream: Any, entry: Entry, like: RowOptions | None) -> str | 
             return charset
     if b'\r' in first_bytes[:-1] and b'\n' not in first_bytes:
         return 'utf-8'
-    trained = None
-    if like:
-        trained = like.charset
-    if trained is None or trained.startswith('utf'):
+    if not like or not like.charset or like.charset.startswith('utf'):
         return None
     try:
         first_bytes[: first_bytes.rfind(b'\n') + 1].decode()
     except UnicodeDecodeError:
-        return trained
+        return like.charset
     if first_bytes.isascii():
-        return trained
+        return like.charset
     return None
 
 
@@ -500,10 +488,8 @@ def demand_unchanged(plan: InputPlan) -> None:
                 'command again when it is back'
             )
         if (entry.size, entry.modified) != (file.size, file.modified):
-            sizes = ''
-            if entry.size != file.size:
-                sizes = f' ({file.size:,} bytes before, {entry.size:,} now)'
             raise DataFormatError(
                 f'{file.path}: the file must stay the same while jobs read it, but it changed '
-                f'meanwhile{sizes}: run the command again when nothing writes to it'
+                f'meanwhile ({file.size:,} bytes before, {entry.size:,} now): run the command again when nothing '
+                'writes to it'
             )

@@ -96,12 +96,7 @@ def hold_integers(values: Sequence[int], otherwise: Any = None) -> Any:
 def is_missing(text: str, form: RowOptions) -> bool:
     """Tell whether the text of a label stands for a missing one."""
     text = text.strip()
-    return (
-        not text
-        or text in form.missing_texts
-        or bool(form.missing_numbers)
-        and (read_exact(text) in form.missing_numbers)
-    )
+    return not text or text in form.missing_texts or read_exact(text) in form.missing_numbers
 
 
 def explain_missing(text: str) -> str:

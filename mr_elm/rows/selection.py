@@ -1,6 +1,6 @@
 """Find the columns of a file that are features, label and weight: by name, or by position where there are none."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,7 +216,9 @@ def is_known(header: Header, column: str | int) -> bool:
     return header.names is not None and column in header.names
 
 
-def order_features(header: Header, features: Sequence[int], names: Sequence[str]) -> list[int]:
+def order_features(
+    header: Header, features: Iterable[int], names: Sequence[str], cure: str = ': leave it out with --drop {}'
+) -> list[int]:
     """Put features into the order of their names. Raises DataFormatError when one is missing, or has no such name."""
     positions = {(header.names or ())[j]: j for j in features}
     if missing := [name for name in names if name not in positions]:
@@ -228,7 +230,7 @@ def order_features(header: Header, features: Sequence[int], names: Sequence[str]
     if unknown := [str(name) for name in positions if name not in expected]:
         raise DataFormatError(
             f'{header.path}: expected the columns {", ".join(names[:SHOWN_NAMES])}, found also '
-            f'{unknown[0]!r}: leave it out with --drop {unknown[0]}'
+            f'{unknown[0]!r}{cure.format(unknown[0])}'
         )
     return [positions[name] for name in names]
 

@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import MISSING, Values, is_text
+from mr_elm.rows.columns import MISSING, Values, is_text, warn_of_mark
 from mr_elm.rows.dates import ORDERS, place_years
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -25,17 +24,21 @@ MAX_VALUES = 10_000  # distinct values of a category
 TIME = r'\d{1,2}[:.h]\d\d(:\d\d([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?(Z|[A-Z]{3,4}|[+-]\d\d(:?\d\d)?))?'
 WEEKDAY = r'(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,? '
 MONTH = r'(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?'
+NAMED = (  # month, or quarter
+    r'(Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sept?(ember)?|Oct(ober)?|Nov(ember)?'
+    r'|Dec(ember)?|Q[1-4])\.?'
+)
 DAY = (
-    rf'(\d{{4}}(?P<a>[-/. ])\d{{1,2}}(?P=a)\d{{1,2}}|\d{{1,2}}(?P<b>[-/. ])\d{{1,2}}(?P=b)\d{{2}}(\d\d)?'
+    rf'((19|20)\d\d([-/. ](0?[1-9]|1[0-2])|[-/. ]?{NAMED})|((0?[1-9]|1[0-2])[-/. ]|{NAMED}[-/. ,]*)(19|20)\d\d'
+    rf"|{NAMED}[-']\d\d"
+    rf'|\d{{4}}(?P<a>[-/. ])\d{{1,2}}(?P=a)\d{{1,2}}|\d{{1,2}}(?P<b>[-/. ])\d{{1,2}}(?P=b)\d{{2}}(\d\d)?'
     rf'|\d{{1,2}}[-/. ]?{MONTH}[-/. ,]*\d{{2}}(\d\d)?|{MONTH} \d{{1,2}},? \d{{4}}'
     rf'|\d{{1,2}}\.? [^\W\d_]{{3,}}\.? \d{{4}}|{MONTH} +\d{{1,2}} {TIME} \d{{4}})'  # of other languages, of C
 )
 DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{TIME}', re.IGNORECASE)
 MIN_NAME_ROWS = 20  # rows that tell so
-NUMBER_WITH_SIGNS = re.compile(
-    r"([A-Z]{2,3} )?[-+\u2212$€£¥₹%(<>=~' ]*\d[\d.,'\u2019\s]*([dDeE]?[-+]\d+)?[-+$€£¥₹%)*' ]*[^\W\d_]{0,8}"
-    r'|0x[0-9a-fA-F]+'
-)
+DIGIT_FIRST = re.compile(r'([A-Z]{2,3} )?\W*\d')  # a number with signs before or behind it, perhaps
+COMPACT_DATE = re.compile(r'(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])')
 CODE = re.compile(r'0\d{3,}')  # such as a postal code
 
 
@@ -238,18 +241,20 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
     doubt = ''
     if is_category:
         n_rows = counts.total() - values.missing
-        n_values = len(counts) - (MISSING in counts)
-        has_signs = values.texts and any(map(NUMBER_WITH_SIGNS.fullmatch, islice(counts, MIN_NAME_ROWS)))
-        if has_signs and n_values > MIN_NAME_ROWS:
-            doubt = 'write them all alike, or without signs, if they are numbers'
-        elif n_rows >= MIN_NAME_ROWS and n_values > 0.9 * n_rows:  # more different texts are names of rows
-            doubt = f'leave it out if they are names of the rows (--drop {name})'
+        n_values = len(counts)
         example = quote(values.example or min(counts))
+        if n_values >= MIN_NAME_ROWS and (n_values > 0.9 * n_rows or DIGIT_FIRST.match(values.example)):
+            doubt = (
+                f'leave it out if they are names of the rows (--drop {name}), write them all alike, or without signs, '
+                'if they are numbers, make features of their words if they are sentences (docs/text.md)'
+            )
         kind = f'is a category of {n_values:,} different values in {n_rows:,} rows, such as {example}'
     elif not values.weight:
         kind, doubt = 'holds no value', 'leave it out with --drop'
     elif codes := list(filter(CODE.fullmatch, counts)):
         kind, doubt = f'holds numbers such as {codes[0]}', 'if they are names, add --category'
+    elif counts and all(map(COMPACT_DATE.fullmatch, counts)):
+        kind, doubt = f'holds numbers such as {min(counts)}', 'write them like 2020-12-31 if they are dates'
     if doubt:
         warn_unsuitable(f'column {name!r} {kind}: {doubt}')
 
@@ -265,17 +270,14 @@ def choose_column(
     """Choose how one column becomes features. decided : see `list_orders`."""
     if not values.texts and not (is_category and values.weight):
         warn_of_doubt(name, values)
+        warn_of_mark(f'column {name!r}', values.counts or {})
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight and not is_category:
         return choose_date(name, values, dates, decided)
     if values.counts is None:
-        held = 'numbers'
-        if values.texts:
-            held = f'text such as {quote(values.example)}'
         raise DataFormatError(
-            f'column {name!r} holds {held}, expected at most '
-            f'{MAX_VALUES:,} different values of a category, found more: leave it out with '
-            f'--drop {name}'
+            f'column {name!r} holds {quote(values.example or "numbers")}, expected at most {MAX_VALUES:,} different '
+            f'values of a category, found more: leave it out with --drop {name}'
         )
     warn_of_doubt(name, values, is_category=True)
     return make_category(name, values.counts, max_categories)
@@ -296,10 +298,7 @@ def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[s
     if dates == REFUSE:
         reason = 'expected numbers or categories'
     elif orders:
-        wanted = 'days of which one is later than the 12th'
-        if 'yy-month-day' in orders:
-            wanted = 'years of four digits'
-        reason = f'which may be {" or ".join(orders)}, expected {wanted}'
+        reason = f'which may be {" or ".join(orders)}, expected a day later than the 12th, or years of four digits'
     else:
         reason = 'expected dates that are all written alike'
     raise DataFormatError(

@@ -24,6 +24,9 @@ FORMATS = {
     'day-Jan-year': ('%d %b %Y', '%d %B, %Y', '%d-%b-%Y %H:%M', '%d%b%Y', '%d%b%Y:%H:%M:%S'),
     'day-Jan-yy': ('%d-%b-%y', '%d%b%y'),
     'Jan-day-year': ('%b %d, %Y', '%B %d %Y %I:%M %p'),
+    'year-month': ('%Y-%m', '%Y/%m', '%Y-%b', '%Y %B'),
+    'month-year': ('%m/%Y', '%b %Y', '%B, %Y'),
+    'month-yy': ('%b-%y',),
 }
 WRITTEN = [(order, text) for order, texts in FORMATS.items() for text in texts]
 EPOCH = pd.Timestamp('1970-01-01')
@@ -49,6 +52,21 @@ def test_dates_are_days_since_1970_however_they_are_written(order, text):
     values = ColumnValues.of(TextColumn([*texts, '']))
     assert list(values.days) == [order]
     assert choose_column('x', values) == Column('x', 'date', pytest.approx(np.mean(expected)), True, order=order)
+
+
+@pytest.mark.parametrize('text', ['{}Q{}', '{}-Q{}', '{} q{}', 'Q{1} {0}', 'Q{1}/{0}'])
+def test_a_quarter_is_its_first_day(text):
+    quarters = pd.period_range('1998Q3', '2021Q1', freq='Q')
+    values = ColumnValues.of(TextColumn([text.format(quarter.year, quarter.quarter) for quarter in quarters]))
+    expected = np.mean([days_of(quarter.start_time) for quarter in quarters])
+    assert choose_column('x', values).mean == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    'texts', [['1234-56', '1234-12'], ['2012-13', '2013-14'], ['Marker-01', 'Marker-02'], ['2020-W01']]
+)
+def test_codes_that_resemble_months_are_categories(texts):
+    assert choose_column('x', ColumnValues.of(TextColumn(texts))).kind == 'category'
 
 
 def test_a_zone_is_taken_into_account():
@@ -99,7 +117,10 @@ def test_what_is_in_no_calendar_is_no_date(text, order):
     [
         (['01/02/2020', '03/04/2020'], 'day-month-year or month-day-year'),
         (['11/12/13'], 'day-month-yy or month-day-yy'),
-        (['20-12-30', '20-12-31'], 'day-month-yy or yy-month-day, expected years of four digits'),
+        (
+            ['20-12-30', '20-12-31'],
+            'day-month-yy or yy-month-day, expected a day later than the 12th, or years of four digits',
+        ),
         (['31/12/20', '12/31/20'], 'alike'),
         (['13/01/2020', '01/13/2020'], 'alike'),
         (['2020-01-01', '01/02/2020'], 'alike'),
