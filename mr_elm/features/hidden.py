@@ -57,15 +57,11 @@ class HiddenLayer:
         """Return the number of all nodes."""
         return self.n_leaves + len(self.biases)
 
-    @property
+    @cached_property
     def nodes(self) -> 'HiddenLayer':
         """Return the layer without its leaves."""
         if self.forest is None:
             return self
-        return self._without_leaves
-
-    @cached_property
-    def _without_leaves(self) -> 'HiddenLayer':
         return replace(self, forest=None)
 
     @property

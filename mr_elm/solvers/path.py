@@ -56,27 +56,6 @@ def walk_path(
         alpha, decision = result.alpha, result.decision
 
 
-def walk_folds(
-    rows: Any,
-    targets: Floats,
-    bounds: Iterable[float],
-    folds: np.ndarray,
-    weights: RowWeights = None,
-    settings: Settings | None = None,
-) -> Iterator[PathPoint]:
-    """Yield a PathPoint for every fold held out and every C.
-
-    folds : (N,) fold numbers. `point.result.decision[folds == point.fold]` are decision values of rows that the
-    machine has not seen.
-    """
-    if weights is None:
-        weights = np.ones(len(folds))
-    else:
-        weights = np.asarray(weights, dtype=float)
-    for fold in np.unique(folds):
-        yield from walk_path(rows, targets, bounds, np.where(folds == fold, 0.0, weights), settings, int(fold))
-
-
 def walk_sphere_path(
     rows: Any,
     targets: Floats,
@@ -87,7 +66,7 @@ def walk_sphere_path(
 ) -> Iterator[PathPoint]:
     """Yield a PathPoint for every C, in increasing order.
 
-    rows, targets, weights, fold : as in `path.walk_path`.
+    rows, targets, weights, fold : as in `walk_path`.
     """
     start = None
     for C in sorted(C_values):

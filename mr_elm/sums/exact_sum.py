@@ -30,13 +30,6 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return s, (a - (s - back)) + (b - back)
 
 
-def round_values(values: Floats, step: float | Floats, out: Floats) -> None:
-    """Write the nearest multiples of the step."""
-    np.multiply(values, 1 / step, out=out)
-    np.rint(out, out=out)
-    out *= step
-
-
 def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, room: Floats | None = None) -> None:
     """Round values to multiples of the step and add them to the pair (high, low), in place.
 
@@ -45,7 +38,9 @@ def add_values(high: Floats, low: Floats, values: Floats, step: float | Floats, 
     if room is None:
         room = np.empty((4, high.size))
     rounded, total, back, rest = (part[: high.size].reshape(high.shape) for part in room)
-    round_values(values, step, rounded)
+    np.multiply(values, 1 / step, out=rounded)
+    np.rint(rounded, out=rounded)
+    rounded *= step
     np.add(high, rounded, out=total)  # as `two_sum`
     np.subtract(total, high, out=back)
     rounded -= back
@@ -76,14 +71,3 @@ def add_triangle(high: Floats, low: Floats, values: Floats, step: float) -> None
     for start in range(0, m, rows):
         part = (slice(start, start + rows), slice(start, m))
         add_values(high[part], low[part], values[part], step, room)
-
-
-def round_triangle(high: Floats, values: Floats, step: float) -> None:
-    """Do what `add_triangle` does to pairs that are 0, whose low part stays 0: round, and write 0 for -0."""
-    m = len(values)
-    rows = max(1, CHUNK_ENTRIES // m)
-    for start in range(0, m, rows):
-        part = slice(start, start + rows), slice(start, m)
-        rounded = high[part]
-        round_values(values[part], step, rounded)
-        rounded += 0.0

@@ -20,7 +20,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import find_labels
 from mr_elm.rows.wire import demand_arrays
-from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step, round_triangle
+from mr_elm.sums.exact_sum import EXACT_ROWS, add_pair, add_triangle, add_values, choose_step
 from mr_elm.typing import Floats, Rows, RowWeights
 
 TILE_NODES = 256
@@ -259,7 +259,7 @@ class GramSum(TargetSums):
         if root is not None:
             ET *= root
         products = self._multiply(ET, leaves, row_weights)
-        self._add_gram(products[:m, :m])
+        add_triangle(self.high, self.low, products[:m, :m], self.steps.gram)
         if self.numeric:
             self._add_sum(TARGETS, products[:m, m:].T.reshape(*block.targets.shape[1:], m), self.steps.target)
             self._add_sum(SQUARES, products[m:, m:].diagonal(), self.steps.square)
@@ -274,13 +274,6 @@ class GramSum(TargetSums):
                     sums = np.hstack([sum_leaves_by_label(leaves, self.n_leaves, block, holds, row_weights), sums])
             self._add_classes(sums, names, block, holds)
         self.n_rows += len(ET)
-
-    def _add_gram(self, values: Floats) -> None:
-        """Add E'E of a block."""
-        if self.n_rows:
-            add_triangle(self.high, self.low, values, self.steps.gram)
-        else:
-            round_triangle(self.high, values, self.steps.gram)
 
     def _multiply(self, ET: Floats, leaves: np.ndarray | None = None, row_weights: RowWeights = None) -> Floats:
         """Return [E T]'[E T], of leaves the upper triangle alone."""

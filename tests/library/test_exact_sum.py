@@ -11,7 +11,6 @@ from mr_elm.sums.exact_sum import (
     add_triangle,
     add_values,
     choose_step,
-    round_triangle,
     two_sum,
 )
 
@@ -129,14 +128,3 @@ def test_a_triangle_is_added_like_its_entries(m):
     upper = np.triu_indices(m)
     assert bits([high[upper], low[upper]]) == bits([part[upper] for part in expected])
     assert m < 130 or m * m > CHUNK_ENTRIES  # both sides of the cut are tried
-
-
-@pytest.mark.parametrize('m', [1, 7, 200])
-def test_the_first_block_is_rounded_to_the_bits_that_adding_it_to_nothing_gives(m):
-    rng, step = np.random.default_rng(m), choose_step(1.0)
-    values = numbers(rng, (m, m))
-    values[rng.random((m, m)) < 0.2] *= -0.0
-    added, low, rounded = np.zeros((3, m, m))
-    add_triangle(added, low, values, step)
-    round_triangle(rounded, values, step)
-    assert bits([added, low]) == bits([rounded, np.zeros((m, m))])

@@ -7,7 +7,7 @@ from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers.box import BoxQP, Settings
 from mr_elm.solvers.choose_solver import solve_dual
-from mr_elm.solvers.path import ready_rows, walk_folds, walk_path
+from mr_elm.solvers.path import ready_rows, walk_path
 
 TIGHT = Settings(eps=1e-6)
 BOUNDS = [100.0, 0.1, 1.0, 10.0]
@@ -37,7 +37,10 @@ def test_every_point_is_what_a_solve_from_nothing_finds(dtype, problem):
 def test_rows_held_out_are_decided_by_a_machine_that_has_not_seen_them(problem):
     source, t = problem
     folds = np.random.default_rng(1).integers(0, 3, 300)
-    points = list(walk_folds(ready_rows(source, np.float64), t, BOUNDS, folds, settings=TIGHT))
+    rows = ready_rows(source, np.float64)
+    points = [
+        point for k in range(3) for point in walk_path(rows, t, BOUNDS, (folds != k).astype(float), TIGHT, fold=k)
+    ]
     assert [(point.fold, point.C) for point in points] == [(k, C) for k in range(3) for C in sorted(BOUNDS)]
     for point in points:
         seen = np.flatnonzero(folds != point.fold)
