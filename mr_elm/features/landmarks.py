@@ -1,6 +1,7 @@
 """Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone; find them again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,24 +26,17 @@ def scramble(x: np.ndarray) -> np.ndarray:
 def hash_rows(X: Rows, seed: int) -> np.ndarray:
     """Hash each row with a key: (n,) uint64. Equal rows, dense or sparse, have equal hashes; zeros do not count."""
     key = scramble(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
+    step = BLOCK_ROWS
+    hash_some: Callable[..., np.ndarray] = hash_sparse
     if not sp.issparse(X):
         positions = scramble(np.arange(X.shape[1], dtype=np.uint64) * GOLDEN + key)
         step = max(1, (1 << 14) // max(X.shape[1], 1))  # rows whose numbers stay in a core's cache
-        return np.concatenate(
-            [
-                np.zeros(0, np.uint64),
-                *(hash_few(X[start : start + step], positions, key) for start in range(0, len(X), step)),
-            ]
-        )
-    return np.concatenate(
-        [
-            np.zeros(0, np.uint64),
-            *(hash_few_sparse(X[start : start + BLOCK_ROWS], key) for start in range(0, X.shape[0], BLOCK_ROWS)),
-        ]
-    )
+        hash_some = partial(hash_dense, positions)
+    parts = [hash_some(key, X[start : start + step]) for start in range(0, X.shape[0], step)]
+    return np.concatenate([np.zeros(0, np.uint64), *parts])
 
 
-def hash_few_sparse(X: Any, key: np.ndarray) -> np.ndarray:
+def hash_sparse(key: np.ndarray, X: Any) -> np.ndarray:
     """Hash some sparse rows; see `hash_rows`."""
     position = scramble(X.indices.astype(np.uint64) * GOLDEN + key)
     terms = scramble(np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64) ^ position)
@@ -51,7 +45,7 @@ def hash_few_sparse(X: Any, key: np.ndarray) -> np.ndarray:
     return scramble(total[X.indptr[1:]] - total[X.indptr[:-1]] + key)
 
 
-def hash_few(X: Floats, positions: np.ndarray, key: np.ndarray) -> np.ndarray:
+def hash_dense(positions: np.ndarray, key: np.ndarray, X: Floats) -> np.ndarray:
     """Hash some dense rows, few enough to stay in a core's cache; see `hash_rows`."""
     terms = scramble(np.ascontiguousarray(X, dtype=np.float64).view(np.uint64) ^ positions)
     terms[X == 0] = 0

@@ -421,15 +421,14 @@ class TrainingRows:
             weight_bound = float(self.sample_weight.max())
         return GridSteps.of(node_bound, target_bound, weight_bound, origin)
 
-    def blocks(self, first: int = 0, step: int = 1) -> Iterator[tuple[Any, Floats | None]]:
+    def blocks(self, first: int = 0, step: int = 1) -> Iterator[tuple[Block, Floats | None]]:
         """Yield blocks of rows, and the weights of their rows: each, or every step-th from the first on."""
         for start in range(first * BLOCK_ROWS, self.X.shape[0], step * BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            block = (
-                TargetBlock(self.X[part], self.y[part])
-                if self.classes is None
-                else (Block(self.X[part], tuple(self.classes.names), self.y[part]))
-            )
+            if self.classes is None:
+                block = Block(self.X[part], targets=self.y[part])
+            else:
+                block = Block(self.X[part], tuple(self.classes.names), self.y[part])
             yield block, take_weights(self.sample_weight, part)
 
 
@@ -474,12 +473,3 @@ def sum_up(
     for other in others:
         gram.merge(other)
     return collect_sums(gram.high, gram.low, gram.sums, rows.classes)
-
-
-@dataclass(frozen=True)
-class TargetBlock:
-    """Hold rows whose targets are numbers already, (n,) or (n, K)."""
-
-    X: np.ndarray
-    targets: np.ndarray
-    __repr__ = one_line

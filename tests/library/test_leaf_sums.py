@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.rows.blocks import Block
-from mr_elm.solvers.ridge import BIAS_RIDGE, JITTER, TargetBlock, find_penalty, make_penalty, solve_regularized
+from mr_elm.solvers.ridge import BIAS_RIDGE, JITTER, find_penalty, make_penalty, solve_regularized
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.sums.gram import GramSum, GridSteps, expand
 
@@ -65,7 +65,7 @@ def test_products_of_leaves_are_counts(layer, rng):
 
 def test_sums_of_a_regression_are_those_of_dense_rows(layer, rng):
     X, T = rng.normal(size=(N, D)), rng.normal(size=(N, 2)) + 3
-    found = sum_up(layer, X, lambda part: TargetBlock(X[part], T[part]), True, origin=(3.0, 3.0))
+    found = sum_up(layer, X, lambda part: Block(X[part], targets=T[part]), True, origin=(3.0, 3.0))
     assert np.allclose(found.sums['targets'][0], (T - 3).T @ expand(layer, X), rtol=1e-12, atol=1e-12)
 
 
