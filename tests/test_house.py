@@ -15,13 +15,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (47_600, 30_000),
+    'nodes of rows': (47_550, 30_000),
     'nodes of engines, passes and cli': (51_200, 32_000),
     'nodes of drivers, machines and estimators': (95_550, 50_000),
-    'nodes of features, sums and scores': (42_100, 28_000),
-    'nodes of solvers': (40_350, 36_000),
+    'nodes of features, sums and scores': (41_950, 28_000),
+    'nodes of solvers': (40_200, 36_000),
     'nodes of benchmarks': (25_900, 25_000),
-    'nodes of package and stages': (333_100, 205_000),
+    'nodes of package and stages': (332_750, 205_000),
     'files of package and stages': (304, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),
