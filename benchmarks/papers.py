@@ -29,7 +29,13 @@ from benchmarks.scaling.testbeds import TESTBEDS
 from benchmarks.sets import read_set, scale_to_box, split_halves
 from benchmarks.tables import write_table
 from mr_elm.arithmetic import one_thread
-from mr_elm.estimators import ELMClassifier, OELMClassifier, SparseELMClassifier, SphereSVMClassifier
+from mr_elm.estimators import (
+    ELMClassifier,
+    KernelELMClassifier,
+    OELMClassifier,
+    SparseELMClassifier,
+    SphereSVMClassifier,
+)
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.figures.figure import open_figure
@@ -301,7 +307,7 @@ def list_sparse_elm(n_features: int, n_classes: int) -> Methods:
             grid,
         )
         methods[f'sparse ELM by block, {kernel}'] = SparseELMClassifier(kernel, rule='block', scale='none'), grid
-        methods[f'unified ELM, {kernel}'] = ELMClassifier(kernel, scale='none'), grid
+        methods[f'unified ELM, {kernel}'] = KernelELMClassifier(kernel, scale='none'), grid
     n_hidden = 200 if n_classes == 2 else 1000
     grid = {'C': BOUNDS, 'weight_scale': [0.5, 1.0, 2.0, 4.0]}
     for nodes in ('sigmoid', 'sine'):

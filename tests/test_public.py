@@ -16,15 +16,12 @@ EXAMPLES = [
     'mr_elm.estimators.dual',
     'mr_elm.estimators.esvm',
     'mr_elm.estimators.kelm',
-    'mr_elm.solvers.ridge',
 ]
 FUNCTIONS = [
     estimators.to_estimator,
     file.read_model,
     file.load_layer,
     ridge.fit_esvm,
-    ridge.solve_nodes,
-    ridge.solve_kernel,
     dual.solve_dual,
     kelm.solve_cholesky,
     kelm.decompose,

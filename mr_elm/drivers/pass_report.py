@@ -1,7 +1,6 @@
 """Tell the user how far conjugate gradients have come, a line a pass."""
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 
@@ -21,10 +20,6 @@ class PassReport:
     def __call__(self, n: int, residual: float) -> None:
         """Report n passes that left a relative residual."""
         self.reporter.say(self.describe(n, residual, time.monotonic() - self.start))
-
-    def after(self, n_begun: int) -> Callable[[int, float], None]:
-        """Return the function that reports n passes after n_begun others."""
-        return lambda n, residual: self(n_begun + n, residual)
 
     def describe(self, n: int, residual: float, seconds: float) -> str:
         """Say how far n passes have come in some seconds; the residual is expected to go on falling like this."""

@@ -21,8 +21,8 @@ from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.machines.pass_problem import PassPreconditioner, PassProblem, PassResult, PassSolution, make_sample
-from mr_elm.machines.passes import Passes
+from mr_elm.machines.pass_problem import PassProblem, PassResult, PassSolution, make_sample
+from mr_elm.machines.passes import count_sample
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product, read_targets
@@ -52,8 +52,7 @@ class JobProblem(PassProblem):
 
     def report(self) -> Callable[[int, float], None]:
         """Return the PassReport."""
-        passes = self.passes
-        return PassReport(self.inputs.data.engine.reporter, 'passes', passes.tolerance, passes.max_passes)
+        return PassReport(self.inputs.data.engine.reporter, 'passes', self.tolerance, self.max_passes)
 
     def check_counts(self, counts: Floats) -> None:
         """Raise AccountingError where a pass saw other labels than the statistics, DataFormatError for a class that is
@@ -88,22 +87,20 @@ def open_problem(
     largest_nu : of those that will be solved for; None for that of the options.
     """
     options, engine = inputs.options, inputs.data.engine
-    n_sample = Passes.of_options(options, layer.n_hidden).n_sample
+    n_sample = count_sample(options, layer.n_hidden)
     inputs.data.fix_width(layer.n_features)
     with one_thread(), temporary_folder() as folder:
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, n_sample)
         sample = make_sample(inputs, rows.X, rows.numbers, rows.weights, steps)
-        nu = largest_nu or options.nu
-        base = PassPreconditioner.of(inputs, layer, sample, nu, engine.n_threads, engine.reporter.say)
-        yield JobProblem(
+        yield JobProblem.of_sample(
             inputs,
             layer,
             steps,
-            base.passes,
-            base.gram,
-            base.n_sample,
-            base.penalty,
+            sample,
+            largest_nu or options.nu,
+            engine.n_threads,
+            engine.reporter.say,
             few=rows.take(choose_rows(rows.numbers, options.numeric)),
             folder=folder,
             files=files,

@@ -83,7 +83,7 @@ def describe_solution(problem: JobProblem, kind: NodeChoice, solution: PassSolut
     """Return the NodeScore of a solution."""
     n_hidden = problem.layer.n_hidden
     rows: Any = solution.score
-    trusted = solution.residual <= problem.passes.tolerance
+    trusted = solution.residual <= problem.tolerance
     cell = GridCell(solution.nu, n_hidden, 0, rows.error, rows.weight * solution.B.shape[1], trusted)
     score = NodeScore(kind, solution.nu, n_hidden, (cell,))
     if problem.inputs.classes:

@@ -5,8 +5,7 @@ from sklearn.base import BaseEstimator
 from mr_elm.errors import write_value
 from mr_elm.estimators.auto import AutoClassifier, AutoRegressor
 from mr_elm.estimators.dual import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
-from mr_elm.estimators.elm import ELMClassifier, ELMRegressor
-from mr_elm.estimators.esvm import ESVMClassifier, ESVMRegressor
+from mr_elm.estimators.esvm import ELMClassifier, ELMRegressor, ESVMClassifier, ESVMRegressor
 from mr_elm.estimators.kelm import KernelELMClassifier, KernelELMRegressor
 from mr_elm.model.base import Model
 

@@ -12,7 +12,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import Convertible, input_facts, name_blas
 from mr_elm.estimators.jobs import count_threads, decide, sum_up_rows, watched
-from mr_elm.estimators.living import name_classes
+from mr_elm.estimators.living import name_classes, sum_up_batch
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import TableRows, check_weights
 from mr_elm.estimators.values import Targets, available_with, row_weights
@@ -27,14 +27,13 @@ from mr_elm.machines.auto import (
 )
 from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep_held_out
 from mr_elm.machines.constant_check import note_rows
-from mr_elm.machines.living import Batch, LivingMachine, choose_grid, steps_of
+from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics, list_classes
 from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
@@ -117,7 +116,8 @@ class AutoEstimator(TableRows, Convertible):
         with one_thread():
             for member in self.model_.members:
                 machine = LivingMachine.of_model(member)
-                batch = self._sum_up(rows, machine)
+                names = machine.header.classes
+                batch = replace(sum_up_batch(self, rows, machine), classes=list(names), known=range(len(names)))
                 if forget:
                     machine = machine.forget(batch)
                 else:
@@ -182,23 +182,6 @@ class AutoEstimator(TableRows, Convertible):
         if self.keep_sums:
             return machine.keep_sums(model)
         return model
-
-    def _sum_up(self, rows: TrainingRows, machine: LivingMachine) -> Batch:
-        """Sum up rows on the nodes of a machine."""
-        before = steps_of(machine.header)
-        n_rows = len(rows.y)
-        steps: GridSteps = choose_grid(
-            before, rows.choose_steps(1.0, before.origin), machine.header.n_rows_used + n_rows
-        )
-        names = machine.header.classes
-        return Batch(
-            sum_up_rows(self, machine.layer, rows, steps),
-            steps,
-            list(names),
-            list(range(len(names))),
-            n_rows,
-            blas=[name_blas()],
-        )
 
     def _values(self, X: Rows) -> Floats:
         check_is_fitted(self)

@@ -81,7 +81,12 @@ class KernelOrNodes(MetricLearner, Convertible):
 
     def _make_kernel(self) -> Kernel:
         parameters = {name: getattr(self, name) for name in KERNELS[self.kernel].parameters}
-        return make_kernel(self.kernel, self._moments.total_variance, getattr(self, 'normalise', False), **parameters)
+        return make_kernel(
+            self.kernel,
+            self._summary.measure_scaled(self.scale).total_variance,
+            getattr(self, 'normalise', False),
+            **parameters,
+        )
 
     def _make_layer(self, d: int) -> HiddenLayer:
         weights, biases = draw_nodes(
@@ -91,7 +96,7 @@ class KernelOrNodes(MetricLearner, Convertible):
             self.seed_,
             self.weight_scale,
             self.weights,
-            moments_of_nodes(self.kernel, self.scale, self._moments),
+            moments_of_nodes(self.kernel, self.scale, self._summary.measure_scaled(self.scale)),
         )
         return HiddenLayer(self.kernel, weights, biases, *self.scaling_)
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
-from mr_elm.estimators.conversion import Convertible, describe, name_blas, name_weights, to_python
+from mr_elm.estimators.conversion import Convertible, describe_targets, input_facts, name_blas, name_weights, to_python
 from mr_elm.estimators.jobs import decide, sum_up_rows, watched
 from mr_elm.estimators.metric import MetricLearner
 from mr_elm.estimators.parameters import make_options
@@ -18,20 +18,19 @@ from mr_elm.estimators.tables import check_weights
 from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder, Landmarks
-from mr_elm.features.nodes import NODES, has_leaves, part_map
-from mr_elm.features.scaling import ScaledMoments, demand_scalable, moments_of_nodes
+from mr_elm.features.nodes import has_leaves, part_map
+from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
-from mr_elm.machines.nodes import NodeProblem, describe_landmarks, describe_leaves, describe_origin, make_nodes
+from mr_elm.machines.nodes import NodeProblem, describe_leaves, fit_initial
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
-from mr_elm.model.header import ModelHeader
+from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.model.parts import describe_map
 from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
@@ -39,9 +38,9 @@ from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import Sums, TrainingRows
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes, make_zeros
+from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 NODE_PARAMETERS = (
     'map',
@@ -64,8 +63,7 @@ FORM = (
     '_of_file',
     'encoding_',
     'scaling_',
-    '_moments',
-    '_columns',
+    '_summary',
     'single_',
     'n_targets_',
     'target_',
@@ -73,21 +71,18 @@ FORM = (
 
 
 @dataclass(eq=False, repr=False)
-class LivingESVM(MetricLearner, Convertible):
+class LivingEstimator(MetricLearner, Convertible):
     """Keep the sums of the rows, and solve whenever they change.
 
     Parameters
     ----------
     map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
-        between a row and landmarks; identity: the features themselves, as many nodes as there are features; leaves:
-        leaves of boosted trees; leaves+NAME: leaves and nodes of one of these kinds.
-    n_hidden : how many; leaves are not counted.
-    leaves : how many leaves at most, 32 of each tree; the trees grow on a sample of the rows of `fit`, or of the first
-        `partial_fit`. leaf_ridge : how much more the size of the weight of a leaf counts than that of another node.
+        between a row and landmarks; identity: the features themselves, as many nodes as there are features.
+    n_hidden : how many.
     kernel : of landmarks: gaussian, laplacian or product-laplacian.
     landmarks : rows: of `fit`, or of the first `partial_fit`; such a row cannot be forgotten. synthetic: drawn from
         mean and deviation of each feature, so that the estimator keeps no row.
-    nu : > 0, the weight of the errors. weight_scale, weights : of the nodes, as in `draw_nodes`.
+    weight_scale, weights : of the nodes, as in `draw_nodes`.
     scale, encode, max_categories : see `TableRows`; the rows of `fit`, or of the first `partial_fit`, decide how
         features are scaled, and what columns and categories there are.
     n_jobs, seed, random_state : see `Parameters`; threads share the rows of a fit and of a prediction.
@@ -98,27 +93,19 @@ class LivingESVM(MetricLearner, Convertible):
     keep_sums : whether to keep the sums of the rows, which take (L + 1)^2 numbers: `partial_fit`, `forget`, `merge`,
         `calibrate` and intervals that follow the leverage need them. `to_model().save(path)` writes them beside the
         model.
-
-    Source: He et al., A parallel incremental extreme SVM classifier, 2011.
     """
 
     map: str = PESVMOptions.map
     n_hidden: int = PESVMOptions.n_hidden
-    nu: float = PESVMOptions.nu
     weight_scale: float = PESVMOptions.weight_scale
     weights: str = PESVMOptions.weights
     kernel: str = PESVMOptions.kernel
     landmarks: str = PESVMOptions.landmarks
-    leaves: int = PESVMOptions.leaves
-    leaf_ridge: float = PESVMOptions.leaf_ridge
     solver: str | None = None
     tolerance: float | None = None
     max_passes: int = PESVMOptions.max_passes
     memory: float = PESVMOptions.memory
     keep_sums: bool = True
-
-    _method = 'pesvm'
-    _declared = PESVMOptions
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -140,14 +127,16 @@ class LivingESVM(MetricLearner, Convertible):
         """Return how many rows the estimator has."""
         return self.model_.header.n_rows_used
 
-    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None, like: 'LivingESVM | None' = None) -> 'LivingESVM':
+    def fit(
+        self, X: Rows, y: Labels, sample_weight: Weights = None, like: 'LivingEstimator | None' = None
+    ) -> 'LivingEstimator':
         """Fit. Sets model_, and classes_ of a classifier.
 
         like : a fitted estimator whose scaling, encoding, metric and nodes are taken, so that the two can merge.
         """
         return self._add(X, y, sample_weight, anew=True, like=like)
 
-    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingEstimator':
         """Take rows away from the sums; classes that lose their last row go too.
 
         Probabilities and intervals go too, until `calibrate` fits new ones. X may be an Arrow stream, as in
@@ -157,7 +146,7 @@ class LivingESVM(MetricLearner, Convertible):
         check_is_fitted(self)
         return self._take_batches(self._forget, X, y, sample_weight)
 
-    def merge(self, other: 'LivingESVM') -> 'LivingESVM':
+    def merge(self, other: 'LivingEstimator') -> 'LivingEstimator':
         """Add the rows of an estimator that was fitted apart on the same nodes."""
         check_is_fitted(self)
         check_is_fitted(other)
@@ -178,7 +167,7 @@ class LivingESVM(MetricLearner, Convertible):
         return self.model_
 
     @classmethod
-    def _of_model(cls, model: Any) -> 'LivingESVM':
+    def _of_model(cls, model: Any) -> 'LivingEstimator':
         """Make the fitted estimator of a model, which lives on with its scaling and nodes where it has its sums."""
         estimator = super()._of_model(replace(model, sums=None))
         if model.layer.forest is not None:
@@ -206,7 +195,7 @@ class LivingESVM(MetricLearner, Convertible):
         return X, y, check_weights(sample_weight, X)
 
     def _add_batches(
-        self, X: Any, y: Any, sample_weight: Any, declared: Labels = (), like: 'LivingESVM | None' = None
+        self, X: Any, y: Any, sample_weight: Any, declared: Labels = (), like: 'LivingEstimator | None' = None
     ) -> Any:
         """Add rows, or those of a stream batch by batch."""
 
@@ -229,10 +218,10 @@ class LivingESVM(MetricLearner, Convertible):
         return self
 
     @watched
-    def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingESVM':
+    def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingEstimator':
         machine, rows = self._machine(), self._read(X, y, sample_weight, reset=False)
         labels = self._join_labels(rows[1])
-        batch = self._sum_up(rows, labels, self.layer_, machine)
+        batch = self._sum_up(rows, labels, machine)
         if keeps_rows(self.model_):
             batch = replace(batch, n_stored=int(LandmarkFinder(self.layer_).find(rows[0]).sum()))
         machine = machine.forget(batch)
@@ -257,9 +246,9 @@ class LivingESVM(MetricLearner, Convertible):
         sample_weight: Weights,
         anew: bool,
         declared: Labels = (),
-        like: 'LivingESVM | None' = None,
+        like: 'LivingEstimator | None' = None,
         grows: bool = False,
-    ) -> 'LivingESVM':
+    ) -> 'LivingEstimator':
         """Add rows to the machine, or begin a new one with them.
 
         declared : classes that may have no row yet. like : see `fit`; only for a new machine. grows : whether more rows
@@ -273,22 +262,28 @@ class LivingESVM(MetricLearner, Convertible):
             self.__dict__.pop('model_', None)  # what was fitted to other rows
             if labels is not None:
                 self.classes_ = labels
-            layer, sigma = self._place_nodes(rows, labels, like)
-            if self._choose_solver(layer, len(rows[1]), grows) == PASSES:
-                self._fit_by_passes(rows, labels, layer, sigma, like)
+            labelled = self._label(rows, labels)
+            problem, layer = self._place_nodes(labelled, like)
+            if np.isinf(problem.options.nu):
+                if grows:
+                    raise ValueError('C: expected a finite number for partial_fit, the initial ELM keeps no sums')
+                self._fit_initial(problem, layer, labelled)
+            elif self._choose_solver(layer, len(rows[1]), grows) == PASSES:
+                self._fit_by_passes(problem, layer, labelled, like)
             else:
-                self._fit_by_sums(rows, labels, layer, sigma)
+                self._fit_by_sums(problem, layer, rows, labels)
+            self._judge(rows)
             return self
         machine = self._machine()
-        return self._take(machine.add(self._sum_up(rows, labels, self.layer_, machine)), labels)
+        return self._take(machine.add(self._sum_up(rows, labels, machine)), labels)
 
-    def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingESVM':
+    def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingEstimator':
         """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
         check_is_fitted(self)
         self._machine()
         return self._score_held_out(self._read(X, y, sample_weight, reset=False))
 
-    def _score_held_out(self, rows: tuple) -> 'LivingESVM':
+    def _score_held_out(self, rows: tuple) -> 'LivingEstimator':
         """Score rows by the machine of all others, and fit what is wanted to them."""
         if self._holds_out:
             labelled = self._label(rows, getattr(self, 'classes_', None))
@@ -314,11 +309,11 @@ class LivingESVM(MetricLearner, Convertible):
         X, y, sample_weight = rows
         self._note_constant(X, to_sets(y), sample_weight)
 
-    def _take_form(self, like: 'LivingESVM') -> None:
+    def _take_form(self, like: 'LivingEstimator') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""
         check_is_fitted(like)
         for name in NODE_PARAMETERS:
-            ours, theirs = getattr(self, name), getattr(like, name)
+            ours, theirs = getattr(self, name, None), getattr(like, name, None)
             if ours != theirs:
                 raise ValueError(
                     f'like: expected an estimator with {name}={write_value(ours)}, found {write_value(theirs)}'
@@ -328,89 +323,91 @@ class LivingESVM(MetricLearner, Convertible):
             if name in like.__dict__:
                 self.__dict__[name] = like.__dict__[name]
 
-    def _place_nodes(self, rows: tuple, labels: Any, like: 'LivingESVM | None' = None) -> tuple[HiddenLayer, float]:
-        """Make the nodes for these rows, or take those of `like`: (layer, sigma)."""
+    def _place_nodes(self, rows: TrainingRows, like: 'LivingEstimator | None') -> tuple[NodeProblem, HiddenLayer]:
+        """Make the nodes for these rows, or take those of `like`: what they depend on, and the nodes."""
+        problem = self._state_problem(rows)
         if like is not None:
             self._learned = LearnedMetric.of_model(like.model_)
-            return like.layer_, like.model_.header.parameters['sigma']
-        layer = self._make_layer(rows[0], rows[2])
-        sigma = self._node_moments.measure(NODES[layer.kind].norm) / self.weight_scale
-        labelled = self._label(rows, labels)
-        T = class_targets(labelled.y, len(list_classes(labelled.classes)))
-        self._learn_metric(layer, labelled.X, T, self.nu, labelled.sample_weight)
+            sigma = like.model_.header.parameters['sigma']
+            return replace(problem, learned=self._learned, known_sigma=sigma), like.layer_
+        layer = problem.make_layer()
+        T = class_targets(rows.y, len(list_classes(rows.classes)))
+        self._learn_metric(layer, rows.X, T, problem.options.nu, rows.sample_weight)
+        problem = replace(problem, learned=self._learned)
         layer = layer.pass_metric(self._learned.metric)
-        if self._options.has_leaves:
-            layer = self._grow_leaves(layer, labelled)
-        return layer, sigma
+        if problem.options.has_leaves:
+            layer = self._grow_leaves(problem, layer, rows)
+        return problem, layer
 
-    def _describe(self, layer: HiddenLayer, sigma: float, steps: GridSteps, n_rows: int) -> ModelHeader:
-        """Make the header of a machine on these nodes; None stands where the solver has its say."""
-        names = ('nu', 'weight_scale', 'weights')
-        return describe(
-            self,
-            n_rows,
-            {
-                **describe_map(layer),
-                **describe_landmarks(self._options),
-                **describe_leaves(self._options),
-                **{name: getattr(self, name) for name in names},
-                'seed': self.seed_,
-                'n_hidden': layer.n_hidden,
-                'sigma': sigma,
-                'solver': None,
-                'condition': None,
-                'grid': list(steps.steps),
-                'peak': None,
-                **describe_origin(self._numeric, steps),
-                **self._learned.facts,
-            },
+    def _state_problem(self, rows: TrainingRows) -> NodeProblem:
+        """Return what the nodes depend on, landmarks among it; rows of weight 0 do not count."""
+        options, targets = self._options, describe_targets(self) or {}
+        facts = {'labels_separator': targets.get('separator'), 'target_names': targets.get('names')}
+        summary = replace(
+            getattr(self, '_summary', Summary()), n_rows=len(rows.y), encoding=self.encoding_, input=facts
         )
+        if self._numeric:
+            summary.target = ColumnStatistics.of(*rows.targets)
+        if options.n_landmarks:
+            chosen = Landmarks(options.n_landmarks, self.seed_)
+            chosen.add(rows.X if rows.sample_weight is None else rows.X[rows.sample_weight > 0])
+            summary.landmarks = chosen.rows
+        return NodeProblem(options, summary, rows.classes)
 
-    def _fit_by_sums(self, rows: tuple, labels: Any, layer: HiddenLayer, sigma: float) -> None:
+    def _describe(self, problem: NodeProblem, layer: HiddenLayer, steps: GridSteps) -> ModelHeader:
+        """Make the header of a machine on these nodes; None stands where the solver has its say."""
+        classes = list_classes(problem.classes) or list(map(write_label, getattr(self, 'classes_', ())))
+        header = problem.describe(layer, steps, [name_blas()]).change_parameters(
+            class_weight=name_weights(self), input=input_facts(self, classes)
+        )
+        return replace(header, classes=classes, history=[make_event('fit', problem.summary.n_rows)])
+
+    def _fit_initial(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows) -> None:
+        """Fit the initial ELM, C = inf, which keeps no sums."""
+        self.__dict__.pop('machine_', None)
+        header = self._describe(problem, layer, GridSteps.of(1.0, origin=problem.origin))
+        T = class_targets(rows.y, len(list_classes(rows.classes)))
+        self.model_ = fit_initial(header, layer, rows.X, T, rows.sample_weight)
+
+    def _fit_by_sums(self, problem: NodeProblem, layer: HiddenLayer, rows: tuple, labels: Any) -> None:
         """Fit by the sums of the rows."""
-        batch = self._sum_up(rows, labels, layer)
-        header = self._describe(layer, sigma, batch.steps, batch.n_rows).change_parameters(peak=size_of(batch.sums))
-        self._take(LivingMachine(header, layer, batch.sums), labels)
+        labelled = self._label(rows, labels)
+        steps = labelled.choose_steps(layer.bound(*find_bounds(labelled.X)), problem.origin)
+        sums = sum_up_rows(self, layer, labelled, steps)
+        header = self._describe(problem, layer, steps).change_parameters(peak=size_of(sums))
+        self._take(LivingMachine(header, layer, sums), labels)
         self._score_held_out(rows)
-        self._judge(rows)
         if not self.keep_sums:
             del self.machine_
             self.model_ = self.model_.without_sums()
 
     def _fit_by_passes(
-        self, rows: tuple, labels: Any, layer: HiddenLayer, sigma: float, like: 'LivingESVM | None'
+        self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows, like: 'LivingEstimator | None'
     ) -> None:
         """Fit by passes over the rows, which leave no sums."""
         from mr_elm.estimators.passes import MemoryProblem
 
         self.__dict__.pop('machine_', None)
-        labelled = self._label(rows, labels)
-        weights = labelled.sample_weight
-        summary = Summary(ColumnStatistics.of(labelled.X, weights), n_rows=len(labelled.y), encoding=self.encoding_)
-        if self._numeric:
-            summary.target = ColumnStatistics.of(*labelled.targets)
-        steps = labelled.choose_steps(layer.bound(*find_bounds(labelled.X)), self._choose_origin(labelled))
-        problem = MemoryProblem.open(NodeProblem(self._options, summary, labelled.classes), layer, steps, labelled)
-        header, start, scored = self._describe(layer, sigma, steps, len(labelled.y)), None, None
+        nu = problem.options.nu
+        steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
+        passes = MemoryProblem.open(problem, layer, steps, rows)
+        header, start, scored = self._describe(problem, layer, steps), None, None
         if like is not None:
             start = like.model_.arrays['output_weights'].copy()
             start[-1] += steps.origin or 0.0
         if self._holds_out:
-            first = problem.hold_out(FOLDS).solve(self.nu, start)
-            self.model_ = problem.describe(first, header)
-            chosen = ScoreSample.of(len(labelled.y), self.seed_, n_folds=FOLDS).choose(labelled)
-            of_chosen = fill_weights(take_weights(weights, chosen), len(chosen))
-            X, start = labelled.X[chosen], first.B
+            first = passes.hold_out(FOLDS).solve(nu, start)
+            self.model_ = passes.describe(first, header)
+            chosen = ScoreSample.of(len(rows.y), self.seed_, n_folds=FOLDS).choose(rows)
+            weights = fill_weights(take_weights(rows.sample_weight, chosen), len(chosen))
+            X, start = rows.X[chosen], first.B
             decisions = self.model_.decision_function(X)
-            self._hold_out(HeldOut(labelled.y[chosen], of_chosen, decisions, np.zeros(len(chosen))), X, 'folds')
+            self._hold_out(HeldOut(rows.y[chosen], weights, decisions, np.zeros(len(chosen))), X, 'folds')
             scored = self.model_
-        with self._reporter.follow('passes', len(labelled.y)):
-            model = problem.describe(problem.solve(self.nu, start), header)
-        if scored is None:
-            self.model_ = model
-        else:
-            self.model_ = keep_held_out(scored, model)
-        self._judge(rows)
+        with self._reporter.follow('passes', len(rows.y)):
+            self.model_ = passes.describe(passes.solve(nu, start), header)
+        if scored is not None:
+            self.model_ = keep_held_out(scored, self.model_)
 
     def _choose_solver(self, layer: HiddenLayer, n_rows: int, grows: bool) -> str:
         """Return gram or passes. grows : whether rows are to come, which passes have no sums for."""
@@ -430,34 +427,17 @@ class LivingESVM(MetricLearner, Convertible):
             idle.append('n_hidden')
         if self.solver == GRAM:
             idle.append('tolerance')
-        return make_options(self, idle, task=self._task, seed=self.seed_)
+        no_center = self._numeric and not getattr(self, 'center', True)
+        return make_options(self, idle, task=self._task, seed=self.seed_, no_center=no_center)
 
-    def _grow_leaves(self, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
+    def _grow_leaves(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
         """Return a layer behind leaves of trees that grow on a sample of the rows."""
         from mr_elm.machines.joint import grow_leaves
         from mr_elm.machines.sample import take_sample
 
-        summary = Summary(ColumnStatistics.of(rows.X, rows.sample_weight), encoding=self.encoding_)
         with one_thread():
-            sample = take_sample(rows, summary, self.seed_, getattr(self, 'center', False))
-            return grow_leaves(layer, sample, self._options)
-
-    @property
-    def _node_moments(self) -> ScaledMoments:
-        return moments_of_nodes(part_map(self.map), self.scale, self._moments)
-
-    def _make_layer(self, X: Rows, sample_weight: RowWeights) -> HiddenLayer:
-        """Make the nodes, which landmarks among these rows may be; rows of weight 0 do not count."""
-        options = self._options
-        if options.other_map != 'nystrom':
-            return make_nodes(options, Summary(columns=make_zeros(0, self._width)), self.scaling_, self._node_moments)
-        if sample_weight is not None:
-            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-        chosen = Landmarks(options.n_landmarks, self.seed_)
-        if options.n_landmarks:
-            chosen.add(X)
-        summary = Summary(ColumnStatistics.of(X, sample_weight), landmarks=chosen.rows, encoding=self.encoding_)
-        return make_nodes(options, summary, self.scaling_, self._node_moments)
+            sample = take_sample(rows, problem.summary, self.seed_, problem.options.center)
+            return grow_leaves(layer, sample, problem.options)
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made.
@@ -469,37 +449,18 @@ class LivingESVM(MetricLearner, Convertible):
                 'expected an estimator with the sums of its rows, found one without: fit it with '
                 "keep_sums=True and solver='gram', or read its model by read_model(path, sums=True)"
             )
-        header = self.machine_.header.change_parameters(
-            nu=to_python(self.nu), class_weight=name_weights(self), **describe_leaves(self._options)
-        )
-        return replace(self.machine_, header=header)
+        header, options = self.machine_.header, self._options
+        values = {header.nu_name: to_python(options.nu), 'class_weight': name_weights(self), **describe_leaves(options)}
+        return replace(self.machine_, header=header.change_parameters(**values))
 
-    def _sum_up(self, rows: tuple, labels: Any, layer: HiddenLayer, machine: LivingMachine | None = None) -> Batch:
-        """Sum up rows on a layer, on the grids of a machine where these are coarse enough for the rows."""
-        labelled = self._label(rows, labels)
-        low, high = find_bounds(labelled.X)
-        n_rows = len(labelled.y)
-        if machine is None:
-            steps = labelled.choose_steps(layer.bound(low, high), self._choose_origin(labelled))
-        else:
-            total = float(fill_weights(labelled.sample_weight, n_rows).sum())
-            demand_scalable((low, high), total, layer.offset, layer.scale, self._summarise().name_column)
-            before = steps_of(machine.header)
-            steps = labelled.choose_steps(layer.bound(low, high), before.origin)
-            steps = choose_grid(before, steps, machine.header.n_rows_used + n_rows)
-        sums = sum_up_rows(self, layer, labelled, steps)
-        batch = Batch(sums, steps, [], [], n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
+    def _sum_up(self, rows: tuple, labels: Any, machine: LivingMachine) -> Batch:
+        """Sum up rows for a machine. labels : the classes of both."""
+        batch = sum_up_batch(self, self._label(rows, labels), machine)
         if labels is None:
             return batch
         return replace(batch, classes=list(map(write_label, labels)), known=number_labels(labels, self.classes_))
 
-    def _choose_origin(self, labelled: TrainingRows) -> tuple[float, ...]:
-        """Return the weighted mean of each target, none where targets are taken as they are."""
-        if not getattr(self, 'center', False):
-            return ()
-        return ColumnStatistics.of(*labelled.targets).origin
-
-    def _take(self, machine: LivingMachine, labels: Any, rows_left: bool = False) -> 'LivingESVM':
+    def _take(self, machine: LivingMachine, labels: Any, rows_left: bool = False) -> 'LivingEstimator':
         """Hold another machine, and solve.
 
         labels : those that may be its classes. rows_left : rows have left, and nothing that was fitted to them is kept.
@@ -523,6 +484,17 @@ class LivingESVM(MetricLearner, Convertible):
     def _values(self, X: Rows) -> Floats:
         check_is_fitted(self)
         return decide(self.model_, self._validate(X, False), self.n_jobs)
+
+
+def sum_up_batch(estimator: Any, rows: TrainingRows, machine: LivingMachine) -> Batch:
+    """Sum up rows on the nodes of a machine of an estimator, on its grids where these are coarse enough."""
+    layer, before, n_rows = machine.layer, steps_of(machine.header), len(rows.y)
+    bounds, total = find_bounds(rows.X), float(fill_weights(rows.sample_weight, n_rows).sum())
+    demand_scalable(bounds, total, layer.offset, layer.scale, estimator._summarise().name_column)
+    steps = rows.choose_steps(layer.bound(*bounds), before.origin)
+    steps = choose_grid(before, steps, machine.header.n_rows_used + n_rows)
+    sums = sum_up_rows(estimator, layer, rows, steps)
+    return Batch(sums, steps, [], [], n_rows, blas=[name_blas()], keeps_labels=rows.classes is None)
 
 
 def find_bounds(X: Rows) -> tuple[Floats, Floats]:

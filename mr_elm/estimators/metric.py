@@ -11,6 +11,7 @@ from mr_elm.estimators.tables import TableRows
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
 from mr_elm.features.landmarks import hash_rows
+from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, make_kernel_nodes
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import METRIC_ROWS, MetricOptions
@@ -51,7 +52,9 @@ class MetricLearner(MetricParameters, TableRows):
         with one_thread():
             sample = self._sample(X, T, weights)
             if isinstance(nodes, Kernel):
-                nodes = make_kernel_nodes(nodes, sample.X, self.scaling_, self.seed_, self._moments)
+                nodes = make_kernel_nodes(
+                    nodes, sample.X, self.scaling_, self.seed_, self._summary.measure_scaled(self.scale)
+                )
             self._learned = learn_from_sample(
                 nodes,
                 sample,
@@ -64,6 +67,7 @@ class MetricLearner(MetricParameters, TableRows):
     def _sample(self, X: Rows, T: Floats, weights: RowWeights) -> SampleRows:
         """Return the rows with the smallest hashes, all where they are few."""
         n_classes = len(getattr(self, 'classes_', ()))
-        rows = SampleRows.of(X, T, n_classes, weights, self._columns, getattr(self, 'center', False))
+        columns = FeatureColumns.of(self._summary.columns, self.encoding_)
+        rows = SampleRows.of(X, T, n_classes, weights, columns, getattr(self, 'center', False))
         order = np.argsort(hash_rows(X, self.seed_), kind='stable')
         return rows.take(order[:METRIC_ROWS])

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.machines.pass_problem import PassPreconditioner, PassProblem, PassResult, make_sample
-from mr_elm.machines.passes import Passes
+from mr_elm.machines.pass_problem import PassProblem, PassResult, make_sample
+from mr_elm.machines.passes import count_sample
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, fill_weights, take_rows, take_weights
 from mr_elm.scores.selection import FOLD, fold_numbers, select_sample
 from mr_elm.solvers.ridge import TrainingRows
@@ -25,12 +25,11 @@ class MemoryProblem(PassProblem):
     def open(cls, inputs: NodeProblem, layer: HiddenLayer, steps: GridSteps, rows: TrainingRows) -> 'MemoryProblem':
         """Sum up the sample that a driver would take, and make the problem of all rows."""
         options = inputs.options
-        share = min(1.0, Passes.of_options(options, layer.n_hidden).n_sample / inputs.summary.n_rows)
+        share = min(1.0, count_sample(options, layer.n_hidden) / inputs.summary.n_rows)
         chosen = select_sample(rows.X, share, options.seed)
         weights = fill_weights(rows.sample_weight, len(rows.y))
         sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
-        base = PassPreconditioner.of(inputs, layer, sample, options.nu)
-        return cls(inputs, layer, steps, base.passes, base.gram, base.n_sample, base.penalty, rows=rows)
+        return cls.of_sample(inputs, layer, steps, sample, options.nu, rows=rows)
 
     def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`."""

@@ -9,16 +9,14 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 
 from mr_elm.errors import DataFormatError
 from mr_elm.estimators.parameters import Parameters, check_parameters
-from mr_elm.estimators.values import is_countable, read_classes
-from mr_elm.features.metric import FeatureColumns
-from mr_elm.features.scaling import ScaledMoments
+from mr_elm.estimators.values import read_classes
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Floats, Rows, Weights
 
 
 class TableRows(Parameters):
@@ -43,8 +41,7 @@ class TableRows(Parameters):
     n_features_in_: int
     encoding_: Encoding | None
     scaling_: tuple[Floats, Floats]
-    _moments: ScaledMoments  # of the rows that have decided the scaling
-    _columns: FeatureColumns  # of the rows that decided
+    _summary: Summary  # of the rows that have decided the scaling
     _has_features = True  # whether columns are features, and no kernel matrix
     _of_file = False  # whether the names of the columns are those of files
 
@@ -99,10 +96,8 @@ class TableRows(Parameters):
         weights = check_weights(sample_weight, rows)
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
-        summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
-        self.scaling_ = summary.choose_scaling(self.scale, self._power)
-        self._moments = summary.measure_scaled(self.scale)
-        self._columns = FeatureColumns.of(summary.columns, encoding)
+        self._summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
+        self.scaling_ = self._summary.choose_scaling(self.scale, self._power)
 
     @property
     def _power(self) -> int:
@@ -116,21 +111,10 @@ class TableRows(Parameters):
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""
-        if not hasattr(self, 'feature_names_in_') and is_plain(X) and self._fits(X, reset, **how):
-            self.n_features_in_ = X.shape[1]
-            if 'y' in how:
-                return (X, how['y'])
-            return X
         with warnings.catch_warnings():
             if self._of_file:  # as a file without a header, an array is read by the positions of its columns
                 warnings.filterwarnings('ignore', 'X does not have valid feature names', UserWarning)
             return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
-
-    def _fits(self, X: Floats, reset: bool, y: Labels | None = None, **how: Any) -> bool:
-        """Tell whether plain rows go with plain labels, or with the rows that were fitted."""
-        if reset:
-            return isinstance(y, np.ndarray) and y.shape == X.shape[:1] and is_countable(y) and not any(how.values())
-        return y is None and X.shape[1] == getattr(self, 'n_features_in_', 0)
 
     @property
     def _width(self) -> int:
@@ -145,24 +129,6 @@ class TableRows(Parameters):
         if self.encode == AUTO:
             tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
-
-
-def is_plain(X: Rows) -> bool:
-    """Tell whether rows are an array of finite numbers: scikit-learn takes longer to say so than a small fit takes."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype == float
-        and X.size > 0
-        and X.flags.c_contiguous
-        and is_finite(X)
-    )
-
-
-def is_finite(X: Floats) -> bool:
-    """Tell whether the sum of all numbers is finite."""
-    with np.errstate(over='ignore', invalid='ignore'):
-        return bool(np.isfinite(X.sum()))
 
 
 def check_weights(sample_weight: Weights, X: Rows) -> Floats | None:

@@ -31,11 +31,8 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
 
     Raises ValueError when y holds no classes, or one.
     """
-    if not is_countable(y):
-        check_classification_targets(y)
-    classes, codes = number_few(y) or np.unique(y, return_inverse=True)
-    if 2 * len(classes) > len(codes):
-        check_classification_targets(y)  # warns of so many classes
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f'expected rows of two classes, all are of one class, {write_value(classes[0])}')
     warn_of_single_rows(classes, codes)
@@ -122,32 +119,6 @@ def is_set_matrix(y: Labels) -> bool:
 def to_sets(y: Labels) -> Floats:
     """Return an indicator matrix as (n, K) numbers 0 and 1."""
     return np.asarray(y.toarray() if hasattr(y, 'toarray') else y, dtype=float)
-
-
-def number_few(y: Labels) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the same of whole numbers that are close to each other, without sorting; None of other labels."""
-    if not isinstance(y, np.ndarray) or y.ndim != 1 or not y.size or y.dtype.kind not in 'iuf':
-        return None
-    least, largest = float(y.min()), float(y.max())
-    if not (max(-least, largest) < MAX_WHOLE and largest - least < 1000):  # bincount takes this many numbers
-        return None
-    whole = y.astype(np.int64)
-    if y.dtype.kind == 'f' and (whole != y).any():
-        return None
-    whole -= int(least)
-    occurs = np.bincount(whole) > 0
-    classes = (np.flatnonzero(occurs) + int(least)).astype(y.dtype)
-    if not occurs.all():
-        whole = (occurs.cumsum() - 1)[whole]
-    return classes, whole
-
-
-def is_countable(y: Labels) -> bool:
-    """Tell whether labels are an array of text or whole numbers: scikit-learn takes long to say so."""
-    return isinstance(y, np.ndarray) and (
-        y.dtype.kind in 'iubU'
-        or (y.dtype.kind == 'f' and y.ndim == 1 and bool((y == np.rint(y)).all()) and bool(np.isfinite(y).all()))
-    )
 
 
 def row_weights(

@@ -6,7 +6,7 @@ A factor from a sample of the rows preconditions. Who knows the rows runs the pa
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mr_elm.features.single import takes_single
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import PASSES
-from mr_elm.machines.passes import Passes, choose_type
+from mr_elm.machines.passes import TOLERANCES, choose_type
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
@@ -27,6 +27,8 @@ from mr_elm.solvers.ridge import Penalty, collect_targets, find_mean, find_penal
 from mr_elm.solvers.sample_factor import Sample, SampleFactor, SampleGram, measure_rounding
 from mr_elm.sums.gram import ONES, GridSteps
 from mr_elm.typing import Floats, Rows
+
+Kind = TypeVar('Kind', bound='PassProblem')
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class PassResult:
 class PassProblem:
     """Solve for output weights by passes over the rows, for one nu after another.
 
-    inputs : what is known of the rows. layer : HiddenLayer. steps : GridSteps. passes : Passes.
+    inputs : what is known of the rows. layer : HiddenLayer. steps : GridSteps.
     gram : SampleGram, of n_sample rows.
     penalty : of leaves and other nodes, None for I/nu.
     folds : the rows that are looked at, and those that are held out; None for all and none.
@@ -71,7 +73,6 @@ class PassProblem:
     inputs: NodeProblem
     layer: HiddenLayer
     steps: GridSteps
-    passes: Passes
     gram: SampleGram
     n_sample: int
     penalty: Penalty | None = None
@@ -81,6 +82,36 @@ class PassProblem:
     E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
     last: tuple = field(default=(), init=False)  # B, X, E'E X and score of the last float64 pass over weights
     __repr__ = one_line
+
+    @classmethod
+    def of_sample(
+        cls: type[Kind],
+        inputs: NodeProblem,
+        layer: HiddenLayer,
+        steps: GridSteps,
+        sample: Sample,
+        nu: float,
+        n_threads: int = 1,
+        say: Callable[[str], None] = lambda line: None,
+        **others: Any,
+    ) -> Kind:
+        """Sum up a sample of the rows. nu : the largest that will be solved for. say : is told what is done."""
+        options = inputs.options
+        dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
+        say(f'preconditioner: {layer.n_hidden:,} nodes on {len(sample.weights):,} rows, in {dtype.__name__}')
+        penalty = find_penalty({'nu': options.nu, **describe_leaves(options)}, layer)
+        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, n_threads, penalty)
+        return cls(inputs, layer, steps, gram, len(sample.weights), penalty, **others)
+
+    @property
+    def tolerance(self) -> float:
+        """Return the relative residual at which to stop."""
+        return self.inputs.options.tolerance or TOLERANCES[self.inputs.options.task]
+
+    @property
+    def max_passes(self) -> int:
+        """Return after how many passes to give up."""
+        return self.inputs.options.max_passes
 
     def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
         """Run a pass over D, (L + 1, K).
@@ -110,7 +141,7 @@ class PassProblem:
         start : output weights (L + 1, K) to begin with, as of a PassSolution; None for those of the sample. Warns when
         the passes allowed do not suffice.
         """
-        passes, report = self.passes, self.report()
+        report = self.report()
         if self.penalty is not None:
             M = self.gram.factor(np.inf)
         elif self.folds is not None:
@@ -121,7 +152,7 @@ class PassProblem:
         if n_begun:
             report(n_begun, start_point.residual)
         limits = PassLimits(
-            passes.tolerance, passes.max_passes - n_begun, lambda n, residual: report(n_begun + n, residual)
+            self.tolerance, self.max_passes - n_begun, lambda n, residual: report(n_begun + n, residual)
         )
         rough = (lambda D: self.multiply(D, single=True) + self.weigh(D, nu)) if takes_single(self.layer) else None
         solution, n_passes = solve_positive(
@@ -133,10 +164,10 @@ class PassProblem:
             rough,
         )
         n_passes, residual = n_begun + n_passes, solution.residual
-        if residual > passes.tolerance:
+        if residual > self.tolerance:
             warnings.warn(
                 f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
-                f'most {passes.tolerance:g}: lower --nu, or allow more '
+                f'most {self.tolerance:g}: lower --nu, or allow more '
                 '--max-passes',
                 ConvergenceWarning,
                 stacklevel=2,
@@ -231,7 +262,7 @@ class PassProblem:
             'solver': PASSES,
             'passes': solution.n_passes,
             'residual': solution.residual,
-            'tolerance': self.passes.tolerance,
+            'tolerance': self.tolerance,
             'precondition_rows': self.n_sample,
         }
         weights = solution.B.copy()
@@ -240,37 +271,6 @@ class PassProblem:
         return HiddenNodeModel(
             replace(header, parameters=parameters), {**layer_arrays(self.layer), 'output_weights': weights}
         )
-
-
-@dataclass(frozen=True)
-class PassPreconditioner:
-    """Hold what a sample of the rows gives to a PassProblem: its Gram, with the penalty of leaves where there are some.
-
-    n_sample : of its rows.
-    """
-
-    passes: Passes
-    gram: SampleGram
-    n_sample: int
-    penalty: Penalty | None
-
-    @classmethod
-    def of(
-        cls,
-        inputs: NodeProblem,
-        layer: HiddenLayer,
-        sample: Sample,
-        nu: float,
-        n_threads: int = 1,
-        say: Callable[[str], None] = lambda line: None,
-    ) -> 'PassPreconditioner':
-        """Sum up a sample. nu : the largest that will be solved for. say : is told what is done."""
-        options = inputs.options
-        dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
-        say(f'preconditioner: {layer.n_hidden:,} nodes on {len(sample.weights):,} rows, in {dtype.__name__}')
-        penalty = find_penalty({'nu': options.nu, **describe_leaves(options)}, layer)
-        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, n_threads, penalty)
-        return cls(Passes.of_options(options, layer.n_hidden), gram, len(sample.weights), penalty)
 
 
 def has_targets(inputs: NodeProblem) -> bool:

@@ -1,7 +1,5 @@
 """Say how a training solves for its output weights: from a Gram, or by passes over the rows."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mr_elm.errors import DataFormatError
@@ -13,24 +11,10 @@ SAMPLE = {'nystrom': 2}  # rows of the sample for each node; kernels need fewer 
 SAMPLE_OF_OTHERS = 4
 
 
-@dataclass(frozen=True)
-class Passes:
-    """Hold what a training by passes is given.
-
-    n_sample : about how many rows make the preconditioner.
-    tolerance : relative residual at which to stop. max_passes : when to give up.
-    """
-
-    n_sample: int
-    tolerance: float
-    max_passes: int
-
-    @classmethod
-    def of_options(cls, options: PESVMOptions, n_hidden: int) -> 'Passes':
-        """Choose what the options leave open. Raises DataFormatError where the factor does not fit into the memory."""
-        n_sample = SAMPLE.get(options.map, SAMPLE_OF_OTHERS) * n_hidden
-        choose_type(options.memory, n_hidden)
-        return cls(n_sample, options.tolerance or TOLERANCES[options.task], options.max_passes)
+def count_sample(options: PESVMOptions, n_hidden: int) -> int:
+    """Return about how many rows make the preconditioner. Raises DataFormatError where it does not fit into memory."""
+    choose_type(options.memory, n_hidden)
+    return SAMPLE.get(options.map, SAMPLE_OF_OTHERS) * n_hidden
 
 
 def choose_type(memory: float, n_hidden: int, coarseness: float = 0.0) -> type:

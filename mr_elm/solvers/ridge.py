@@ -18,12 +18,10 @@ Train the unified ELM: regularised least squares in closed form, all targets in 
 
     min_B  1/2 |B|^2 + C/2 |H B - T|^2
 
-H (N, L) node outputs, T (N, K) targets, B (L, K) output weights, C > 0 the weight of the errors. With row weights w
-it is the same problem of sH and sT, s_i = sqrt(w_i), and A is s times the solution of s Omega s and sT.
+H (N, L) node outputs, T (N, K) targets, B (L, K) output weights, C > 0 the weight of the errors: the problem above
+without a bias, and with nu = C. Its kernel form is `solvers.kelm`.
 
-    L <= N:       B = (I/C + H'H)^-1 H'T            otherwise:  B = H'(I/C + HH')^-1 T
-    kernel form:  f(x) = K(x, X) A,  A = (I/C + Omega)^-1 T,  Omega = K(X, X)
-    C = inf, the initial ELM:  B = pinv(H) T
+    B = (I/C + H'H)^-1 H'T,    C = inf, the initial ELM:  B = pinv(H) T
 
 Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012; Bai et al., 2014,
 eqs. 9-11.
@@ -57,8 +55,8 @@ from mr_elm.errors import AccountingError, NumericalWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.parallel import map_in_threads
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, fill_weights, take_weights
-from mr_elm.solvers.kelm import KernelSolution, demand_C, unweigh, weigh
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_weights
+from mr_elm.solvers.kelm import weigh
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand
 from mr_elm.sums.statistics import Classes
@@ -221,37 +219,6 @@ def measure_nodes(layer: HiddenLayer) -> Floats:
 MIN_LEVERAGE_GAP = 1e-9  # of 1 - h: what lies below is rounding
 
 
-def solve_nodes(H: Floats, T: Floats, C: float, weights: RowWeights = None) -> Floats:
-    """Return the output weights B, (L, K), from the smaller side; with weights (N,) or C = inf H is overwritten.
-
-    >>> H, T = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0], [1.0]])
-    >>> solve_nodes(H, T, C=1.0).ravel().round(6).tolist()
-    [0.5, 0.4]
-    """
-    if np.isinf(C):
-        return solve_initial(H, T, weights)[0]
-    s, T = weigh(None, T, weights)
-    if s is not None:
-        H *= s[:, None]
-    if H.shape[1] <= H.shape[0]:
-        return solve_targets(H.T @ H, H.T @ T, C)
-    return H.T @ solve_targets(H @ H.T, T, C)
-
-
-def leave_one_out(H: Floats, T: Floats, C: float, weights: RowWeights = None) -> tuple[Floats, Floats]:
-    """Return the values of each row, (N, K), by the machine of all other rows, and leverages h, (N,); C is finite.
-
-    t - (t - f)/(1 - h),  h_i = w_i h(x_i)'(I/C + H'WH)^-1 h(x_i)
-    """
-    demand_C(C)
-    weights = fill_weights(weights, len(T))
-    WH = H * weights[:, None]
-    factor = linalg.cho_factor(WH.T @ H + np.eye(H.shape[1]) / C, lower=True)
-    rest = T - H @ linalg.cho_solve(factor, WH.T @ T)
-    leverages = weights * np.einsum('ij,ji->i', H, linalg.cho_solve(factor, H.T))
-    return T - rest / np.maximum(1 - leverages, MIN_LEVERAGE_GAP)[:, None], leverages
-
-
 def solve_initial(H: Floats, T: Floats, weights: RowWeights = None) -> tuple[Floats, int]:
     """Return (B = pinv(H) T, the rank of H) by the singular value decomposition; H is overwritten.
 
@@ -264,18 +231,6 @@ def solve_initial(H: Floats, T: Floats, weights: RowWeights = None) -> tuple[Flo
     cutoff = max(H.shape) * np.finfo(float).eps
     beta, _, rank, _ = linalg.lstsq(H, T, cond=cutoff, overwrite_a=True, lapack_driver='gelsd')
     return beta, int(rank)
-
-
-def solve_kernel(omega: Floats, T: Floats, C: float, weights: RowWeights = None) -> Floats:
-    """Return the coefficients A, (N, K), of the kernel form; with weights (N,), omega (N, N) is overwritten."""
-    s, T = weigh(omega, T, weights)
-    return unweigh(KernelSolution(solve_targets(omega, T, C)), s).dual_coef
-
-
-def solve_targets(matrix: Floats, right: Floats, C: float) -> Floats:
-    """Return (I/C + matrix)^-1 right. Raises ValueError when C <= 0."""
-    demand_C(C)
-    return solve_regularized(matrix, np.asfortranarray(right), C).output_weights
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,6 @@ def test_a_machine_that_fails_on_words_says_so_in_one_sentence(estimator, words)
         KernelELMClassifier('linear', scale='none'),
         SphereSVMClassifier(scale='none'),
         SparseELMClassifier(scale='none', multiclass='one-vs-all'),
-        ELMClassifier('gaussian', scale='none'),
     ],
     ids=repr,
 )

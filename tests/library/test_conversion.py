@@ -30,7 +30,6 @@ CLASSIFIERS = [
     ESVMClassifier(n_hidden=20),
     ESVMClassifier('rff', 20, class_weight={'red': 2.0}),
     ELMClassifier(n_hidden=20),
-    ELMClassifier('gaussian'),
     SparseELMClassifier(),
     SparseELMClassifier('sigmoid', n_hidden=20),
     SparseELMClassifier('laplacian', multiclass='one-vs-all'),
@@ -39,7 +38,13 @@ CLASSIFIERS = [
     KernelELMClassifier(C=np.int64(3)),
     SphereSVMClassifier('linear', normalise=True, class_weight='balanced'),
 ]
-REGRESSORS = [ESVMRegressor(n_hidden=20), ELMRegressor(n_hidden=20), ELMRegressor('linear'), KernelELMRegressor()]
+REGRESSORS = [
+    ESVMRegressor(n_hidden=20),
+    ELMRegressor(n_hidden=20),
+    ELMRegressor('identity'),
+    KernelELMRegressor('linear'),
+    KernelELMRegressor(),
+]
 METHODS = [
     ('pesvm', '--hidden', 20),
     ('pesvm', '--hidden', 20, '--map', 'nystrom'),

@@ -23,7 +23,6 @@ from mr_elm.model.file import read_model
 CLASSIFIERS = [
     ESVMClassifier(n_hidden=60, probabilities=True),
     ELMClassifier(n_hidden=60, probabilities=True),
-    ELMClassifier('gaussian', probabilities=True),
     KernelELMClassifier(probabilities=True),
     SparseELMClassifier(probabilities=True),
     OELMClassifier('sigmoid', n_hidden=40, probabilities=True),
@@ -83,7 +82,6 @@ def test_a_model_keeps_the_probabilities(estimator, table, tmp_path):
     [
         ESVMClassifier(n_hidden=30, probabilities=True),
         ELMClassifier(n_hidden=30, probabilities=True),
-        ELMClassifier('gaussian', gamma=1, probabilities=True),
         KernelELMClassifier(gamma=1, probabilities=True),
         SparseELMClassifier(gamma=1, tol=1e-8, probabilities=True),
     ],
@@ -100,7 +98,6 @@ def test_a_row_of_weight_two_counts_as_two_rows(estimator, table):
 @pytest.mark.parametrize(
     'estimator',
     [
-        ELMClassifier('precomputed', probabilities=True),
         KernelELMClassifier('precomputed', probabilities=True),
         SparseELMClassifier('precomputed', probabilities=True),
     ],

@@ -1,0 +1,177 @@
+"""Let classifiers and regressors of hidden nodes live: rows come, rows leave, estimators merge."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from mr_elm.errors import write_value
+from mr_elm.estimators.jobs import decide
+from mr_elm.estimators.living import LivingEstimator, name_classes
+from mr_elm.estimators.probabilities import Labelled, demand_one_label
+from mr_elm.estimators.values import (
+    Targets,
+    available_with,
+    is_set_matrix,
+    join_classes,
+    number_labels,
+    row_weights,
+    to_sets,
+    warn_of_single_rows,
+)
+from mr_elm.machines.calibrating import add_intervals
+from mr_elm.machines.prediction_intervals import PredictionIntervals
+from mr_elm.machines.press import HeldOut
+from mr_elm.solvers.ridge import TrainingRows
+from mr_elm.typing import Floats, Labels, Rows, Weights
+
+
+class LivingClassifier(Labelled, LivingEstimator):
+    """Learn classes, and go on learning.
+
+    class_weight : None, a dictionary, or balanced, which only `fit` knows. probabilities : see `Labelled`; `fit` makes
+    them, and `calibrate` makes them anew when rows have come or left.
+    """
+
+    _takes_sets = True
+
+    def partial_fit(
+        self,
+        X: Rows,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: Weights = None,
+        like: LivingEstimator | None = None,
+    ) -> 'LivingClassifier':
+        """Add rows, which may bring new classes: the same as to fit on all rows, with the nodes of the first ones.
+
+        classes : some to expect. like : for a new estimator, see `LivingEstimator.fit`.
+
+        X may have `__arrow_c_stream__`: its batches are added one by one, and never lie in memory together. y and
+        sample_weight may then be names of its columns. The first batch must have rows of two classes, or classes given.
+        """
+        self._demand_lasting_weights()
+        return self._add_batches(X, y, sample_weight, () if classes is None else classes, like)
+
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingClassifier':
+        """Take rows away, see `LivingEstimator.forget`."""
+        self._demand_lasting_weights()
+        return super().forget(X, y, sample_weight)
+
+    def _judge(self, rows: tuple) -> None:
+        X, y, sample_weight = rows
+        codes = T = None
+        if self.multilabel_:
+            T = to_sets(y)
+        else:
+            codes = np.searchsorted(self.classes_, y)
+        self._warn_of_machine(X, codes, T, sample_weight)
+
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
+        self._calibrate(X, rows, kind)
+
+    @property
+    def _holds_out(self) -> bool:
+        return self.probabilities
+
+    def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
+        if self.multilabel_ if not anew else is_set_matrix(y):
+            return self._join_sets(y, anew)
+        self.multilabel_ = False
+        check_classification_targets(y)
+        labels = join_classes(() if anew else self.classes_, y, declared)
+        if len(labels) < 2:
+            raise ValueError(f'expected rows of two classes, all are of one class, {write_value(labels[0])}')
+        return labels
+
+    def _join_sets(self, y: Labels, anew: bool) -> np.ndarray:
+        """Return the numbers of the columns of an indicator matrix, or of the classes of another estimator."""
+        if np.ndim(y) == 2 or hasattr(y, 'tocsr'):
+            columns = np.arange(y.shape[1])
+        else:
+            columns = np.asarray(y)
+        if anew:
+            demand_one_label(self)
+            self.multilabel_ = True
+        elif len(columns) != len(self.classes_):
+            raise ValueError(
+                f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, '
+                f'found {len(columns)}'
+            )
+        if anew:
+            return columns
+        return self.classes_
+
+    def _label(self, rows: tuple, labels: Any) -> TrainingRows:
+        if self.multilabel_:
+            return super()._label(rows, labels)
+        X, y, sample_weight = rows
+        codes = number_labels(labels, y)
+        warn_of_single_rows(labels, codes)
+        weights = row_weights(self.class_weight, labels, codes, sample_weight)
+        return TrainingRows(X, codes, name_classes(labels), weights)
+
+    def _demand_lasting_weights(self) -> None:
+        if self.class_weight == 'balanced':
+            raise ValueError(
+                "class_weight: expected None or a dictionary for partial_fit and forget: with 'balanced' "
+                'every new row changes the weights of all rows'
+            )
+
+
+@dataclass(eq=False, repr=False)
+class LivingRegressor(Targets, LivingEstimator):
+    """Learn real targets, (n,) or (n, K), and go on learning.
+
+    intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes them, and `calibrate` computes
+    them anew when rows have come or left. center : whether the mean of the targets is taken off before the fit, and
+    added to predictions; False penalises it too, as the papers do. target : see `Targets`.
+    """
+
+    intervals: bool = False
+    center: bool = True
+
+    def partial_fit(
+        self, X: Rows, y: Labels, sample_weight: Weights = None, like: LivingEstimator | None = None
+    ) -> 'LivingRegressor':
+        """Add rows: the same as to fit on all rows, with the nodes of the first ones.
+
+        like : for a new estimator, see `LivingEstimator.fit`. X may be an Arrow stream, see
+        `LivingClassifier.partial_fit`.
+        """
+        return self._add_batches(X, y, sample_weight, like=like)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = not self.intervals
+        return tags
+
+    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
+        """Read rows, and remember how many targets they have."""
+        X, y, weights = super()._read(X, y, sample_weight, reset)
+        if not reset and np.shape(y)[1:] != (() if self.single_ else (self.n_targets_,)):
+            raise ValueError(
+                f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
+            )
+        return X, self._set_targets(y, X if reset else None, weights).reshape(np.shape(y)), weights
+
+    @available_with('intervals')
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
+        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
+
+        They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
+        when there are too few rows for the coverage.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, False)
+        values = decide(self.model_, X, self.n_jobs)[:, 0]
+        return self._to_targets(PredictionIntervals(self.to_model()).interval(X, values, coverage))
+
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
+        self.model_ = replace(add_intervals(self.to_model(), rows), sums=None)
+
+    @property
+    def _holds_out(self) -> bool:
+        return self.intervals
