@@ -11,18 +11,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from textwrap import fill
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mr_elm.cli import COMPLETING, Elsewhere, suggest
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
-from mr_elm.engines.base import Engine
 from mr_elm.option import AdvancedHelp, add_options, option, option_fields
 from mr_elm.progress import LogLines, Reporter
-from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
 from mr_elm.rows.options import RowOptions, RowUse, add_row_options
 from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local
 from mr_elm.store import is_stream, temporary_prefix
+
+if TYPE_CHECKING:  # a command that runs no job loads neither engines nor readers of rows
+    from mr_elm.engines.base import Engine
+    from mr_elm.rows.inputs import InputPlan
 
 OUTPUT_DIR = '--output-dir'
 Options = TypeVar('Options')
@@ -393,15 +395,19 @@ def leave_if_elsewhere(args: argparse.Namespace) -> None:
         raise Elsewhere
 
 
-def plan_rows(args: argparse.Namespace, options: RowOptions, inputs: Sequence[str | Entry] | None = None) -> InputPlan:
+def plan_rows(
+    args: argparse.Namespace, options: RowOptions, inputs: Sequence[str | Entry] | None = None
+) -> 'InputPlan':
     """Plan the input of a command, and say how its files are read. inputs : other files than those of `args`."""
+    from mr_elm.rows.inputs import describe_inputs, plan_inputs
+
     plan = plan_inputs(args.inputs if inputs is None else inputs, options)
     if said := describe_inputs(plan):
         Reporter(args.quiet).say(said)
     return plan
 
 
-def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> Engine:
+def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> 'Engine':
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')

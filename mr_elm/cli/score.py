@@ -27,7 +27,6 @@ from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, Layout, find_table, has_columns
 from mr_elm.machines.answer_columns import AnswerColumns, add_answer_arguments, demand_threshold
 from mr_elm.machines.evaluation import Evaluation
-from mr_elm.machines.living import demand_living, demand_summable
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums, name_sums
 from mr_elm.option import AdvancedHelp
@@ -120,6 +119,8 @@ def read_answer_columns(model: Model, path: str, args: argparse.Namespace) -> tu
     """
     columns = AnswerColumns.of(args)
     if columns.leverage:
+        from mr_elm.machines.living import demand_summable
+
         demand_summable(model, args.model)
     if columns.leverage or columns.interval is not None and find_sums(args.model):
         model = fetch_sums(model, path, args.model)
@@ -217,6 +218,8 @@ def evaluate(argv: Sequence[str]) -> None:
         positive = find_positive(model, args.positive)
         demand_threshold(model, args.threshold)
         if args.leave_one_out:
+            from mr_elm.machines.living import demand_living
+
             demand_living(model, args.model)
             fetch_sums(model, path, args.model)
         if args.figure:

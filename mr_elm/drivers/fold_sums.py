@@ -1,8 +1,8 @@
 """Sum up the rows of every fold on every layer of hidden nodes, in one pass."""
 
 from mr_elm.drivers.gram_job import assemble_sums
-from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.grid_task import GridTask
 from mr_elm.solvers.ridge import Sums

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Any
 
-from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.engines.partition import find_fewest_tasks
 from mr_elm.engines.sum_tree import choose_fan_in

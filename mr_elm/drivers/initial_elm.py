@@ -3,8 +3,8 @@
 import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
-from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.sample import gather_sample
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.constant_check import note_rows

@@ -17,21 +17,19 @@ from mr_elm.machines.constant_check import note_values
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
 from mr_elm.machines.linear_check import judge_machine
-from mr_elm.machines.nodes import describe_targets
+from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
-from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import kernel_arrays
 from mr_elm.progress import describe_time
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import MACHINE_FOLD, score_values
-from mr_elm.scores.threshold import choose_positive
 from mr_elm.solvers.kelm import SUBSPACE_PASSES, KernelSolution, Product
 from mr_elm.solvers.nystrom import Preconditioner, hash_rounded
-from mr_elm.sums.statistics import list_classes
 from mr_elm.typing import Floats
 
 
@@ -167,37 +165,25 @@ def solve_by_gradients(
 
 def describe(data: KernelData, facts: dict[str, Any]) -> ModelHeader:
     """Make the header of the model. facts : what the solver says of itself."""
-    options, rejected = data.options, data.summary.rejected
+    options = data.options
     if options.solver != 'cg' and not (options.solver == 'svd' and options.rank):
         facts = {'emit': options.emit, **facts}
     center = {}
     if options.numeric:
         center = {'center': options.center}
-    names = list_classes(data.classes)
-    return ModelHeader(
-        method='mr-kelm',
-        task=options.task,
-        classes=names,
-        positive=choose_positive(options.positive, names),
-        n_features=data.task.n_features,
-        n_rows_used=data.n_rows,
-        n_rows_rejected=sum(rejected.values()),
-        encoding=data.summary.encoding_record,
-        targets=describe_targets(data.summary),
-        parameters={
-            'kernel': data.kernel.name,
-            **data.kernel.parameters,
-            'C': options.C,
-            'solver': options.solver,
-            **facts,
-            'multiclass': 'one-vs-all',
-            'scale': options.scale,
-            'seed': options.seed,
-            'class_weight': options.class_weight,
-            **center,
-            'blas': sorted(data.source.blas),
-            'input': data.summary.input,
-            **data.learned.facts,
-        },
-        history=[make_event('train', data.n_rows, rejected)],
-    )
+    parameters = {
+        'kernel': data.kernel.name,
+        **data.kernel.parameters,
+        'C': options.C,
+        'solver': options.solver,
+        **facts,
+        'multiclass': 'one-vs-all',
+        'scale': options.scale,
+        'seed': options.seed,
+        'class_weight': options.class_weight,
+        **center,
+        'blas': sorted(data.source.blas),
+        'input': data.summary.input,
+        **data.learned.facts,
+    }
+    return make_header(options, data.summary, data.classes, data.task.n_features, parameters)

@@ -12,7 +12,7 @@ import numpy as np
 
 from mr_elm.arithmetic import estimate_seconds, one_thread
 from mr_elm.drivers.gram_job import check_counts, name_parts, sum_up
-from mr_elm.drivers.node_inputs import NodeInputs
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer

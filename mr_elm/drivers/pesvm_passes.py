@@ -10,9 +10,9 @@ import numpy as np
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_held_out
 from mr_elm.drivers.gram_job import check_counts, write_layer
-from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pass_report import PassReport
 from mr_elm.drivers.sample import gather_sample
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import demand_every_class, keep_held_out

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.problems import run_problem
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import DataFormatError
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.sample import part_labels

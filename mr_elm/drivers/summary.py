@@ -2,18 +2,22 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, Encoding
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.labels import find_twins
 from mr_elm.rows.text import quote, read_exact
@@ -219,3 +223,38 @@ def say_metric(reporter: Reporter, learned: LearnedMetric) -> None:
             kind, values = 'error rate', shares
         text += f'; {kind} of held-out rows after each step: ' + ', '.join(f'{value:.4g}' for value in values)
     reporter.say(text)
+
+
+@dataclass(frozen=True)
+class NodeInputs(NodeProblem):
+    """Hold the rows beside what the nodes depend on."""
+
+    data: DataSet
+
+    @classmethod
+    def learn(
+        cls,
+        data: DataSet,
+        options: PESVMOptions,
+        n_landmarks: int = 0,
+        refuses: str = 'this training',
+        judged: bool = False,
+    ) -> 'NodeInputs':
+        """Look at the rows once, and learn a metric if options ask for one. refuses, judged : see `learn_rows`.
+
+        Raises DataFormatError when the rows cannot be used.
+        """
+        summary, classes = learn_rows(
+            data, options.task, n_landmarks, options.seed, options.n_sampled, refuses, options.positive, judged
+        )
+        inputs = cls(options, summary, classes, data)
+        if options.n_sampled:
+            with one_thread():
+                inputs = inputs.learn_metric(data.engine.n_threads)
+            say_metric(data.engine.reporter, inputs.learned)
+        return inputs
+
+    @property
+    def plan(self) -> InputPlan:
+        """Return the InputPlan."""
+        return self.data.plan

@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm_passes import JobProblem, open_problem, train_on_all
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.pass_problem import PassSolution
 from mr_elm.machines.passes import choose_type

@@ -11,10 +11,9 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers import tune_passes
 from mr_elm.drivers.fold_sums import sum_up_folds
 from mr_elm.drivers.gram_job import sum_up
-from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.pesvm import check_machine, estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import learn_rows, say_metric
+from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer

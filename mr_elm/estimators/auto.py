@@ -15,7 +15,7 @@ from mr_elm.estimators.jobs import count_threads, decide, sum_up_rows, watched
 from mr_elm.estimators.living import name_classes, sum_up_batch
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import TableRows, check_weights
-from mr_elm.estimators.values import Targets, available_with, row_weights
+from mr_elm.estimators.values import IntervalTargets, available_with, row_weights
 from mr_elm.machines.auto import (
     AutoChoice,
     Budget,
@@ -30,7 +30,6 @@ from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
-from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows
@@ -253,7 +252,7 @@ class AutoClassifier(Labelled, AutoEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class AutoRegressor(Targets, AutoEstimator):
+class AutoRegressor(IntervalTargets, AutoEstimator):
     """Train a regression without options, the one to begin with.
 
     Parameters as in `AutoClassifier`; intervals : bool, default True: keep the errors of rows held out, for
@@ -273,15 +272,6 @@ class AutoRegressor(Targets, AutoEstimator):
 
     def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
         return TrainingRows(X, self._set_targets(y, X if refit else None, weights)[:, 0], None, weights)
-
-    @available_with('intervals')
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
-        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
-
-        Raises ValueError when there are too few rows for the coverage.
-        """
-        values = self._values(X)
-        return self._to_targets(PredictionIntervals(self.model_).interval(X, values[:, 0], coverage))
 
     def _hold_out(self, choice: AutoChoice) -> None:
         if self.intervals:

@@ -30,7 +30,6 @@ from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.model.header import ModelHeader, make_event
-from mr_elm.model.models import HiddenNodeModel
 from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
@@ -72,7 +71,7 @@ FORM = (
 
 @dataclass(eq=False, repr=False)
 class LivingEstimator(MetricLearner, Convertible):
-    """Keep the sums of the rows, and solve whenever they change.
+    """Keep the sums of the rows in the model, and solve whenever they change.
 
     Parameters
     ----------
@@ -156,34 +155,20 @@ class LivingEstimator(MetricLearner, Convertible):
             labels = self._join_labels(other.classes_)
         return self._take(self._machine().merge(other._machine(), name_classes(labels)), labels)
 
-    def to_model(self) -> HiddenNodeModel:
-        """Return the fitted model, with the sums if it keeps them, for `mr-elm update`, `forget` and `merge`.
-
-        See `Convertible`.
-        """
-        check_is_fitted(self)
-        if hasattr(self, 'machine_'):
-            return self.machine_.keep_sums(self.model_)
-        return self.model_
-
     @classmethod
     def _of_model(cls, model: Any) -> 'LivingEstimator':
         """Make the fitted estimator of a model, which lives on with its scaling and nodes where it has its sums."""
-        estimator = super()._of_model(replace(model, sums=None))
+        estimator = super()._of_model(model)
         if model.layer.forest is not None:
             estimator.n_hidden = len(model.layer.biases) or PESVMOptions.n_hidden
         if model.header.parameters.get('solver') == PASSES:
             estimator.solver = PASSES
         else:
             estimator.solver = None
-        if model.sums is None:
-            return estimator
-        machine = LivingMachine.of_model(model)
-        names = [write_label(label) for label in getattr(estimator, 'classes_', ())]
-        positive = None
-        if machine.header.positive is not None:
-            positive = names[model.classes.index(machine.header.positive)]
-        estimator.machine_ = replace(machine, header=replace(machine.header, classes=names, positive=positive))
+        names, positive = [write_label(label) for label in getattr(estimator, 'classes_', ())], model.header.positive
+        if positive is not None:
+            positive = names[model.classes.index(positive)]
+        estimator.model_ = replace(model, header=replace(model.header, classes=names, positive=positive))
         return estimator
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
@@ -292,7 +277,7 @@ class LivingEstimator(MetricLearner, Convertible):
             if labelled.sample_weight is not None:
                 weights = labelled.sample_weight[chosen]
             sample = TrainingRows(labelled.X[chosen], labelled.y[chosen], labelled.classes, weights)
-            scorer = LeaveOneOut.of(self.to_model())
+            scorer = LeaveOneOut.of(self.model_)
             self._hold_out(join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X)
         return self
 
@@ -364,7 +349,6 @@ class LivingEstimator(MetricLearner, Convertible):
 
     def _fit_initial(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows) -> None:
         """Fit the initial ELM, C = inf, which keeps no sums."""
-        self.__dict__.pop('machine_', None)
         header = self._describe(problem, layer, GridSteps.of(1.0, origin=problem.origin))
         T = class_targets(rows.y, len(list_classes(rows.classes)))
         self.model_ = fit_initial(header, layer, rows.X, T, rows.sample_weight)
@@ -378,7 +362,6 @@ class LivingEstimator(MetricLearner, Convertible):
         self._take(LivingMachine(header, layer, sums), labels)
         self._score_held_out(rows)
         if not self.keep_sums:
-            del self.machine_
             self.model_ = self.model_.without_sums()
 
     def _fit_by_passes(
@@ -387,7 +370,6 @@ class LivingEstimator(MetricLearner, Convertible):
         """Fit by passes over the rows, which leave no sums."""
         from mr_elm.estimators.passes import MemoryProblem
 
-        self.__dict__.pop('machine_', None)
         nu = problem.options.nu
         steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
         passes = MemoryProblem.open(problem, layer, steps, rows)
@@ -444,14 +426,15 @@ class LivingEstimator(MetricLearner, Convertible):
 
         Raises ValueError when the estimator does not keep its sums.
         """
-        if not hasattr(self, 'machine_'):
+        if self.model_.sums is None:
             raise ValueError(
                 'expected an estimator with the sums of its rows, found one without: fit it with '
                 "keep_sums=True and solver='gram', or read its model by read_model(path, sums=True)"
             )
-        header, options = self.machine_.header, self._options
-        values = {header.nu_name: to_python(options.nu), 'class_weight': name_weights(self), **describe_leaves(options)}
-        return replace(self.machine_, header=header.change_parameters(**values))
+        machine, options = LivingMachine.of_model(self.model_), self._options
+        name = machine.header.nu_name
+        values = {name: to_python(options.nu), 'class_weight': name_weights(self), **describe_leaves(options)}
+        return replace(machine, header=machine.header.change_parameters(**values))
 
     def _sum_up(self, rows: tuple, labels: Any, machine: LivingMachine) -> Batch:
         """Sum up rows for a machine. labels : the classes of both."""
@@ -465,7 +448,7 @@ class LivingEstimator(MetricLearner, Convertible):
 
         labels : those that may be its classes. rows_left : rows have left, and nothing that was fitted to them is kept.
         """
-        before, self.machine_, self.model_ = getattr(self, 'model_', None), machine, machine.solve()
+        before, self.model_ = getattr(self, 'model_', None), machine.keep_sums(machine.solve())
         condition = self.model_.header.parameters['condition']
         self._reporter.say(f'solved {len(machine.sums.gram)} unknowns, condition about {condition:.1e}')
         if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):

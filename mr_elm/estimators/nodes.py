@@ -1,19 +1,16 @@
 """Let classifiers and regressors of hidden nodes live: rows come, rows leave, estimators merge."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.errors import write_value
-from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.living import LivingEstimator, name_classes
 from mr_elm.estimators.probabilities import Labelled, demand_one_label
 from mr_elm.estimators.values import (
-    Targets,
-    available_with,
+    IntervalTargets,
     is_set_matrix,
     join_classes,
     number_labels,
@@ -22,10 +19,9 @@ from mr_elm.estimators.values import (
     warn_of_single_rows,
 )
 from mr_elm.machines.calibrating import add_intervals
-from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.machines.press import HeldOut
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.typing import Floats, Labels, Rows, Weights
+from mr_elm.typing import Labels, Rows, Weights
 
 
 class LivingClassifier(Labelled, LivingEstimator):
@@ -122,7 +118,7 @@ class LivingClassifier(Labelled, LivingEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class LivingRegressor(Targets, LivingEstimator):
+class LivingRegressor(IntervalTargets, LivingEstimator):
     """Learn real targets, (n,) or (n, K), and go on learning.
 
     intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes them, and `calibrate` computes
@@ -130,7 +126,6 @@ class LivingRegressor(Targets, LivingEstimator):
     added to predictions; False penalises it too, as the papers do. target : see `Targets`.
     """
 
-    intervals: bool = False
     center: bool = True
 
     def partial_fit(
@@ -143,11 +138,6 @@ class LivingRegressor(Targets, LivingEstimator):
         """
         return self._add_batches(X, y, sample_weight, like=like)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = not self.intervals
-        return tags
-
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
         """Read rows, and remember how many targets they have."""
         X, y, weights = super()._read(X, y, sample_weight, reset)
@@ -157,20 +147,8 @@ class LivingRegressor(Targets, LivingEstimator):
             )
         return X, self._set_targets(y, X if reset else None, weights).reshape(np.shape(y)), weights
 
-    @available_with('intervals')
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
-        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
-
-        They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
-        when there are too few rows for the coverage.
-        """
-        check_is_fitted(self)
-        X = self._validate(X, False)
-        values = decide(self.model_, X, self.n_jobs)[:, 0]
-        return self._to_targets(PredictionIntervals(self.to_model()).interval(X, values, coverage))
-
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
-        self.model_ = replace(add_intervals(self.to_model(), rows), sums=None)
+        self.model_ = add_intervals(self.model_, rows)
 
     @property
     def _holds_out(self) -> bool:

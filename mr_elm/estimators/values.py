@@ -12,9 +12,12 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.errors import write_value
+from mr_elm.estimators.jobs import decide
 from mr_elm.machines.evaluation import compare_targets
+from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.rows.blocks import take_weights
 from mr_elm.rows.labels import hold_integers, write_label
 from mr_elm.rows.options import AUTO, REFUSE
@@ -238,3 +241,28 @@ class Targets(RegressorMixin, MultiOutputMixin):
         if self.single_:
             return values[:, 0]
         return values
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class IntervalTargets(Targets):
+    """Answer with intervals too. intervals : keep the errors of rows held out, for `predict_interval`."""
+
+    intervals: bool = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = not self.intervals
+        return tags
+
+    @available_with('intervals')
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
+        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
+
+        They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
+        when there are too few rows for the coverage.
+        """
+        estimator: Any = self
+        check_is_fitted(estimator)
+        X = estimator._validate(X, False)
+        values = decide(estimator.model_, X, estimator.n_jobs)[:, 0]
+        return self._to_targets(PredictionIntervals(estimator.to_model()).interval(X, values, coverage))

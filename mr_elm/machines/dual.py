@@ -5,10 +5,11 @@ f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.solvers.box import BoxQP, Result, Settings, upper_bounds
 from mr_elm.solvers.choose_solver import COORDINATE, solve_dual
 from mr_elm.typing import Floats, RowWeights
@@ -28,6 +29,7 @@ class BoxMachine:
     C: float
     rule: str
     settings: Settings
+    walks: ClassVar[dict[str, str]] = {'block': 'walk_path'}  # rule -> what goes on from one C to the next
 
     def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
         """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None."""
@@ -71,26 +73,15 @@ class BoxMachine:
         weights: RowWeights = None,
         fold: int | None = None,
     ) -> 'Iterator[PathPoint]':
-        """Train for every C in increasing order and yield a PathPoint for each; see `path.walk_path`."""
-        from mr_elm.solvers.path import walk_path
+        """Train for every C in increasing order and yield a PathPoint for each; only some rules go on from the last."""
+        from mr_elm.solvers import path
 
-        if self.rule != 'block':
-            return self.solve_each(source, targets, C_values, weights, fold)
-        return walk_path(source, targets, C_values, weights, self.settings, fold)
-
-    def solve_each(
-        self,
-        source: Any,
-        targets: Floats,
-        C_values: Iterable[float],
-        weights: RowWeights = None,
-        fold: int | None = None,
-    ) -> 'Iterator[PathPoint]':
-        """Do what `solve_path` does by a rule that begins anew for every C."""
-        from mr_elm.solvers.path import PathPoint
-
+        if self.rule in self.walks:
+            walk = getattr(path, self.walks[self.rule])
+            yield from walk(source, targets, C_values, weights, self.settings, fold)
+            return
         for C in sorted(C_values):
-            yield PathPoint(C, fold, replace(self, C=C).solve(source, targets, weights))
+            yield path.PathPoint(C, fold, replace(self, C=C).solve(source, targets, weights))
 
     def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
         """Return the duality gap over all rows of a machine that was trained on some of them.
@@ -104,24 +95,17 @@ class BoxMachine:
 class NodeMachine(BoxMachine):
     """Train a machine on the outputs of hidden nodes: by coordinate descent, or by a rule of kernels on H H'."""
 
+    walks: ClassVar[dict[str, str]] = {}
+
     def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
-        """Train on node outputs (n, L); returns a NodeResult."""
+        """Train on node outputs (n, L), or on NodeRows of them; returns a NodeResult."""
         from mr_elm.solvers.coordinate import solve_node_dual, solve_node_rows
 
+        if isinstance(source, NodeRows):
+            source = source.H
         if self.rule == COORDINATE:
             return solve_node_dual(source, targets, self.C, weights, self.settings)
         return solve_node_rows(source, targets, self.C, weights, self.settings, self.rule)
-
-    def solve_path(
-        self,
-        source: Any,
-        targets: Floats,
-        C_values: Iterable[float],
-        weights: RowWeights = None,
-        fold: int | None = None,
-    ) -> 'Iterator[PathPoint]':
-        """Train for every C in increasing order, anew for each, on NodeRows."""
-        return self.solve_each(source.H, targets, C_values, weights, fold)
 
     def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> None:
         """Return None: there are no kernel values to share."""
@@ -129,6 +113,8 @@ class NodeMachine(BoxMachine):
 
 class SphereMachine(BoxMachine):
     """Train a SphereSVM on rows of a normalised kernel; symbols: sphere."""
+
+    walks: ClassVar[dict[str, str]] = {'exact': 'walk_sphere_path'}
 
     def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
@@ -143,21 +129,6 @@ class SphereMachine(BoxMachine):
         from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 
         return solve_sphere(SphereProblem(source, targets, self.C, weights), self.rule, self.settings)
-
-    def solve_path(
-        self,
-        source: Any,
-        targets: Floats,
-        C_values: Iterable[float],
-        weights: RowWeights = None,
-        fold: int | None = None,
-    ) -> 'Iterator[PathPoint]':
-        """Train for every C in increasing order and yield a PathPoint for each; see `walk_sphere_path`."""
-        from mr_elm.solvers.path import walk_sphere_path
-
-        if self.rule != 'exact':
-            return self.solve_each(source, targets, C_values, weights, fold)
-        return walk_sphere_path(source, targets, C_values, weights, self.settings, fold)
 
     def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
         """Return |c|^2 - min c.x~_i over all rows; least_margin is the smallest y f / |c|^2."""

@@ -17,7 +17,7 @@ from mr_elm.features.synthetic import draw_landmarks
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.sample import SampleRows, read_summary_sample
-from mr_elm.machines.shared_options import SYNTHETIC
+from mr_elm.machines.shared_options import SYNTHETIC, TrainingOptions
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import describe_map, landmark_widths, node_arrays
@@ -119,40 +119,48 @@ class NodeProblem:
     def describe(self, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
         """Make the header of a machine on these nodes and grids; None stands where the solver has its say."""
         options, summary = self.options, self.summary
-        names = list_classes(self.classes)
-        return ModelHeader(
-            method=options.method,
-            task=options.task,
-            classes=names,
-            positive=choose_positive(options.positive, names),
-            n_features=layer.n_features,
-            n_rows_used=summary.n_rows,
-            n_rows_rejected=sum(summary.rejected.values()),
-            encoding=summary.encoding_record,
-            targets=describe_targets(summary),
-            parameters={
-                **describe_map(layer),
-                **describe_landmarks(options),
-                'n_hidden': layer.n_hidden,
-                'seed': options.seed,
-                'nu' if options.bias else 'C': options.nu,
-                **describe_leaves(options),
-                'weight_scale': options.weight_scale,
-                'weights': options.weights,
-                'scale': options.scale,
-                'sigma': self.sigma,
-                'class_weight': options.class_weight,
-                'solver': None,
-                'condition': None,
-                'grid': list(steps.steps),
-                **describe_origin(options.numeric, steps),
-                'blas': sorted(blas),
-                'input': summary.input,
-                'peak': None,
-                **self.learned.facts,
-            },
-            history=[make_event('train', summary.n_rows, summary.rejected)],
-        )
+        parameters = {
+            **describe_map(layer),
+            **describe_landmarks(options),
+            'n_hidden': layer.n_hidden,
+            'seed': options.seed,
+            'nu' if options.bias else 'C': options.nu,
+            **describe_leaves(options),
+            'weight_scale': options.weight_scale,
+            'weights': options.weights,
+            'scale': options.scale,
+            'sigma': self.sigma,
+            'class_weight': options.class_weight,
+            'solver': None,
+            'condition': None,
+            'grid': list(steps.steps),
+            **describe_origin(options.numeric, steps),
+            'blas': sorted(blas),
+            'input': summary.input,
+            'peak': None,
+            **self.learned.facts,
+        }
+        return make_header(options, summary, self.classes, layer.n_features, parameters)
+
+
+def make_header(
+    options: TrainingOptions, summary: Summary, classes: Classes | None, n_features: int, parameters: dict[str, Any]
+) -> ModelHeader:
+    """Make the header of a model that was just trained. parameters : those of the method and of its solver."""
+    names = list_classes(classes)
+    return ModelHeader(
+        method=options.method,
+        task=options.task,
+        classes=names,
+        positive=choose_positive(options.positive, names),
+        n_features=n_features,
+        n_rows_used=summary.n_rows,
+        n_rows_rejected=sum(summary.rejected.values()),
+        encoding=summary.encoding_record,
+        targets=describe_targets(summary),
+        parameters=parameters,
+        history=[make_event('train', summary.n_rows, summary.rejected)],
+    )
 
 
 def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:

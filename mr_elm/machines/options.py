@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.nodes import LEAVES, MAPS, MAPS_OF_LEAVES, has_leaves, name_nodes, part_map
+from mr_elm.features.nodes import LANDMARK_NODES, LEAVES, MAPS, MAPS_OF_LEAVES, has_leaves, name_nodes, part_map
 from mr_elm.machines.shared_options import (
+    N_HIDDEN,
     ROWS,
     SOLVER,
+    CentredOptions,
     MetricOptions,
+    NodeOptions,
     TargetOptions,
-    class_weight_option,
     demand,
     demand_slope,
-    kernel_option,
     landmarks_option,
-    no_center_option,
     rule_option,
-    weights_option,
 )
 from mr_elm.option import option
 from mr_elm.solvers.box import ATTEMPTS, SUBSET
@@ -24,7 +23,6 @@ from mr_elm.solvers.choose_solver import choose_rule
 from mr_elm.solvers.multiclass import SCHEMES
 
 RANDOM_NODES = tuple(kind for kind in MAPS if kind not in ('nystrom', 'identity'))
-N_HIDDEN = 1000
 N_LEAVES, LEAF_RIDGE = 2048, 100.0
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
 GRAM, PASSES = NODE_SOLVERS = 'gram', 'passes'  # of pesvm and elm
@@ -32,7 +30,7 @@ MOST_GRAM_NODES = 5000  # of a Gram, unless the user asks for it: every task sen
 
 
 @dataclass(frozen=True)
-class PESVMOptions(TargetOptions, MetricOptions):
+class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
     """Keep the parameters of PESVM; see `mr-elm train pesvm --help`.
 
     method : pesvm; elm: the same without the bias r, where nu is called C; auto: a machine that it has chosen.
@@ -47,18 +45,10 @@ class PESVMOptions(TargetOptions, MetricOptions):
         (*MAPS, *MAPS_OF_LEAVES),
         metavar='NAME',
     )
-    kernel: str = kernel_option('{method}')
-    landmarks: str = landmarks_option('{method}')
-    n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', '{method}', flag='--hidden', metavar='L')
-    weight_scale: float = option(
-        1.0,
-        'standard deviation of the pre-activations on scaled rows; a Gaussian has '
-        'sigma = sqrt(v)/S, v the sum of the variances of the scaled features',
-        '{method}',
-        metavar='S',
-        advanced=True,
+    kernel: str = option(
+        'gaussian', '--map nystrom: the kernel, {choices}', '{method}', LANDMARK_NODES, metavar='NAME', advanced=True
     )
-    weights: str = weights_option('{method}')
+    landmarks: str = landmarks_option('{method}')
     leaves: int = option(
         N_LEAVES,
         '--map leaves: how many leaves at most, 32 of each tree; the trees grow on a sample of the rows',
@@ -76,8 +66,6 @@ class PESVMOptions(TargetOptions, MetricOptions):
         tuned=False,
     )
     nu: float = option(1.0, 'weight of the errors against the size of the output weights', '{method}')
-    class_weight: str | None = class_weight_option('{method}')
-    no_center: bool = no_center_option()
     solver: str | None = option(
         None,
         'gram: sum up one matrix of L x L numbers, which update and forget need; passes: '
@@ -219,7 +207,6 @@ class AutoOptions(TargetOptions):
         metavar='N|Ts',
     )
     keep_sums: bool = option(False, 'keep the sums of the rows beside the model, for update, forget and merge', 'auto')
-    class_weight: str | None = class_weight_option('auto')
 
     def check(self) -> None:
         """Raise ValueError where options contradict each other."""
@@ -274,7 +261,7 @@ PARTITIONED = 'rows beyond one reducer'
 
 
 @dataclass(frozen=True)
-class DualOptions(KernelOptions):
+class DualOptions(KernelOptions, NodeOptions):
     """Keep the parameters of the box-constrained dual, as of the sparse ELM; see `mr-elm train sparse-elm --help`."""
 
     method: str = 'sparse-elm'
@@ -289,11 +276,6 @@ class DualOptions(KernelOptions):
     normalise: bool = False
     subset: int | None = None
     attempts: int | None = None
-    n_hidden: int = option(1000, 'how many hidden nodes', 'random nodes', flag='--hidden', metavar='L', advanced=True)
-    weight_scale: float = option(
-        1.0, 'standard deviation of the pre-activations on scaled rows', 'random nodes', metavar='S', advanced=True
-    )
-    weights: str = weights_option('random nodes')
     rule: str | None = rule_option('sparse-elm')
     eps: float = option(1e-3, 'stop at this violation of the optimality conditions', SOLVER, advanced=True)
     max_iter: int | None = option(
@@ -302,7 +284,6 @@ class DualOptions(KernelOptions):
     multiclass: str = option(
         SCHEMES[0], 'how two-class machines decide between several classes', SOLVER, SCHEMES, advanced=True
     )
-    class_weight: str | None = class_weight_option(SOLVER)
     memory: float = option(
         1000.0, 'memory of a task; half of it holds kernel values', SOLVER, metavar='MB', advanced=True
     )
@@ -389,7 +370,7 @@ class SphereSVMOptions(DualOptions):
 
 
 @dataclass(frozen=True)
-class KELMOptions(TargetOptions, KernelOptions):
+class KELMOptions(CentredOptions, KernelOptions):
     """Keep the parameters of MR-KELM; see `mr-elm train mr-kelm --help`.
 
     solver : cholesky, svd or cg; None takes cholesky where Omega fits into `memory` MB, else cg.
@@ -397,8 +378,6 @@ class KELMOptions(TargetOptions, KernelOptions):
     """
 
     method: str = 'mr-kelm'
-    class_weight: str | None = class_weight_option('')
-    no_center: bool = no_center_option()
     solver: str | None = option(
         None,
         'cg: recompute the kernel matrix in passes (default: cholesky, or cg beyond --memory)',

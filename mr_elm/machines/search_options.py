@@ -14,7 +14,6 @@ from mr_elm.machines.shared_options import (
     METRIC_ROWS,
     ROWS,
     WEIGHTS,
-    class_weight_option,
     demand,
     demand_slope,
     landmarks_option,
@@ -208,7 +207,9 @@ class NodeSearch:
     )
     folds: int = folds_option()
     weights: str = option('normal', 'how nodes are drawn', GRID, WEIGHTS, advanced=True)
-    class_weight: str | None = class_weight_option(GRID)
+    class_weight: str | None = option(
+        None, 'balanced: every class has the same total weight', GRID, ('balanced',), advanced=True
+    )
     sample: int | None = sample_option('search on')
     memory: float = option(
         2000.0, 'memory for the sums of a task; passes: for the preconditioner', GRID, metavar='MB', advanced=True

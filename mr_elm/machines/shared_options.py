@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.features.metric import KINDS
-from mr_elm.features.nodes import LANDMARK_NODES, NODES
+from mr_elm.features.nodes import NODES
 from mr_elm.features.scaling import SCALES
 from mr_elm.option import option
 from mr_elm.rows.options import TASKS
@@ -12,26 +12,8 @@ from mr_elm.scores.threshold import make_goal
 from mr_elm.solvers.choose_solver import COORDINATE, METHOD_RULES
 
 WEIGHTS = ('normal', 'uniform')  # how nodes are drawn
+N_HIDDEN, NODES_GROUP = 1000, 'hidden nodes'
 ROWS, SYNTHETIC = LANDMARKS = 'rows', 'synthetic'
-
-
-def weights_option(group: str) -> Any:
-    """Make the option that says how nodes are drawn."""
-    return option(
-        'normal',
-        'how nodes are drawn. normal: standard deviation S/sqrt(v), v the sum of the variances of '
-        'the scaled features; uniform: between -S and S',
-        group,
-        WEIGHTS,
-        advanced=True,
-    )
-
-
-def kernel_option(group: str) -> Any:
-    """Make the option that names the kernel of landmarks."""
-    return option(
-        'gaussian', '--map nystrom: the kernel, {choices}', group, LANDMARK_NODES, metavar='NAME', advanced=True
-    )
 
 
 def landmarks_option(group: str) -> Any:
@@ -44,16 +26,6 @@ def landmarks_option(group: str) -> Any:
         LANDMARKS,
         advanced=True,
     )
-
-
-def class_weight_option(group: str) -> Any:
-    """Make the option that says what classes weigh."""
-    return option(None, 'balanced: every class has the same total weight', group, ('balanced',), advanced=True)
-
-
-def no_center_option() -> Any:
-    """Make the option that takes targets as they are."""
-    return option(False, '--task regression: penalise the mean of the targets too, as the papers do', advanced=True)
 
 
 def rule_option(method: str) -> Any:
@@ -76,6 +48,9 @@ class TrainingOptions:
         'standard', 'how features are scaled before training: {choices}', 'model', SCALES, metavar='NAME', advanced=True
     )
     seed: int = option(0, 'seed of every random choice', 'model', bounds=(0, 2**64 - 1), advanced=True)
+    class_weight: str | None = option(
+        None, 'balanced: every class has the same total weight', 'model', ('balanced',), advanced=True
+    )
     probabilities: bool = option(False, 'fit probabilities, and label by them')
     threshold: str | None = option(
         None,
@@ -114,12 +89,12 @@ class TrainingOptions:
     @property
     def center(self) -> bool:
         """Tell whether the mean of the targets is taken off before a solve, and added to what it finds."""
-        return self.numeric and not getattr(self, 'no_center', False)
+        return self.numeric
 
     def check(self) -> None:
         """Raise ValueError where options contradict each other."""
         for flag, value in (
-            ('--class-weight', getattr(self, 'class_weight', None)),
+            ('--class-weight', self.class_weight),
             ('--probabilities', self.probabilities),
             ('--positive', self.positive is not None),
         ):
@@ -141,8 +116,49 @@ class TargetOptions(TrainingOptions):
     def check(self) -> None:
         """Raise ValueError where an option that needs targets stands beside classes."""
         super().check()
-        for flag, value in (('--intervals', self.intervals), ('--no-center', getattr(self, 'no_center', False))):
-            demand(self.numeric or not value, f'{flag}: expected --task regression')
+        demand(self.numeric or not self.intervals, '--intervals: expected --task regression')
+
+
+@dataclass(frozen=True)
+class CentredOptions(TargetOptions):
+    """Keep the options of methods that may take targets as they are."""
+
+    no_center: bool = option(
+        False, '--task regression: penalise the mean of the targets too, as the papers do', advanced=True
+    )
+
+    @property
+    def center(self) -> bool:
+        """Tell whether the mean of the targets is taken off before a solve, and added to what it finds."""
+        return self.numeric and not self.no_center
+
+    def check(self) -> None:
+        """Raise ValueError where classes are to be centred."""
+        super().check()
+        demand(self.numeric or not self.no_center, '--no-center: expected --task regression')
+
+
+@dataclass(frozen=True)
+class NodeOptions(TrainingOptions):
+    """Keep how hidden nodes are drawn."""
+
+    n_hidden: int = option(N_HIDDEN, 'how many hidden nodes', NODES_GROUP, flag='--hidden', metavar='L')
+    weight_scale: float = option(
+        1.0,
+        'standard deviation of the pre-activations on scaled rows; a Gaussian has '
+        'sigma = sqrt(v)/S, v the sum of the variances of the scaled features',
+        NODES_GROUP,
+        metavar='S',
+        advanced=True,
+    )
+    weights: str = option(
+        'normal',
+        'how nodes are drawn. normal: standard deviation S/sqrt(v), v the sum of the variances of '
+        'the scaled features; uniform: between -S and S',
+        NODES_GROUP,
+        WEIGHTS,
+        advanced=True,
+    )
 
 
 def demand(met: bool, message: str) -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mr_elm.drivers.node_inputs import NodeInputs
 from mr_elm.drivers.sample import gather_sample
+from mr_elm.drivers.summary import NodeInputs
 from mr_elm.engines import make_engine
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.options import PESVMOptions
