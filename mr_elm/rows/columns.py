@@ -183,10 +183,7 @@ class Table:
 
     def to_matrix(self) -> Floats:
         """Return the columns as numbers, (rows, columns), NaN for missing ones. Raises RowError at text."""
-        X = np.empty(self.shape)
-        for j, column in enumerate(self.columns):
-            X[:, j] = column.numbers()
-        return X
+        return np.column_stack([column.numbers() for column in self.columns])
 
 
 def join_values(columns: Sequence[Any]) -> np.ndarray:

@@ -22,7 +22,7 @@ from mr_elm.rows.blocks import Block, make_block
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import check_target, decode_label
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import quote, read_number, split_lines, split_white
+from mr_elm.rows.text import find_line_ends, quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
 CURRENCIES = '$€£¥₹'
@@ -121,9 +121,10 @@ def parse(text: bytes, form: RowOptions) -> Block:
     if (form.n_columns == 1 or (form.delimiter or ',').isspace()) and BLANK_LINE.search(text):
         raise ValueError('blank lines')  # of others pyarrow leaves empty ones out, and misses the fields of the rest
     header = form.header_line.encode('latin-1') + b'\n'
-    if form.header_line and (text.startswith(header) or b'\n' + header in text):
+    letter = max(header) in text  # no row of numbers has it, and to find that out takes a tenth of the time
+    if letter and form.header_line and (text.startswith(header) or b'\n' + header in text):
         raise ValueError('the header again')
-    n_rows = text.count(b'\n')
+    n_rows = np.count_nonzero(find_line_ends(text))  # in a third of the time that `bytes.count` takes
     text = separate_plainly(text, form.delimiter)
     arrays = read_arrays(text, form, choose_piece(text, form.n_columns or 0))
     if arrays.num_rows != n_rows:
