@@ -91,12 +91,15 @@ def test_a_sample_preconditions(command, monkeypatch):
     assert np.abs(values(fitted) - wanted).max() <= 1e-3 * np.abs(wanted).max()
 
 
-def test_probabilities_and_intervals_are_of_a_fold(command):
-    model = command(LABELS, 'nystrom', '--probabilities', '--tolerance', '1e-9')
-    fitted = make(ESVMClassifier, 'nystrom', solver='passes', tolerance=1e-9, probabilities=True).fit(X, LABELS)
+@pytest.mark.parametrize('seed', [0, 3])
+def test_probabilities_and_intervals_are_of_a_fold(command, seed):
+    model = command(LABELS, 'nystrom', '--probabilities', '--tolerance', '1e-9', '--seed', seed)
+    options = {'solver': 'passes', 'tolerance': 1e-9, 'seed': seed}
+    fitted = make(ESVMClassifier, 'nystrom', probabilities=True, **options).fit(X, LABELS)
     assert np.allclose(fitted.predict_proba(X), model.labelling.probabilities(model.decision_function(X)), atol=1e-5)
-    model = command(TARGETS, 'nystrom', '--task', 'regression', '--intervals', '--overwrite')
-    fitted = make(ESVMRegressor, 'nystrom', solver='passes', intervals=True).fit(X, TARGETS)
+    words = '--task', 'regression', '--intervals', '--overwrite', '--seed', seed
+    model = command(TARGETS, 'nystrom', *words)
+    fitted = make(ESVMRegressor, 'nystrom', solver='passes', intervals=True, seed=seed).fit(X, TARGETS)
     assert np.allclose(fitted.to_model().arrays['interval_residuals'], model.arrays['interval_residuals'], atol=1e-4)
     low, high = fitted.predict_interval(X, 0.9).T
     assert ((low <= TARGETS) & (high >= TARGETS)).mean() > 0.85

@@ -12,6 +12,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
 from mr_elm.features.nodes import LANDMARK_NODES, MAPS
 from mr_elm.features.scaling import SCALES
+from mr_elm.machines.forgetting import list_row_parts
 from mr_elm.model.file import read_model
 
 N, D = 90, 4
@@ -194,6 +195,13 @@ def test_bounds_of_scaling_that_leave_are_named(rng):
     with pytest.warns(UserWarning, match='the smallest or the largest value of 1 features'):
         largest = [X[:, 2].argmax()]
         ESVMClassifier(n_hidden=9, scale='minmax').fit(X, y).forget(X[largest], y[largest])
+
+
+def test_indicators_and_categories_of_a_table_are_counted_as_what_they_are(rng):
+    frame = pd.DataFrame({'a': rng.standard_normal(N), 'b': rng.standard_normal(N), 'city': CITIES[np.arange(N) % 3]})
+    fitted = ESVMClassifier(n_hidden=9, scale='minmax', encode='auto').fit(frame, np.arange(N) % 2)
+    parts = {part: n for part, (n, _) in list_row_parts(fitted.to_model()).items()}
+    assert parts == {'scaling': 2 * 2, 'encoding': 3}  # no bound of an indicator is of a row
 
 
 @pytest.mark.parametrize(
