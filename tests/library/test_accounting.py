@@ -1,11 +1,12 @@
 """Every line of every pass is accounted for once; what does not add up stops the run."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import make_key
@@ -182,7 +183,40 @@ def test_passes_that_counted_different_lines_are_refused(other):
         two.compare(one)
 
 
+def test_passes_over_an_empty_file_agree():
+    plan = replace(PLAN, files=[replace(PLAN.files[0], size=0)])
+    one, two = Accounts(plan), Accounts(plan)
+    for accounts in (one, two):
+        accounts.settle('stop')
+    one.compare(two)
+
+
 def test_passes_that_rejected_for_other_reasons_are_refused():
     one, two = (accounts_of({(0, 0): counts(), (1, 0): counts(rejected={reason: 1})}) for reason in 'xy')
     with pytest.raises(AccountingError, match='rejected as'):
         one.compare(two)
+
+
+@pytest.mark.parametrize('n_bad, others', [(1, ''), (2, ' (2 bad rows so far)'), (1234, ' (1,234 bad rows so far)')])
+def test_the_row_that_ended_a_task_is_named_wherever_its_text_stands(tmp_path, n_bad, others):
+    (tmp_path / 'b.csv').write_text('1,2\n' * 10 + '1\n' * 10)
+    plan = InputPlan([InputFile(str(tmp_path / name), 60, RowOptions('csv')) for name in ('a.csv', 'b.csv')])
+    fact = {'file': 1, 'start': 39, 'row': 3, 'reason': 'wrong width', 'detail': 'found 1', 'n_bad': n_bad}
+    text = f'mr_gram.py: error {{"x": 1}} BadRowError: {json.dumps(fact)} in the log\n'
+    assert describe_bad_row(text, plan) == f'{tmp_path}/b.csv, line 14: wrong width: found 1{others}'
+    assert describe_bad_row('mr_gram.py: {"file": "x"}', plan) is None
+
+
+def test_the_accounts_of_packed_text_are_those_of_the_tasks_that_packed_it():
+    packing = [
+        {'kind': 'counts', 'place': [number, 0], 'length': SIZE, **counts(4, rejected={'x': 1})} for number in (0, 1)
+    ]
+    packing.append({'kind': 'rejected', 'place': [1, 0, 2], 'reason': 'x', 'detail': 'd', 'line': 'text'})
+    packed = Accounts(PLAN)
+    packed.keep('counts', (0, 0), {**counts(), 'packing': packing[:1]})
+    packed.keep('counts', (0, 50), {**counts(), 'packing': packing[1:]})
+    accounts = Accounts.of_packing(PLAN, packed)
+    accounts.settle('skip')
+    assert accounts.used == 6 and accounts.reasons == {'x': 2}
+    assert [(row.path, row.line, row.text) for row in accounts.rejected()] == [('/d/b.csv', 3, 'text')]
+    assert Accounts.of_packing(PLAN, None).counts == {}

@@ -18,7 +18,10 @@ from mr_elm.estimators import (
     SphereSVMClassifier,
     to_estimator,
 )
+from mr_elm.estimators.probabilities import leave_equal_rows_out
+from mr_elm.machines.press import HeldOut
 from mr_elm.model.file import read_model
+from mr_elm.solvers.ridge import leave_one_out
 
 CLASSIFIERS = [
     ESVMClassifier(n_hidden=60, probabilities=True),
@@ -93,6 +96,21 @@ def test_a_row_of_weight_two_counts_as_two_rows(estimator, table):
     rows = np.repeat(np.arange(90), weights.astype(int))
     weighted, repeated = clone(estimator).fit(X, y, weights), clone(estimator).fit(X[rows], y[rows])
     assert np.allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_leave_one_out_leaves_out_equal_rows_of_the_same_label_and_no_others(weighted):
+    rng = np.random.default_rng(4)
+    H, labels = rng.standard_normal((20, 3)), np.arange(20) % 3
+    H[[4, 7, 5]] = H[1]  # 4 and 7 have the label of 1, 5 has another
+    w = rng.uniform(0.5, 2, 20) if weighted else np.ones(20)
+    T = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
+    values, leverages = leave_one_out(H, T, 2.0, w)
+    found = leave_equal_rows_out(HeldOut(labels, w, values, leverages), H, 3).decisions
+    for i in range(20):
+        rest = (H[i] != H).any(axis=1) | (labels != labels[i])
+        WH = w[rest, None] * H[rest]
+        assert np.allclose(found[i], H[i] @ np.linalg.solve(WH.T @ H[rest] + np.eye(3) / 2, WH.T @ T[rest]))
 
 
 @pytest.mark.parametrize(
