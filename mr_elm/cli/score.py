@@ -341,10 +341,10 @@ def lay_out_table(kind: str, rows: dict[str, dict]) -> list[str]:
 
 def lay_out_confusion(confusion: dict[str, list]) -> list[str]:
     """Lay the confusion matrix out as text."""
-    width = max(len(str(cell)) for cell in [*confusion['true'], *confusion['predicted'], *sum(confusion['rows'], [])])
     cells = [['', *confusion['predicted']]] + [
         [name, *row] for name, row in zip(confusion['true'], confusion['rows'], strict=True)
     ]
+    width = max(len(str(cell)) for row in cells for cell in row)
     return [' '.join(f'{cell!s:>{width}}' for cell in row) for row in cells]
 
 

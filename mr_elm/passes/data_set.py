@@ -12,7 +12,7 @@ from mrjob.util import to_lines
 
 from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
-from mr_elm.errors import BadRowError, DataFormatError, TaskError
+from mr_elm.errors import BadRowError, DataFormatError, TaskError, warn_unsuitable
 from mr_elm.json_file import write_json
 from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
@@ -73,7 +73,7 @@ class DataSet:
         """
         accounts.settle(self.bad_rows)
         form = self.plan.form
-        if form.held_out and not form.tested and not self.plan.needs_encoding:
+        if self.first is None and form.held_out and not form.tested and not self.plan.needs_encoding:
             demand_held_out(accounts, form.held_out)
         if self.first is not None:
             self.first.compare(accounts)
@@ -107,14 +107,19 @@ class DataSet:
 
 
 def demand_held_out(accounts: Accounts, share: float) -> None:
-    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on."""
-    kinds = {'training': accounts.used, 'test': accounts.held}
-    for kind, n_rows in kinds.items():
-        if n_rows == 0 and any(kinds.values()):
-            raise DataFormatError(
-                f'--test {share:g}: expected rows for training and test, found none for the {kind} among '
-                f'{sum(kinds.values()):,}: equal features go together, so take another share, or --test FILE'
-            )
+    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on.
+
+    Warn where the test has many more or fewer rows than its share.
+    """
+    held, n_rows = accounts.held, accounts.used + accounts.held
+    found = (
+        f'--test {share:g}: expected rows for training and test, found {held:,} of {n_rows:,} for the test: equal '
+        'features go together, so take another share, or --test FILE'
+    )
+    if n_rows and held in (0, n_rows):
+        raise DataFormatError(found)
+    if abs(held - share * n_rows) > 10 + share * n_rows / 2:  # of few rows, that is chance
+        warn_unsuitable(found)
 
 
 def whole_descriptions(descriptions: set[str]) -> set[str]:

@@ -90,9 +90,7 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
     """Join blocks of the same kind and width, or return None when there are none."""
     blocks = [block for block in parts if block is not None]
     if len(blocks) <= 1:
-        if blocks:
-            return blocks[0]
-        return None
+        return next(iter(blocks), None)
     joint = Block(stack([block.X for block in blocks]))
     if blocks[0].codes is not None:
         names, codes = encode_labels([block.names[code] for block in blocks for code in block.codes])
@@ -166,10 +164,7 @@ def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
 def explain_values(values: np.ndarray, form: RowOptions) -> RowError:
     """Say why the features of a row cannot be used: by the first that is missing or infinite."""
     k = int(np.argmin(np.isfinite(values)))
-    if form.names:
-        name = form.names[k]
-    else:
-        name = str(form.feature_positions[k])
+    name = str((form.names or form.feature_positions)[k])
     if np.isnan(values[k]):
         return RowError(
             'missing value',

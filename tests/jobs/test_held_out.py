@@ -87,6 +87,21 @@ def test_tables_with_text_and_gaps_are_encoded_before_rows_are_held_out(tmp_path
     assert said['features'] == 6 and said['test']['accuracy'] > 0.75
 
 
+def test_a_test_of_much_fewer_rows_than_was_asked_for_is_named_once(tmp_path, capsys):
+    X, labels = make_rows(500)
+    lines = [f'{label},{int(x > 2.5)},text {i}' for i, (label, x) in enumerate(zip(labels, X[:, 0], strict=True))]
+    rows = tmp_path / 'rows.csv'
+    rows.write_text('\n'.join(['y,a,b', *lines, '']), encoding='utf-8')
+    words = ('--encode', 'auto', '--test', '0.3', '--hidden', '20', '--max-categories', '1', '--json')
+    assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), *words]) == 0
+    said = capsys.readouterr()
+    n_rows = json.loads(said.out)['test']['rows']
+    assert abs(n_rows - 250) > 200 and said.err.count(f'found {n_rows} of 500 for the test') == 1
+    good = write_table(tmp_path / 'good.csv', X, labels)
+    assert main(['train', 'pesvm', str(good), '--model', str(tmp_path / 'g.npz'), '--test', '0.3']) == 0
+    assert 'for the test' not in capsys.readouterr().err
+
+
 def test_a_held_out_row_may_have_a_feature_that_no_other_row_has(tmp_path, capsys):
     lines = [f'{k % 2} 1:{k % 2 + k / 1000} {10 + k}:1\n' for k in range(200)]
     (tmp_path / 'rows.libsvm').write_text(''.join(lines))
@@ -149,6 +164,6 @@ def test_rows_that_all_go_to_one_side_are_refused_before_anything_is_written(tmp
     rows = write_table(tmp_path / 'rows.csv', np.tile(chosen, (30, 1)), np.arange(30) % 2)
     words = ['train', method, str(rows), '--model', str(tmp_path / 'm.npz'), '--test', '0.5', '-q', '--encode', encode]
     assert main(words) == 1
-    said = capsys.readouterr()
-    assert said.err.startswith('mr-elm: --test 0.5: ') and f'none for the {kind} among 30' in said.err
+    said, held = capsys.readouterr(), {'test': 0, 'training': 30}[kind]
+    assert said.err.startswith('mr-elm: --test 0.5: ') and f'found {held} of 30 for the test' in said.err
     assert said.err.count('\n') == 1 and list(tmp_path.iterdir()) == [rows]
