@@ -15,14 +15,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (47_550, 30_000),
+    'nodes of rows': (47_500, 30_000),
     'nodes of engines, passes and cli': (51_200, 32_000),
-    'nodes of drivers, machines and estimators': (93_750, 50_000),
+    'nodes of drivers, machines and estimators': (93_700, 50_000),
     'nodes of features, sums and scores': (41_950, 28_000),
     'nodes of solvers': (39_800, 36_000),
     'nodes of benchmarks': (25_900, 25_000),
     'nodes of package and stages': (330_500, 205_000),
-    'files of package and stages': (303, 200),
+    'files of package and stages': (302, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),
     'numeric constants': (332, 150),

@@ -1,12 +1,11 @@
 """Let estimators learn a metric of the features, and say how important each column is to it."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.estimators.jobs import count_threads
-from mr_elm.estimators.parameters import MetricParameters
 from mr_elm.estimators.tables import TableRows
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
@@ -18,16 +17,21 @@ from mr_elm.machines.shared_options import METRIC_ROWS, MetricOptions
 from mr_elm.typing import Floats, Rows, RowWeights
 
 
-class MetricLearner(MetricParameters, TableRows):
+@dataclass(eq=False, repr=False, kw_only=True)
+class MetricLearner(TableRows):
     """Learn a metric in `fit`, as `mr-elm train --metric` does.
 
+    scale : see `TableRows`.
     metric : none, diagonal (a number for each feature) or full (also combinations of features).
     metric_steps : how many steps; None for the best of 0 to 4 by rows that the metric has not seen.
 
     Sets feature_importances_ where a metric was learned.
     """
 
-    model_: Any
+    scale: str = MetricOptions.scale
+    metric: str = MetricOptions.metric
+    metric_steps: int | None = None
+
     _learned = LearnedMetric()
 
     @property
@@ -35,7 +39,7 @@ class MetricLearner(MetricParameters, TableRows):
         """Return the importance of each column, with sum 1. Raises AttributeError where no metric was learned."""
         importance = None
         if hasattr(self, 'model_'):
-            importance = self.model_.importance
+            importance = self.model_.importance  # type: ignore[attr-defined]
         if importance is None:
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
         return np.array(importance.columns)

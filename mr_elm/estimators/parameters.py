@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from mr_elm.machines.shared_options import MetricOptions, TrainingOptions
+from mr_elm.machines.shared_options import TrainingOptions
 from mr_elm.option import demand_value, flag_of, option_fields, rename_flags
 from mr_elm.progress import Reporter
 from mr_elm.rows.options import MAX_CATEGORIES, REFUSE, RowOptions
@@ -48,18 +48,6 @@ class Parameters(BaseEstimator):
             return int(check_random_state(self.random_state).randint(2**31 - 1))
         demand_value(option_fields(TrainingOptions)['seed'], self.random_state, 'random_state')
         return int(self.random_state)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class MetricParameters(Parameters):
-    """Hold the parameters of estimators whose user chooses the machine. scale : see `TableRows`.
-
-    metric, metric_steps : see `MetricLearner`.
-    """
-
-    scale: str = MetricOptions.scale
-    metric: str = MetricOptions.metric
-    metric_steps: int | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

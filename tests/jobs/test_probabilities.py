@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.drivers import calibrate, dual_folds
+from mr_elm.drivers import calibrate, dual
 from mr_elm.model.file import read_model
 from mr_elm.scores.selection import fold_numbers
 
@@ -61,7 +61,7 @@ def say(elm, dense, tmp_path):
 def scored(monkeypatch):
     """Return the list of HeldOut that trainings fit probabilities to."""
     found = []
-    for module in (calibrate, dual_folds):
+    for module in (calibrate, dual):
         score = module.score_rows
         monkeypatch.setattr(module, 'score_rows', lambda *given, score=score: found.append(score(*given)) or found[-1])
     return found
@@ -130,8 +130,8 @@ def test_the_scores_are_those_of_brute_force_with_all_weights(
 
 def test_a_machine_of_the_dual_scores_no_row_that_it_has_seen(train, dense, table, monkeypatch):
     kept = []
-    make = dual_folds.train_folds
-    monkeypatch.setattr(dual_folds, 'train_folds', lambda *given: kept.append(make(*given)) or kept[0])
+    make = dual.train_folds
+    monkeypatch.setattr(dual, 'train_folds', lambda *given: kept.append(make(*given)) or kept[0])
     train('sparse-elm', '--sigma', 1, '--C', 100, '--scale', 'none')
     (machines,) = kept
     folds = fold_numbers(table[0], 5, machines.seed + 8)
