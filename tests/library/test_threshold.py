@@ -1,9 +1,12 @@
 """Thresholds: no other cut does better on the rows that chose them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn import metrics as oracle
 
+from mr_elm.scores.calibration import Labelling
 from mr_elm.scores.threshold import choose_positive, choose_threshold, make_goal
 
 SCORES = {
@@ -94,3 +97,13 @@ def test_a_missed_row_that_costs_more_lowers_the_threshold():
 def test_another_name_is_refused(name):
     with pytest.raises(ValueError, match='expected balanced, f1 or a number above 0'):
         choose_threshold(name, np.array([0.2, 0.8]), np.array([False, True]), np.ones(2))
+
+
+@pytest.mark.parametrize('positive', [0, 1])
+def test_a_row_at_the_threshold_is_not_of_the_positive_class(positive):
+    decisions = np.array([[-1.0], [0.3], [2.0]])
+    labelling = Labelling(2, calibration=np.array([0.2, 0.1]), positive=positive)
+    for place, probability in enumerate(labelling.probabilities(decisions)[:, positive]):
+        chosen = replace(labelling, threshold=float(probability)).choose(decisions)
+        above = np.arange(3) > place if positive == 1 else np.arange(3) < place
+        assert np.array_equal(chosen == positive, above)
