@@ -60,16 +60,17 @@ def test_the_model_chosen_lives(elm, tune, packed_classes, tmp_path, model_of):
     assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
 
 
-def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed_classes, three_classes, model_of):
+@pytest.mark.parametrize('seed', [0, 3])
+def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed_classes, three_classes, model_of, seed):
     """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
     from mr_elm.scores.selection import FOLD, fold_numbers
 
-    best, cells = tune(packed_classes)
+    best, cells = tune(packed_classes, '--seed', seed)
     X, labels = three_classes
     m = model_of(tune.model)[1]
     Z = (X - m['feature_offset']) * m['feature_scale'] @ m['hidden_weights'].T + m['hidden_biases']
     E, T = np.c_[1 / (1 + np.exp(-Z)), -np.ones(N)], np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
-    folds, F = fold_numbers(X, 3, FOLD), np.zeros((N, 3))
+    folds, F = fold_numbers(X, 3, seed + FOLD), np.zeros((N, 3))
     for fold in range(3):
         rest = folds != fold
         A = E[rest].T @ E[rest] + np.eye(E.shape[1]) / best['nu']
