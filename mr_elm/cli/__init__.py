@@ -143,17 +143,8 @@ def explain_methods(command: str, words: Sequence[str], methods: Mapping[str, st
     """Print the methods of a command, or say that the user named none of them; returns the exit status."""
     if words and words[0] in ('-h', '--help', '--help-all'):
         lines = [f'  {name:10} {what}' for name, what in methods.items()]
-        print(
-            '\n'.join(
-                [
-                    f'usage: mr-elm {command} METHOD INPUT... [options]',
-                    '',
-                    *lines,
-                    '',
-                    f'`mr-elm {command} METHOD --help` tells more.',
-                ]
-            )
-        )
+        usage = f'usage: mr-elm {command} METHOD INPUT... [options]\n'
+        print(usage, *lines, f'\n`mr-elm {command} METHOD --help` tells more.', sep='\n')
         return 0
     came = ''
     if words:

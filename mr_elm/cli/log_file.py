@@ -1,11 +1,10 @@
 """Keep what a command says on standard error in a file too: --log-file FILE, each line with the time."""
 
-import io
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 FLAG = '--log-file'
 
@@ -15,14 +14,14 @@ def log_to(path: str) -> Iterator[None]:
     """Copy whole lines of standard error to the end of a file; a progress bar, which has no lines, stays out of it."""
     terminal = sys.stderr
     with open(path, 'a', encoding='utf-8') as log:
-        sys.stderr = Copy(terminal, log)
+        sys.stderr = Copy(terminal, log)  # type: ignore[assignment]
         try:
             yield
         finally:
             sys.stderr = terminal
 
 
-class Copy(io.TextIOBase):
+class Copy:
     """Write to a stream, and whole lines with the time to a log."""
 
     def __init__(self, stream: TextIO, log: TextIO) -> None:
@@ -36,14 +35,6 @@ class Copy(io.TextIOBase):
         self.log.flush()
         return self.stream.write(text)
 
-    def flush(self) -> None:
-        """Flush the stream."""
-        self.stream.flush()
-
-    def isatty(self) -> bool:
-        """Tell whether the stream is a terminal."""
-        return self.stream.isatty()
-
-    def fileno(self) -> int:
-        """Return the file descriptor of the stream."""
-        return self.stream.fileno()
+    def __getattr__(self, name: str) -> Any:
+        """Be the stream in all else."""
+        return getattr(self.stream, name)

@@ -143,11 +143,10 @@ def write_rejected(path: str, accounts: Accounts, engine: Engine) -> None:
         for row in accounts.rejected():
             why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
             stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
-    reasons = ', '.join(f'{n} {reason}' for reason, n in sorted(accounts.reasons.items()))
-    engine.reporter.say(f'rows left out: {reasons}; see {path}')
+    report_rejected(accounts.reasons, engine.reporter, f'; see {path}')
 
 
-def report_rejected(reasons: Mapping[str, int], reporter: Reporter) -> None:
-    """Tell how many rows were left out."""
+def report_rejected(reasons: Mapping[str, int], reporter: Reporter, hint: str = '') -> None:
+    """Tell how many rows were left out. hint : where they are."""
     if reasons:
-        reporter.say('rows left out: ' + ', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items())))
+        reporter.say(f'rows left out: {", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items()))}{hint}')

@@ -42,19 +42,13 @@ class Cluster(Remote):
         return nullcontext()
 
     @contextmanager
-    def start(
-        self, job_class: Any, plan: InputPlan, arguments: list[str], output: str | None, stage: str
-    ) -> Iterator[Any]:
-        """Run a job that writes to the folder `output`, or where mrjob likes; the context's value is mrjob's runner.
+    def start(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> Iterator[Any]:
+        """Run a job that writes to the folder `output`; the context's value is mrjob's runner.
 
         Raises TaskError when it fails.
         """
         with temporary_folder() as folder:
-            if output:
-                target = ['--output-dir', output]
-            else:
-                target = []
-            job = self.make_job(job_class, plan, [*target, *arguments], folder)
+            job = self.make_job(job_class, plan, ['--output-dir', output, *arguments], folder)
             with self.make_runner(job) as running:
                 with Stage(self.reporter, stage, plan.size), self.follow(stage):
                     self.run(running, job_class)
@@ -103,7 +97,7 @@ class Cluster(Remote):
     def tags(self, key: str) -> str:
         """Mark a job on the cluster as one of this run, beside what the user marks it with."""
         named = self.value_of('mapreduce.job.tags')
-        return ','.join([*([named] if named else []), self.work.tag(), self.work.tag(key)])
+        return ','.join(filter(None, [named, self.work.tag(), self.work.tag(key)]))
 
     def reducers(self, n: int) -> list[str]:
         """Return the arguments that ask for n reduce tasks, none where one will do or the user has said how many."""

@@ -5,6 +5,12 @@ import re
 SPLIT = re.compile(r'Processing split: (.*:\d+\+\d+)')
 JAVA_LINE = re.compile(r'^[\w.$]+(?:Exception|Error)(?:: .*|$)', re.MULTILINE)
 UNWRITTEN = 'failed with code 120'  # Python's: nobody read what it wrote
+EXIT_CODE = re.compile(r'subprocess failed with code (\d+)$')
+MEANINGS = {  # of the exit codes of a task
+    '127': 'the node has no program of this name, see --python',
+    '137': 'the system killed it, perhaps because memory ran out',
+    '143': 'Hadoop killed it, perhaps because memory ran out',
+}
 TRACEBACK = 'Traceback (most recent call last):'
 LAST_LINE = re.compile(r'^(?!\s)[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)?\b.*$', re.MULTILINE)
 
@@ -22,7 +28,12 @@ def choose_cause(stderr: str, syslog: str, diagnostics: str) -> str:
     raised, diagnosis = find_cause(stderr), diagnostics.strip().split('\n')[0]
     if (raised or '').startswith('BrokenPipeError') or (raised or diagnosis).endswith(UNWRITTEN):
         return find_java_cause(syslog) or diagnosis or raised or ''
-    return raised or diagnosis
+    if raised:
+        return raised
+    code = EXIT_CODE.search(diagnosis)
+    if code and code[1] in MEANINGS:
+        return f'{diagnosis}: {MEANINGS[code[1]]}'
+    return diagnosis
 
 
 def find_java_cause(log: str) -> str | None:

@@ -66,11 +66,9 @@ def is_local_cluster() -> bool:
 def read_configuration(home: Path | None) -> dict[str, str]:
     """Read the properties of a Hadoop's site files: name -> value; those of HADOOP_CONF_DIR come first."""
     named = os.environ.get('HADOOP_CONF_DIR')
-    usual = [*([home / 'etc' / 'hadoop'] if home else []), Path('/etc/hadoop/conf')]
+    folders = [*([home / 'etc' / 'hadoop'] if home else []), Path('/etc/hadoop/conf')]
     if named:
         folders = [Path(named)]
-    else:
-        folders = usual
     properties: dict[str, str] = {}
     for folder in folders:
         for site in SITE_FILES:

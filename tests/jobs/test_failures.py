@@ -19,7 +19,14 @@ SYSLOG = f'2026-01-01 WARN [Thread-14] org.apache.hadoop.streaming.PipeMapRed: {
         ('', SYSLOG, f'Error: {STREAMING.format(120)}', FULL),
         (RAISED.format(PIPE), '', 'Killed by the preemptor', 'Killed by the preemptor'),
         ('', '', STREAMING.format(120), STREAMING.format(120)),
-        ('', SYSLOG, STREAMING.format(137), STREAMING.format(137)),
+        ('', SYSLOG, STREAMING.format(1), STREAMING.format(1)),
+        (
+            '',
+            SYSLOG,
+            STREAMING.format(137),
+            f'{STREAMING.format(137)}: the system killed it, perhaps because memory ran out',
+        ),
+        ('', '', STREAMING.format(127), f'{STREAMING.format(127)}: the node has no program of this name, see --python'),
     ],
 )
 def test_the_cause_is_what_the_user_can_mend(stderr, syslog, diagnostics, cause):

@@ -27,6 +27,9 @@ RUNNERS = {
     'spark': ('-r', 'spark', '--master', 'local[2]', '--partitions-of-rows', '{}'),
 }
 TASKS = {'local': b'mr_elm.engines.pool', 'spark': b'pyspark.daemon'}  # runner -> a word of the processes of tasks
+# bytes, in which arrays and libraries find no room. Without memory for an int, an exception makes CPython 3.11 loop for
+# ever (`exception_unwind` in ceval.c), and nothing in that process can end it
+SMALL_OBJECTS = 1 << 24
 SMALL_DISK = (
     'mount -t tmpfs -o size=$1 small "$2" || exit 9; shift 2; "$@"; status=$?; ls -A "$OUT" >"$LEFT"; exit $status'
 )
@@ -162,6 +165,6 @@ def kill_parent(pid, parent):
 
 
 def take_memory(pid, parent):
-    """Let a process have no more memory than it has, but for a little."""
-    size = int(Path(f'/proc/{pid}/statm').read_text().split()[0]) * resource.getpagesize() + (1 << 20)
-    resource.prlimit(pid, resource.RLIMIT_AS, (size, size))
+    """Let a process have no more memory than it has, but for SMALL_OBJECTS."""
+    size = int(Path(f'/proc/{pid}/statm').read_text().split()[0]) * resource.getpagesize() + SMALL_OBJECTS
+    resource.prlimit(pid, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))  # it may be struck twice

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +30,14 @@ def find_port():
         return sock.getsockname()[1]
 
 
-@pytest.fixture(scope='module')
-def server(tmp_path_factory):
-    """Start a server on this machine, whose workers would take another Python; returns its address."""
+@contextmanager
+def run_server(folder):
+    """Run a server on this machine, whose workers would take another Python: (its address, its process)."""
     pyspark = pytest.importorskip('pyspark')
     pytest.importorskip('grpc')
     if shutil.which('java') is None:
         pytest.skip('Spark needs Java')
-    port, folder = find_port(), tmp_path_factory.mktemp('server')
+    port = find_port()
     properties = {
         'connect.grpc.binding.address': '127.0.0.1',
         'connect.grpc.binding.port': port,
@@ -59,10 +60,27 @@ def server(tmp_path_factory):
         )
     try:
         wait_for(port, process)
-        yield f'sc://127.0.0.1:{port}'
+        yield f'sc://127.0.0.1:{port}', process
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a test has killed it
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def runs_tasks(server):
+    """Tell whether a server has a process for tasks."""
+    for path in Path('/proc').glob('[0-9]*'):
+        with suppress(OSError):  # it has ended
+            if b'pyspark.daemon' in (path / 'cmdline').read_bytes() and os.getsid(int(path.name)) == server.pid:
+                return True
+    return False
+
+
+@pytest.fixture(scope='module')
+def server(tmp_path_factory):
+    """Give the address of a server."""
+    with run_server(tmp_path_factory.mktemp('server')) as (address, _):
+        yield address
 
 
 def wait_for(port, process):
@@ -136,6 +154,22 @@ def test_an_interrupt_ends_the_tasks(results):
     assert results['interrupted']
 
 
+def test_a_server_that_is_killed_ends_a_command(folder, tmp_path):
+    with run_server(tmp_path) as (address, server):
+        words = ['train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', address]
+        command = subprocess.Popen(
+            list(map(str, [Path(sys.executable).with_name('mr-elm'), *words, '--hidden', 6000])),
+            text=True,
+            stderr=subprocess.PIPE,
+        )
+        while command.poll() is None and not runs_tasks(server):
+            time.sleep(0.1)
+        os.killpg(server.pid, signal.SIGKILL)
+        said = command.communicate(timeout=PATIENCE)[1]
+    assert command.returncode == 1 and said.count('mr-elm: ') == 1, said
+    assert 'the server of Spark Connect does not answer any more' in said
+
+
 @pytest.mark.parametrize('master', ['spark://127.0.0.1:1', 'sc://127.0.0.1:1', 'sc://127.0.0.1'])
 def test_a_master_that_does_not_answer_ends_a_command(folder, tmp_path, master, monkeypatch):
     monkeypatch.setattr('mr_elm.engines.spark.engine.find_session', lambda: None)
@@ -143,6 +177,16 @@ def test_a_master_that_does_not_answer_ends_a_command(folder, tmp_path, master, 
     done = elm('train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master)
     assert done.status == 1 and f'{master}: expected a ' in done.err and done.err.count('\n') == 1
     assert time.monotonic() - begin < 10
+
+
+@pytest.mark.parametrize('master, reason', [('locl[2]', 'Master must '), ('yarn', 'When running with master')])
+def test_a_wrong_master_is_one_sentence(server, folder, tmp_path, master, reason):
+    words = ['train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master]
+    environment = {name: value for name, value in os.environ.items() if not name.endswith('_CONF_DIR')}
+    program = Path(sys.executable).with_name('mr-elm')
+    done = subprocess.run(list(map(str, [program, *words])), text=True, capture_output=True, env=environment)
+    assert done.returncode == 1 and done.stderr.startswith(f'mr-elm: --master {master}: Spark did not start: {reason}')
+    assert done.stderr.count('\n') == 1
 
 
 @pytest.mark.parametrize('kind', ['spark', 'sc', 'k8s', 'yarn'])

@@ -50,7 +50,7 @@ class EMR(Cluster):
         return EMRRunner(**runner_arguments(job))
 
     @contextmanager
-    def start(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str | None, stage: str) -> Any:
+    def start(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> Any:
         """Run a job, and keep its cluster for the next one when clusters are pooled."""
         with super().start(job_class, plan, arguments, output, stage) as running:
             if options_of(running)['pool_clusters']:
@@ -67,8 +67,7 @@ class EMR(Cluster):
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Let jobs share a cluster."""
+        arguments = super().job_arguments(plan, folder)
         if self.clusters:
-            arguments = ['--cluster-id', *self.clusters]
-        else:
-            arguments = []
-        return [*arguments, *super().job_arguments(plan, folder)]
+            return ['--cluster-id', *self.clusters, *arguments]
+        return arguments

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.error
 import urllib.request
 from typing import Any
 
@@ -14,10 +13,7 @@ TIMEOUT = 10
 
 def history_address() -> str | None:
     """Return host:port of the history server, as Hadoop's configuration names it, or None."""
-    home = find_home()
-    if home is None:
-        return None
-    return read_configuration(home).get('mapreduce.jobhistory.webapp.address')
+    return read_configuration(find_home()).get('mapreduce.jobhistory.webapp.address')
 
 
 def find_failed_attempt(history: str, job: str) -> dict[str, Any] | None:
@@ -25,8 +21,7 @@ def find_failed_attempt(history: str, job: str) -> dict[str, Any] | None:
     base = f'{history}/ws/v1/history/mapreduce/jobs/{job}/tasks'
     for task in (get_json(base)['tasks'] or {}).get('task', ()):
         if task['state'] == 'FAILED':
-            attempts = (get_json(f'{base}/{task["id"]}/attempts')['taskAttempts'] or {}).get('taskAttempt', ())
-            for attempt in attempts:
+            for attempt in (get_json(f'{base}/{task["id"]}/attempts')['taskAttempts'] or {}).get('taskAttempt', ()):
                 if attempt['state'] == 'FAILED':
                     return attempt
     return None
@@ -42,6 +37,6 @@ def read_log(history: str, attempt: dict[str, Any], name: str) -> str:
         try:
             with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
                 return answer.read().decode('utf-8', 'replace')
-        except (urllib.error.URLError, OSError):
+        except OSError:
             continue
     return ''

@@ -72,8 +72,7 @@ class HadoopProgress(logging.Handler):
     def describe(self, mapped: int, reduced: int) -> str:
         """Say how far the job is, and how long it may still take."""
         parts = [f'map {mapped} %, reduce {reduced} %']
-        rows = rows_so_far(self.job)
-        if rows:
+        if rows := rows_so_far(self.job):
             parts.append(f'{rows:,} rows')
         if (left := self.seconds_left(mapped, reduced)) is not None:
             parts.append(f'about {describe_time(left)} left' + (' to map' if mapped < 100 else ''))

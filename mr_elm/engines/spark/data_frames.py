@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
@@ -45,10 +45,8 @@ def find_kind(df: Any, name: str) -> str:
     numbers = (types.NumericType, types.BooleanType)
     if type(type_).__name__ == 'VectorUDT':
         return VECTOR
-    if isinstance(type_, types.ArrayType):
-        if isinstance(type_.elementType, numbers):
-            return ARRAY
-        return type_.simpleString()
+    if isinstance(type_, types.ArrayType) and isinstance(type_.elementType, numbers):
+        return ARRAY
     kinds = {NUMBER: numbers, TEXT: types.StringType, DATE: types.DateType}
     return next((kind for kind, spark_types in kinds.items() if isinstance(type_, spark_types)), type_.simpleString())
 
@@ -143,12 +141,10 @@ def find_root(session: Any) -> str | None:
     if runs_here(session):
         return tempfile.gettempdir()
     root = session.conf.get(STAGING, ROOT)
-    try:
+    with suppress(OSError, ValueError):  # no Hadoop is configured here
         if root != ROOT or store_of(ROOT).find(ROOT):
             return root
-        return None
-    except (OSError, ValueError):  # no Hadoop is configured here
-        return None
+    return None
 
 
 def plan_partitions(df: Any, options: RowOptions) -> tuple[InputPlan, dict[int, tuple[int, int]]]:

@@ -284,11 +284,10 @@ class ClusterSpark(Spark, Remote):
     @cached_property
     def properties(self) -> dict[str, str]:
         """Return the properties of the user, with the archive of the environment."""
+        properties = super().properties
         if self.bundle is None:
-            bundle = {}
-        else:
-            bundle = {'spark.archives': f'{self.bundle}#{UNPACKED}'}
-        return {**bundle, **super().properties}
+            return properties
+        return {'spark.archives': f'{self.bundle}#{UNPACKED}', **properties}
 
     def python_of_workers(self) -> str | None:
         """Return the Python of the archive, or the one that the user names; this one where nodes are this machine."""

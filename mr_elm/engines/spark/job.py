@@ -15,7 +15,7 @@ from typing import Any
 
 from mr_elm.engines.spark.session import send_file
 from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, reduce_lines
-from mr_elm.engines.task_logs import describe_failure, find_java_cause
+from mr_elm.engines.task_logs import describe_failure, find_cause, find_java_cause
 from mr_elm.engines.tasks import name_splits, name_stage
 from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder
@@ -30,6 +30,7 @@ LINES_PER_BATCH = 'spark.sql.execution.arrow.maxRecordsPerBatch', '64'
 RAISED = re.compile(r'StageError: (mapper|reducer) (\d+) on (.+?): (.*)')  # what the task says
 LOST = re.compile(r'Lost task (\d+)\.\d+ in stage [\d.]+ \(TID \d+\) \((\S+) executor (\w+)\)')  # what Spark says
 WORKER_DIED = 'Python worker exited unexpectedly'
+SERVER_LEFT = 'StatusCode.UNAVAILABLE'
 EXECUTOR_LOST = re.compile(r'ExecutorLostFailure \(.*')
 
 
@@ -108,10 +109,9 @@ class SparkJob:
         """
         n_groups = len(self.splits)
         adds = set(self.stage.MERGE.values()) == {merge_pairs}
+        tasks_per_group = ALL
         if adds and n_groups > FAN_IN:
             tasks_per_group = FAN_IN
-        else:
-            tasks_per_group = ALL
         if self.task.partitions:
             rows = self.frame.mapInArrow(partial(self.task.map_rows, tasks_per_group), ROWS)
         else:
@@ -119,9 +119,7 @@ class SparkJob:
             rows = numbers.mapInArrow(partial(self.task.map_splits, tasks_per_group), ROWS)
         while tasks_per_group != ALL:
             n_groups = -(-n_groups // FAN_IN)
-            if n_groups > FAN_IN:
-                tasks_per_group = FAN_IN
-            else:
+            if n_groups <= FAN_IN:
                 tasks_per_group = ALL
             rows = self.shuffle(rows, n_groups * self.n_reducers, tasks_per_group)
         return rows, n_groups
@@ -153,10 +151,13 @@ class SparkJob:
         executor = EXECUTOR_LOST.search(log)
         if WORKER_DIED in log:
             cause = 'the process of the task was killed, perhaps because memory ran out'
+        elif SERVER_LEFT in log:
+            cause = 'the server of Spark Connect does not answer any more: start it, and repeat the command'
         elif executor:
             cause = executor.group()
         else:
-            cause = find_java_cause(log.rpartition('Caused by: ')[2]) or log.strip().split('\n')[0]
+            java_cause = find_java_cause(log.rpartition('Caused by: ')[2])
+            cause = find_cause(log) or java_cause or log.strip().split('\n')[0]
         if not lost:
             return cause
         number, host, name = lost.groups()

@@ -42,6 +42,7 @@ QUESTIONS = {  # what a master of a kind answers at once, if only by a refusal
     'spark': (21).to_bytes(8, 'big') + b'\3' + bytes(12),  # an empty call of Spark's own protocol
     'k8s': HTTP_REQUEST,
 }
+EXCEPTION = re.compile(r'(?:Caused by: |Exception in thread "[^"]*" )*[\w.$]+(?:Exception|Error): ')
 ON_THIS_MACHINE = {
     'spark.driver.host': '127.0.0.1',
     'spark.driver.bindAddress': '127.0.0.1',
@@ -138,8 +139,8 @@ def choose_settings(master: str, user_settings: dict[str, str]) -> dict[str, str
 def open_session(master: str, settings: dict[str, str]) -> Any:
     """Start Spark, or join a server: the SparkSession. What Java writes is shown by --verbose only.
 
-    settings : properties. Raises ValueError where there is no Java, OSError where no master answers, RuntimeError where
-    Spark does not start.
+    settings : properties. Raises ValueError where there is no Java, or Spark does not start, OSError where no master
+    answers.
     """
     builder = import_pyspark().SparkSession.builder
     demand_answer(master)
@@ -154,7 +155,11 @@ def open_session(master: str, settings: dict[str, str]) -> Any:
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            raise RuntimeError(f'Spark did not start: {read_reason(log) or error}') from error
+            raise ValueError(f'--master {master}: Spark did not start: {read_reason(log) or error}') from error
+    if is_remote(session):
+        # 17 seconds for a call to a server that has gone; Spark's own 15 retries take more than ten minutes
+        policy = import_module('pyspark.sql.connect.client.retries').DefaultPolicy(max_retries=5)
+        session.client.set_retry_policies([policy])
     OURS.add(session)
     return session
 
@@ -239,20 +244,19 @@ def send_output(log: IO[bytes]) -> Iterator[None]:
 
 def demand_java() -> None:
     """Raise ValueError where there is no Java."""
-    home = os.environ.get('JAVA_HOME')
-    if shutil.which(os.path.join(home, 'bin', 'java') if home else 'java') is None:
-        where = 'on PATH'
-        if home:
-            where = f'JAVA_HOME is {home}'
-        raise ValueError(f'-r spark: expected Java 17 or newer, found none ({where})')
+    program = 'java'
+    if 'JAVA_HOME' in os.environ:
+        program = os.path.join(os.environ['JAVA_HOME'], 'bin', program)
+    if shutil.which(program) is None:
+        raise ValueError(f'-r spark: expected Java 17 or newer, found no program {program}: set PATH or JAVA_HOME')
 
 
 def read_reason(log: IO[bytes]) -> str:
-    """Return the last exception in what Java wrote, or its last line."""
+    """Return what the last exception in what Java wrote says, or its last line."""
     log.seek(0)
     lines = log.read().decode(errors='replace').splitlines()
     raised = [line for line in lines if re.match(r'(?:Caused by: |Exception |\w+Error)', line)]
-    return next(iter([*raised[-1:], *lines[-1:]]), '')
+    return EXCEPTION.sub('', ['', *lines[-1:], *raised[-1:]][-1])
 
 
 @cache

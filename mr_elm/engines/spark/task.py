@@ -103,15 +103,14 @@ class StageTask:
     @contextmanager
     def open(self, kind: str, number: int, name: object, lines: Any) -> Iterator[Any]:
         """Give the stage, with its files in a folder. kind : mapper or reducer. lines : its standard input."""
-        with temporary_folder() as folder, self.open_log(kind, name) as log:
+        with name_task(f'{kind} {number}'), temporary_folder() as folder, self.open_log(kind, name) as log:
             paths = {file: place_file(folder, file, content) for file, content in self.files.items()}
             words = [paths.get(word, word) for word in self.words]
             stage = import_stage(self.module, self.name)(args=words)
             stage.sandbox(stdin=lines, stdout=io.BytesIO(), stderr=log)
             if (attempt := import_module('pyspark').TaskContext.get().attemptNumber()) > 0:
                 self.put_report(f'{REPEATED}{kind}-{number}-{attempt}')
-            with name_task(f'{kind} {number}'):
-                yield stage
+            yield stage
 
     def open_log(self, kind: str, name: object) -> Any:
         """Open the file to which a task writes its counters, as Streaming's standard error."""
