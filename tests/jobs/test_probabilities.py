@@ -8,7 +8,8 @@ from reference.files import LOCAL
 
 from mr_elm.drivers import calibrate, dual
 from mr_elm.model.file import read_model
-from mr_elm.scores.selection import fold_numbers
+from mr_elm.rows.blocks import Block
+from mr_elm.scores.selection import MACHINE_FOLD, fold_numbers
 
 N, D = 120, 3
 METHODS = [
@@ -128,16 +129,19 @@ def test_the_scores_are_those_of_brute_force_with_all_weights(
     assert np.allclose(rows.decisions, left, atol=1e-7)
 
 
-def test_a_machine_of_the_dual_scores_no_row_that_it_has_seen(train, dense, table, monkeypatch):
+@pytest.mark.parametrize('seed', [0, 3])
+def test_a_machine_of_the_dual_scores_no_row_that_it_has_seen(seed, train, dense, table, monkeypatch):
     kept = []
     make = dual.train_folds
     monkeypatch.setattr(dual, 'train_folds', lambda *given: kept.append(make(*given)) or kept[0])
-    train('sparse-elm', '--sigma', 1, '--C', 100, '--scale', 'none')
+    train('sparse-elm', '--sigma', 1, '--C', 100, '--scale', 'none', '--seed', seed)
     (machines,) = kept
-    folds = fold_numbers(table[0], 5, machines.seed + 8)
+    folds = fold_numbers(table[0], 5, seed + MACHINE_FOLD)
+    scores = machines.score(Block(table[0], ('0', '1', '2'), table[1]), None).decisions
     for fold, model in enumerate(machines.models):
         support = {tuple(row) for row in model.support_vectors.tolist()}
         assert len(support) > 20 and not support & {tuple(row) for row in table[0][folds == fold].tolist()}
+        assert np.array_equal(scores[folds == fold], model.decision_function(table[0][folds == fold]))
 
 
 def test_probabilities_are_kept_by_an_update_unless_rows_are_given(
