@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     'nodes of rows': (47_500, 30_000),
     'nodes of engines, passes and cli': (51_200, 32_000),
-    'nodes of drivers, machines and estimators': (93_700, 50_000),
+    'nodes of drivers, machines and estimators': (93_750, 50_000),
     'nodes of features, sums and scores': (41_950, 28_000),
     'nodes of solvers': (39_800, 36_000),
     'nodes of benchmarks': (25_900, 25_000),
