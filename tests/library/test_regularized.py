@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mr_elm.errors import NumericalWarning
-from mr_elm.solvers.ridge import Penalty, Sums, finish, leave_one_out, measure_norm, solve_regularized
+from mr_elm.solvers.ridge import Penalty, Sums, finish, measure_norm, solve_regularized
 
 
 def problem(m=20, n=60, k=3, seed=0):
@@ -109,20 +109,3 @@ def test_without_a_bias_the_sums_give_the_unified_elm_and_a_bias_of_0():
     expected = np.linalg.solve(H.T @ H + np.eye(4) / 2, H.T @ T)
     weights = finish(sums, 2.0, numeric=True, bias=False).output_weights
     assert weights.shape == (5, 3) and np.allclose(weights[:-1], expected) and (weights[-1] == 0).all()
-
-
-@pytest.mark.parametrize('weighted', [False, True])
-def test_leaving_one_out_is_a_training_without_the_row(weighted):
-    H, T, _, _ = problem(m=4, n=12)
-    H[5] = H[3]  # equal rows with other targets
-    w = np.arange(1.0, 13) if weighted else np.ones(12)
-    values, leverages = leave_one_out(H, T, 3.0, w if weighted else None)
-
-    def train(kept):
-        WH = w[kept, None] * H[kept]
-        return np.linalg.solve(WH.T @ H[kept] + np.eye(4) / 3, WH.T @ T[kept])
-
-    expected = [H[i] @ train(np.arange(12) != i) for i in range(12)]
-    assert np.allclose(values, expected)
-    inverse = np.linalg.inv((w[:, None] * H).T @ H + np.eye(4) / 3)
-    assert np.allclose(leverages, w * np.einsum('ij,jk,ik->i', H, inverse, H))

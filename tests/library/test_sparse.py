@@ -28,11 +28,12 @@ from mr_elm.model.file import read_model
 
 N, D, WIDE = 60, 30, 200_000
 KERNELS = ({'kernel': 'gaussian'}, {'kernel': 'laplacian'}, {'kernel': 'linear'}, {'kernel': 'polynomial', 'degree': 2})
-DUAL = SparseELMClassifier, OELMClassifier, SphereSVMClassifier, KernelELMClassifier, ELMClassifier
+DUAL = SparseELMClassifier, OELMClassifier, SphereSVMClassifier, KernelELMClassifier
 NYSTROM = {'map': 'nystrom', 'n_hidden': 20}
 ESTIMATORS = [
     *((kind, given) for kind in DUAL for given in KERNELS),
     *((ESVMClassifier, {**NYSTROM, 'kernel': kernel}) for kernel in ('gaussian', 'laplacian', 'product-laplacian')),
+    (ELMClassifier, NYSTROM),
 ]
 
 
