@@ -245,8 +245,8 @@ def send_output(log: IO[bytes]) -> Iterator[None]:
 def demand_java() -> None:
     """Raise ValueError where there is no Java."""
     program = 'java'
-    if 'JAVA_HOME' in os.environ:
-        program = os.path.join(os.environ['JAVA_HOME'], 'bin', program)
+    if home := os.environ.get('JAVA_HOME'):
+        program = os.path.join(home, 'bin', program)
     if shutil.which(program) is None:
         raise ValueError(f'-r spark: expected Java 17 or newer, found no program {program}: set PATH or JAVA_HOME')
 
