@@ -256,7 +256,7 @@ class LivingEstimator(MetricLearner, Convertible):
             elif self._choose_solver(layer, len(rows[1]), grows) == PASSES:
                 self._fit_by_passes(problem, layer, labelled, like)
             else:
-                self._fit_by_sums(problem, layer, rows, labels)
+                self._fit_by_sums(problem, layer, labelled, rows, labels)
             self._judge(rows)
             return self
         machine = self._machine()
@@ -353,9 +353,10 @@ class LivingEstimator(MetricLearner, Convertible):
         T = class_targets(rows.y, len(list_classes(rows.classes)))
         self.model_ = fit_initial(header, layer, rows.X, T, rows.sample_weight)
 
-    def _fit_by_sums(self, problem: NodeProblem, layer: HiddenLayer, rows: tuple, labels: Any) -> None:
-        """Fit by the sums of the rows."""
-        labelled = self._label(rows, labels)
+    def _fit_by_sums(
+        self, problem: NodeProblem, layer: HiddenLayer, labelled: TrainingRows, rows: tuple, labels: Any
+    ) -> None:
+        """Fit by the sums of the rows. rows, labels : as they were labelled."""
         steps = labelled.choose_steps(layer.bound(*find_bounds(labelled.X)), problem.origin)
         sums = sum_up_rows(self, layer, labelled, steps)
         header = self._describe(problem, layer, steps).change_parameters(peak=size_of(sums))

@@ -206,15 +206,16 @@ def name_of(text: str) -> str:
 
 def warn_of_mark(column: str, counts: Mapping[str, int], decimal: str = '.') -> None:
     """Warn of a number that seems to stand for missing values: nines in several rows, far from all other numbers."""
-    others = [read_number(text, decimal) or 0.0 for text in counts if text and not MARK.fullmatch(text)]
-    for mark in filter(MARK.fullmatch, counts):
-        if counts[mark] > 2 < len(others):
-            span = max(others) - min(others)
-            if abs(float(mark) - others[0]) > 4 * span:
-                warn_unsuitable(
-                    f'{column} holds {mark} in {counts[mark]} rows, far from its other numbers: leave these fields '
-                    'empty if they are missing values (--encode auto reads them)'
-                )
+    marks = list(filter(MARK.fullmatch, counts))
+    if not marks:
+        return
+    others = [read_number(text, decimal) or 0.0 for text in counts if text and text not in marks]
+    for mark in marks:
+        if counts[mark] > 2 and len(others) > 2 and abs(float(mark) - others[0]) > 4 * (max(others) - min(others)):
+            warn_unsuitable(
+                f'{column} holds {mark} in {counts[mark]} rows, far from its other numbers: leave these fields '
+                'empty if they are missing values (--encode auto reads them)'
+            )
 
 
 def is_text(text: str, decimal: str = '.') -> bool:

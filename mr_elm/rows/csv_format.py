@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import MARK, warn_of_mark
+from mr_elm.rows.columns import warn_of_mark
 from mr_elm.rows.csv_rows import Style, diagnose, find_style, name_column, parse, split_fields, styled_number
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import MISSING_LABELS, RowOptions
@@ -230,12 +230,12 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
     for k, position in enumerate(columns):
         values = [row[position] for row in rows if row[position] not in MISSING]
         style = Style(*trained_styles[k]) if k in trained_styles else find_style(values, form.decimal)
+        if style not in (None, Style()):
+            styles.append((position, *vars(style).values()))
         if style != Style() or options.trained:
-            if style not in (None, Style()):
-                styles.append((position, *vars(style).values()))
             continue
         grouped = list(filter(GROUPED.fullmatch, values))
-        if options.encode == 'refuse' and any(map(MARK.fullmatch, values)):  # else all rows tell
+        if options.encode == 'refuse':  # else all rows tell
             warn_of_mark(name_column(position, form), Counter(values), form.decimal)
         in_doubt = len(grouped) < len(values) or not has_fractions
         if len(grouped) > 2 and options.decimal == 'auto' and in_doubt and all(map(WHOLE.fullmatch, values)):
