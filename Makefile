@@ -29,7 +29,7 @@ figures: $(STAMP) ## draw the figures of the gallery (docs/figures; NAMES="drift
 	PYTHONPATH=. $(BIN)/python docs/figures/draw.py docs/figures $(NAMES)
 
 joint: $(STAMP) ## draw what leaves and what landmarks give to the method auto (docs/figures/joint.png)
-	$(BIN)/python -m benchmarks.joint docs/figures/joint.png
+	$(BIN)/python docs/figures/joint.py docs/figures/joint.png
 
 # a process more than cores: some always wait for Spark, or for the stand-in of EMR
 WORKERS = --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist worksteal

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from benchmarks.public.r_data import is_r_data, read_rows
 from mr_elm.errors import DataFormatError
 
@@ -71,15 +73,9 @@ def plain_number(text: str) -> str:
         raise ValueError(f'the value {text!r}, which is no number') from None
     if not math.isfinite(value):
         raise ValueError(f'the value {text!r}, which is not finite')
-    if value == 0:
-        return '0'
     if 'e' in text.lower():
-        text = repr(value)
-    sign, digits = ('-' if value < 0 else ''), text.strip().lstrip('+-')
-    if '.' in digits and 'e' not in digits:
-        digits = digits.rstrip('0').rstrip('.')
-    whole, point, rest = digits.partition('.')
-    return sign + (whole.lstrip('0') or '0') + point + rest
+        return repr(value + 0.0).removesuffix('.0')
+    return np.format_float_positional(value + 0.0, trim='-')  # + 0.0: without the sign of -0
 
 
 def _text_lines(content: bytes) -> Lines:

@@ -1,6 +1,6 @@
 """Draw what leaves of trees and what landmarks give: the error of each alone, and of both in one ridge regression.
 
-    python -m benchmarks.joint OUT.png
+    python docs/figures/joint.py OUT.png
 
 The targets are a sum of steps and of a smooth surface; the figure is over the share of the steps in their variance.
 """
