@@ -1,9 +1,9 @@
 """Compare the predictions of a model with the labels of a data set."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from mr_elm.scores.ranking import Ranking
 from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
 
 
-def merge_confusions(values: Iterable[Any]) -> Any:
-    """Merge confusion counts over tasks."""
-    return pairs_to_json(reduce(Confusion.merge, map(pairs_from_json, values)))
+def merge(read: Callable[[Any], Any], write: Callable[[Any], Any], values: Iterable[Any]) -> Any:
+    """Merge sums over tasks. read, write : between the sums and what a value holds of them."""
+    return write(reduce(lambda one, other: one.merge(other), map(read, values)))
 
 
 def pairs_to_json(confusion: Confusion) -> dict[str, list]:
@@ -35,26 +35,6 @@ def pairs_to_json(confusion: Confusion) -> dict[str, list]:
 def pairs_from_json(value: Any) -> Confusion:
     """Undo `pairs_to_json`."""
     return Confusion({(true, predicted): n for true, predicted, n in value['counts']})
-
-
-def merge_residuals(values: Iterable[Any]) -> Any:
-    """Merge sums of errors over tasks."""
-    return asdict(reduce(Residuals.merge, (Residuals(**value) for value in values)))
-
-
-def merge_sets(values: Iterable[Any]) -> Any:
-    """Merge counts of labels over tasks."""
-    return asdict(reduce(LabelSets.merge, (LabelSets(**value) for value in values)))
-
-
-def merge_scores(values: Iterable[Any]) -> list[np.ndarray]:
-    """Merge sums of what probabilities say over tasks."""
-    return reduce(ProbabilityScores.merge, map(ProbabilityScores.from_arrays, values)).to_arrays()
-
-
-def merge_rankings(values: Iterable[Any]) -> list[np.ndarray]:
-    """Merge counts by probability over tasks."""
-    return reduce(Ranking.merge, map(Ranking.from_arrays, values)).to_arrays()
 
 
 class MREvaluate(MRRows):
@@ -97,11 +77,11 @@ class MREvaluate(MRRows):
 
     REQUIRED = ('model',)
     MERGE = {
-        'confusion': merge_confusions,
-        'residuals': merge_residuals,
-        'sets': merge_sets,
-        'probabilities': merge_scores,
-        'ranking': merge_rankings,
+        'confusion': partial(merge, pairs_from_json, pairs_to_json),
+        'residuals': partial(merge, lambda value: Residuals(**value), asdict),
+        'sets': partial(merge, lambda value: LabelSets(**value), asdict),
+        'probabilities': partial(merge, ProbabilityScores.from_arrays, ProbabilityScores.to_arrays),
+        'ranking': partial(merge, Ranking.from_arrays, Ranking.to_arrays),
     }
 
     def configure_args(self) -> None:

@@ -21,7 +21,6 @@ FUNCTIONS = [
     estimators.to_estimator,
     file.read_model,
     file.load_layer,
-    ridge.fit_esvm,
     dual.solve_dual,
     kelm.solve_cholesky,
     kelm.decompose,

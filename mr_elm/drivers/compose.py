@@ -69,8 +69,11 @@ def predict(
     path, trained = model
     kept = [find_columns(file, layout.keep) for file in plan.files]
     names = layout.columns.names(trained)
-    if layout.table:
-        demand_names(out, [*names, *kept[0]])
+    if layout.table and (clash := find_repeated([*names, *kept[0]])):
+        raise DataFormatError(
+            f'{out}: expected columns of different names, --keep {clash[0]} has the name of a '
+            'column with predictions: write text, or rename the column'
+        )
     with temporary_folder() as folder:
         text = os.path.join(folder, 'predictions')
         accounts = score.predict(path, plan, text, engine, layout.columns, bad_rows)
@@ -112,15 +115,6 @@ def predict_pairs(
     predicted, actual = zip(*pairs, strict=True)
     targets = [read_field(text, form.label_columns[0], form) for text in actual]
     return np.array(targets, float), np.array(predicted, float)
-
-
-def demand_names(path: str, names: Sequence[str]) -> None:
-    """Raise DataFormatError when a table cannot have columns of these names."""
-    if clash := find_repeated(names):
-        raise DataFormatError(
-            f'{path}: expected columns of different names, --keep {clash[0]} has the name of a '
-            'column with predictions: write text, or rename the column'
-        )
 
 
 def find_columns(file: InputFile, keep: Sequence[str]) -> dict[str, int]:

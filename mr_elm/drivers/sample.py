@@ -24,7 +24,16 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
     A keyed hash of each row chooses: the sample does not depend on splits. Raises DataFormatError when it is empty.
     """
     share = min(1.0, n_rows / inputs.summary.n_rows)
-    pieces = [piece for _, piece in run_problem(inputs.data, MRPlace, state_sample(inputs, share), 'sample')]
+    task = RowsTask.of(
+        inputs.classes,
+        class_weights=inputs.weights,
+        seed=inputs.options.seed,
+        share=share,
+        separator=inputs.summary.separator,
+        n_features=inputs.summary.columns.n_features,
+        arrays=scaling_arrays(np.zeros(()), np.ones(())),
+    )
+    pieces = [piece for _, piece in run_problem(inputs.data, MRPlace, task, 'sample')]
     if not pieces:
         raise DataFormatError(
             f'{inputs.plan.name}: expected rows in a sample of about {n_rows:,}, found none: take a '
@@ -45,19 +54,6 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
         n_classes = len(list_classes(classes))
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(rows.X, rows.numbers, n_classes, weights, columns, inputs.options.center)
-
-
-def state_sample(inputs: NodeInputs, share: float) -> RowsTask:
-    """Say which rows make the sample, and what their labels and weights are."""
-    return RowsTask.of(
-        inputs.classes,
-        class_weights=inputs.weights,
-        seed=inputs.options.seed,
-        share=share,
-        separator=inputs.summary.separator,
-        n_features=inputs.summary.columns.n_features,
-        arrays=scaling_arrays(np.zeros(()), np.ones(())),
-    )
 
 
 def find_rows(inputs: NodeInputs) -> tuple[Rows, np.ndarray] | None:

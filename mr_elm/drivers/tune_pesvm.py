@@ -172,7 +172,11 @@ def count_hits(
                 cells = [(score.nu, score.n_hidden) for score in chosen[kind]]
                 for fold in task.list_tested(number):
                     of_cells = grid.weights(task.find_sum(number, fold), cells)
-                    weights[len(layers), fold] = np.hstack([widen_weights(B, layer.n_hidden) for B in of_cells])
+                    weights[len(layers), fold] = np.hstack(
+                        [  # the bias stays last
+                            np.insert(B, [len(B) - 1] * (layer.n_hidden + 1 - len(B)), 0.0, axis=0) for B in of_cells
+                        ]
+                    )
                 layers.append(layer)
                 kinds.append(kind)
                 held.append(nodes.held)
@@ -185,11 +189,6 @@ def count_hits(
                 before, correct=(before.correct or 0) + correct, total=(before.total or 0) + value['total']
             )
     return [counted.get(id(score), score) for score in scores]
-
-
-def widen_weights(B: Floats, n_hidden: int) -> Floats:
-    """Give output weights rows of zeros for the nodes that they leave out; the bias stays last."""
-    return np.insert(B, [len(B) - 1] * (n_hidden + 1 - len(B)), 0.0, axis=0)
 
 
 def train_behind_metric(inputs: NodeInputs, kind: NodeChoice, n_hidden: int) -> HiddenNodeModel:

@@ -18,6 +18,8 @@ from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
 from mr_elm.typing import Floats, Rows, Weights
 
+NUMBER = re.compile('(?i)u?int|float|double|half|bool|dec|complex|sparse')  # how types of numbers begin
+
 
 class TableRows(Parameters):
     """Read the rows of an estimator with the parameters `scale` and `encode`.
@@ -111,6 +113,7 @@ class TableRows(Parameters):
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""
+        demand_numbers(X)
         with warnings.catch_warnings():
             if self._of_file:  # as a file without a header, an array is read by the positions of its columns
                 warnings.filterwarnings('ignore', 'X does not have valid feature names', UserWarning)
@@ -129,6 +132,18 @@ class TableRows(Parameters):
         if self.encode == AUTO:
             tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def demand_numbers(X: Any) -> None:
+    """Raise ValueError at text in the columns of a data frame, and at dates, of which numpy may make numbers."""
+    types: Any = ()
+    if hasattr(X, 'columns'):
+        types = getattr(X, 'dtypes', getattr(getattr(X, 'schema', X), 'types', ()))
+    if not all(NUMBER.match(str(kind)) for kind in types):
+        frame = read_frame(X)
+        to_matrix(frame, frame.names)
+    elif str(getattr(X, 'dtype', '')).startswith(('datetime', 'timedelta')):
+        raise ValueError(f"X: expected numbers, found {X.dtype}: a data frame with encode='auto' may hold dates")
 
 
 def check_weights(sample_weight: Weights, X: Rows) -> Floats | None:

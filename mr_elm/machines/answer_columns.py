@@ -68,11 +68,10 @@ class AnswerColumns:
 
     def names(self, model: Model) -> list[str]:
         """Name the columns that are written."""
-        one = model.n_scores == 1 and not model.multilabel
-        if one:
-            scores = [SCORE]
-        else:
-            scores = [f'{SCORE}_{"_".join(group)}' for group in groups_of(model)]
+        scores = [SCORE]
+        if model.n_scores > 1 or model.multilabel:
+            size = 2 - (model.scheme == ONE_VS_ALL)  # of the groups of classes that a decision value is of
+            scores = [f'{SCORE}_{"_".join(group)}' for group in combinations(model.classes, size)]
         values = [f'{LABEL}_{name}' for name in model.header.target_names] or [LABEL]
         return [
             *values,
@@ -103,7 +102,8 @@ class Writer:
             lines = [self.model.classes[k] for k in self.labelling.choose(decisions)]
         numbers = list(self.numbers(X, decisions))
         if numbers:
-            return list(join_lines(lines, numbers))
+            rows = np.hstack(numbers).tolist()
+            return ['\t'.join([line, *map(repr, row)]) for line, row in zip(lines, rows, strict=True)]
         return lines
 
     def join_labels(self, present: np.ndarray) -> str:
@@ -162,17 +162,6 @@ def demand_threshold(model: Model, threshold: float | None) -> None:
         raise ValueError('--threshold: expected a model of two classes that was trained with --probabilities')
     if not 0 <= threshold <= 1:
         raise ValueError(f'--threshold: expected a probability, from 0 to 1, found {threshold:g}')
-
-
-def groups_of(model: Model) -> Iterator[tuple[str, ...]]:
-    """Return the classes of each decision value: one class, or a pair."""
-    return combinations(model.classes, 1 if model.scheme == ONE_VS_ALL else 2)
-
-
-def join_lines(lines: list[str], numbers: list[Floats]) -> Iterator[str]:
-    """Yield each line with its numbers, (n, k) each, a tab before each."""
-    for line, row in zip(lines, np.hstack(numbers).tolist(), strict=True):
-        yield '\t'.join([line, *map(repr, row)])
 
 
 ONLY_LABELS = AnswerColumns()

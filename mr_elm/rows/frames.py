@@ -49,7 +49,7 @@ def to_matrix(frame: Frame, names: Sequence[str]) -> Floats:
         except RowError as error:
             raise ValueError(
                 f'X: expected numbers in column {write_value(name)}, it {error.detail}: '
-                "encode='auto' makes categories of text"
+                "encode='auto' makes features of dates and text"
             ) from None
     return np.column_stack(columns)
 
@@ -88,7 +88,9 @@ def read_values(series: Any, name: str) -> Values:
     if values.dtype.kind in 'fiub':
         return NumberColumn(values.astype(float))
     if values.dtype.kind in 'mcV':
-        raise ValueError(f'X: expected numbers or text in column {write_value(name)}, found {values.dtype}')
+        raise ValueError(
+            f'X: expected numbers or text in column {write_value(name)}, found {values.dtype}: make numbers of it first'
+        )
     if values.dtype.kind == 'M':
         return TextColumn(['' if text == 'NaT' else text for text in np.datetime_as_string(values).tolist()])
     missing = np.asarray(series.isna()) if hasattr(series, 'isna') else [value is None for value in values]

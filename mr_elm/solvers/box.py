@@ -218,12 +218,12 @@ class Progress:
 
     Where kernel values differ by many orders, as those of a linear kernel on columns of very different size, rounding
     ends it long before eps. patience : so many steps without less violation ask for a look at the objective.
-    least_fall : of the objective, between two looks: a search that falls by less has ended.
+    Between two looks the objective falls by a millionth, or the search has ended.
     """
 
-    def __init__(self, patience: int, least_fall: float = 1e-6) -> None:
-        self.patience, self.least_fall = patience, least_fall
-        self.idle, self.least, self.objective = 0, np.inf, np.inf
+    def __init__(self, patience: int) -> None:
+        self.patience, self.idle = patience, 0
+        self.least = self.objective = np.inf
         self.best = np.inf
         self.lowest: tuple[Floats, Floats] | None = None
 
@@ -235,11 +235,11 @@ class Progress:
         return self.idle >= self.patience
 
     def look(self, alpha: Floats, gradient: Floats) -> bool:
-        """Look at the objective, and keep the lowest point; returns whether it has fallen since the last look."""
+        """Look at the objective, and keep the lowest point; returns whether it still falls."""
         before, self.objective, self.idle = self.objective, objective_of(alpha, gradient), 0
         if self.objective < self.best:
             self.best, self.lowest = self.objective, (alpha.copy(), gradient.copy())
-        return before - self.objective > self.least_fall * abs(self.objective)
+        return before - self.objective > 1e-6 * abs(self.objective)
 
     def choose_lowest(self, alpha: Floats, gradient: Floats) -> tuple[Floats, Floats]:
         """Return the lowest of a point, see `look`, and those that were looked at; the point where there are none."""

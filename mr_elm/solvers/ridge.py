@@ -387,16 +387,6 @@ class TrainingRows:
             yield block, take_weights(self.sample_weight, part)
 
 
-def fit_esvm(layer: HiddenLayer, rows: TrainingRows, nu: float = 1.0, node_bound: float = 1.0) -> tuple[Sums, Solution]:
-    """Train in this process on rows that fit in memory, of a regression without centring: (Sums, Solution).
-
-    layer : HiddenLayer. rows : TrainingRows. nu : > 0, the weight of the errors.
-    node_bound : bound on |Phi(x)|, from `layer.bound`, for nodes that are not bounded by 1.
-    """
-    sums = sum_up(layer, rows, rows.choose_steps(node_bound))
-    return sums, finish(sums, nu, rows.classes is None)
-
-
 def sum_up(
     layer: HiddenLayer,
     rows: TrainingRows,

@@ -229,3 +229,41 @@ def test_the_most_frequent_categories_have_indicators_as_many_as_wanted(kind, fr
     assert city.categories == (frame['city'].fillna('').value_counts().index[0],)
     with pytest.raises(ValueError, match='max_categories: expected a whole number above 0, found 0'):
         kind(encode='auto', max_categories=0).fit(frame, target)
+
+
+DATES = pd.Series(pd.date_range('2020-01-01', periods=160))
+NO_NUMBERS = {
+    'dates': DATES,
+    'zoned dates': DATES.dt.tz_localize('UTC'),
+    'periods': DATES.dt.to_period('D'),
+    'objects': DATES.dt.date,
+    'spans': DATES - DATES[0],
+    'text': DATES.dt.day_name(),
+    'categories': DATES.dt.day_name().astype('category'),
+}
+
+
+@pytest.mark.parametrize('estimator', EVERY)
+@pytest.mark.parametrize('kind', NO_NUMBERS)
+def test_a_column_that_holds_no_numbers_is_named(frame, y, estimator, kind):
+    values = NO_NUMBERS[kind].rename('when')
+    if is_regressor(estimator()):
+        y = frame['income']
+    for table in (pd.concat([frame['income'], values], axis=1), values.to_frame()):
+        with pytest.raises(
+            ValueError, match="X: expected numbers.* in column 'when', .*: (encode='auto'|make numbers)"
+        ):
+            estimator().fit(table, y)
+
+
+@pytest.mark.parametrize('convert', [pl.from_pandas, pa.Table.from_pandas], ids=['polars', 'arrow'])
+def test_dates_of_other_data_frames_are_named_too(frame, y, convert):
+    columns = {'income': frame['income'], 'member': frame['member']}
+    ESVMClassifier().fit(convert(pd.DataFrame(columns)), y)
+    with pytest.raises(ValueError, match="in column 'when'"):
+        ESVMClassifier().fit(convert(pd.DataFrame({**columns, 'when': DATES})), y)
+
+
+def test_arrays_of_dates_are_no_numbers(y):
+    with pytest.raises(ValueError, match='X: expected numbers, found datetime64'):
+        ESVMClassifier().fit(DATES.to_numpy()[:, None], y)

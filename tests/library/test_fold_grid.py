@@ -6,9 +6,10 @@ import pytest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.solvers.folds import FoldGrid, total_of
-from mr_elm.solvers.ridge import TrainingRows, fit_esvm
+from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes, LabelTable
+from tests.reference.esvm import fit_esvm
 
 N, D, L, FOLDS = 300, 3, 20, 4
 NUS, SIZES = (0.01, 1.0, 100.0), (1, 7, L)
