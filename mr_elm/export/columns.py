@@ -5,16 +5,15 @@ import numpy as np
 from mr_elm.model.base import Model
 from mr_elm.rows.encoding import Column
 
-KNOWN = ('metric', 'encoding', 'calibration', 'threshold', 'targets', 'target', 'members', 'leaves')
+KNOWN = ('metric', 'encoding', 'calibration', 'threshold', 'targets', 'target', 'members', 'leaves', 'dates')
 
 
-def demand_known(model: Model, *more: str) -> None:
-    """Raise ValueError where a model requires what other programs cannot be told yet. more : what this one can be."""
-    known = *KNOWN, *more
-    unknown = [name for name in model.header.to_json()['requires'] if name not in known]
+def demand_known(model: Model) -> None:
+    """Raise ValueError where a model requires what other programs cannot be told yet."""
+    unknown = [name for name in model.header.to_json()['requires'] if name not in KNOWN]
     if unknown:
         raise ValueError(
-            f'export: expected a model of {", ".join(known)} at most, it requires {", ".join(unknown)}, '
+            f'export: expected a model of {", ".join(KNOWN)} at most, it requires {", ".join(unknown)}, '
             'which other programs cannot be told: predict with mr-elm, or train without these'
         )
 

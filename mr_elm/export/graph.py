@@ -1,5 +1,6 @@
 """Write the decision values of machines as a graph of ONNX, by operators that onnxruntime has for float64."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ from mr_elm.export.machines import Writer
 from mr_elm.features.forest import Forest
 from mr_elm.features.kernels import ROUNDING, row_squares
 from mr_elm.features.nodes import NODES
-from mr_elm.model.base import Model
+from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.typing import Floats, Rows
 
 OWN = '/'  # what our names begin with, and those of columns do not
-OPERATORS = {'sigmoid': 'Sigmoid', 'tanh': 'Tanh', 'sine': 'Sin', 'relu': 'Relu'}
+OPERATORS = {'sigmoid': 'Sigmoid', 'tanh': 'Tanh', 'sine': 'Sin', 'relu': 'Relu', 'exp': 'Exp', 'root': 'Sqrt'}
 MAX_SINGLE_NORM = 50.0  # norm of the weights of a machine whose scores float32 spoils by less than 1e-4
 
 
@@ -54,16 +55,6 @@ class Graph(Writer):
         """Take some of the values along an axis."""
         return self.put('Gather', values, numbers, axis=axis)
 
-    def scale(self, X: str, offset: Floats, scale: Floats) -> str:
-        """Write (x - offset) * scale, (N, d)."""
-        if offset.any():
-            Z = self.put('Sub', X, offset)
-        else:
-            Z = X
-        if (scale != 1).any():
-            return self.put('Mul', Z, scale)
-        return Z
-
     def multiply(self, Z: str, W: Rows, b: Floats) -> str:
         """Write Z W' + b, (N, L): of CSR rows W without the columns that hold no number."""
         columns = None
@@ -71,7 +62,7 @@ class Graph(Writer):
             columns = sp.find_columns(W)
         if columns is not None:
             Z, W = self.take(Z, columns.astype(np.int64), axis=1), sp.take_columns(W, columns)
-        return self.shift(self.put('MatMul', Z, np.ascontiguousarray(sp.expand(W).T)), b)
+        return self.add(self.put('MatMul', Z, np.ascontiguousarray(sp.expand(W).T)), b)
 
     def measure(self, Z: str, A: Rows, norm: int, takes_root: bool) -> str:
         """Write distances, (N, L).
@@ -85,7 +76,7 @@ class Graph(Writer):
         squares, row_norms = self.square(Z), row_squares(A)
         D = self.put('Max', self.put('Add', self.multiply(Z, -2 * A, row_norms), squares), 0.0)
         if takes_root:
-            equal = self.put('LessOrEqual', D, self.put('Mul', self.shift(squares, row_norms), ROUNDING))
+            equal = self.put('LessOrEqual', D, self.put('Mul', self.add(squares, row_norms), ROUNDING))
             D = self.put('Where', equal, 0.0, D)
         D = self.put('Where', self.put('IsInf', squares), squares, D)
         if takes_root:
@@ -123,15 +114,9 @@ class Graph(Writer):
             return self.put('Sin', self.put('Add', values, np.pi / 2))
         if kind == 'hardlimit':
             return self.cast(self.put('GreaterOrEqual', values, 0.0), self.real)
+        if kind == 'squeeze':
+            return self.put('Div', values, self.put('Mul', self.put('Add', self.put('Abs', values), 1.0), 3.0))
         return self.put(OPERATORS[kind], values)
-
-    def exponentiate(self, D: str, gammas: Floats) -> str:
-        """Write exp(-gamma d), (N, L)."""
-        return self.put('Exp', self.put('Mul', D, -gammas))
-
-    def root(self, D: str, squares: Floats) -> str:
-        """Write sqrt(d + square), (N, L)."""
-        return self.put('Sqrt', self.shift(D, squares))
 
     def power(self, values: str, degree: float) -> str:
         """Write values^degree."""
@@ -170,21 +155,42 @@ class Graph(Writer):
     def _exceeds(self, values: str, limits: Any) -> str:
         return self.cast(self.put('Greater', values, limits), np.int64)
 
-    def add(self, values: str, others: str) -> str:
-        """Write the sums of two values, (N, k)."""
-        return self.put('Add', values, others)
+    def operate(self, sign: str, values: str, others: Any) -> str:
+        """Write values + others, or values * others. others : values, or numbers (k,)."""
+        return self.put({'+': 'Add', '*': 'Mul'}[sign], values, others)
 
-    def shift(self, values: str, b: Floats) -> str:
-        """Write values + b, (N, k)."""
-        if b.any():
-            return self.put('Add', values, b)
-        return values
+    def precede(self, number: float, values: str) -> str:
+        """Write a number before one value, (N, 2)."""
+        return self.put('Pad', values, np.array([0, 1, 0, 0]), number)
 
-    def average(self, parts: list[str]) -> str:
-        """Write the means of several values, (N, k) each."""
-        if len(parts) == 1:
-            return parts[0]
-        return self.put('Div', self.put('Sum', *parts), float(len(parts)))
+    def pick(self, values: str, number: int) -> str:
+        """Write one of several values, (N, 1)."""
+        return self.take(values, np.array([number]), axis=1)
+
+    def keep_largest(self, votes: str, values: str) -> str:
+        """Write the values whose votes are the most of a row, and below all others where they are not, (N, k)."""
+        most = self.put('ReduceMax', votes, np.array([1]))
+        return self.put('Where', self.put('Equal', votes, most), values, -np.inf)
+
+    def softmax(self, values: str) -> str:
+        """Write e^f / sum e^f, (N, k)."""
+        return self.put('Softmax', values, axis=1)
+
+    def choose(self, values: str, names: Any) -> str:
+        """Write the name of the largest value, the first of equal ones, (N,). names : texts, or whole numbers."""
+        return self.take(np.asarray(names), self.put('ArgMax', values, axis=1, keepdims=0))
+
+    def join_names(self, scores: str, names: Sequence[str], separator: str) -> str:
+        """Write the names of the labels whose score is above PRESENCE_THRESHOLD, (N,)."""
+        texts = np.array(names, object)
+        present = self.put('Greater', scores, PRESENCE_THRESHOLD)
+        before = self.put('CumSum', self.cast(present, np.int64), np.array(1), exclusive=1)
+        later = self.put('Where', self.put('Greater', before, np.array(0)), separator + texts, texts)
+        pieces = self.put('Where', present, later, np.array('', object))
+        label = self.take(pieces, np.array(0), axis=1)
+        for k in range(1, len(names)):
+            label = self.put('StringConcat', label, self.take(pieces, np.array(k), axis=1))
+        return label
 
 
 def suits_single(model: Model) -> bool:

@@ -10,7 +10,7 @@ from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64T
 from mr_elm.estimators import ESTIMATORS
 from mr_elm.export.columns import demand_known
 from mr_elm.export.graph import Graph, suits_single
-from mr_elm.export.onnx import ML_OPSET, write_classes
+from mr_elm.export.onnx import ML_OPSET
 from mr_elm.model.base import PRESENCE_THRESHOLD
 
 MIN_OPSET = 18  # opset: sums take their axes as an input
@@ -76,9 +76,9 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     elif model.multilabel:
         outputs = [graph.cast(graph.put('Greater', scores, PRESENCE_THRESHOLD), np.int64), scores]
     else:
-        numbers, *probabilities = write_classes(graph, model, scores)
         names = estimator.classes_.astype(object if is_text(estimator) else np.int64)
-        outputs = [graph.take(names, numbers), *(probabilities or [scores])]
+        label, *probabilities = graph.write_classes(model, scores, names)
+        outputs = [label, *(probabilities or [scores])]
     outputs[-1] = graph.cast(outputs[-1], real)
     for value, variable in zip(outputs, operator.outputs, strict=True):
         graph.nodes.append(helper.make_node('Identity', [value], [variable.full_name]))

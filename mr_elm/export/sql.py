@@ -5,6 +5,7 @@ before it reads a row.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sqlglot import errors, exp
@@ -19,79 +20,129 @@ from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, DATE, THURSDAY, Column
-from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.typing import Floats, Rows
 
 MAX_FEATURES, MAX_NODES, MAX_TREES = 200, 2000, 100
 SUM_TERMS = 16  # of a sum, before some stand in parentheses: databases limit the depth of an expression
-STEEPEST = '700e0'  # of an exponent: e^x of more overflows, and some databases stop at an underflow too
 INFINITE = ('inf', '-inf', 'infinity', '-infinity')  # how databases write it
-# dialect -> an array of columns, one of numbers, the sum of a * b over two arrays, and that of |a - b|
-ARRAYS = {
-    'duckdb': (
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Say how a database writes what standard SQL has no words for.
+
+    array : of expressions. item : a number of an array, from 1. numbers : an array of constants. products,
+    differences : the sum of a * b, or of |a - b|, over two arrays. days : since 1970-01-01, of a timestamp.
+    """
+
+    array: str
+    item: str
+    numbers: str
+    products: str
+    differences: str
+    days: str
+
+
+DIALECTS = {
+    'duckdb': Dialect(
         '[{}]',
+        '{}[{}]',
         "CAST('[{}]' AS DOUBLE[])",
         'LIST_DOT_PRODUCT({}, {})',
         'LIST_SUM([ABS(p[1] - p[2]) FOR p IN LIST_ZIP({}, {})])',
+        'EPOCH({0}) / 86400e0',
     ),
-    'postgres': (
-        'ARRAY[{}]',
+    'postgres': Dialect(
+        'CAST(ARRAY[{}] AS DOUBLE PRECISION[])',
+        '{}[{}]',
         "CAST('{{{}}}' AS DOUBLE PRECISION[])",
         '(SELECT SUM(a * b) FROM UNNEST({}, {}) AS t(a, b))',
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}, {}) AS t(a, b))',
+        'CAST(EXTRACT(EPOCH FROM {0}) AS DOUBLE PRECISION) / 86400e0',
     ),
-    'spark': (
+    'spark': Dialect(
         'ARRAY({})',
+        'ELEMENT_AT({}, {})',
         "CAST(SPLIT('{}', ',') AS ARRAY<DOUBLE>)",
         'AGGREGATE(ZIP_WITH({}, {}, (a, b) -> a * b), 0e0, (s, v) -> s + v)',
         'AGGREGATE(ZIP_WITH({}, {}, (a, b) -> ABS(a - b)), 0e0, (s, v) -> s + v)',
+        # UNIX_MICROS would take a timestamp for one of the time zone of the session
+        "DATEDIFF({0}, DATE '1970-01-01') + HOUR({0}) / 24e0 + MINUTE({0}) / 1440e0"
+        ' + EXTRACT(SECOND FROM {0}) / 86400e0',
     ),
-    'bigquery': (
+    'bigquery': Dialect(
         '[{}]',
+        '{}[ORDINAL({})]',
         '[{}]',
         '(SELECT SUM(a * b) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
+        'UNIX_MICROS({0}) / 86400e6',
     ),
 }
-# dialect -> days since 1970-01-01 of a timestamp; Spark would take it for one of the time zone of the session
-DAYS = {
-    'duckdb': 'EPOCH({0}) / 86400e0',
-    'postgres': 'CAST(EXTRACT(EPOCH FROM {0}) AS DOUBLE PRECISION) / 86400e0',
-    'spark': "DATEDIFF({0}, DATE '1970-01-01') + HOUR({0}) / 24e0 + MINUTE({0}) / 1440e0"
-    ' + EXTRACT(SECOND FROM {0}) / 86400e0',
-    'bigquery': 'UNIX_MICROS({0}) / 86400e6',
-}
+# PostgreSQL stops where a number overflows, or a product underflows: e^300 and e^-300 leave some room. NaN is -gamma
+# times a distance that has overflown.
+EXPONENTIAL = 'CASE WHEN 0e0 - {0} < 300e0 THEN EXP(LEAST({0}, 300e0)) ELSE 0e0 END'
 ACTIVATIONS = {
+    'exp': EXPONENTIAL,
+    'root': 'SQRT({0})',
+    'sigmoid': f'1e0 / (1e0 + {EXPONENTIAL.format("(-{0})")})',
     'tanh': 'TANH({0})',
     'sine': 'SIN({0})',
     'rff': 'COS({0})',
     'relu': 'CASE WHEN {0} < 0 THEN 0e0 ELSE {0} END',
     'hardlimit': 'CASE WHEN {0} >= 0 THEN 1e0 ELSE 0e0 END',
+    'squeeze': '{0} / (3e0 * (ABS({0}) + 1e0))',
 }
 
 Columns = list[str]
 
 
 class Query(Writer):
-    """Collect columns, step by step: a step knows the columns of those before it. Values are lists of k names.
+    """Collect columns, step by step: a step knows the columns of those before it. Values are k expressions.
 
-    dialect : a key of ARRAYS.
+    dialect : a key of DIALECTS.
     """
 
     def __init__(self, dialect: str) -> None:
-        self.dialect = dialect
+        self.dialect, self.words = dialect, DIALECTS[dialect]
         self.steps: list[dict[str, str]] = []  # expression -> name
         self.step_of: dict[str, int] = {}
+        self.arrays: dict[tuple[str, ...], str] = {}  # all values of an array -> its name
         self.real, self.string = (exp.DataType.build(kind).sql(dialect) for kind in ('double', 'text'))
 
     def put(self, inputs: Iterable[str], *expressions: str) -> Columns:
-        """Add columns, each once, to the step behind those of its inputs; return their names."""
-        step = 1 + max((self.step_of[name] for name in inputs), default=-1)
+        """Add a column to the step behind those of its inputs, of several expressions an array; return the values.
+
+        PostgreSQL has at most 1,664 columns, so nodes are the numbers of an array.
+        """
+        if len(expressions) > 1:
+            return self.put_array(inputs, self.words.array.format(', '.join(expressions)), len(expressions))
+        return [self._add(inputs, expressions[0])]
+
+    def put_array(self, inputs: Iterable[str], expression: str, length: int) -> Columns:
+        """Add an array; return its values."""
+        name = self._add(inputs, expression)
+        values = [self.words.item.format(name, k + 1) for k in range(length)]
+        self.arrays[tuple(values)] = name
+        self.step_of.update(dict.fromkeys(values, self.step_of[name]))
+        return values
+
+    def _add(self, inputs: Iterable[str], expression: str) -> str:
+        step = 1 + max((self.step_of[value] for value in inputs), default=-1)
         self.steps += [{} for _ in range(step + 1 - len(self.steps))]
-        columns = self.steps[step]
-        names = [columns.setdefault(expression, f'c{step + 1}_{len(columns) + 1}') for expression in expressions]
-        self.step_of.update(dict.fromkeys(names, step))
-        return names
+        name = self.steps[step].setdefault(expression, f'c{step + 1}_{len(self.steps[step]) + 1}')
+        self.step_of[name] = step
+        return name
+
+    def apply(self, template: str, *operands: Columns | Floats) -> Columns:
+        """Write an expression of each value. operands : values, or numbers."""
+        inputs = [value for each in operands if isinstance(each, list) for value in each if value in self.step_of]
+        texts = [each if isinstance(each, list) else map(write, each) for each in operands]
+        return self.put(inputs, *map(template.format, *texts))
+
+    def gather(self, values: Columns) -> str:
+        """Return an array that holds the values."""
+        return self.arrays.get(tuple(values)) or self.words.array.format(', '.join(values))
 
     def quote(self, name: str) -> str:
         """Write the name of a column of the table."""
@@ -125,64 +176,41 @@ class Query(Writer):
         )
         return f'WITH {", ".join(parts)}\nSELECT\n  {select_list}\nFROM {source}\n'
 
-    def scale(self, X: Columns, offset: Floats, scale: Floats) -> Columns:
-        """Write (x - offset) * scale."""
-        return self.put(X, *(f'({x} + {write(-o)}) * {write(s)}' for x, o, s in zip(X, offset, scale, strict=True)))
-
     def multiply(self, Z: Columns, W: Rows, b: Floats) -> Columns:
         """Write Z W' + b."""
-        return self.combine(0, Z, sp.expand(W), b)
+        return self.combine('products', Z, sp.expand(W), b)
 
-    def combine(self, how: int, Z: Columns, W: Floats, b: Floats) -> Columns:
-        """Write sums over two arrays, those of columns and W (L, d), + b. how : 0 for products, 1 for differences.
-
-        What is missing is 0 there: `make_sql` makes all answers of the row NULL.
-        """
-        several, numbers, *sums = ARRAYS[self.dialect]
-        (array,) = self.put(Z, several.format(', '.join(f'COALESCE({z}, 0e0)' for z in Z)))
-        return self.put(
-            [array],
-            *(
-                f'{sums[how].format(array, numbers.format(",".join(map(write, row))))} + {write(r)}'
-                for row, r in zip(W, b, strict=True)
-            ),
-        )
+    def combine(self, how: str, Z: Columns, W: Floats, b: Floats) -> Columns:
+        """Write sums over two arrays, those of columns and W (L, d), + b. how : products or differences."""
+        sums, array = getattr(self.words, how), self.gather(Z)
+        numbers = [self.words.numbers.format(','.join(map(write, row))) for row in W]
+        if self.dialect != 'postgres':
+            return self.put(Z, *(f'{sums.format(array, row)} + {write(r)}' for row, r in zip(numbers, b, strict=True)))
+        # PostgreSQL would compile each of a thousand sums for a tenth of a second before it reads a row
+        rows = ', '.join(f'({k}, {row}, {write(r)})' for k, (row, r) in enumerate(zip(numbers, b, strict=True)))
+        each = f'SELECT {sums.format(array, "w")} + r FROM (VALUES {rows}) AS v(k, w, r) ORDER BY k'
+        return self.put_array(Z, f'ARRAY({each})', len(numbers))
 
     def measure(self, Z: Columns, A: Rows, norm: int, takes_root: bool) -> Columns:
         """Write distances."""
         if norm == 1:
-            return self.combine(1, Z, sp.expand(A), np.zeros(A.shape[0]))
+            return self.combine('differences', Z, sp.expand(A), np.zeros(A.shape[0]))
         row_norms = row_squares(A)
         (size,) = self.square(Z)
         products = self.multiply(Z, -2 * A, row_norms)
-        D = [f'({size} + {product})' for product in products]
+        D = self.add(products, [size] * len(products))
         if not takes_root:
-            return self.put([size, *products], *(f'CASE WHEN {d} < 0 THEN 0e0 ELSE {d} END' for d in D))
-        return self.put(
-            [size, *products],
-            *(
-                f'CASE WHEN {d} <= {write(ROUNDING)} * ({size} + {write(a)}) THEN 0e0 ELSE SQRT({d}) END'
-                for d, a in zip(D, row_norms, strict=True)
-            ),
-        )
+            return self.activate('relu', D)
+        limits = [f'{write(ROUNDING)} * ({size} + {write(a)})' for a in row_norms]
+        return self.apply('CASE WHEN {0} <= {1} THEN 0e0 ELSE SQRT({0}) END', D, limits)
 
     def activate(self, kind: str, values: Columns) -> Columns:
         """Write a function of values."""
-        if kind == 'sigmoid':
-            return self.put(values, *(f'1e0 / (1e0 + {exponential(f"(-{z})")})' for z in values))
-        return self.put(values, *map(ACTIVATIONS[kind].format, values))
-
-    def exponentiate(self, D: Columns, gammas: Floats) -> Columns:
-        """Write exp(-gamma d)."""
-        return self.put(D, *(exponential(f'({d} * {write(-gamma)})') for d, gamma in zip(D, gammas, strict=True)))
-
-    def root(self, D: Columns, squares: Floats) -> Columns:
-        """Write sqrt(d + square)."""
-        return self.put(D, *(f'SQRT({d} + {write(b)})' for d, b in zip(D, squares, strict=True)))
+        return self.apply(ACTIVATIONS[kind], values)
 
     def power(self, values: Columns, degree: float) -> Columns:
         """Write values^degree."""
-        return self.put(values, *(f'POWER({value}, {int(degree)})' for value in values))
+        return self.apply(f'POWER({{}}, {int(degree)})', values)
 
     def square(self, Z: Columns) -> Columns:
         """Write |z|^2, one column."""
@@ -190,10 +218,7 @@ class Query(Writer):
 
     def divide(self, values: Columns, squares: Columns) -> Columns:
         """Write values / sqrt(square), and 0 where the square is 0."""
-        return self.put(
-            [*values, *squares],
-            *(f'CASE WHEN {squares[0]} > 0 THEN {value} / SQRT({squares[0]}) ELSE 0e0 END' for value in values),
-        )
+        return self.apply('CASE WHEN {1} > 0 THEN {0} / SQRT({1}) ELSE 0e0 END', values, squares * len(values))
 
     def fall(self, forest: Forest, X: Columns, B: Floats) -> Columns:
         """Write the sums over the trees of the weights of leaves."""
@@ -207,27 +232,46 @@ class Query(Writer):
 
         return self.put(X, *(add_up([choose(root, weights) for root in forest.roots]) for weights in B.T))
 
-    def add(self, values: Columns, others: Columns) -> Columns:
-        """Write the sums of two values."""
-        return self.put([*values, *others], *(f'{a} + {b}' for a, b in zip(values, others, strict=True)))
+    def operate(self, sign: str, values: Columns, others: Columns | Floats) -> Columns:
+        """Write values + others, or values * others. others : values, or numbers (k,)."""
+        return self.apply(f'{{}} {sign} {{}}', values, others)
 
-    def shift(self, values: Columns, b: Floats) -> Columns:
-        """Write values + b."""
-        return self.put(values, *(f'{value} + {write(r)}' for value, r in zip(values, b, strict=True)))
+    def precede(self, number: float, values: Columns) -> Columns:
+        """Write a number before one value."""
+        return self.put(values, write(number), *values)
 
-    def average(self, parts: list[Columns]) -> Columns:
-        """Write the means of several values."""
-        if len(parts) == 1:
-            return parts[0]
-        return self.put(
-            sum(parts, []), *(f'({add_up(list(some))}) / {write(len(parts))}' for some in zip(*parts, strict=True))
-        )
+    def pick(self, values: Columns, number: int) -> Columns:
+        """Write one of several values."""
+        return [values[number]]
 
-    def largest(self, values: Columns, answers: Iterable[str]) -> str:
-        """Return the answer of the largest value, the first of equal ones."""
+    def keep_largest(self, votes: Columns, values: Columns) -> Columns:
+        """Write the values whose votes are the most of a row, and below all others where they are not."""
+        (most,) = self.put(votes, f'GREATEST({", ".join(votes)})')
+        return self.apply('CASE WHEN {} = {} THEN {} ELSE -1e308 END', votes, [most] * len(votes), values)
+
+    def softmax(self, values: Columns) -> Columns:
+        """Write e^f / sum e^f."""
+        (most,) = self.put(values, f'GREATEST({", ".join(values)})')
+        powers = self.activate('exp', self.apply('{} - {}', values, [most] * len(values)))
+        (total,) = self.put(powers, add_up(powers))
+        return self.apply('{} / {}', powers, [total] * len(powers))
+
+    def choose(self, values: Columns, names: Sequence[str]) -> Columns:
+        """Write the name of the largest value, the first of equal ones."""
         (best,) = self.put(values, f'GREATEST({", ".join(values)})')
-        cases = ' '.join(f'WHEN {value} = {best} THEN {answer}' for value, answer in zip(values, answers, strict=True))
-        return self.put([best, *values], f'CASE {cases} END')[0]
+        cases = map(f'WHEN {{}} = {best} THEN {{}}'.format, values, map(self.text, names))
+        return self.put([best, *values], f'CASE {" ".join(cases)} END')
+
+    def join_names(self, scores: Columns, names: Sequence[str], separator: str) -> Columns:
+        """Write the names of the labels whose score is above PRESENCE_THRESHOLD."""
+        present = [f'{score} > {write(PRESENCE_THRESHOLD)}' for score in scores]
+        parts = []
+        for k, name in enumerate(names):
+            label = self.text(name)
+            if k:
+                label = f'CASE WHEN {" OR ".join(present[:k])} THEN {self.text(separator + name)} ELSE {label} END'
+            parts.append(f"CASE WHEN {present[k]} THEN {label} ELSE '' END")
+        return self.put(scores, ' || '.join(parts))
 
 
 def write(number: float) -> str:
@@ -238,17 +282,11 @@ def write(number: float) -> str:
     return f'{text}e0'
 
 
-def add_up(terms: list[str]) -> str:
+def add_up(terms: Sequence[str], sign: str = ' + ') -> str:
     """Write a sum whose parentheses are not deep."""
     while len(terms) > SUM_TERMS:
-        terms = [f'({" + ".join(terms[start : start + SUM_TERMS])})' for start in range(0, len(terms), SUM_TERMS)]
-    return ' + '.join(terms)
-
-
-def exponential(value: str) -> str:
-    """Write e^value."""
-    low, high = f'WHEN {value} < -{STEEPEST} THEN -{STEEPEST}', f'WHEN {value} > {STEEPEST} THEN {STEEPEST}'
-    return f'EXP(CASE {low} {high} ELSE {value} END)'
+        terms = [f'({sign.join(terms[start : start + SUM_TERMS])})' for start in range(0, len(terms), SUM_TERMS)]
+    return sign.join(terms)
 
 
 def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: Sequence[str] = ()) -> str:
@@ -261,7 +299,7 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
     keep : names of other columns of the table that are copied.
     Raises ValueError where the model is too large for a query, or cannot be written.
     """
-    demand_known(model, 'dates')
+    demand_known(model)
     demand_small(model)
     query = Query(dialect)
     try:
@@ -270,11 +308,14 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
         raise ValueError(f'--table: expected the name of a table, found {table!r}') from None
     columns = columns_of(model) or [Column(f'x{j + 1}', mean=np.nan) for j in range(model.n_features)]
     features = [part for column in columns for part in write_column(query, column)]
-    (missing,) = query.put(features, f'0e0 * ({add_up(features)})')  # NULL where a feature is, else 0
-    scores = query.write_scores(model, features)
-    scores = query.put([*scores, missing], *(f'{score} + {missing}' for score in scores))
+    (known,) = query.put(features, add_up([f'{feature} IS NOT NULL' for feature in features], ' AND '))
+    features = query.put(features, *(f'COALESCE({feature}, 0e0)' for feature in features))
+    label, *numbers = query.write_answers(model, features)
+    if model.numeric:
+        numbers = []
+    answers = [f'CASE WHEN {known} THEN {value} END' for values in (label, *numbers) for value in values]
     names = AnswerColumns(True, 'calibration' in model.arrays).names(model)
-    return query.write(source, dict(zip(names, write_answers(query, model, scores), strict=True)), keep)
+    return query.write(source, dict(zip(names, answers, strict=True)), keep)
 
 
 def demand_small(model: Model) -> None:
@@ -308,7 +349,7 @@ def write_column(query: Query, column: Column) -> Columns:
     present = f"COALESCE(CAST({name} AS {query.string}), '') NOT IN {query.texts(MISSING_TEXTS)}"
     timestamp = exp.DataType.build('timestamp').sql(query.dialect)
     (moment,) = query.put([], f'CASE WHEN {present} THEN CAST({name} AS {timestamp}) END')
-    days, month = query.put([moment], DAYS[query.dialect].format(moment), f'EXTRACT(MONTH FROM {moment})')
+    days, month = query.put([moment], query.words.days.format(moment), f'EXTRACT(MONTH FROM {moment})')
     since_monday = f'(FLOOR({days}) + {THURSDAY})'
     (weekday,) = query.put([days], f'{since_monday} - 7 * FLOOR({since_monday} / 7e0) + 1')
     values = zip(column.parts, (days, month, weekday), strict=True)
@@ -353,83 +394,3 @@ def spell(category: str, categories: Sequence[str]) -> list[str]:
     if whole:
         return [category, with_point]
     return [category]
-
-
-def write_answers(query: Query, model: Model, scores: Columns) -> Columns:
-    """Write label, scores, and of a calibrated model probabilities; of a regression its values alone."""
-    if model.header.is_log:
-        return [exponential(score) for score in scores]
-    if model.numeric:
-        return scores
-    if model.multilabel:
-        return [write_labels(query, model, scores), *scores]
-    labelling, names = model.labelling, [query.text(name) for name in model.classes]
-    if labelling.calibration is not None:
-        P = write_probabilities(query, model, scores, labelling.calibration)
-        if labelling.threshold is None:
-            return [query.largest(P, names), *scores, *P]
-        p, limit = P[labelling.positive], write(labelling.threshold)
-        (label,) = query.put(
-            P,
-            f'CASE WHEN {p} > {limit} THEN {names[labelling.positive]} '
-            f'WHEN {p} <= {limit} THEN {names[1 - labelling.positive]} END',
-        )
-        return [label, *scores, *P]
-    if model.n_scores == 1:
-        label = f'CASE WHEN {scores[0]} > 0 THEN {names[1]} WHEN {scores[0]} <= 0 THEN {names[0]} END'
-        return [*query.put(scores, label), *scores]
-    if labelling.scheme != ONE_VS_ONE:
-        return [query.largest(scores, names), *scores]
-    votes, sums = write_votes(query, scores, len(names))
-    (most,) = query.put(votes, f'GREATEST({", ".join(votes)})')
-    candidates = query.put(
-        [most, *sums],
-        *(f'CASE WHEN {vote} = {most} THEN {total} ELSE -1e308 END' for vote, total in zip(votes, sums, strict=True)),
-    )
-    missing = f'CASE WHEN {scores[0]} IS NOT NULL THEN {query.largest(candidates, names)} END'
-    return [missing, *scores]
-
-
-def write_labels(query: Query, model: Model, scores: Columns) -> str:
-    """Write the names of the labels of a row, joined."""
-    present = [f'{score} > {write(PRESENCE_THRESHOLD)}' for score in scores]
-    parts = []
-    for k, name in enumerate(model.classes):
-        label = query.text(name)
-        if k:
-            joined = query.text(f'{model.header.separator}{name}')
-            label = f'CASE WHEN {" OR ".join(present[:k])} THEN {joined} ELSE {label} END'
-        parts.append(f"CASE WHEN {present[k]} THEN {label} ELSE '' END")
-    return f'CASE WHEN {scores[0]} IS NOT NULL THEN {" || ".join(parts)} END'
-
-
-def write_votes(query: Query, scores: Columns, n_classes: int) -> tuple[Columns, Columns]:
-    """Write the votes of pairs for each class, and the sums of their decision values."""
-    votes: list[list[str]] = [[] for _ in range(n_classes)]
-    sums: list[list[str]] = [[] for _ in range(n_classes)]
-    for score, (i, j) in zip(scores, class_pairs(n_classes), strict=True):
-        votes[i].append(f'CASE WHEN {score} > 0 THEN 0 ELSE 1 END')
-        votes[j].append(f'CASE WHEN {score} > 0 THEN 1 ELSE 0 END')
-        sums[i].append(f'(-{score})')
-        sums[j].append(score)
-    return query.put(scores, *map(add_up, votes)), query.put(scores, *map(add_up, sums))
-
-
-def write_probabilities(query: Query, model: Model, scores: Columns, calibration: Floats) -> Columns:
-    """Write the probability of each class: softmax of e^t f + b; see `scores.calibration`."""
-    n, size = len(model.classes), write(np.exp(calibration[0]))
-    if n == 2:
-        scores = query.put(scores, f'0e0 * {scores[0]}', scores[0])
-    elif model.labelling.scheme == ONE_VS_ONE:
-        votes, sums = write_votes(query, scores, n)
-        scores = query.put(
-            [*votes, *sums],
-            *(f'{vote} + {total} / (3e0 * (ABS({total}) + 1e0))' for vote, total in zip(votes, sums, strict=True)),
-        )
-    logits = query.put(
-        scores, *(f'{size} * {score} + {write(b)}' for score, b in zip(scores, [0.0, *calibration[1:]], strict=True))
-    )
-    (most,) = query.put(logits, f'GREATEST({", ".join(logits)})')
-    powers = query.put([most, *logits], *(exponential(f'({logit} - {most})') for logit in logits))
-    (total,) = query.put(powers, add_up(powers))
-    return query.put([total, *powers], *(f'{power} / {total}' for power in powers))

@@ -199,6 +199,27 @@ def test_columns_enter_by_name_with_gaps_and_unknown_categories(rng):
         np.testing.assert_allclose(found['probabilities'], estimator.predict_proba(rows), rtol=0, atol=close)
 
 
+@pytest.mark.parametrize('gaps', [True, False])
+def test_dates_are_days_since_1970(gaps, rng):
+    """Before and after 1970, also centuries without a leap day, with the time of day; float32 would lose minutes."""
+    minutes = rng.integers(-370 * 525_960, 400 * 525_960, 500)
+    moments = np.datetime64('1970-01-01', 'm') + minutes
+    texts = pd.Series(np.datetime_as_string(moments)).str.replace('T', ' ')
+    missing = rng.random(500) < 0.1
+    if gaps:
+        texts[missing] = ''
+    frame = pd.DataFrame({'the day': texts, 'size': rng.random(500)})
+    estimator = ESVMClassifier(encode='auto', n_hidden=30, nu=1e3)
+    estimator.fit(frame, np.isin(moments.astype('M8[M]').astype(int) % 12, [1, 2, 10]))
+    frame.loc[missing, 'the day'] = ''
+    wanted = estimator.decision_function(frame)
+    for real, close in ((float, 1e-9), (np.float32, 1e-4)):
+        feed = {'the day': np.where(missing, np.nan, minutes / 1440)[:, None], **feed_of(frame[['size']], real)}
+        found = answer(estimator.to_model(), feed, real is np.float32)
+        np.testing.assert_allclose(found['scores'][:, 0], wanted, rtol=0, atol=close * abs(wanted).max())
+        assert found['label'].tolist() == estimator.predict(frame).astype(str).tolist()
+
+
 def test_numbers_with_names_enter_by_name(rng):
     frame = pd.DataFrame(rng.standard_normal((100, 2)), columns=['left', '/right'.strip('/')])
     estimator = ELMRegressor(n_hidden=10).fit(frame, frame.sum(axis=1))
@@ -225,8 +246,8 @@ def test_columns_whose_names_a_graph_cannot_hold_are_refused(name, rng):
 
 def test_what_a_graph_does_not_know_is_refused(rng, monkeypatch):
     model = node_model(rng, 'sigmoid')
-    monkeypatch.setattr(ModelHeader, 'to_json', lambda header: {'requires': ['metric', 'dates']})
-    with pytest.raises(ValueError, match='it requires dates, which other programs cannot be told'):
+    monkeypatch.setattr(ModelHeader, 'to_json', lambda header: {'requires': ['metric', 'telepathy']})
+    with pytest.raises(ValueError, match='it requires telepathy, which other programs cannot be told'):
         make_onnx(model)
 
 

@@ -1,4 +1,4 @@
-"""A query of SQL answers in DuckDB as the model does: the same labels, scores to 1e-9 of the largest."""
+"""A query of SQL answers in databases as the model does: the same labels, scores to 1e-9 of the largest."""
 
 from itertools import product
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from reference.databases import DuckDB, run_postgres
 from reference.dual import one_against_one
 from reference.machines import (
     KERNELS,
@@ -23,14 +24,16 @@ from mr_elm.estimators import AutoRegressor, ELMRegressor, ESVMClassifier, Kerne
 from mr_elm.features.nodes import NODES
 from mr_elm.model.models import KernelModel, join_members
 
-duckdb = pytest.importorskip('duckdb')
 sql = pytest.importorskip('mr_elm.export.sql')
 
 
-@pytest.fixture(scope='module')
-def database():
-    with duckdb.connect() as connection:
-        yield connection
+@pytest.fixture(scope='module', params=['duckdb', 'postgres'])
+def database(request):
+    if request.param == 'duckdb':
+        yield DuckDB()
+        return
+    with run_postgres() as server:
+        yield server
 
 
 @pytest.fixture
@@ -39,11 +42,11 @@ def X(rng):
     return np.round(2 * rng.standard_normal((40, D)), 1)
 
 
-def ask(database, model, rows, **options):
+def ask(database, model, rows, types=None, **options):
     """Return the answers to the rows of a frame, or of an array."""
     names = {'columns': [f'x{j + 1}' for j in range(rows.shape[1])]} if isinstance(rows, np.ndarray) else {}
-    database.register('rows', pd.DataFrame(rows, **names))
-    return database.sql(sql.make_sql(model, **options)).df()
+    query = sql.make_sql(model, 'my rows', database.dialect, **options)
+    return database.ask(query, pd.DataFrame(rows, **names), 'my rows', **types or {})
 
 
 def check(database, model, X):
@@ -149,11 +152,7 @@ def test_dates_are_read_from_columns_of_dates_and_from_text(database, kind, gaps
     estimator = ESVMClassifier(encode='auto', n_hidden=30, nu=1e3).fit(frame, moments.month.isin([2, 3, 11]))
     assert estimator.to_model().encoding.columns[0].kind == 'date'
     frame['the day'] = frame['the day'].where(frame['the day'] != '', None)
-    database.register('given', frame)
-    database.sql(
-        f'create or replace temp table dates as select cast("the day" as {kind}) as "the day", size from given'
-    )
-    found = database.sql(sql.make_sql(estimator.to_model(), 'dates')).df()
+    found = ask(database, estimator.to_model(), frame, {'the day': kind})
     wanted = estimator.decision_function(frame.fillna(''))
     np.testing.assert_allclose(found['score'], wanted, rtol=0, atol=1e-9 * abs(wanted).max())
 
@@ -191,7 +190,7 @@ def test_models_as_they_are_trained(database, rng):
     check(database, KernelELMClassifier(C=100, probabilities=True).fit(X, y).to_model(), X)
 
 
-@pytest.mark.parametrize('dialect', sql.ARRAYS)
+@pytest.mark.parametrize('dialect', sql.DIALECTS)
 def test_dialects_have_their_own_types_and_quotes(dialect, rng):
     frame = pd.DataFrame(rng.standard_normal((50, 2)), columns=['left', 'the right'])
     text = sql.make_sql(ELMRegressor(n_hidden=3).fit(frame, frame['left']).to_model(), 'my.rows', dialect)
