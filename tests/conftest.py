@@ -12,10 +12,12 @@ import pytest
 from reference.commands import elm, succeed
 from reference.public_sets import count_skips, demand_set
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.rows.wire import WireProtocol, split_key
 
 os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when they were made, and are compared
 
+ALONE = ('library', 'properties', 'benchmarks')  # folders of tests that run no jobs, which limit threads themselves
 SHARED = ('emr', 'cluster', 'spark')  # folders of tests
 LONG = (  # files whose few tests take long
     'tests/benchmarks/test_joint.py',
@@ -98,6 +100,16 @@ def compile_once(tmp_path_factory):
             return compile_or_load(dispatcher, signature)
 
     Dispatcher.compile = wait_and_load
+
+
+@pytest.fixture(scope='module', autouse=True)
+def one_thread_a_process(request):
+    """Let BLAS compute with one thread: processes share the cores, and threads that wait for a core use it up."""
+    if request.path.parent.name not in ALONE:
+        yield
+        return
+    with one_thread():
+        yield
 
 
 @pytest.fixture(scope='session')
