@@ -10,6 +10,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.model.file import load_layer
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows, widen
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.mr_stats import PIECE, merged
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
@@ -90,9 +91,15 @@ class MRGram(MRRows):
 
     @property
     def task_bytes(self) -> int:
-        """Return the bytes of the sums of a task: E'E in two parts, and the product of a block."""
-        m = load_layer(self.options.layer).n_hidden + 1
-        return 3 * 8 * m * m
+        """Return the bytes of the sums of a task: E'E of each part as two numbers, and the product of a block.
+
+        The parts that columns name count as one: how many there are is not known before the rows are read.
+        """
+        m, n_parts = load_layer(self.options.layer).n_hidden + 1, 1
+        plan = InputPlan.from_json(read_json(self.options.plan))
+        if self.options.by_part and not plan.form.part_by:
+            n_parts = len(plan.files)
+        return (2 * n_parts + 1) * 8 * m * m
 
     def map_begin(self) -> None:
         """Load the layer and make room for one block and its Gram."""

@@ -41,6 +41,8 @@ def pack(argv: Sequence[str]) -> None:
     args, passed = parser.parse(argv)
     rejected = f'{args.output.rstrip("/")}.rejected'
     demand_targets(parser, args, args.task == 'regression')
+    if args.part_by == ('file',):
+        parser.error('--part-by file: expected columns, a pack does not keep from which file a row is: add a column')
     leave_if_elsewhere(args)
     if args.bad_rows == 'skip':
         demand_free(rejected)

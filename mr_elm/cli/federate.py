@@ -81,20 +81,28 @@ def sums(argv: Sequence[str]) -> None:
 
 def check_usage(parser: Parser, args: argparse.Namespace) -> None:
     """Exit with status 2 on wrong usage."""
-    if args.target != 'none' and (args.layer or args.target == 'auto'):
-        parser.error('--target: expected log with --statistics, a layer has the target of the statistics')
-    if args.statistics and not args.output.endswith(ENDING):
-        parser.error(f'-o: expected a name that ends in {ENDING}, found {args.output}')
-    if args.statistics and args.mask is not None:
-        parser.error('--mask: expected --layer, statistics cannot be masked')
-    if args.layer and not args.output.endswith('.sums.npz'):
-        parser.error(f'-o: expected a name that ends in .sums.npz, found {args.output}')
-    if args.mask is not None and not args.session:
-        parser.error('--mask: expected --session TEXT too: two files with one mask would show how their rows differ')
-    if (args.mask is None) != (not args.others):
-        parser.error('--mask, --with: expected both, or none of them')
-    if len(set(map(os.path.basename, args.others))) < len(args.others):
-        parser.error('--with: expected files with different names, which name the other sites')
+    is_masked, ending = args.mask is not None, '.sums.npz'
+    if args.statistics:
+        ending = ENDING
+    for is_wrong, message in (
+        (
+            args.target != 'none' and (args.layer or args.target == 'auto'),
+            '--target: expected log with --statistics, a layer has the target of the statistics',
+        ),
+        (not args.output.endswith(ending), f'-o: expected a name that ends in {ending}, found {args.output}'),
+        (args.statistics and is_masked, '--mask: expected --layer, statistics cannot be masked'),
+        (
+            is_masked and not args.session,
+            '--mask: expected --session TEXT too: two files with one mask would show how their rows differ',
+        ),
+        (is_masked != bool(args.others), '--mask, --with: expected both, or none of them'),
+        (
+            len(set(map(os.path.basename, args.others))) < len(args.others),
+            '--with: expected files with different names, which name the other sites',
+        ),
+    ):
+        if is_wrong:
+            parser.error(message)
 
 
 def write_layer(words: Sequence[str]) -> None:

@@ -61,14 +61,14 @@ def parts(argv: Sequence[str]) -> None:
     model, found = known.members[0], read_parts(known.members[0], args.known)  # others have several members, no parts
     names = [part.name for part in found]
     if unknown := sorted({*args.without, *args.only} - {*names}):
-        raise ValueError(f'{args.known}: expected one of the parts {", ".join(names)}, found {unknown[0]!r}')
+        raise ValueError(f'{args.known}: expected a part such as {", ".join(names[:9])}, found {unknown[0]!r}')
     if args.model is not None:
         demand_no_ledger(model, args.known)
         output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
         output.demand_free()
-        left = [part for part in found if (part.name in args.only if args.only else part.name not in args.without)]
-        machine = remove_parts(model, [part for part in found if part not in left])
-        new = solve_members([machine], engine).members[0]
+        kept = {*args.only} or {*names} - {*args.without}
+        left, gone = ([part for part in found if (part.name in kept) == here] for here in (True, False))
+        new = solve_members([remove_parts(model, gone)], engine).members[0]
         output.keep(engine, keep_parts(new, [select_part(part, model.classes, new.classes) for part in left]), None)
         return
     weight = model.header.parameters[model.header.nu_name]

@@ -7,7 +7,6 @@
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError, ModelFormatError
+from mr_elm.json_file import read_json, write_json
 from mr_elm.machines.living import LivingMachine, steps_of
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
@@ -89,8 +89,8 @@ def write_statistics(data: DataSet, task: str, out: str) -> Summary:
     record = summary.to_manifest(
         {**STATISTICS, 'task': task, 'input': data.plan.input_facts, 'rejected': summary.rejected}
     )
-    with write_file(out) as local, open(local, 'w', encoding='utf-8') as stream:
-        json.dump(record, stream)
+    with write_file(out) as local:
+        write_json(local, record)
     return summary
 
 
@@ -201,8 +201,7 @@ def describe_indicators(n_rows: float, counts: Sequence[float]) -> ColumnStatist
 def read_statistics(path: str, task: str) -> Summary:
     """Read the statistics of a site. Raises DataFormatError when the file is something else, or for another task."""
     try:
-        with open(path, encoding='utf-8') as stream:
-            record = json.load(stream)
+        record = read_json(path)
         if {**record, **STATISTICS} != record:
             raise ValueError('another format or version')
         summary = Summary.of_manifest(record)

@@ -6,7 +6,7 @@ name, the old model and the old ledger fit each other; if it is killed after tha
 the next command takes for the ledger. The root in the header of the model says which of both it is.
 """
 
-import json
+import fcntl
 import os
 import shutil
 import tempfile
@@ -46,44 +46,53 @@ Kind = TypeVar('Kind', bound=Model)
 BUCKET_BYTES = 1 << 22  # of input, whose hashes are about one line of the shuffle
 
 
-class LedgerChange:
-    """Change the ledger of a model together with it. A context, at whose end temporary files vanish.
+class LedgerChange(ExitStack):
+    """Change the ledger of a model together with it. A context, at whose end temporary files and the lock vanish.
 
     path : of the ledger. action : train, update or forget. reporter : speaks to the user. signer : of receipts, or
     None. before : the Ledger that is to change, None for a training. model_before : the digest of its model.
     """
 
     def __init__(self, path: str, action: str, reporter: Reporter, sign: str | None = None) -> None:
+        super().__init__()
         self.path, self.action, self.reporter = path, action, reporter
         self.before: Ledger | None = None
         self.model_before: str | None = None
         demand_local(path)
-        if sign is None:
-            self.signer = None
-        else:
+        self.signer: Any = None
+        if sign is not None:
             self.signer = read_private_key(sign, 'Ed25519')
-        self.stack = ExitStack()
-
-    def __enter__(self) -> 'LedgerChange':
-        self.folder = self.stack.enter_context(
-            tempfile.TemporaryDirectory(prefix='.mr_elm-', dir=os.path.dirname(os.path.abspath(self.path)))
-        )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stack.close()
+        beside = os.path.dirname(os.path.abspath(path))
+        self.folder = self.enter_context(tempfile.TemporaryDirectory(prefix='.mr_elm-', dir=beside))
 
     def begin(self, overwrite: bool) -> None:
         """Begin the ledger of a training; a key that is there is used. Raises FileExistsError when it exists."""
         demand_free(self.path, overwrite)
         make_key_file(name_key(self.path))
-        demand_private(name_key(self.path))
+        self.lock()
+
+    def lock(self) -> None:
+        """Let no other command change the ledger: two that read the same one would each write it without the other.
+
+        Raises BlockingIOError where another command changes it, PermissionError where others can read its key.
+        """
+        key = name_key(self.path)
+        descriptor = os.open(key, os.O_RDWR)  # for writing, which locks on NFS ask for
+        self.callback(os.close, descriptor)
+        demand_private(key)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(
+                f'{self.path}: expected a ledger that no other command changes, found one at work: try again when it '
+                'has ended'
+            ) from None
 
     def open(self, model: Model, model_path: str, name: str) -> None:
         """Open the ledger of a model; one whose change was interrupted becomes whole. name : of the model."""
+        self.lock()
         self.model_before = compute_digest(model_path)
         ledger, receipts = open_ledger(self.path, model, self.model_before, name)
-        demand_private(name_key(self.path))
         if ledger.path != self.path:
             self.reporter.say(f'{self.path}: completing a change that was interrupted')
             os.replace(ledger.path, self.path)
@@ -211,16 +220,10 @@ def open_ledger(
     marked = model.header.parameters.get('ledger')
     if marked is None:
         raise ModelFormatError(f'{name}: expected a model that was trained with --ledger, found one without a ledger')
-    ledger = None
-    if os.path.exists(path):
-        ledger = Ledger.read(path)
-    if os.path.exists(name_next(path)):
-        following = Ledger.read(name_next(path), path)
-        is_old = ledger is None or ledger.root != marked['root']
-        if following.root == marked['root'] and (is_old or names_model(following, model_digest)):
-            ledger = following
-    if ledger is None:
+    ledgers = [Ledger.read(file, path) for file in (path, name_next(path)) if os.path.exists(file)]
+    if not ledgers:
         raise FileNotFoundError(f'{path}: expected the ledger of {name}, found no such file')
+    ledger = next((each for each in ledgers if names_model(each, model_digest)), ledgers[0])
     if ledger.root != marked['root']:
         raise DataFormatError(
             f'{path}: expected the ledger of {name}, which has the root {marked["root"]}, found the '
@@ -243,10 +246,7 @@ def open_ledger(
 
 def names_model(ledger: Ledger, model_digest: str) -> bool:
     """Tell whether the last receipt of a ledger, which need not be sound, names a model."""
-    try:
-        return json.loads(ledger.receipts[-1])['model_after'] == model_digest
-    except (ValueError, KeyError, TypeError, IndexError):
-        return False
+    return any(f'"model_after": "{model_digest}"'.encode() in line for line in ledger.receipts[-1:])
 
 
 def hash_data(data: DataSet, key_path: str, classes: Sequence[str], folder: str) -> Ledger:

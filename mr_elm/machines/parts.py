@@ -12,20 +12,20 @@ So does that of the model of all parts without one node.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import ModelFormatError, one_line
 from mr_elm.machines.living import Batch, LivingMachine, steps_of
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.model.parts import join_arrays, take_arrays
 from mr_elm.solvers.increment import add_sums, select_classes, sum_arrays, sums_of
 from mr_elm.solvers.ridge import Sums, add_penalty, find_penalty, right_side
 from mr_elm.sums.gram import mirror_upper
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats
 
-PREFIX = 'part/'  # of the arrays of parts among the sums
+PREFIX = 'parts/'  # of the arrays of parts among the sums
 MEANS = 'column_weight', 'column_mean', 'column_squares'
 
 
@@ -51,8 +51,9 @@ def make_means(arrays: Sequence[np.ndarray]) -> ColumnStatistics:
 
 
 def keep_parts(model: HiddenNodeModel, parts: Sequence[Part]) -> HiddenNodeModel:
-    """Return a model that keeps the sums of each part among its own."""
-    arrays = join_arrays([{**sum_arrays(part.sums), **name_means(part.columns)} for part in parts], PREFIX)
+    """Return a model that keeps the sums of each part among its own: an array holds those of all parts."""
+    of_parts = list(map(name_arrays, parts))
+    arrays = {f'{PREFIX}{name}': np.stack([own[name] for own in of_parts]) for name in of_parts[0]}
     header = model.header.change_parameters(parts=[{'name': part.name, 'rows': part.n_rows} for part in parts])
     return replace(model, header=header, sums={**(model.sums or {}), **arrays})
 
@@ -60,23 +61,23 @@ def keep_parts(model: HiddenNodeModel, parts: Sequence[Part]) -> HiddenNodeModel
 def read_parts(model: HiddenNodeModel, name: str) -> list[Part]:
     """Return the parts of a model with its sums. Raises ModelFormatError when it has none. name : of the model."""
     facts, sums = model.header.parameters.get('parts'), model.sums or {}
-    if not facts or f'{PREFIX}0/gram' not in sums:  # an estimator keeps the sums of all rows alone
+    if not facts or f'{PREFIX}gram' not in sums:  # an estimator keeps the sums of all rows alone
         raise ModelFormatError(f'{name}: expected a model of train --part-by, found one without the sums of parts')
-    parts = []
+    parts, stacked = [], {name.removeprefix(PREFIX): sums[name] for name in sums if name.startswith(PREFIX)}
     for k, fact in enumerate(facts):
-        arrays = take_arrays(sums, k, PREFIX)
-        columns = None
+        arrays, columns = {name: array[k] for name, array in stacked.items()}, None
         if MEANS[0] in arrays:
             columns = make_means([arrays[name] for name in MEANS])
         parts.append(Part(fact['name'], fact['rows'], sums_of(arrays), columns))
     return parts
 
 
-def name_means(columns: ColumnStatistics | None) -> dict[str, np.ndarray]:
-    """Name the arrays of the features of a part, none where they are not kept."""
-    if columns is None:
-        return {}
-    return dict(zip(MEANS, (np.array(columns.n), columns.mean, columns.squares), strict=True))
+def name_arrays(part: Part) -> dict[str, Any]:
+    """Name the sums of a part, and what is kept of its features."""
+    arrays: dict[str, Any] = sum_arrays(part.sums)
+    if part.columns is not None:
+        arrays.update(zip(MEANS, (part.columns.n, part.columns.mean, part.columns.squares), strict=True))
+    return arrays
 
 
 def remove_parts(model: HiddenNodeModel, parts: Iterable[Part]) -> LivingMachine:
@@ -147,11 +148,10 @@ def measure_shifts(model: HiddenNodeModel, parts: Sequence[Part]) -> list[Floats
     columns = [part.columns for part in parts if part.columns is not None]
     if len(columns) < max(len(parts), 2):
         return []
-    deviation = reduce(ColumnStatistics.merge, columns).deviation
-    shifts_of_parts = []
-    for k, of_part in enumerate(columns):
-        rest = reduce(ColumnStatistics.merge, columns[:k] + columns[k + 1 :])
-        shifts = np.abs(of_part.mean - rest.mean) / np.where(deviation > 0, deviation, 1)
+    whole = reduce(ColumnStatistics.merge, columns)
+    unit, shifts_of_parts = np.where(whole.deviation > 0, whole.deviation, 1), []
+    for own in columns:
+        shifts = np.abs(own.mean - whole.mean) * whole.n / (whole.n - own.n) / unit  # |a - b| n is |a - c| (n - n_a)
         if model.encoding is not None:
             shifts = np.maximum.reduceat(shifts, model.encoding.starts[:-1])
         shifts_of_parts.append(shifts)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from reference.commands import elm
+from reference.ledgers import demand_ledger_of_inline
 
 from mr_elm.model.sums import name_sums
 
@@ -75,6 +76,11 @@ def test_a_model_may_be_on_hdfs(cluster, here, packed_there, model_there, rows, 
     scores = json.loads(cluster.done('evaluate', model_there, rows, '--json'))
     expected = json.loads(here('evaluate', inline_model, rows, '--json'))
     assert abs(scores['accuracy'] - expected['accuracy']) < 0.002
+
+
+@pytest.mark.long
+def test_a_ledger_has_the_rows_that_it_has_inline(cluster, here, rows, tmp_path):
+    demand_ledger_of_inline(cluster.done, here, rows, tmp_path, *OPTIONS)
 
 
 def test_predictions_come_in_input_order(cluster, here, rows, inline_model, tmp_path):

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from reference.commands import elm, succeed
+from reference.ledgers import demand_ledger_of_inline
 
 from benchmarks.scaling.__main__ import main as scaling
 from emr.amazon import CREDENTIALS
-from emr.conftest import CONF, OPTIONS, PACK, TEMPORARY
+from emr.conftest import CONF, NAMED, OPTIONS, PACK, TEMPORARY
 from mr_elm.drivers import gram_job
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.shipping import source_digest
@@ -101,6 +102,14 @@ def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(
     assert (first.n_reduces, second.n_reduces) == (0, 2)
     inline, arrays = model_of(tmp_path / 'inline.npz')[1], fetched('s3://bucket/p.npz')[1]
     assert [name for name in arrays if inline[name].tobytes() != arrays[name].tobytes()] == []
+
+
+def test_a_ledger_has_the_rows_that_it_has_inline_and_leaves_no_key_on_s3(account, rows, here, tmp_path):
+    before = account.left()
+    demand_ledger_of_inline(account.done, here, rows, tmp_path, *NAMED, '--hidden', 10, n_headers=1)
+    assert account.left() == before
+    key = (tmp_path / 'cluster.ledger.key').read_bytes()
+    assert [path for path, text in account.files.items() if key in text] == []
 
 
 def test_the_cost_is_read_from_the_logs(packed):

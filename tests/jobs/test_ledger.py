@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +26,12 @@ from mr_elm.drivers.verify import verify_files
 from mr_elm.errors import DataFormatError
 from mr_elm.model.file import read_model
 from mr_elm.model.sums import compute_digest
+from mr_elm.progress import Reporter
 from mr_elm.rows.ledger import Ledger
 from mr_elm.streaming import mr_ledger
 
 N, D = 90, 4
+PROGRAM = Path(sys.executable).with_name('mr-elm')
 
 
 def hash_row(label, weight, features, key):
@@ -493,6 +496,31 @@ def test_a_copy_of_a_receipt_that_a_killed_command_owes_is_missed_and_written_by
     assert copy.read_bytes() == read_ledger(ledger)[1][1] + b'\n'
     assert audited('forget', model, more, '--overwrite')[0].status == 0
     assert 'no copy' not in elm('verify', model, '--ledger', ledger, '-q').out
+
+
+def test_a_command_that_meets_another_one_at_the_same_ledger_is_refused(audited, elm, living, write):
+    model, ledger, lines = living
+    few, before = write('few.csv', lines[5]), ledger.read_bytes()
+    with LedgerChange(str(ledger), 'forget', Reporter(True)) as other:
+        other.lock()
+        done, left = audited('forget', model, few, model='f.npz')
+        assert done.status == 1 and 'no other command changes' in done.err and not left.exists()
+        rows = ledger.with_name('rows.csv')
+        assert audited('train pesvm', rows, '--hidden', 3, '--overwrite', model='x.npz')[0].status == 1
+    assert ledger.read_bytes() == before
+    assert audited('forget', model, few, model='f.npz')[0].status == 0
+
+
+def test_commands_that_begin_together_leave_a_ledger_that_fits_the_model(elm, living, write):
+    """Each of them changes the ledger, or is refused and changes nothing."""
+    model, ledger, lines = living
+    words = [PROGRAM, 'forget', model, '--ledger', ledger, '--model', model, '--overwrite', '-q']
+    commands = [subprocess.Popen([*map(str, words), str(write(f'{k}.csv', lines[k]))]) for k in range(8, 12)]
+    statuses = [command.wait(120) for command in commands]
+    left = [line for k, line in enumerate(lines) if k not in range(8, 12) or statuses[k - 8]]
+    assert 0 in statuses and {*statuses} <= {0, 1}
+    done = elm('verify', model, write('left.csv', ''.join(left)), '--ledger', ledger, '-q')
+    assert done.status == 0 and len(read_ledger(ledger)[1]) == 1 + statuses.count(0), done.err
 
 
 def test_verify_reads_the_ledger_and_its_receipts_once(elm, living, write, monkeypatch):

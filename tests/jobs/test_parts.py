@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from reference.files import LOCAL
 
+from mr_elm.engines.local import Local
 from mr_elm.model.file import read_model
 
 D, N, PARTS = 4, 60, 3
@@ -261,6 +262,26 @@ def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):
     for words in (['--memory', '0.001'], ['--solver', 'passes']):
         done = elm('train', 'pesvm', path, '--hidden', 9, '--part-by', 'file', *words, '--model', tmp_path / 'x.npz')
         assert done.status == 1 and '--part-by' in done.err and not (tmp_path / 'x.npz').exists()
+
+
+def test_a_pack_has_parts_by_columns_only(elm, files, tmp_path):
+    done = elm('pack', files('two')[0][0], '--part-by', 'file', '-o', tmp_path / 'pack')
+    assert done.status == 2 and '--part-by file: expected columns' in done.err and not (tmp_path / 'pack').exists()
+
+
+def test_a_task_needs_room_for_the_sums_of_each_file(files, succeed, tmp_path, monkeypatch):
+    """The local runner starts only as many processes as --memory has room for."""
+    needed, counted = [], Local.count_processes
+
+    def count(engine, plan, stage):
+        needed.append(stage.task_bytes)
+        return counted(engine, plan, stage)
+
+    monkeypatch.setattr(Local, 'count_processes', count)
+    paths = [path for path, _, _ in files('two')]
+    succeed('train', 'pesvm', *paths, '--hidden', 9, *LOCAL, model='all.npz')
+    succeed('train', 'pesvm', *paths, '--hidden', 9, '--part-by', 'file', *LOCAL)
+    assert {*needed} == {0, 3 * 8 * 10**2, (2 * PARTS + 1) * 8 * 10**2}
 
 
 @pytest.mark.parametrize('words', [(), ('--scale', 'none'), ('--map', 'nystrom')])

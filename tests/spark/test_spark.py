@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from reference.commands import elm
+from reference.ledgers import demand_ledger_of_inline
 from reference.manual import blocks_of, commands, read_page
 from reference.spark_stages import MRKilled, MRWrong
 
@@ -53,6 +55,10 @@ def test_a_model_has_the_bits_of_one_process(spark, here, folder, tmp_path, name
     here(*train, tmp_path / 'inline.npz')
     spark(n, *train, tmp_path / 'spark.npz')
     demand_same_arrays(tmp_path / 'inline.npz', tmp_path / 'spark.npz')
+
+
+def test_a_ledger_has_the_rows_that_it_has_inline(spark, here, folder, tmp_path):
+    demand_ledger_of_inline(partial(spark, 3), here, folder / 'rows.csv', tmp_path, '--hidden', 10)
 
 
 def test_sums_of_many_tasks_are_added_up_by_a_tree(spark, here, folder, tmp_path, monkeypatch):
