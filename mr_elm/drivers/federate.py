@@ -86,9 +86,7 @@ class Mask:
 def write_statistics(data: DataSet, task: str, out: str) -> Summary:
     """Write the statistics of the rows of a site."""
     summary = summarise(data)
-    record = summary.to_manifest(
-        {**STATISTICS, 'task': task, 'input': data.plan.input_facts, 'rejected': summary.rejected}
-    )
+    record = summary.to_manifest({**STATISTICS, 'task': task, 'input': summary.input, 'rejected': summary.rejected})
     with write_file(out) as local:
         write_json(local, record)
     return summary

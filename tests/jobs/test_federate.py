@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from reference.keys import mask_words, write_keys
 
 from mr_elm import store
 from mr_elm.model.file import read_model
@@ -34,20 +34,7 @@ def succeed(elm):
 @pytest.fixture
 def keys(tmp_path):
     """Write a pair of X25519 keys for each site: (private, public) paths."""
-    pairs = []
-    for k in range(SITES):
-        key = X25519PrivateKey.generate()
-        private, public = tmp_path / f'{k}.pem', tmp_path / f'{k}.pub'
-        private.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-        )
-        public.write_bytes(
-            key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-        )
-        pairs.append((private, public))
-    return pairs
+    return [write_keys(tmp_path, k, X25519PrivateKey.generate()) for k in range(SITES)]
 
 
 @pytest.fixture
@@ -87,12 +74,6 @@ def layer_of(succeed, tmp_path):
     return make
 
 
-def mask_words(k, keys, session='first'):
-    """Return the options that mask the sums of site k."""
-    others = [word for j, (_, public) in enumerate(keys) if j != k for word in ('--with', public)]
-    return '--mask', keys[k][0], '--session', session, *others
-
-
 @pytest.mark.parametrize('kind', KINDS)
 def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
     succeed, sites, layer_of, keys, tmp_path, model_of, kind
@@ -119,50 +100,6 @@ def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
     succeed('merge', tmp_path / '0.sums.npz', tmp_path / '2.sums.npz', '--model', tmp_path / 'two.npz')
     left, two = (read_model(tmp_path / f'{name}.npz').decision_function(X) for name in ('left', 'two'))
     assert np.abs(left - two).max() < 1e-8 * scale
-
-
-def test_any_interleaving_of_masks_updates_forgets_merges_and_parts_is_the_model_of_what_is_left(
-    succeed, sites, layer_of, keys, tmp_path, write, rng
-):
-    paths, whole, X = sites('classes')
-    layer, model, count = layer_of(paths, 'classes'), tmp_path / 'hidden.npz', itertools.count()
-    for k, path in enumerate(paths):
-        succeed('sums', path, '--layer', layer, *mask_words(k, keys), '-o', tmp_path / f'{k}.sums.npz')
-    succeed('merge', *(tmp_path / f'{k}.sums.npz' for k in range(SITES)), '--model', model)
-    inside, outside = whole.read_text().splitlines(keepends=True), []
-    for command in rng.permutation(['update', 'forget', 'merge', 'parts'] * 2):
-        source, target = (inside, outside) if command == 'forget' else (outside, inside)
-        order = rng.permutation(len(source))
-        moved = [source[k] for k in order[:20]]
-        source[:] = [source[k] for k in order[20:]]
-        target += moved
-        if not moved:
-            continue
-        rows, out = write(f'moved-{next(count)}.csv', ''.join(moved)), tmp_path / f'changed-{next(count)}.npz'
-        if command in ('update', 'forget'):
-            succeed(command, model, rows, '--model', out)
-        else:
-            other = tmp_path / f'other-{next(count)}.npz'
-            succeed(
-                'train',
-                'pesvm',
-                rows,
-                '--like',
-                model,
-                '--model',
-                other,
-                *(['--part-by', 'file'] if command == 'parts' else []),
-            )
-            if command == 'parts':
-                part = tmp_path / f'part-{next(count)}.npz'
-                succeed('parts', other, '--only', rows.name, '--model', part)
-                other = part
-            succeed('merge', model, other, '--model', out)
-        model = out
-    succeed('train', 'pesvm', write('inside.csv', ''.join(inside)), '--like', model, '--model', tmp_path / 'again.npz')
-    left, again = read_model(model), read_model(tmp_path / 'again.npz')
-    assert left.header.n_rows_used == len(inside)
-    assert np.abs(left.decision_function(X) - again.decision_function(X)).max() < 1e-8
 
 
 def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp_path):

@@ -18,6 +18,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from reference.files import LOCAL
+from reference.keys import write_keys
 
 from mr_elm.drivers import ledger as ledger_driver
 from mr_elm.drivers.ledger import LedgerChange, open_ledger
@@ -98,14 +99,7 @@ def living(audited, elm, tmp_path, write, csv_of, table):
 @pytest.fixture
 def signer(tmp_path):
     """Write a pair of Ed25519 keys: paths of the private and of the public one."""
-    key = ed25519.Ed25519PrivateKey.generate()
-    (tmp_path / 'sign.pem').write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    (tmp_path / 'public.pem').write_bytes(
-        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    )
-    return tmp_path / 'sign.pem', tmp_path / 'public.pem'
+    return write_keys(tmp_path, 'sign', ed25519.Ed25519PrivateKey.generate())
 
 
 def write_formats(elm, write, tmp_path, csv_of, libsvm_of, labels, X):

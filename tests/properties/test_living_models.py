@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from reference.commands import elm, succeed
+from reference.keys import mask_words, write_keys
 
 from mr_elm.cli import main
 from mr_elm.errors import AccountingError
@@ -253,28 +256,41 @@ def test_a_model_file_that_lives_is_the_one_of_the_rows_that_are_left(tmp_path):
 
 SITES, MONTHS = ('north', 'a, "b"', 'ø'), (1, 2)
 GROUPS = list(itertools.product(SITES, MONTHS))
+OF_TABLE = '--label-column', 'y', '--drop', 'site,month'
+OF_SITES = OF_TABLE, OF_TABLE, ()  # options of the rows of each site; the last ones are packed
 
 
-class LivingParts(LivingFile):
-    """Take parts by columns out of a model, and let their rows come back, leave and merge.
+class LivingSums(LivingFile):
+    """Interleave all that sums can do: train by parts, update, forget, merge, take parts out, add masked sums of sites.
 
-    tables : number of a folder -> its rows, of all parts; the folders hold them as CSV, Parquet and packs.
+    tables : number of a folder -> its rows, of all parts; the folders hold them as CSV, Parquet and packs. keys : of
+    the sites, whose rows are those of the folders. layer : of all sites.
     """
 
     tables = {}
 
     @initialize(k=st.integers(0, 2))
     def begin(self, k):
-        """Train on the rows of one folder."""
+        """Train on the rows of one folder, with the nodes of the layer."""
         models = tempfile.mkdtemp(dir=self.folder)
         self.paths = (Path(models, f'{number}.npz') for number in itertools.count())
-        self.first = self.model = self.made(*self.train(k))
-        self.parts = dict.fromkeys(GROUPS, k)
+        self.first = self.join_sites([0, 1, 2])
+        self.model, self.parts = self.train(k), dict.fromkeys(GROUPS, k)
         self.held = Counter((k, group) for group in GROUPS)
 
     def train(self, k):
-        """Return the words that train on a folder by parts."""
-        return 'train', 'pesvm', self.folder / str(k), '--label-column', 'y', '--hidden', 5, '--part-by', 'site,month'
+        """Train on a folder by parts."""
+        words = '--label-column', 'y', '--part-by', 'site,month', '--like', self.first
+        return self.made('train', 'pesvm', self.folder / str(k), *words)
+
+    def join_sites(self, sites):
+        """Return the model of the rows of some sites, by their masked sums."""
+        keys, session, files = [self.keys[k] for k in sites], str(next(self.paths)), []
+        for number, k in enumerate(sites):
+            files.append(next(self.paths).with_suffix('.sums.npz'))
+            words = *mask_words(number, keys, session), '-o', files[-1], '-q'
+            succeed(elm('sums', self.folder / str(k), *OF_SITES[k], '--layer', self.layer, *words))
+        return self.made('merge', *files)
 
     def all_of(self, k):
         """Count the groups of a folder, each once."""
@@ -299,11 +315,17 @@ class LivingParts(LivingFile):
             self.model, self.parts = self.made('forget', self.model, self.folder / str(k)), {}
             self.held = left
 
+    @rule(sites=st.permutations(range(3)), n=st.integers(2, 3))
+    def add_sites(self, sites, n):
+        """Merge with the model of sites that mask their sums."""
+        self.model, self.parts = self.made('merge', self.model, self.join_sites(sites[:n])), {}
+        for k in sites[:n]:
+            self.held += self.all_of(k)
+
     @rule(k=st.integers(0, 2), group=st.sampled_from(GROUPS))
     def merge(self, k, group):
         """Merge with the model of one part of another training."""
-        other = self.made(*self.train(k)[:5], '--part-by', 'site,month', '--like', self.first)
-        part = self.made('parts', other, '--only', ','.join(map(str, group)))
+        part = self.made('parts', self.train(k), '--only', ','.join(map(str, group)))
         self.model, self.parts = self.made('merge', self.model, part), {}
         self.held[k, group] += 1
 
@@ -318,22 +340,56 @@ class LivingParts(LivingFile):
         np.testing.assert_allclose(found.decision_function(X), wanted.decision_function(X), rtol=0, atol=1e-8)
 
 
-def test_a_model_whose_parts_leave_is_the_one_of_the_rows_that_are_left(tmp_path):
-    LivingParts.folder = tmp_path
+@pytest.fixture
+def living_sums(tmp_path):
+    """Write the rows of all folders, the keys of all sites, and their layer: the class of the state machine."""
+    LivingSums.folder, statistics = tmp_path, []
+    LivingSums.keys = [write_keys(tmp_path, k, X25519PrivateKey.generate()) for k in range(3)]
+    LivingSums.layer = tmp_path / 'layer.npz'
     for k, kind in enumerate(['csv', 'parquet', 'packed']):
         X = RNG.standard_normal((60, 3))
         table = pd.DataFrame({f'x{j}': column for j, column in enumerate(X.T)})
         table['site'], table['month'] = np.array(SITES)[np.arange(60) % 3], np.arange(60) // 3 % 2 + 1
         table['y'] = np.arange(60) // 6 % 2
         table = table.sample(frac=1, random_state=k)
-        LivingParts.tables[k] = {group: table[(table.site == group[0]) & (table.month == group[1])] for group in GROUPS}
-        (tmp_path / str(k)).mkdir()
-        if kind == 'parquet':
-            table.to_parquet(tmp_path / str(k) / 'rows.parquet', index=False)
-            continue
-        path = tmp_path / ('rows.csv' if kind == 'packed' else f'{k}/rows.csv')
-        table.to_csv(path, index=False)
-        if kind == 'packed':
-            words = '--label-column', 'y', '--part-by', 'site,month', '--block-rows', '7', '-q'
-            assert main(['pack', str(path), '-o', str(tmp_path / str(k)), *words]) == 0
-    run_state_machine_as_test(LivingParts, settings=settings(max_examples=6, stateful_step_count=6))
+        LivingSums.tables[k] = {group: table[(table.site == group[0]) & (table.month == group[1])] for group in GROUPS}
+        write_folder(tmp_path / str(k), table, kind)
+        statistics.append(tmp_path / f'{k}.stats.json')
+        succeed(elm('sums', tmp_path / str(k), *OF_SITES[k], '--statistics', '-o', statistics[-1], '-q'))
+    succeed(elm('layer', 'pesvm', *statistics, '--hidden', 5, '--model', LivingSums.layer, '-q'))
+    return LivingSums
+
+
+def write_folder(folder, table, kind):
+    """Write a table as rows of a kind, alone in a folder."""
+    folder.mkdir()
+    if kind == 'parquet':
+        table.to_parquet(folder / 'rows.parquet', index=False)
+        return
+    path = folder.with_suffix('.csv') if kind == 'packed' else folder / 'rows.csv'
+    table.to_csv(path, index=False)
+    if kind == 'packed':
+        words = '--label-column', 'y', '--part-by', 'site,month', '--block-rows', 7, '-q'
+        succeed(elm('pack', path, '-o', folder, *words))
+
+
+def test_a_model_to_which_all_is_done_that_sums_can_do_is_the_one_of_the_rows_that_are_left(living_sums):
+    run_state_machine_as_test(living_sums, settings=settings(max_examples=8, stateful_step_count=6))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_each_change_may_follow_each_other_one(living_sums, seed):
+    """The state machine may leave a change out; here all are there, in an order that is drawn."""
+    machine = living_sums()
+    machine.begin(0)
+    machine.take_out(GROUPS[1], True)
+    changes = [
+        lambda: machine.update(1),
+        lambda: machine.add_sites([2, 0, 1], 2),
+        lambda: machine.merge(1, GROUPS[3]),
+        lambda: machine.forget(2),
+        lambda: machine.forget(1),
+    ]
+    for number in np.random.default_rng(seed).permutation(len(changes)):
+        changes[number]()
+    machine.teardown()
