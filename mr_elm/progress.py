@@ -124,6 +124,7 @@ class Meter:
             from tqdm import tqdm  # takes half as long to import as numpy
 
             self.bar = tqdm(total=total, bar_format='{bar:20} {desc}', leave=False, file=reporter.stream)
+        self.is_even = True  # whether equal shares of the work take equal times
         self.start = time.perf_counter()
         if self.bar is None:
             self.due = FIRST_LINE_SECONDS
@@ -153,7 +154,7 @@ class Meter:
     def describe_share(self, done: float, seconds: float) -> str:
         """Return the share that is done and the time left; the time so far where the time left is not known."""
         share = done / max(self.total, 1)
-        if share in (0, 1) or share < EARLY_SHARE and seconds < LONG_SECONDS:
+        if share in (0, 1) or not self.is_even or share < EARLY_SHARE and seconds < LONG_SECONDS:
             return f'{share:.0%} done, {describe_time(seconds)} so far'
         return f'{share:.0%} done, about {describe_time(seconds / share - seconds)} left'
 
@@ -230,11 +231,14 @@ class Stage(Listener):
             while not self._is_reducing() and not self.done.wait(REDRAW_SECONDS):
                 self._poll()
                 if self.seen['bytes']:
-                    meter.show(min(self.seen[counter], total), partial('{:,} rows'.format, self.seen['rows']))
+                    rows = self.seen['rows']
+                    done = min(self.seen[counter], total, rows and total)  # a task may have read all, and used nothing
+                    meter.show(done, partial('{:,} rows'.format, rows))
         total = self.reduced_bytes or sum(map(os.path.getsize, self._find('reducer', 'input')))
         with Meter(self.reporter, f'{self.name}, reduce', total) as meter:
             while not self.done.wait(REDRAW_SECONDS):
                 self._poll()
+                meter.is_even = not self.status.startswith('candidate')  # one may take a hundred times as long
                 meter.show(min(self.seen['reduced'], total), lambda: self.status or f'{total / 1e6:,.1f} MB')
 
     def _is_reducing(self) -> bool:

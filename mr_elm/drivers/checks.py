@@ -4,7 +4,6 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 
@@ -63,14 +62,6 @@ def demand_one_label(plan: InputPlan, summary: Summary, what: str) -> None:
         if what.startswith('--'):
             hint = f'leave {what} out'
         raise DataFormatError(f'{plan.name}: {what}: expected one label in each row, found several {several}: {hint}')
-
-
-def demand_positive(plan: InputPlan, classes: Classes, label: str) -> None:
-    """Raise DataFormatError when a label names none of two classes."""
-    try:
-        choose_positive(label, classes.names)
-    except ValueError as error:
-        raise DataFormatError(f'{plan.name}: {error}') from None
 
 
 def find_classes(plan: InputPlan, summary: Summary) -> Classes:

@@ -187,7 +187,9 @@ def read_batches(
     file: InputFile, columns: Mapping[str, int], rejected: Collection[int]
 ) -> Iterator[tuple[Columns, int]]:
     """Yield the columns of a file of record batches as they are."""
-    arrow, first = import_module('pyarrow'), 1
+    import pyarrow as arrow
+
+    first = 1
     folders = {name: text for name, text in file.format.folders if name in columns}
     with open_parts(file) as parts:
         for batch in parts.read_columns([name for name in columns if name not in folders]):
@@ -265,7 +267,8 @@ def write_parquet(path: str, batches: Iterator[tuple[list[str], Columns]], names
 
 def make_table(lines: Sequence[str], columns: Columns, names: Sequence[str], numeric: bool) -> Any:
     """Make a pyarrow.Table of some rows; see `write_parquet`."""
-    arrow = import_module('pyarrow')
+    import pyarrow as arrow
+
     if lines:
         labels, *scores = zip(*(line.rsplit('\t', len(names) - 1) for line in lines), strict=True)
     else:
@@ -284,7 +287,9 @@ def make_table(lines: Sequence[str], columns: Columns, names: Sequence[str], num
 
 def group_tables(tables: Iterable[Any]) -> Iterator[Any]:
     """Join tables to some of BATCH_ROWS rows or more."""
-    arrow, waiting = import_module('pyarrow'), list[Any]()
+    import pyarrow as arrow
+
+    waiting: list[Any] = []
     for table in tables:
         waiting.append(table)
         if sum(part.num_rows for part in waiting) >= BATCH_ROWS:

@@ -53,7 +53,10 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
         machines = close_gap(data, task, parts, options, classes.names)
     else:
         machines = [parts[number, 0] for number in range(task.scheme.n_machines)]
-    repeat_warnings(machines, task, classes)
+    for number, machine in enumerate(machines):
+        for name, text in machine.certificate['warnings']:  # of the tasks
+            category = {'ConvergenceWarning': ConvergenceWarning}.get(name, NumericalWarning)
+            warnings.warn(f'{task.scheme.describe_machine(number, classes.names)}: {text}', category, stacklevel=2)
     say_steps(data.engine.reporter, machines)
     header = describe(task.model_header(classes.names), data, summary, options, machines)
     model = make_model(header, task.model_arrays(machines))
@@ -84,14 +87,6 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
             f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory, or use '
             f'--partitions {-(-largest // max(task.room, 1))}'
         )
-
-
-def repeat_warnings(machines: Sequence[TrainedMachine], task: DualTask, classes: Classes) -> None:
-    """Warn here of what the tasks warned of, naming the machine."""
-    for number, machine in enumerate(machines):
-        for name, text in machine.certificate['warnings']:
-            category = {'ConvergenceWarning': ConvergenceWarning}.get(name, NumericalWarning)
-            warnings.warn(f'{task.scheme.describe_machine(number, classes.names)}: {text}', category, stacklevel=2)
 
 
 def say_steps(reporter: Reporter, machines: Sequence[TrainedMachine]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import check_labels, demand_one_label, demand_positive, demand_rows, find_classes
+from mr_elm.drivers.checks import check_labels, demand_one_label, demand_rows, find_classes
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
@@ -21,6 +21,7 @@ from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.labels import find_twins
 from mr_elm.rows.text import quote, read_exact
+from mr_elm.scores.threshold import choose_positive
 from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.mr_values import MRValues
 from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
@@ -49,20 +50,25 @@ def learn_rows(
     """
     summary = summarise(data, n_landmarks, seed, n_sampled, judged and task == 'classification')
     check_labels(data.plan, summary, task)
-    warn_of_row_numbers(data, summary)
+    warn_of_numbers(data, summary)
     if refuses:
         demand_one_label(data.plan, summary, refuses)
     if task == 'regression':
         return summary, None
     classes = find_classes(data.plan, summary)
-    if positive is not None:
-        demand_positive(data.plan, classes, positive)
+    try:
+        choose_positive(positive, classes.names)
+    except ValueError as error:
+        raise DataFormatError(f'{data.plan.name}: {error}') from None
     warn_of_labels(data, summary)
     return summary, classes
 
 
-def warn_of_row_numbers(data: DataSet, summary: Summary) -> None:
-    """Warn of features that number the rows: range, mean and variance are those of n whole numbers in a row."""
+def warn_of_numbers(data: DataSet, summary: Summary) -> None:
+    """Warn of features that number the rows: range, mean and variance are those of n whole numbers in a row.
+
+    Warn of a row of totals too: the largest number of a column of positive ones is the sum of all others.
+    """
     columns, n = summary.columns, summary.n_rows
     if n < MIN_NAME_ROWS or columns.n != n:
         return
@@ -77,6 +83,12 @@ def warn_of_row_numbers(data: DataSet, summary: Summary) -> None:
         data.engine.reporter.say(
             f'warning: column {summary.name_column(j)} numbers the rows from {first:,.0f} to '
             f'{last:,.0f}: leave it out unless their order matters (--drop)'
+        )
+    totals = (columns.minimum > 0) & np.isclose(2 * columns.maximum, n * columns.mean, rtol=1e-6)
+    for j in np.flatnonzero(totals)[:1].tolist():
+        data.engine.reporter.say(
+            f'warning: column {summary.name_column(j)} holds {columns.maximum[j]:.12g}, the sum of its other numbers: '
+            'leave that row out if it is their total'
         )
 
 

@@ -33,11 +33,6 @@ Along = Callable[[Floats, np.ndarray], Floats]  # gradients (n, d), which featur
 KEPT_SHARE = 0.999  # of the trace of G: a full metric leaves out directions that hold less
 
 
-def keep_used(gradients: Floats, used: np.ndarray) -> Floats:
-    """Return gradients that are 0 along features that do not differ between rows."""
-    return gradients * used
-
-
 def average_gradients(
     layer: HiddenLayer,
     X: Rows,
@@ -45,7 +40,7 @@ def average_gradients(
     full: bool,
     weights: RowWeights = None,
     n_threads: int | None = None,
-    along: Along = keep_used,
+    along: Along = np.multiply,
 ) -> Floats:
     """Return G, (d, d), or its diagonal, (d,). Features that are constant, or whose scale is 0, have no gradient.
 
@@ -70,7 +65,7 @@ def find_varying(X: Rows) -> np.ndarray:
 
 
 def combine_slopes(
-    layer: HiddenLayer, S: Floats, B: Floats, full: bool, used: np.ndarray, along: Along = keep_used
+    layer: HiddenLayer, S: Floats, B: Floats, full: bool, used: np.ndarray, along: Along = np.multiply
 ) -> Floats:
     """Return V' [(B B') o S] V, (d, d), or its diagonal, of projection nodes. S : (L, L), symmetric."""
     V = along(layer.projections, used)

@@ -6,7 +6,6 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,8 @@ def to_texts(texts: Any) -> Any:
     """Return a sequence of texts as a pyarrow.StringArray; one is left as it is."""
     if hasattr(texts, 'dictionary_encode'):
         return texts
-    arrow = import_module('pyarrow')
+    import pyarrow as arrow
+
     encoded = [text.encode() for text in texts]
     offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
     return arrow.StringArray.from_buffers(len(encoded), arrow.py_buffer(offsets), arrow.py_buffer(b''.join(encoded)))
@@ -30,7 +30,9 @@ def to_texts(texts: Any) -> Any:
 
 def to_array(values: np.ndarray) -> Any:
     """Return numbers as an array of Arrow."""
-    arrow, values = import_module('pyarrow'), np.ascontiguousarray(values)
+    import pyarrow as arrow
+
+    values = np.ascontiguousarray(values)
     return arrow.Array.from_buffers(arrow.from_numpy_dtype(values.dtype), len(values), [None, arrow.py_buffer(values)])
 
 

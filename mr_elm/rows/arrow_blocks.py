@@ -7,7 +7,6 @@ several; `weight` is a number, and `part` the text of the part of a row. The met
 """
 
 import json
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,9 @@ FACTS = b'mr_elm'
 
 def to_batch(block: Block, **facts: Any) -> Any:
     """Return a block as a pyarrow.RecordBatch. facts : more of the metadata, what JSON can hold."""
-    arrow, X = import_module('pyarrow'), block.X
+    import pyarrow as arrow
+
+    X = block.X
     facts['columns'] = int(X.shape[1])
     columns: dict[str, Any] = {}
     if sp.issparse(X):
@@ -95,7 +96,9 @@ def demand_positions(positions: np.ndarray, least: int, width: int) -> None:
 
 def to_lists(values: np.ndarray) -> Any:
     """Return a matrix as a column of lists of one size, and a vector as one of numbers."""
-    arrow, items = import_module('pyarrow'), to_array(values.ravel())
+    import pyarrow as arrow
+
+    items = to_array(values.ravel())
     if values.ndim == 1:
         return items
     item = arrow.field('element', items.type, nullable=False)

@@ -56,7 +56,9 @@ class ArrowSchema:
     """
 
     def __init__(self, schema: Any, name: str, folders: Sequence[tuple[str, str]] = ()) -> None:
-        self.name, arrow = name, import_module('pyarrow')
+        import pyarrow as arrow
+
+        self.name = name
         with refuse_damage(name):
             self.names: list[str] = schema.names
         self.folders = {column: text for column, text in folders if column not in self.names}
@@ -120,7 +122,9 @@ class ArrowSchema:
 
 def kind_of(type: Any) -> str:
     """Return number, category, date, lists (of numbers, of one size), or what cannot be features, see `TYPES`."""
-    types, type = import_module('pyarrow').types, storage_of(type)
+    from pyarrow import types
+
+    type = storage_of(type)
     if types.is_fixed_size_list(type) and type.list_size <= MAX_ITEMS and kind_of(type.value_type) == NUMBER:
         return LISTS
     for kind, predicates in TYPES.items():
@@ -243,7 +247,9 @@ class BatchMaker:
 
     def make_all(self, parts: Iterable[tuple[int, Iterable[Any]]], block_rows: int) -> Iterator[tuple[int, Batch]]:
         """Yield (number of a part, Batch of block_rows rows or the last ones) for parts of record batches."""
-        arrow, waiting, n_rows, number = import_module('pyarrow'), [], 0, 0
+        import pyarrow as arrow
+
+        waiting, n_rows, number = [], 0, 0
         for number, batches in parts:
             for batch in batches:
                 waiting.append(batch)
@@ -264,7 +270,9 @@ class BatchMaker:
 
     def convert(self, table: Any) -> Batch:
         """Convert the columns of a table, each of one piece."""
-        arrow, arrays = import_module('pyarrow'), {}
+        import pyarrow as arrow
+
+        arrays = {}
         [batch] = table.to_batches() or [arrow.RecordBatch.from_pylist([], table.schema)]
         for column in self.columns:
             array = batch.column(column)
@@ -320,7 +328,8 @@ class BatchMaker:
 
 def to_numbers(array: Any) -> Floats:
     """Return a column of numbers: (n,) float64, NaN for missing values."""
-    types = import_module('pyarrow').types
+    from pyarrow import types
+
     if array.null_count == 0 and (types.is_integer(array.type) or types.is_floating(array.type)):
         return from_array(array).astype(float, copy=False)
     return from_array(array.cast('float64', safe=False), math.nan)
@@ -335,7 +344,9 @@ def to_matrix(array: Any) -> Floats:
 
 def write_dates(array: Any) -> Any:
     """Return dates and timestamps as text of ISO 8601, in UTC, '' for a missing one."""
-    arrow, type = import_module('pyarrow'), array.type
+    import pyarrow as arrow
+
+    type = array.type
     if getattr(type, 'tz', None):
         array = array.cast(arrow.timestamp(type.unit))
     return array.cast(arrow.string()).fill_null('')

@@ -100,7 +100,8 @@ class ArrowParts(Parts):
     kind = 'arrow'
 
     def __init__(self, source: Source, name: str) -> None:
-        arrow = import_module('pyarrow')
+        import pyarrow as arrow
+
         self.name = name
         with refuse_damage(name):
             if isinstance(source, str):

@@ -33,7 +33,15 @@ MISSING_TEXTS = (
 )  # what stands for a missing value in text
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
 PROBED_VALUES = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
-MARK = re.compile(r'-?9{2,}(\.0*)?|-200')  # what often stands for a missing number
+MARK = re.compile(
+    r'-?9{2,}(\.0*)?|-200|-?1(\.0*)?[eE]\+?[1-3]\d|-?10{14,}(\.0*)?'
+)  # what often stands for a missing number
+ID_COLUMN = re.compile(
+    r"column '((?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID))'"
+)  # how columns of numbers or names of rows are called
+TIME = re.compile(  # of a day as 20201231, or since 1970 in seconds or milliseconds
+    r'(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|1\d{9}(\d{3})?(\.0*)?'
+)
 MISSING = ''  # how a missing value is called among categories
 
 
@@ -113,7 +121,9 @@ class TextColumn:
 
 def read_texts(texts: Any, decimal: str = '.') -> Floats:
     """Read a pyarrow.StringArray as numbers, NaN for missing ones. Raises pyarrow.ArrowInvalid at other text."""
-    arrow, compute = import_module('pyarrow'), import_module('pyarrow.compute')
+    import pyarrow as arrow
+    from pyarrow import compute
+
     if decimal == '.':
         with suppress(arrow.ArrowInvalid):  # there are missing ones, or text
             return from_array(texts.cast(arrow.float64()))
@@ -204,8 +214,24 @@ def name_of(text: str) -> str:
     return text
 
 
-def warn_of_mark(column: str, counts: Mapping[str, int], decimal: str = '.') -> None:
-    """Warn of a number that seems to stand for missing values: nines in several rows, far from all other numbers."""
+def warn_of_numbers(column: str, counts: Mapping[str, int], decimal: str = '.') -> None:
+    """Warn of numbers that seem to be something else: ids, times, or marks of missing values.
+
+    A mark, nines in several rows or a round power of ten, lies far from all other numbers. column : how a message calls
+    it. counts : of its values, none where there are too many.
+    """
+    values = [text for text in counts if text]
+    if ID_COLUMN.fullmatch(column) and all(map(str.isdecimal, values)):
+        numbers = list(map(int, values)) or [0]
+        if sum(counts.values()) != max(numbers) - min(numbers) + 1:  # else all rows tell whether they number the rows
+            warn_unsuitable(
+                f'{column} is called like an id, and its numbers are features: leave it out with --drop, or add '
+                '--category if rows share its values'
+            )
+    elif values and all(map(TIME.fullmatch, values)):
+        warn_unsuitable(
+            f'{column} holds numbers such as {min(values)}: write them like 2020-12-31 if they are dates or times'
+        )
     marks = list(filter(MARK.fullmatch, counts))
     if not marks:
         return

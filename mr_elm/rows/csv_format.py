@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import warn_of_mark
+from mr_elm.rows.columns import warn_of_numbers
 from mr_elm.rows.csv_rows import Style, diagnose, find_style, name_column, parse, split_fields, styled_number
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import MISSING_LABELS, RowOptions
@@ -30,6 +30,7 @@ FRACTION = re.compile(r'-?(\d*[.,](\d{1,2}|\d{4,})|0[.,]\d+)')  # which cannot b
 WHOLE = re.compile(r'-?(0|[1-9]\d{0,2}([.,]\d{3})*)')  # with separators between thousands, perhaps
 QUOTED = re.compile(r'[;\t|,]"|"[;\t|,]')  # what no line of fields between blanks has
 Fields = list[list[str]]  # of some rows
+SINGLE_QUOTED = re.compile(r"(^|[;\t|,]) *'[^']*' *([;\t|,]|$)")
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
 
 
@@ -47,6 +48,8 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = usual_width(rows[header:])
+    if sum(bool(SINGLE_QUOTED.search(line)) for line in lines) > MAJORITY * len(lines):
+        warn_unsuitable(f"{path}: ' encloses fields, and is read as a part of them: write double quotes instead")
     below = [row for row in rows[header:] if len(row) == n_columns]
     names = None
     if header:
@@ -236,7 +239,7 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
             continue
         grouped = list(filter(GROUPED.fullmatch, values))
         if options.encode == 'refuse':  # else all rows tell
-            warn_of_mark(name_column(position, form), Counter(values), form.decimal)
+            warn_of_numbers(name_column(position, form), Counter(values), form.decimal)
         in_doubt = len(grouped) < len(values) or not has_fractions
         if len(grouped) > 2 and options.decimal == 'auto' and in_doubt and all(map(WHOLE.fullmatch, values)):
             warn_unsuitable(

@@ -6,12 +6,13 @@ refused: quotes that do not end, text behind a closing quote, nan and inf. These
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -80,13 +81,6 @@ def split_fields(line: str, delimiter: str | None) -> list[str]:
             position += 1
 
 
-def join_fields(fields: Sequence[str], delimiter: str) -> str:
-    """Write fields as one line, with quotes where they are needed."""
-    return delimiter.join(
-        '"' + field.replace('"', '""') + '"' if '"' in field or delimiter in field else field for field in fields
-    )
-
-
 def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
     """Return lines that pyarrow reads as they are meant: one delimiter between fields, quotes around whole fields only.
 
@@ -98,8 +92,10 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
         return re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
     if delimiter and quotes_enclose_fields(text, delimiter):
         return text
-    lines = [split_fields(line, delimiter) for line in split_lines(text)]
-    return ''.join(join_fields(fields, delimiter or ' ') + '\n' for fields in lines).encode('latin-1')
+    lines = io.StringIO(newline='')
+    table = csv.writer(lines, delimiter=delimiter or ' ', lineterminator='\n')
+    table.writerows(split_fields(line, delimiter) for line in split_lines(text))
+    return lines.getvalue().encode('latin-1')
 
 
 def quotes_enclose_fields(text: bytes, delimiter: str) -> bool:
@@ -152,7 +148,9 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
     Columns of plain numbers become float64, those of a table with nulls for missing ones, all else text. piece : bytes
     that are parsed together. Raises pyarrow.ArrowInvalid, a ValueError, where that cannot be.
     """
-    arrow, csv = import_module('pyarrow'), import_module('pyarrow.csv')
+    import pyarrow as arrow
+    from pyarrow import csv as reader
+
     if form.ignore_label:
         labels = set()
     else:
@@ -164,13 +162,13 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
     numbers -= {*form.styles_by_column}
     positions = sorted({*form.feature_positions, *labels, *weights, *form.part_by})
     [columns] = (
-        csv.read_csv(
+        reader.read_csv(
             arrow.BufferReader(text),
-            csv.ReadOptions(
+            reader.ReadOptions(
                 use_threads=False, block_size=piece, column_names=list(map(str, range(form.n_columns or 0)))
             ),
-            csv.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False),
-            csv.ConvertOptions(
+            reader.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False),
+            reader.ConvertOptions(
                 column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in positions},
                 include_columns=list(map(str, positions)),
                 decimal_point=form.decimal,
@@ -186,7 +184,8 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
 
 def read_values(arrays: Any, form: RowOptions, has_blanks: bool) -> dict[int | None, Values]:
     """Return position -> values of each column: numbers, or text without the blanks around it."""
-    types, compute = import_module('pyarrow').types, import_module('pyarrow.compute')
+    from pyarrow import compute, types
+
     columns: dict[int | None, Values] = {}
     for position, array in zip(map(int, arrays.schema.names), arrays.columns, strict=True):
         if types.is_floating(array.type):

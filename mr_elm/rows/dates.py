@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,9 @@ def read_dates(texts: Any, order: str) -> Floats:
 
 def convert(texts: Any, order: str) -> Floats:
     """Do as `read_dates`. Raises ValueError, without saying where."""
-    arrow, compute = import_module('pyarrow'), import_module('pyarrow.compute')
+    import pyarrow as arrow
+    from pyarrow import compute
+
     shift = np.zeros(len(texts))
     for pattern, days in HALVES:
         shift[from_flags(compute.match_substring_regex(texts, pattern))] = days

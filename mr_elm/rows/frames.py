@@ -108,12 +108,15 @@ def read_objects(values: Sequence[Any], name: str) -> Values:
 
 def read_arrow(table: Any) -> Frame:
     """Read a pyarrow.Table. Raises ValueError when a column can be neither numbers nor categories."""
-    types = import_module('pyarrow').types
-    schema = import_module('mr_elm.rows.arrow_columns').ArrowSchema(table.schema, 'X')
+    from pyarrow import types
+
+    from mr_elm.rows.arrow_columns import ArrowSchema, BatchMaker
+
+    schema = ArrowSchema(table.schema, 'X')
     for column in schema.columns:
         schema.demand_feature(column, True)
     form = RowOptions('arrow', labelled=False, names=tuple(schema.fields), encode='auto')
-    rows = import_module('mr_elm.rows.arrow_columns').BatchMaker(schema, form).make(table)
+    rows = BatchMaker(schema, form).make(table)
     categorical = frozenset(field.name for field in table.schema if types.is_dictionary(field.type))
     return Frame(form.names or (), rows.block.X, categorical)
 

@@ -488,8 +488,10 @@ def demand_unchanged(plan: InputPlan) -> None:
                 'command again when it is back'
             )
         if (entry.size, entry.modified) != (file.size, file.modified):
+            change = f'{file.size:,} bytes before, {entry.size:,} now'
+            if entry.size == file.size:
+                change = 'its size is the same, the time of its last change is not'
             raise DataFormatError(
                 f'{file.path}: the file must stay the same while jobs read it, but it changed '
-                f'meanwhile ({file.size:,} bytes before, {entry.size:,} now): run the command again when nothing '
-                'writes to it'
+                f'meanwhile ({change}): run the command again when nothing writes to it'
             )

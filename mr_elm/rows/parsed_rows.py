@@ -74,7 +74,8 @@ class ParsedRows(RowReader):
 
 def write_record(schema: Any, batches: Sequence[Any] = ()) -> Any:
     """Return an Arrow IPC stream as a pyarrow.Buffer."""
-    arrow = import_module('pyarrow')
+    import pyarrow as arrow
+
     sink = arrow.BufferOutputStream()
     with arrow.ipc.new_stream(sink, schema) as writer:
         for batch in batches:

@@ -16,7 +16,8 @@ def open_s3() -> Any:
     Keys, region and endpoint are those of the environment, of a profile or of the role of this machine, as AWS's own
     command line finds them, unless CONNECTION names them.
     """
-    fs = import_module('pyarrow.fs')
+    from pyarrow import fs
+
     region = CONNECTION.get('region_name') or os.environ.get('AWS_REGION') or os.environ.get('AWS_DEFAULT_REGION')
     endpoint = (
         CONNECTION.get('endpoint_url') or os.environ.get('AWS_ENDPOINT_URL_S3') or os.environ.get('AWS_ENDPOINT_URL')

@@ -18,7 +18,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import unquote
 
@@ -94,7 +93,9 @@ def plain_path(uri: str) -> str:
 
 def decompress(stream: BinaryIO, name: str) -> BinaryIO:
     """Decompress an open file, to its last member, as its name says."""
-    ending, arrow = find_ending(name), import_module('pyarrow')
+    import pyarrow as arrow
+
+    ending = find_ending(name)
     if not ending:
         return stream
     if ending == '.zip':
@@ -109,7 +110,8 @@ def decompress(stream: BinaryIO, name: str) -> BinaryIO:
 
 def transform(stream: BinaryIO, change: Callable[[bytes], bytes]) -> BinaryIO:
     """Read a stream whose pieces are changed one by one, the empty one behind the end too."""
-    arrow = import_module('pyarrow')
+    import pyarrow as arrow
+
     changed = arrow.TransformInputStream(arrow.PythonFile(stream, 'r'), lambda data: change(bytes(data)))
     return cast(BinaryIO, io.BufferedReader(changed, RAW_BYTES))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import MISSING, Values, is_text, warn_of_mark
+from mr_elm.rows.columns import MISSING, Values, is_text, warn_of_numbers
 from mr_elm.rows.dates import ORDERS, place_years
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -38,7 +38,10 @@ DAY = (
 DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{TIME}', re.IGNORECASE)
 MIN_NAME_ROWS = 20  # rows that tell so
 DIGIT_FIRST = re.compile(r'([A-Z]{2,3} )?\W*\d')  # a number with signs before or behind it, perhaps
-COMPACT_DATE = re.compile(r'(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])')
+DATE_MARK = re.compile(  # what often stands for a missing date, or for never
+    r'((9999|0001)[-/.]\d+[-/.]\d+|\d+[-/.]\d+[-/.](9999|0001)|1900[-/.]0?1[-/.]0?1|0?1[-/.]0?1[-/.]1900'
+    r'|1899-12-3[01])\b.*'
+)
 CODE = re.compile(r'0\d{3,}')  # such as a postal code
 
 
@@ -249,12 +252,13 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
                 'if they are numbers, make features of their words if they are sentences (docs/text.md)'
             )
         kind = f'is a category of {n_values:,} different values in {n_rows:,} rows, such as {example}'
-    elif not values.weight:
+    elif marks := list(filter(DATE_MARK.fullmatch, counts)):
+        kind = f'holds {quote(marks[0])} in {counts[marks[0]]:,} rows, and becomes a number of days'
+        doubt = 'leave these fields empty if the date is not known, or never comes'
+    elif not values.weight and not values.dates:
         kind, doubt = 'holds no value', 'leave it out with --drop'
     elif codes := list(filter(CODE.fullmatch, counts)):
         kind, doubt = f'holds numbers such as {codes[0]}', 'if they are names, add --category'
-    elif counts and all(map(COMPACT_DATE.fullmatch, counts)):
-        kind, doubt = f'holds numbers such as {min(counts)}', 'write them like 2020-12-31 if they are dates'
     if doubt:
         warn_unsuitable(f'column {name!r} {kind}: {doubt}')
 
@@ -270,7 +274,7 @@ def choose_column(
     """Choose how one column becomes features. decided : see `list_orders`."""
     if not values.texts and not (is_category and values.weight):
         warn_of_doubt(name, values)
-        warn_of_mark(f'column {name!r}', values.counts or {})
+        warn_of_numbers(f'column {name!r}', values.counts or {})
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight and not is_category:
         return choose_date(name, values, dates, decided)
@@ -292,6 +296,7 @@ def make_category(name: str, counts: Mapping[str, float], most: int) -> Column:
 def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[str]) -> Column:
     """Choose how one column of dates becomes features. Raises DataFormatError where dates are refused, or in doubt."""
     orders = list_orders(values, decided)
+    warn_of_doubt(name, values)
     if dates == AUTO and len(orders) == 1:
         mean = (values.days or {})[orders[0]]
         return Column(name, DATE, mean, bool(values.missing), order=orders[0])

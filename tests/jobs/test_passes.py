@@ -146,7 +146,10 @@ def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, 
         for change in CHANGES.values():
             rows.write_text(text)
             jobs.before(number, partial(rows.write_text, change(text)))
-            demand_refusal(elm(*words), out, f'{rows}: the file must stay the same')
+            done = elm(*words)
+            demand_refusal(done, out, f'{rows}: the file must stay the same')
+            same_size = len(change(text)) == len(text)
+            assert ('its size is the same' in done.err) == same_size != ('bytes before' in done.err)
 
 
 def lose_a_split(patch):

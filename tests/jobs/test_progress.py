@@ -90,15 +90,24 @@ def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(
     assert re.match(rf'Gram, map: 5 rows, {share}, about \d+ s left\n', talkative.stream.getvalue())
 
 
-def test_a_log_tells_how_far_all_reducers_are_and_what_one_does(talkative, tmp_path):
+def test_a_file_that_is_read_is_not_done_before_a_row_is(talkative, tasks, tmp_path):
+    tasks(0, counter('bytes', 20))
+    with Stage(talkative, 'Gram', 20, str(tmp_path)):
+        wait_until(lambda: talkative.stream.getvalue())
+    assert re.match(r'Gram, map: 0 rows, 0% done, \d+ s so far\n', talkative.stream.getvalue())
+
+
+@pytest.mark.parametrize(('work', 'time'), [('machine', 'left'), ('candidate', 'so far')])
+def test_a_log_tells_how_far_all_reducers_are_and_what_one_does(talkative, tmp_path, work, time):
+    """Machines take about the same time each, candidates of a search do not: no time left can be known."""
     for number, done in enumerate((counter('reduced', 30), 'reporter:status:computing\n')):
         folder = tmp_path / 'step-000' / 'reducer' / f'{number:05d}'
         folder.mkdir(parents=True)
         (folder / 'input').write_bytes(bytes(60))
-        (folder / 'stderr').write_text(f'reporter:status:machine {number + 1} of 2\n{done}')
+        (folder / 'stderr').write_text(f'reporter:status:{work} {number + 1} of 2\n{done}')
     with Stage(talkative, 'dual', 10, str(tmp_path)):
         wait_until(lambda: talkative.stream.getvalue())
-    assert re.match(r'dual, reduce: machine 2 of 2, 25% done, about \d+ s left\n', talkative.stream.getvalue())
+    assert re.match(rf'dual, reduce: {work} 2 of 2, 25% done, .*\d+ s {time}\n', talkative.stream.getvalue())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,9 @@ def predict_batches(path: str, sizes: Mapping[str, int], batches: Iterable[Any])
     path : of a model file. sizes : of the columns that hold arrays, see `measure_arrays`.
     batches : data frames of pandas with the columns of the model. Raises ValueError when rows do not fit the model.
     """
-    model, pandas = read_model(path), import_module('pandas')
+    import pandas
+
+    model = read_model(path)
     with one_thread():
         for batch in batches:
             yield pandas.DataFrame(predict_rows(model, read_features(model, batch, sizes)))

@@ -41,8 +41,10 @@ def demand_columns(df: Any, names: Iterable[str]) -> None:
 
 def find_kind(df: Any, name: str) -> str:
     """Return what a column holds: NUMBER, TEXT, DATE, ARRAY, VECTOR, or the name of another type."""
-    types, type_ = import_module('pyspark.sql.types'), df.schema[name].dataType
-    numbers = (types.NumericType, types.BooleanType)
+    from pyspark.sql import types
+
+    type_ = df.schema[name].dataType
+    numbers: Any = (types.NumericType, types.BooleanType)
     if type(type_).__name__ == 'VectorUDT':
         return VECTOR
     if isinstance(type_, types.ArrayType) and isinstance(type_.elementType, numbers):
@@ -63,7 +65,9 @@ def demand_kind(df: Any, name: str, *kinds: str) -> None:
 
 def read_column(df: Any, name: str) -> Any:
     """Return the Column of a name; vectors become arrays."""
-    functions, quoted = import_module('pyspark.sql.functions'), name.replace('`', '``')
+    from pyspark.sql import functions
+
+    quoted = name.replace('`', '``')
     column = functions.col(f'`{quoted}`')
     if find_kind(df, name) != VECTOR:
         return column
@@ -73,11 +77,12 @@ def read_column(df: Any, name: str) -> Any:
 def select_columns(df: Any, label: str, weight: str | None, encodes: bool) -> Any:
     """Return the columns of a training, where each item of arrays and vectors has a column of its own."""
     special = {label: (NUMBER, TEXT), **({} if weight is None else {weight: (NUMBER,)})}
+    from pyspark.sql import functions
+
     demand_columns(df, special)
     features = (NUMBER, *([TEXT, DATE] if encodes else []), ARRAY, VECTOR)
     for name in df.columns:
         demand_kind(df, name, *special.get(name, features))
-    functions = import_module('pyspark.sql.functions')
     arrays = df.select(*(read_column(df, name).alias(name) for name in df.columns))
     sizes = measure_columns(arrays)
     return arrays.select(
@@ -98,7 +103,8 @@ def select_columns(df: Any, label: str, weight: str | None, encodes: bool) -> An
 
 def measure_columns(df: Any) -> dict[str, int]:
     """Return the sizes of the columns of arrays. Raises ValueError when a column has arrays of several sizes."""
-    functions = import_module('pyspark.sql.functions')
+    from pyspark.sql import functions
+
     names = [name for name in df.columns if find_kind(df, name) == ARRAY]
     if not names:
         return {}
@@ -164,7 +170,9 @@ def demand_labels(df: Any, label: str, missing: Iterable[str], skips: bool) -> N
 
     missing : texts that stand for a missing label.
     """
-    column, functions = read_column(df, label), import_module('pyspark.sql.functions')
+    from pyspark.sql import functions
+
+    column = read_column(df, label)
     if find_kind(df, label) == NUMBER:
         lacks = column.isNull() | functions.trim(column.cast('string')).isin('', 'NaN', *missing)
     else:

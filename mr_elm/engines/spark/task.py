@@ -136,7 +136,9 @@ class StageTask:
 
 def write_batches(path: str, batches: Iterable[Any]) -> int | None:
     """Write the rows of record batches to a file of Parquet; returns its digest, None where there are none."""
-    arrow, parquet = import_module('pyarrow'), import_module('pyarrow.parquet')
+    import pyarrow as arrow
+    from pyarrow import parquet
+
     waiting: list[Any] = []
     with ExitStack() as stack:
         writer = None
