@@ -344,6 +344,8 @@ class MRRows(MRJob):
             return block
         X = spread(block.X)
         mask = select_sample(X, form.held_out, HELD_OUT_KEY) == form.tested
+        if form.unseen:
+            mask &= ~select_sample(X, form.unseen, HELD_OUT_KEY)
         self.n_held += len(block) - int(mask.sum())
         self.row_lines = list(compress(self.row_lines, mask))
         rest = take_rows(replace(block, X=X), mask)

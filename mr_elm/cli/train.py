@@ -156,8 +156,8 @@ def read_training(words: Sequence[str]) -> Training:
         driver, options, known = train_like(parser, name, given, args)
     if args.target != 'none' and not options.numeric:
         parser.error('--target: expected --task regression too')
-    if args.target == 'auto' and (args.script or isinstance(args.test, float)):
-        parser.error('--target auto: cannot be used with --script or a share as --test, it holds rows out itself')
+    if args.target == 'auto' and args.script:
+        parser.error('--target auto: cannot be used with --script, which trains nothing')
     if args.script and (args.test is not None or args.json):
         parser.error('--script: cannot be used with --test or --json, it trains nothing')
     if isinstance(args.test, float):

@@ -18,14 +18,10 @@ class PassReport:
         self.start = time.monotonic()
 
     def __call__(self, n: int, residual: float) -> None:
-        """Report n passes that left a relative residual."""
-        self.reporter.say(self.describe(n, residual, time.monotonic() - self.start))
-
-    def describe(self, n: int, residual: float, seconds: float) -> str:
-        """Say how far n passes have come in some seconds; the residual is expected to go on falling like this."""
+        """Report n passes that left a relative residual, which is expected to go on falling like this."""
         text = f'{self.name}: pass {n} of at most {self.max_passes}, relative residual {residual:.1e}'
-        if not self.tolerance < residual < 1:
-            return text
-        expected = n * np.log(self.tolerance) / np.log(residual) + 1  # and one that checks the residual
-        left = (min(expected, self.max_passes) - n) * seconds / n
-        return f'{text}, about {describe_time(left)} left'
+        if self.tolerance < residual < 1:
+            expected = n * np.log(self.tolerance) / np.log(residual) + 1  # and one that checks the residual
+            left = (min(expected, self.max_passes) - n) * (time.monotonic() - self.start) / n
+            text += f', about {describe_time(left)} left'
+        self.reporter.say(text)

@@ -129,13 +129,15 @@ def test_held_out(model: Model, plan: InputPlan, engine: Engine, bad_rows: str =
 def choose_target(train: Callable[[InputPlan], tuple], plan: InputPlan, engine: Engine, bad_rows: str) -> InputPlan:
     """Return the plan of a training: with target auto of logarithms, if machines of these err less on held-out rows.
 
-    train : plan -> (Model, Accounts). The error is the root mean squared error in the unit of the targets.
+    train : plan -> (Model, Accounts). The error is the root mean squared error in the unit of the targets, on rows of
+    the training: those that the plan holds out for a test are not looked at.
     """
     if plan.form.target != 'auto':
         return plan
     errors: dict[str, float] = {}
+    unseen = plan.form.held_out
     for target in ('none', 'log'):
-        tried = plan.change_formats(target=target, held_out=TARGET_TEST_SHARE)
+        tried = plan.change_formats(target=target, held_out=1 - (1 - unseen) * (1 - TARGET_TEST_SHARE), unseen=unseen)
         try:
             model, accounts = train(tried)
             errors[target] = test_held_out(model, tried, engine, bad_rows)['rmse']

@@ -151,7 +151,7 @@ class InputPlan:
     @property
     def input_facts(self) -> dict:
         """Return what a reader of similar rows must know: how the rows are written."""
-        return replace(self.form, held_out=0.0, tested=False, category=(), header_line='').to_json()
+        return replace(self.form, held_out=0.0, tested=False, unseen=0.0, category=(), header_line='').to_json()
 
     @property
     def needs_encoding(self) -> bool:

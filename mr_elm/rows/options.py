@@ -40,6 +40,7 @@ OF_ROWS = (
     'missing_labels',
     'held_out',
     'tested',
+    'unseen',
 )
 
 
@@ -126,6 +127,7 @@ class RowOptions:
     trained : how the file of a training was read; None where there was none.
     held_out : share of the rows that a training does not see, chosen by a keyed hash of the features.
     tested : whether the held-out rows are read, and the others are not.
+    unseen : share of the rows, of those held out, that are not read either: another test has them.
 
     Only decided: n_columns : fields a row, label and weight included. blank_bytes : bytes of the blank lines above the
     first line that is not blank (csv). header_line : the line of names, byte for byte (csv). folders : (name, text) of
@@ -294,6 +296,7 @@ class RowOptions:
     trained: 'RowOptions | None' = None
     held_out: float = 0.0
     tested: bool = False
+    unseen: float = 0.0
     n_columns: int | None = None
     blank_bytes: int = 0
     header_line: str = ''

@@ -1,6 +1,7 @@
 """Logarithms of targets: a machine of log t answers in the unit of t, in every command and estimator."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from mr_elm.estimators import AutoRegressor, ELMRegressor, ESVMRegressor, KernelELMRegressor, to_estimator
 from mr_elm.model.file import read_model
+from mr_elm.scores.selection import HELD_OUT_KEY, select_sample
 from mr_elm.store import load_arrays
 
 OPTIONS = ('--task', 'regression', '--label-column', 'price')
@@ -111,7 +113,24 @@ def test_auto_takes_what_errs_less_in_the_unit_of_the_targets(elm, paths, tmp_pa
         assert 'error of held-out rows' in done.err, done
         assert load_arrays(tmp_path / 'm.npz')[0]['requires'] == expected
     assert elm('train', 'pesvm', raw, '--target', 'log', '--model', tmp_path / 'x.npz').status == 2
-    assert elm(*words, '--target', 'auto', '--test', '0.2').status == 2
+    assert elm(*words, '--target', 'auto', '--script').status == 2
+
+
+def test_auto_chooses_on_the_rows_of_the_training_alone(elm, paths, tmp_path):
+    """Whatever the targets of the test are, the choice and the model are the same; the score is in their unit."""
+    raw, out = paths[0], tmp_path / 'm.npz'
+    words = ('train', 'pesvm', raw, *OPTIONS, '--hidden', '20', '--model', out, '--overwrite', '--test', '0.3')
+    chosen = elm(*words, '--target', 'auto', '--json')
+    line, scores = re.search('target: log, .*', chosen.err)[0], json.loads(chosen.out)
+    direct = json.loads(elm(*words, '--target', 'log', '--json', '-q').out)
+    assert scores['test'] == direct['test'] and scores['rows'] == direct['rows'] == 300 - scores['test']['rows']
+    frame = pd.read_csv(raw)
+    held = select_sample(frame.drop(columns='price').to_numpy(float), 0.3, HELD_OUT_KEY)
+    assert held.sum() == scores['test']['rows']
+    frame.loc[held, 'price'] *= 1000
+    frame.to_csv(raw, index=False)
+    other = elm(*words, '--target', 'auto', '--json')
+    assert line in other.err and json.loads(other.out)['test']['rmse'] > 100 * scores['test']['rmse']
 
 
 def test_a_search_learns_logarithms_and_its_choice_is_that_of_a_training(elm, answer, paths, tmp_path):
