@@ -347,12 +347,13 @@ def demand_all_sites(sites: Sequence[Mapping[str, Any]], paths: Sequence[str]) -
         keys.add(mask['key'])
         names.update(mask['others'])
     for mask, path in zip(masks, paths, strict=True):
-        if missing := sorted(({mask['key'], *mask['others']} | keys) - keys):
+        partners = {mask['key'], *mask['others']}
+        if missing := sorted(partners - keys):
             raise ModelFormatError(
                 f'expected the sums of the site {names[missing[0]]} too (key {missing[0][:16]}...), '
                 f'found none: its mask is in {path}, and without its sums no others can be used'
             )
-        if unknown := sorted(keys - {mask['key'], *mask['others']}):
+        if unknown := sorted(keys - partners):
             raise ModelFormatError(
                 f'{path}: expected a mask with each other site, found none with '
                 f'{names.get(unknown[0], "a site")} (key {unknown[0][:16]}...)'

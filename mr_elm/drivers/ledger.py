@@ -62,8 +62,9 @@ class LedgerChange(ExitStack):
         self.signer: Any = None
         if sign is not None:
             self.signer = read_private_key(sign, 'Ed25519')
-        beside = os.path.dirname(os.path.abspath(path))
-        self.folder = self.enter_context(tempfile.TemporaryDirectory(prefix='.mr_elm-', dir=beside))
+        self.folder = self.enter_context(
+            tempfile.TemporaryDirectory(prefix='.mr_elm-', dir=os.path.dirname(os.path.abspath(path)))
+        )
 
     def begin(self, overwrite: bool) -> None:
         """Begin the ledger of a training; a key that is there is used. Raises FileExistsError when it exists."""
@@ -109,15 +110,15 @@ class LedgerChange(ExitStack):
         if self.before is None:
             self.after = self.rows
             return
+        sign = 1
         if self.action == 'forget':
-            _, n_strangers = count_missing(self.before, self.rows)
-            if n_strangers:
+            sign = -1
+            if n_strangers := count_missing(self.before, self.rows)[1]:
                 raise AccountingError(
                     f'{data.plan.name}: cannot forget {n_strangers:,} of these '
                     f'{self.rows.n_rows:,} rows: they are not in the ledger {self.path}, so they '
                     'were never part of the model, or have left it before'
                 )
-        sign = {'update': 1, 'forget': -1}[self.action]
         self.after = change_ledger(os.path.join(self.folder, 'after'), self.before, self.rows, sign)
 
     def hash_training(self, plan: InputPlan, engine: Engine, bad_rows: str, model: Model, accounts: Accounts) -> None:

@@ -75,10 +75,8 @@ def read_receipts(lines: Sequence[bytes], name: str, key: bytes, public_key: str
             root = previous_digest = None
             if receipts:
                 root, previous_digest = receipts[-1]['root_after'], digest(lines[number - 2])
-            if (receipt['number'], receipt['root_before']) != (number, root):
+            if (receipt['number'], receipt['root_before'], receipt['previous']) != (number, root, previous_digest):
                 raise ValueError('it does not follow the one before it')
-            if receipt['previous'] != previous_digest:
-                raise ValueError('it does not have the digest of the one before it')
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataFormatError(
                 f'{name}: receipt {number}: expected a receipt as it was written, found an altered one ({error})'

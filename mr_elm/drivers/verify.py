@@ -43,19 +43,21 @@ def verify_files(ledger: Ledger, receipts: Sequence[dict[str, Any]], name: str) 
     that was altered.
     """
     yield Finding('ledger', f'{ledger.n_rows:,} rows, root {ledger.root}')
-    missing = ''
+    missing, n_forgotten = '', 0
     for number, receipt in enumerate(receipts, 1):
         copy = name_receipt(ledger.name, number)
-        if receipt['action'] == 'forget' and not os.path.exists(copy):
+        if receipt['action'] != 'forget':
+            continue
+        n_forgotten += receipt['rows_found']
+        if not os.path.exists(copy):
             missing += f'; there is no copy {copy}'
-        elif receipt['action'] == 'forget':
+        else:
             with open(copy, 'rb') as stream:
                 if stream.read() != write_line(receipt) + b'\n':
                     raise DataFormatError(
                         f'{copy}: expected the receipt {number} of {ledger.name}, found an altered one'
                     )
     n_signed = sum('signature' in receipt for receipt in receipts)
-    n_forgotten = sum(receipt['rows_found'] for receipt in receipts if receipt['action'] == 'forget')
     yield Finding(
         'receipts', f'{len(receipts)} in a chain, {n_signed} of them signed; {n_forgotten:,} rows have left{missing}'
     )

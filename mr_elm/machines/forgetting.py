@@ -1,7 +1,5 @@
 """Find what a model holds of single rows, also after they left: landmarks, bounds of min-max scaling and others."""
 
-from typing import Any
-
 import numpy as np
 
 from mr_elm.errors import AccountingError
@@ -53,11 +51,11 @@ def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:
 
     It is empty for random nodes on numbers that are scaled by mean and deviation.
     """
-    parts: dict[str, list[Any]] = {}
+    parts: dict[str, tuple[int, str]] = {}
 
     def add(part: str, n: int, what: str) -> None:
         if n:
-            parts.setdefault(part, [0, what])[0] += n
+            parts[part] = parts.get(part, (0, ''))[0] + n, what
 
     for member in model.members:
         if isinstance(member, KernelModel):
@@ -66,11 +64,18 @@ def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:
             add('landmarks', member.layer.nodes.n_hidden if keeps_rows(member) else 0, 'rows of the training, scaled')
             inner = member.arrays.get('tree_features', np.zeros(0)) >= 0
             add('tree_thresholds', int(inner.sum()), 'numbers between the values of a feature in two rows of a sample')
-            if member.sums and not model.numeric:
+            counts = rows_of_parts = np.zeros(0)
+            if member.sums and model.numeric:
+                rows_of_parts = np.array([part['rows'] for part in member.header.parameters.get('parts', ())])
+            elif member.sums:
                 counts = member.sums['counts']
-            else:
-                counts = np.zeros(0)
+                rows_of_parts = member.sums.get('parts/counts', rows_of_parts)
             add('sums', int((counts == 1).sum()), 'classes of one row, whose sums are the node outputs of this row')
+            add(
+                'parts',
+                int((rows_of_parts == 1).sum()),
+                'parts, or classes of a part, of one row, whose sums are its own',
+            )
     if model.header.parameters['scale'] == 'minmax':
         if model.encoding is None:
             indicators = 0
@@ -82,4 +87,4 @@ def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:
             add('encoding', len(column.categories), 'names of categories, of which a rare one may be of a single row')
     add('threshold', int(model.header.threshold is not None), 'a number between the probabilities of two rows')
     add('interval_residuals', model.arrays.get('interval_residuals', np.zeros(0)).size, 'errors, each of a row')
-    return {part: (n, what) for part, (n, what) in parts.items()}
+    return parts

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from reference.keys import mask_words, write_keys
+from scipy.stats import chi2
 
 from mr_elm import store
 from mr_elm.model.file import read_model
@@ -100,6 +101,25 @@ def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
     succeed('merge', tmp_path / '0.sums.npz', tmp_path / '2.sums.npz', '--model', tmp_path / 'two.npz')
     left, two = (read_model(tmp_path / f'{name}.npz').decision_function(X) for name in ('left', 'two'))
     assert np.abs(left - two).max() < 1e-8 * scale
+
+
+def test_a_masked_file_alone_looks_like_random_numbers(succeed, sites, layer_of, keys, tmp_path):
+    """The chi-square statistic of its bytes has 255 degrees of freedom; that of sums without a mask is far larger."""
+    paths, _, _ = sites('classes')
+    layer, statistics = layer_of(paths, 'classes'), {}
+    for name, words in (('open', ()), ('masked', mask_words(0, keys)), ('later', mask_words(0, keys, 'second'))):
+        succeed('sums', paths[0], '--layer', layer, *words, '-o', tmp_path / f'{name}.sums.npz')
+        counts = np.bincount(read_ring(tmp_path / f'{name}.sums.npz').view(np.uint8).ravel(), minlength=256)
+        statistics[name] = ((counts - counts.mean()) ** 2 / counts.mean()).sum()
+    assert statistics['open'] > 1e4 and max(statistics['masked'], statistics['later']) < chi2.ppf(1 - 1e-9, 255)
+    masked, later = (read_ring(tmp_path / f'{name}.sums.npz') for name in ('masked', 'later'))
+    assert (masked != later).any(axis=1).all()  # each session has masks of its own
+
+
+def read_ring(path):
+    """Read what a file of sums shows: whole numbers on the ring, two words each."""
+    with np.load(path) as arrays:
+        return arrays['ring']
 
 
 def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp_path):

@@ -22,7 +22,7 @@ from reference.keys import write_keys
 
 from mr_elm.drivers import ledger as ledger_driver
 from mr_elm.drivers.ledger import LedgerChange, open_ledger
-from mr_elm.drivers.receipts import read_receipts, write_receipt
+from mr_elm.drivers.receipts import read_receipts, seal, write_line, write_receipt
 from mr_elm.drivers.verify import verify_files
 from mr_elm.errors import DataFormatError
 from mr_elm.model.file import read_model
@@ -214,6 +214,24 @@ def test_rows_may_leave_in_another_format_and_verify_agrees(
     assert done.status == 1 and '20 of these 90 rows' in done.err
 
 
+def test_verify_finds_the_bits_of_the_model_where_whole_blocks_have_left(
+    elm, audited, write, csv_of, table, tmp_path, model_of
+):
+    X, labels = table
+    for name, rows in (('all', slice(None)), ('leaving', slice(0, 32)), ('left', slice(32, None))):
+        path = write(f'{name}.csv', csv_of(labels[rows], X[rows]))
+        assert elm('pack', path, '-o', tmp_path / name, '--block-rows', 16, '-q').status == 0
+    done, model = audited('train pesvm', tmp_path / 'all', '--hidden', 10)
+    assert done.status == 0, done.err
+    done, left = audited('forget', model, tmp_path / 'leaving', model='f.npz')
+    assert done.status == 0, done.err
+    done = elm('verify', left, tmp_path / 'left', '--ledger', tmp_path / 'm.ledger', '-q')
+    assert done.status == 0 and 'differ by up to 0.0e+00' in done.out
+    assert elm('train', 'pesvm', tmp_path / 'left', '--like', model, '--model', tmp_path / 'n.npz', '-q').status == 0
+    again, found = (model_of(path)[1]['output_weights'] for path in (tmp_path / 'n.npz', left))
+    assert again.tobytes() == found.tobytes()
+
+
 def test_a_row_leaves_as_often_as_it_came(audited, living, write):
     model, ledger, lines = living  # rows 0 to 2 are twice in
     done, _ = audited('forget', model, write('leaving.csv', lines[0] * 3), model='x.npz')
@@ -382,6 +400,21 @@ def test_receipts_say_what_left_and_are_signed(elm, audited, living, signer, wri
     done = elm('verify', last, '--ledger', ledger, '--signed-by', public)
     assert done.status == 1 and 'receipt 3' in done.err
     assert elm('verify', last, '--ledger', ledger).status == 0
+
+
+def test_mac_and_signature_cover_each_field_of_a_receipt():
+    """Who has no key cannot change a field, and who has the key of the ledger alone cannot change what is signed."""
+    key, train = b'k' * 32, {'action': 'train', 'root_before': None, 'root_after': 'a', 'model_after': 'b'}
+    first = write_receipt(train, [], key)
+    forget = {'action': 'forget', 'root_before': 'a', 'root_after': 'c', 'model_before': 'b', 'model_after': 'd'}
+    last = write_receipt(forget, [first], key, ed25519.Ed25519PrivateKey.generate())
+    receipt = json.loads(last)
+    assert len(read_receipts([first, last], 'm.ledger', key, receipt['public_key'])) == 2
+    for name in receipt:
+        altered = {**receipt, name: 'e'}
+        for forged in (altered, {**altered, 'mac': seal(altered, key)} if name != 'mac' else altered):
+            with pytest.raises(DataFormatError, match='receipt 2'):
+                read_receipts([first, write_line(forged)], 'm.ledger', key)
 
 
 def test_who_has_the_key_of_the_ledger_cannot_name_a_signer_without_a_signature():

@@ -318,6 +318,17 @@ def test_the_shift_of_a_category_is_that_of_the_share_that_differs_most(elm, suc
         assert part['columns'] == pytest.approx({'town': max(distances), 'size': 0.0}, abs=1e-12)
 
 
+@pytest.mark.parametrize('words, n', [((), 4), (('--task', 'regression'), 1)])
+def test_inspect_lists_parts_and_their_classes_of_one_row(elm, succeed, write, words, n):
+    """Their sums are the outputs of the nodes on this row; the means of a part of one row are the row itself."""
+    rows = ['0,x,1,2', '1,x,2,3', '0,y,1,4', '1,x,2,2', '1,y,5,5', '1,y,5,6', '2,z,1,1', '2,x,3,1']
+    path = write('rows.csv', 'y,p,a,b\n' + '\n'.join(rows) + '\n')
+    model = succeed('train', 'pesvm', path, '--hidden', 3, '--part-by', 'p', *words)
+    assert json.loads(elm('inspect', model, '--rows', '--json').out)['parts']['count'] == n
+    model.with_name('m.sums.npz').unlink()
+    assert elm('inspect', model, '--rows').out == 'nothing\n'
+
+
 def test_what_is_kept_of_a_part_is_no_value_of_a_row(succeed, files):
     parts = files('two')
     model = succeed('train', 'pesvm', *(path for path, _, _ in parts), '--hidden', 4, '--part-by', 'file', *LOCAL)
