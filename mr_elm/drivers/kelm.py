@@ -56,7 +56,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
         elif data.options.intervals:
             model = add_intervals(model, fold or hold_out(data, solution))
         judge_machine(model, data.summary, data.classes)
-        return note_values(model, fit_values(data, solution), data.rows.numbers), data.source.first
+        return note_values(model, [fit_values(data, solution)], data.rows.numbers), data.source.first
 
 
 def fit_values(data: KernelData, solution: KernelSolution) -> Floats:

@@ -10,7 +10,7 @@ from mr_elm.estimators.parameters import ClassifierParameters
 from mr_elm.estimators.values import available_with, is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.calibrating import calibrate
-from mr_elm.machines.linear_check import FEWEST_FEATURES, sample_labelled, warn_of_linear
+from mr_elm.machines.linear_check import is_doubtful, sample_labelled, warn_of_linear
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.model.header import ModelHeader
@@ -113,7 +113,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
     def _compare_with_linear(self, X: Rows, codes: np.ndarray | None, sample_weight: Weights) -> None:
         """Warn where a linear machine is far better than that of the model; see `machines.linear_check`."""
         model = getattr(self, 'model_', None)
-        if model is None or codes is None or X.shape[1] < FEWEST_FEATURES:
+        if model is None or codes is None or not is_doubtful(model):
             return
         weights = None
         if sample_weight is not None:

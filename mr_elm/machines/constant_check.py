@@ -36,26 +36,22 @@ def note_rows(model: Kind, X: Rows, labels: np.ndarray, searched: bool = False) 
     whose labels are all alike tell nothing. searched : whether nodes and nu were chosen among many, as by auto.
     """
     rows = choose_rows(labels, model.numeric)
-    X, labels = widen(X[rows], model.n_features), labels[rows]
-    if model.numeric:
-        return note_values(model, model.decision_function(X), labels, searched)
-    parts = (slice(16), slice(16, None))  # few rows show of most machines that they are not constant
-    return note_values(
-        model, (model.decision_function(X[part]) for part in parts if len(labels[part])), labels, searched
-    )
+    parts = np.split(rows, [16])  # few rows show of most machines that they are not constant
+    decisions = (model.decision_function(widen(X[part], model.n_features)) for part in parts if len(part))
+    return note_values(model, decisions, labels[rows], searched)
 
 
-def note_values(model: Kind, decisions: Floats | Iterable[Floats], labels: np.ndarray, searched: bool = False) -> Kind:
-    """Return a model as `note_rows` does. decisions : of the rows, (n, P), or parts of them one after another."""
+def note_values(model: Kind, decisions: Iterable[Floats], labels: np.ndarray, searched: bool = False) -> Kind:
+    """Return a model as `note_rows` does. decisions : of the rows, (n, P), in parts one after another."""
     if len(labels) == 0 or (labels == labels[0]).all():
         return model
     if model.numeric:
-        values, T = np.asarray(decisions), labels.reshape(len(labels), -1)
+        values, T = np.concatenate(list(decisions)), labels.reshape(len(labels), -1)
         if not is_constant(values.std(axis=0), T.std(axis=0)):
             return model
         return note(model, values.mean(axis=0), f'all {len(labels):,} rows that were looked at', searched)
     first = None
-    for part in [decisions] if isinstance(decisions, np.ndarray) else decisions:
+    for part in decisions:
         answers = model.decide(part)
         if first is None:
             first = answers[0]
@@ -95,9 +91,7 @@ def choose_rows(labels: np.ndarray, numeric: bool = False) -> np.ndarray:
     """
     n = len(labels)
     if numeric:
-        if n:
-            return np.unique(np.linspace(0, n - 1, min(n, N_ROWS)).astype(int))
-        return np.arange(0)
+        return np.unique(np.linspace(0, n - 1, min(n, N_ROWS)).astype(int))
     codes = np.unique(labels, axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(codes, kind='stable')
     starts = np.searchsorted(codes[order], codes[order])

@@ -45,17 +45,23 @@ def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights:
     return sample.rows
 
 
+def is_doubtful(model: Model) -> bool:
+    """Tell whether a linear machine may be far better: rows are wide, and the model is not what is advised then."""
+    parameters = model.header.parameters
+    is_advised = parameters.get('kernel') == 'gaussian' and parameters.get('scale') == 'none'
+    return model.n_features >= FEWEST_FEATURES and not is_advised
+
+
 def judge_machine(model: Model, summary: Summary, classes: Classes | None) -> None:
     """Warn when a linear machine is far better than one that was just trained.
 
     summary : of the rows, with a sample where they are wide. classes : None for a regression.
     """
-    if classes is None or model.multilabel or model.n_features < FEWEST_FEATURES:
+    if classes is None or model.multilabel or summary.sample is None:  # there is none where stages were run by hand
         return
-    if summary.sample is None:  # stages were run by hand
-        return
-    with one_thread():
-        warn_of_linear(model, summary.sample, classes.index)
+    if is_doubtful(model):
+        with one_thread():
+            warn_of_linear(model, summary.sample, classes.index)
 
 
 def warn_of_linear(model: Model, sample: Rows, numbers: dict[str, int]) -> None:

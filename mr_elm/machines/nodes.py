@@ -119,6 +119,11 @@ class NodeProblem:
     def describe(self, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str]) -> ModelHeader:
         """Make the header of a machine on these nodes and grids; None stands where the solver has its say."""
         options, summary = self.options, self.summary
+        centring: dict[str, Any] = {}
+        if options.numeric:
+            centring = {'center': steps.centres}
+        if steps.centres:
+            centring['origin'] = list(steps.origin)
         parameters = {
             **describe_map(layer),
             **describe_landmarks(options),
@@ -134,7 +139,7 @@ class NodeProblem:
             'solver': None,
             'condition': None,
             'grid': list(steps.steps),
-            **describe_origin(options.numeric, steps),
+            **centring,
             'blas': sorted(blas),
             'input': summary.input,
             'peak': None,
@@ -161,13 +166,6 @@ def make_header(
         parameters=parameters,
         history=[make_event('train', summary.n_rows, summary.rejected)],
     )
-
-
-def describe_origin(numeric: bool, steps: GridSteps) -> dict[str, Any]:
-    """Return what the parameters of a model say of the centring of its targets; nothing for classes."""
-    if not numeric:
-        return {}
-    return {'center': steps.centres, **({'origin': list(steps.origin)} if steps.centres else {})}
 
 
 def make_nodes(

@@ -174,7 +174,9 @@ def explain_values(values: np.ndarray, form: RowOptions) -> RowError:
 
 
 def stack(parts: Sequence[Rows]) -> Rows:
-    """Put matrices on top of each other; sparse ones are widened to the widest."""
+    """Put matrices on top of each other; sparse ones are widened to the widest. One alone is not copied."""
+    if len(parts) == 1:
+        return parts[0]
     if isinstance(parts[0], EncodedRows):
         return stack_encoded(parts)
     if not sp.issparse(parts[0]):

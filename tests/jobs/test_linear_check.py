@@ -128,6 +128,13 @@ def test_only_a_single_label_can_be_compared(words):
     assert warnings_of(KernelELMClassifier('precomputed').fit, (X @ X.T).toarray(), y) == []
 
 
+def test_a_machine_is_not_advised_to_be_what_it_is(words):
+    X, y = words
+    narrow = {'sigma': 0.01, 'C': 1.0}  # so narrow that no row is near another
+    assert len(warnings_of(KernelELMClassifier(**narrow).fit, X, y)) == 1
+    assert warnings_of(KernelELMClassifier(scale='none', **narrow).fit, X, y) == []
+
+
 def test_rows_of_weight_0_are_not_looked_at(words):
     """Random rows beside the documents hide what a linear machine can do, unless they count for nothing."""
     X, y = words
@@ -158,7 +165,7 @@ def test_rows_that_cannot_be_compared_are_left_alone(value):
 @pytest.mark.parametrize('name', ['usps', 'splice', 'waveform', 'a1a', 'w1a', 'colon-cancer'])
 @pytest.mark.parametrize('estimator', [ESVMClassifier(), KernelELMClassifier()], ids=repr)
 def test_no_alarm_on_public_sets_where_a_linear_machine_is_good(name, estimator, public_set, monkeypatch):
-    monkeypatch.setattr('mr_elm.estimators.probabilities.FEWEST_FEATURES', 2)
+    monkeypatch.setattr(linear_check, 'FEWEST_FEATURES', 2)
     X, y = public_set(name)
     assert warnings_of(estimator.fit, X[:2000], y[:2000]) == []
 
