@@ -48,16 +48,31 @@ class Reporter:
 
     @contextmanager
     def follow(self, name: str, n_rows: int) -> Iterator[Callable[[int], None]]:
-        """Show how far work on rows in this process is, and close with a line; the context's value counts rows."""
-        start, done = time.perf_counter(), 0
+        """Show how far work on rows in this process is, and close with a line; the context's value counts rows.
+
+        Work that counts none, as a solver does, shows how long it has taken.
+        """
+        start, done, ended = time.perf_counter(), 0, threading.Event()
+
+        def count(amount: int) -> None:
+            nonlocal done
+            done += amount
+
+        def show() -> None:
+            while not ended.wait(REDRAW_SECONDS):
+                meter.is_counted = done > 0
+                meter.show(min(done, n_rows), partial('{:,} rows'.format, done or n_rows))
+
         with Meter(self, name, n_rows) as meter:
-
-            def count(amount: int) -> None:
-                nonlocal done
-                done += amount
-                meter.show(min(done, n_rows), partial('{:,} rows'.format, done))
-
-            yield count
+            thread = threading.Thread(target=show, daemon=True)
+            if not self.quiet:
+                thread.start()
+            try:
+                yield count
+            finally:
+                ended.set()
+                if not self.quiet:
+                    thread.join()
         self.say(f'{name}: {n_rows:,} rows in {time.perf_counter() - start:.1f} s')
 
     def count(self, blocks: Iterable[tuple[Any, Any]], name: str, n_rows: int) -> Iterator[tuple[Any, Any]]:
@@ -124,6 +139,7 @@ class Meter:
             from tqdm import tqdm  # takes half as long to import as numpy
 
             self.bar = tqdm(total=total, bar_format='{bar:20} {desc}', leave=False, file=reporter.stream)
+        self.is_counted = True  # whether anybody says how much is done
         self.is_even = True  # whether equal shares of the work take equal times
         self.start = time.perf_counter()
         if self.bar is None:
@@ -153,6 +169,8 @@ class Meter:
 
     def describe_share(self, done: float, seconds: float) -> str:
         """Return the share that is done and the time left; the time so far where the time left is not known."""
+        if not self.is_counted:
+            return f'{describe_time(seconds)} so far'
         share = done / max(self.total, 1)
         if share in (0, 1) or not self.is_even or share < EARLY_SHARE and seconds < LONG_SECONDS:
             return f'{share:.0%} done, {describe_time(seconds)} so far'

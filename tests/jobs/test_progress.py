@@ -80,6 +80,17 @@ def test_a_log_tells_the_rows_the_share_and_the_time_left(talkative):
     assert all(re.search(r', about \d+ s left$', line) for line in lines[:3])
 
 
+def test_work_in_this_process_tells_its_time_until_it_counts_rows(talkative):
+    with talkative.follow('kernel', 40) as count:
+        wait_until(lambda: talkative.stream.getvalue())
+        count(10)
+        wait_until(lambda: '10 rows' in talkative.stream.getvalue())
+    lines = talkative.stream.getvalue().splitlines()
+    assert re.fullmatch(r'kernel: 40 rows, \d+ s so far', lines[0])
+    assert re.fullmatch(r'kernel: 10 rows, 25% done, about \d+ s left', lines[-2])
+    assert re.fullmatch(r'kernel: 40 rows in [\d.]+ s', lines[-1])
+
+
 @pytest.mark.parametrize(('n_rows', 'share'), [(20, '25% done'), (None, '50% done')])
 def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(
     talkative, tasks, tmp_path, n_rows, share
