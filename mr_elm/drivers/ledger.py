@@ -9,7 +9,6 @@ the next command takes for the ledger. The root in the header of the model says 
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -62,9 +61,7 @@ class LedgerChange(ExitStack):
         self.signer: Any = None
         if sign is not None:
             self.signer = read_private_key(sign, 'Ed25519')
-        self.folder = self.enter_context(
-            tempfile.TemporaryDirectory(prefix='.mr_elm-', dir=os.path.dirname(os.path.abspath(path)))
-        )
+        self.folder = f'{path}.mr_elm'
 
     def begin(self, overwrite: bool) -> None:
         """Begin the ledger of a training; a key that is there is used. Raises FileExistsError when it exists."""
@@ -88,6 +85,9 @@ class LedgerChange(ExitStack):
                 f'{self.path}: expected a ledger that no other command changes, found one at work: try again when it '
                 'has ended'
             ) from None
+        shutil.rmtree(self.folder, ignore_errors=True)  # that of a command that was killed: it holds the key
+        os.mkdir(self.folder, 0o700)
+        self.callback(shutil.rmtree, self.folder)
 
     def open(self, model: Model, model_path: str, name: str) -> None:
         """Open the ledger of a model; one whose change was interrupted becomes whole. name : of the model."""
@@ -224,7 +224,8 @@ def open_ledger(
     ledgers = [Ledger.read(file, path) for file in (path, name_next(path)) if os.path.exists(file)]
     if not ledgers:
         raise FileNotFoundError(f'{path}: expected the ledger of {name}, found no such file')
-    ledger = next((each for each in ledgers if names_model(each, model_digest)), ledgers[0])
+    named = f'"model_after": "{model_digest}"'.encode()
+    ledger = next((each for each in ledgers if named in b''.join(each.receipts[-1:])), ledgers[0])
     if ledger.root != marked['root']:
         raise DataFormatError(
             f'{path}: expected the ledger of {name}, which has the root {marked["root"]}, found the '
@@ -243,11 +244,6 @@ def open_ledger(
             'the same rows, or an altered one'
         )
     return ledger, receipts
-
-
-def names_model(ledger: Ledger, model_digest: str) -> bool:
-    """Tell whether the last receipt of a ledger, which need not be sound, names a model."""
-    return any(f'"model_after": "{model_digest}"'.encode() in line for line in ledger.receipts[-1:])
 
 
 def hash_data(data: DataSet, key_path: str, classes: Sequence[str], folder: str) -> Ledger:

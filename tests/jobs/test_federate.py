@@ -103,6 +103,18 @@ def test_the_model_of_all_sites_is_the_model_of_all_rows_masked_or_not(
     assert np.abs(left - two).max() < 1e-8 * scale
 
 
+def test_rows_that_sites_leave_out_are_counted(succeed, sites, layer_of, keys, write, tmp_path):
+    paths, _, _ = sites('classes')
+    layer, good = layer_of(paths, 'classes'), paths[0].read_text()
+    for k, n_bad in enumerate([2, 0, 3]):
+        rows = write(f'bad-{k}.csv', good + '0,x,1,2,3\n' * n_bad)
+        words = *mask_words(k, keys), '--bad-rows', 'skip', '-o', tmp_path / f'{k}.sums.npz'
+        succeed('sums', rows, '--layer', layer, *words)
+    succeed('merge', *(tmp_path / f'{k}.sums.npz' for k in range(SITES)), '--model', tmp_path / 'm.npz')
+    header = read_model(tmp_path / 'm.npz').header
+    assert (header.n_rows_used, header.n_rows_rejected) == (210, 5)
+
+
 def test_a_masked_file_alone_looks_like_random_numbers(succeed, sites, layer_of, keys, tmp_path):
     """The chi-square statistic of its bytes has 255 degrees of freedom; that of sums without a mask is far larger."""
     paths, _, _ = sites('classes')
@@ -131,8 +143,10 @@ def test_a_site_that_drops_out_is_named(elm, succeed, sites, layer_of, keys, tmp
     succeed('sums', paths[0], '--layer', layer, '-o', tmp_path / 'open.sums.npz')
     succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys, 'second'), '-o', tmp_path / 's.sums.npz')
     succeed('sums', paths[0], '--layer', layer, *mask_words(0, keys[:2]), '-o', tmp_path / 'pair.sums.npz')
+    succeed('sums', paths[1], '--layer', layer, *mask_words(0, keys), '-o', tmp_path / 'again.sums.npz')
     for given, said in (
         (files[:2], 'the site 2.pub'),
+        ([*files, tmp_path / 'again.sums.npz'], 'found the sums of this one twice'),  # of the same key, of other rows
         ([*files, files[1]], 'expected each site once'),
         ([tmp_path / 'open.sums.npz', *files[1:]], 'masked in the same session'),
         ([tmp_path / 's.sums.npz', *files[1:]], 'masked in the same session'),

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -304,6 +305,25 @@ def test_a_model_with_weights_of_classes_is_trained_again_with_these(
     assert done.status == 0 and 'predictions: those of a new training on these rows differ' in done.out, done
 
 
+def test_zeros_that_are_written_are_zeros_that_are_left_out(audited, write, tmp_path):
+    rows = ['0 1:1 2:0 3:5\n', '1 2:2\n', '0 3:-0.0\n', '1 1:3 2:4\n', '1 3:1\n']
+    done, model = audited('train pesvm', write('rows.libsvm', ''.join(rows)), '--hidden', 3)
+    assert done.status == 0, done.err
+    table = [[1, 0, 5], [0, 2, 0], [0, 0, 0], [3, 4, 0], [0, 0, 1]]
+    demand_ledger(tmp_path / 'm.ledger', [(row[0], 1.0, x) for row, x in zip(rows, table, strict=True)])
+    done, _ = audited('forget', model, write('few.libsvm', '0 1:1 3:5\n1 1:0 2:2.0 3:0\n'), model='f.npz')
+    assert done.status == 0, done.err
+
+
+def test_what_a_killed_command_has_left_vanishes_with_the_next_change(audited, living, write):
+    model, ledger, lines = living
+    left = ledger.with_name('m.ledger.mr_elm')
+    left.mkdir()
+    (left / 'ledger.key').write_bytes(bytes(32))
+    assert audited('forget', model, write('few.csv', lines[5]), model='f.npz')[0].status == 0
+    assert not left.exists()
+
+
 def test_labels_that_are_one_class_are_one_row(audited, write):
     rows = ['+1,1,2\n', '0,2,1\n', '1,3,4\n', '0,5,5\n']
     done, model = audited('train pesvm', write('rows.csv', ''.join(rows)), '--hidden', 3)
@@ -361,11 +381,12 @@ def test_wrong_usage(elm, audited, write, csv_of, table, tmp_path):
     assert audited('train pesvm', rows, '--hidden', 3, '--overwrite')[0].status == 0
 
 
-def test_only_the_owner_reads_the_key(audited, living, write):
+@pytest.mark.parametrize('mode', [0o644, 0o640, 0o604, 0o620])
+def test_only_the_owner_reads_the_key(audited, living, write, mode):
     model, ledger, lines = living
     key = ledger.with_name('m.ledger.key')
     assert stat.S_IMODE(os.stat(key).st_mode) == 0o600 and len(key.read_bytes()) == 32
-    key.chmod(0o644)
+    key.chmod(mode)
     done, _ = audited('forget', model, write('few.csv', lines[5]), model='x.npz')
     assert done.status == 1 and 'chmod 600' in done.err
 
@@ -402,6 +423,63 @@ def test_receipts_say_what_left_and_are_signed(elm, audited, living, signer, wri
     assert elm('verify', last, '--ledger', ledger).status == 0
 
 
+@pytest.mark.parametrize('rate, sound', [(1e-6, False), (1e-13, True)])
+def test_verify_finds_a_model_that_is_not_the_one_of_its_rows(
+    audited, elm, write, csv_of, table, monkeypatch, rate, sound
+):
+    """Its files fit each other, since the program that wrote them was altered; only training again shows it."""
+    mark, rows = LedgerChange.mark, write('rows.csv', csv_of(table[1], table[0]))
+
+    def alter(change, model):
+        marked = mark(change, model)
+        weights = marked.arrays['output_weights'] * (1 + rate)
+        return replace(marked, arrays={**marked.arrays, 'output_weights': weights})
+
+    monkeypatch.setattr(LedgerChange, 'mark', alter)
+    done, model = audited('train pesvm', rows, '--hidden', 10)
+    assert done.status == 0, done.err
+    ledger = model.with_name('m.ledger')
+    assert elm('verify', model, '--ledger', ledger, '-q').status == 0
+    done = elm('verify', model, rows, '--ledger', ledger, '-q')
+    assert done.status == (0 if sound else 1) and sound != ('predictions: those of a new training' in done.err)
+
+
+def test_a_receipt_follows_the_one_before_it():
+    """Number, root and digest each tell; even who has the key must write all receipts anew to change one."""
+    key, train = b'k' * 32, {'action': 'train', 'root_before': None, 'root_after': 'a'}
+    forget = {'action': 'forget', 'root_before': 'a', 'root_after': 'b'}
+    first, other = write_receipt(train, [], key), write_receipt({**train, 'rows_asked': 3}, [], key)
+    last = write_receipt(forget, [first], key)
+    assert len(read_receipts([first, last], 'm.ledger', key)) == 2
+    for receipts in (
+        [other, last],
+        [first, write_receipt(forget, [other, first], key)],
+        [first, write_receipt({**forget, 'root_before': 'c'}, [first], key)],
+        [last],
+        [first, last, last],
+    ):
+        with pytest.raises(DataFormatError, match='it does not follow'):
+            read_receipts(receipts, 'm.ledger', key)
+
+
+def test_a_ledger_has_one_key(elm, audited, living, write):
+    model, ledger, lines = living
+    key = ledger.with_name('m.ledger.key')
+    text = key.read_bytes()
+    for change, cause in (
+        (lambda: key.write_bytes(text[::-1]), 'expected the key that the ledger was made with'),
+        (lambda: key.write_bytes(text[1:]), 'found 31 bytes'),
+        (key.unlink, 'm.ledger.key: No such file'),
+    ):
+        change()
+        for done in (
+            audited('forget', model, write('few.csv', lines[5]), model='x.npz')[0],
+            elm('verify', model, '--ledger', ledger),
+        ):
+            assert done.status == 1 and cause in done.err and done.err.count('\n') == 1
+    assert not ledger.with_name('x.npz').exists()
+
+
 def test_mac_and_signature_cover_each_field_of_a_receipt():
     """Who has no key cannot change a field, and who has the key of the ledger alone cannot change what is signed."""
     key, train = b'k' * 32, {'action': 'train', 'root_before': None, 'root_after': 'a', 'model_after': 'b'}
@@ -410,6 +488,8 @@ def test_mac_and_signature_cover_each_field_of_a_receipt():
     last = write_receipt(forget, [first], key, ed25519.Ed25519PrivateKey.generate())
     receipt = json.loads(last)
     assert len(read_receipts([first, last], 'm.ledger', key, receipt['public_key'])) == 2
+    with pytest.raises(DataFormatError, match='its mac does not match'):
+        read_receipts([first, last], 'm.ledger', b'l' * 32)
     for name in receipt:
         altered = {**receipt, name: 'e'}
         for forged in (altered, {**altered, 'mac': seal(altered, key)} if name != 'mac' else altered):

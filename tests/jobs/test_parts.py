@@ -264,6 +264,15 @@ def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):
         assert done.status == 1 and '--part-by' in done.err and not (tmp_path / 'x.npz').exists()
 
 
+def test_a_task_ends_at_the_part_that_does_not_fit_into_the_memory(elm, write, tmp_path, monkeypatch):
+    """Not only the driver, which sees the parts when the tasks have ended, refuses them."""
+    monkeypatch.setattr('mr_elm.drivers.gram_job.demand_parts', lambda *_: None)
+    rows = write('rows.csv', 'y,p,a\n' + ''.join(f'{k % 2},{k % 9},{k}\n' for k in range(90)))
+    words = '--hidden', 9, '--part-by', 'p', '--memory', '0.008', '--model', tmp_path / 'm.npz', '-q'
+    done = elm('train', 'pesvm', rows, *words)
+    assert done.status == 1 and '--part-by: expected at most 5 parts' in done.err, done
+
+
 def test_a_pack_has_parts_by_columns_only(elm, files, tmp_path):
     done = elm('pack', files('two')[0][0], '--part-by', 'file', '-o', tmp_path / 'pack')
     assert done.status == 2 and '--part-by file: expected columns' in done.err and not (tmp_path / 'pack').exists()
