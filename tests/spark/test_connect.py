@@ -5,8 +5,10 @@ import os
 import shutil
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -205,6 +207,24 @@ def test_a_process_that_takes_connections_and_says_nothing_is_no_master(tmp_path
         with pytest.raises(OSError, match=f'^--master {master}: expected a .* none answers'):
             demand_answer(master)
     assert time.monotonic() - begin < 10
+
+
+def test_a_process_that_is_no_server_of_spark_is_named_in_one_sentence(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr('mr_elm.engines.spark.engine.find_session', lambda: None)
+
+    class Refusal(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(100)
+            self.request.sendall(b'HTTP/1.1 400 Bad Request\r\n\r\n')
+
+    with socketserver.ThreadingTCPServer(('127.0.0.1', 0), Refusal) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        master = f'sc://127.0.0.1:{other.server_address[1]}'
+        words = ['train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master]
+        done = elm(*words)
+        other.shutdown()
+    assert done.status == 1 and done.err.count('\n') == 1, done
+    assert f'{master}: expected a server of Spark there: ' in done.err and 'RPC' not in done.err
 
 
 def test_a_server_answers(server):

@@ -13,7 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from mr_elm.engines.spark.session import send_file
+from mr_elm.engines.spark.session import read_details, send_file
 from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, reduce_lines
 from mr_elm.engines.task_logs import describe_failure, find_cause, find_java_cause
 from mr_elm.engines.tasks import name_splits, name_stage
@@ -157,7 +157,7 @@ class SparkJob:
             cause = executor.group()
         else:
             java_cause = find_java_cause(log.rpartition('Caused by: ')[2])
-            cause = find_cause(log) or java_cause or log.strip().split('\n')[0]
+            cause = find_cause(log) or java_cause or read_details(log)
         if not lost:
             return cause
         number, host, name = lost.groups()

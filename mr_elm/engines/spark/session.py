@@ -157,9 +157,14 @@ def open_session(master: str, settings: dict[str, str]) -> Any:
         except Exception as error:
             raise ValueError(f'--master {master}: Spark did not start: {read_reason(log) or error}') from error
     if is_remote(session):
+        client, policy = session.client, import_module('pyspark.sql.connect.client.retries').DefaultPolicy
+        client.set_retry_policies([policy(max_retries=0)])
+        try:
+            _ = session.version  # the first call: so far only a process has answered, of whatever kind
+        except import_module('pyspark.errors').PySparkException as error:
+            raise OSError(f'--master {master}: expected a server of Spark there: {read_details(str(error))}') from error
         # 17 seconds for a call to a server that has gone; Spark's own 15 retries take more than ten minutes
-        policy = import_module('pyspark.sql.connect.client.retries').DefaultPolicy(max_retries=5)
-        session.client.set_retry_policies([policy])
+        client.set_retry_policies([policy(max_retries=5)])
     OURS.add(session)
     return session
 
@@ -249,6 +254,14 @@ def demand_java() -> None:
         program = os.path.join(home, 'bin', program)
     if shutil.which(program) is None:
         raise ValueError(f'-r spark: expected Java 17 or newer, found no program {program}: set PATH or JAVA_HOME')
+
+
+def read_details(text: str) -> str:
+    """Return what an error of gRPC says in its details; the first line of another text."""
+    details = re.search(r'details = "(.*)"', text)
+    if details:
+        return details[1]
+    return text.strip().split('\n')[0]
 
 
 def read_reason(log: IO[bytes]) -> str:
