@@ -72,8 +72,11 @@ def compare(fitted, trained, X, frame=None):
         assert predicted.astype(str).tolist() == [trained.classes[number] for number in numbers]
 
 
-@EVERY
-@pytest.mark.parametrize('n_classes', [2, 4])
+@pytest.mark.parametrize(
+    'method, kind, n_classes',
+    [(method, kind, n) for method, kind in PAIRS for n in ((0,) if is_regressor(kind()) else (2, 4))],
+    ids=lambda value: getattr(value, '__name__', value),
+)
 @pytest.mark.parametrize('sparse', [False, True], ids=['dense', 'sparse'])
 def test_an_estimator_with_its_defaults_is_the_command_with_its_defaults(
     method, kind, sparse, n_classes, X, here, tmp_path

@@ -34,6 +34,7 @@ from reference.manual import (
 
 from benchmarks.public.sets import DATA_SETS
 from benchmarks.scaling.__main__ import main as scaling_main
+from mr_elm.arithmetic import one_thread
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import find_engine
 from mr_elm.rows.storage import SCHEMES
@@ -132,7 +133,9 @@ def run_page(page, folder):
 @pytest.mark.parametrize('page', RUN)
 def test_every_block_of_a_page_that_needs_only_this_machine_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page(page, tmp_path)
+    monkeypatch.setenv('OPENBLAS_NUM_THREADS', '1')  # of programs: other tests run beside them
+    with one_thread():
+        run_page(page, tmp_path)
 
 
 def test_the_reader_and_the_writer_of_the_page_on_the_wire_agree_with_ours(tmp_path, monkeypatch, by_hand_alone):

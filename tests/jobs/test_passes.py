@@ -141,15 +141,16 @@ def jobs_of(elm, command, jobs, out):
 
 @pytest.mark.parametrize('name', COMMANDS)
 def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, jobs, name):
-    (words, numbers), text = jobs_of(name), rows.read_text()
+    """Each job of a command meets a change, and each command another one first."""
+    (words, numbers), text, changes = jobs_of(name), rows.read_text(), list(CHANGES.values())
     for number in numbers:
-        for change in CHANGES.values():
-            rows.write_text(text)
-            jobs.before(number, partial(rows.write_text, change(text)))
-            done = elm(*words)
-            demand_refusal(done, out, f'{rows}: the file must stay the same')
-            same_size = len(change(text)) == len(text)
-            assert ('its size is the same' in done.err) == same_size != ('bytes before' in done.err)
+        change = changes[(number + list(COMMANDS).index(name)) % len(changes)]
+        rows.write_text(text)
+        jobs.before(number, partial(rows.write_text, change(text)))
+        done = elm(*words)
+        demand_refusal(done, out, f'{rows}: the file must stay the same')
+        same_size = len(change(text)) == len(text)
+        assert ('its size is the same' in done.err) == same_size != ('bytes before' in done.err)
 
 
 def lose_a_split(patch):
