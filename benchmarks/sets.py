@@ -9,9 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import sklearn.datasets
-from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from benchmarks.machine import ROOT
 from benchmarks.public.sets import DATA_SETS, download
@@ -56,6 +53,8 @@ def list_more_sets() -> list[str]:
 @lru_cache(maxsize=2)
 def read_set(name: str) -> tuple[Floats, np.ndarray]:
     """Return (X, y) of a set, dense. Raises OSError where no folder has it and it cannot be downloaded."""
+    import sklearn.datasets  # a second to import, and who only looks for a set reads none
+
     path = find_set(name)
     if path is None and name in BUNDLED:
         return getattr(sklearn.datasets, BUNDLED[name])(return_X_y=True)
@@ -92,12 +91,16 @@ def sample_rows(name: str, most: int) -> tuple[Floats, Labels]:
 
 def standardise(X: Floats, *others: Floats) -> list[Floats]:
     """Return rows with features of mean 0 and deviation 1, and other rows by the same formula."""
+    from sklearn.preprocessing import StandardScaler
+
     scaler = StandardScaler().fit(X)
     return [scaler.transform(rows) for rows in (X, *others)]
 
 
 def scale_to_box(X: Floats, *others: Floats) -> list[Floats]:
     """Return rows with features in [-1, 1], and other rows by the same formula."""
+    from sklearn.preprocessing import MinMaxScaler
+
     scaler = MinMaxScaler((-1, 1)).fit(X)
     return [scaler.transform(rows) for rows in (X, *others)]
 
@@ -107,6 +110,8 @@ def split_halves(y: Labels, trial: int, most: int | None = None) -> tuple[np.nda
 
     Each class has the same share of both.
     """
+    from sklearn.model_selection import StratifiedShuffleSplit
+
     half = len(y) // 2
     sizes = (half, half) if most is None else (min(most, half), min(4 * most, half))
     splitter = StratifiedShuffleSplit(1, train_size=sizes[0], test_size=sizes[1], random_state=trial)

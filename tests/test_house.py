@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,13 @@ def trees(*folders):
     for folder in folders:
         for path in sorted((ROOT / folder).rglob('*.py')):
             if path.resolve() == path:
-                yield path, ast.parse(path.read_text(encoding='utf-8'))
+                yield path, parse(path)
+
+
+@cache
+def parse(path):
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding='utf-8'))
 
 
 def is_docstring(node):

@@ -1,4 +1,4 @@
-"""A real Hadoop of the tests' own: started once, stopped at the end, beside any that a user has running."""
+"""A real Hadoop of the tests' own: started once, stopped behind its last test, beside any that a user has running."""
 
 import json
 import os
@@ -120,7 +120,7 @@ class Cluster:
         return value
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='package')
 def cluster():
     """Start the cluster; skip where there is no JDK or no Maven."""
     missing = [name for name in ('java', 'javac', 'mvn') if not shutil.which(name)]
@@ -166,7 +166,7 @@ def packed(here, tmp_path_factory):
     return folder / 'packed'
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='package')
 def inline(cluster, packed, model_of, tmp_path_factory):
     """Train inline: the arrays of the model."""
     path = tmp_path_factory.mktemp('inline') / 'm.npz'

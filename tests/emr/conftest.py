@@ -68,7 +68,7 @@ def write_python(folder, environment):
     (folder / 'python').chmod(0o755)
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='package')
 def account(tmp_path_factory):
     """Open the account; the environment leads to it, and to no other."""
     with pytest.MonkeyPatch.context() as patch, Account(tmp_path_factory.mktemp('machines')) as account:
@@ -108,7 +108,7 @@ def inline_model(here, rows, tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='package')
 def packed(account, rows):
     """Pack on EMR, to S3: the logs of its two jobs."""
     before = set(account.files)

@@ -42,11 +42,22 @@ def draw(kind, rng):
 KINDS = {'dense': ('rows.csv', ()), 'sparse': ('rows.libsvm', ()), 'encoded': ('rows.csv', ('--encode', 'auto'))}
 
 
+def pair_up(first, second):
+    """Return cases (kind of rows, one of `first`, one of `second`) such that any two of these meet in one of them."""
+    return [(kind, one, second[(k + n) % len(second)]) for k, kind in enumerate(KINDS) for n, one in enumerate(first)]
+
+
 @pytest.fixture(params=list(KINDS))
-def rows(request, write, rng):
+def kind(request):
+    """Name a kind of rows."""
+    return request.param
+
+
+@pytest.fixture
+def rows(kind, write, rng):
     """Write rows of a kind: (path, options to read them by, features, lines)."""
-    X, lines = draw(request.param, rng)
-    name, options = KINDS[request.param]
+    X, lines = draw(kind, rng)
+    name, options = KINDS[kind]
     return write(name, ''.join(lines)), options, X, lines
 
 
@@ -109,8 +120,7 @@ def demand_absent(row, path, model_of):
     assert not telling.size * stored.size or np.abs(telling[:, None] - stored).min() > 1e-9
 
 
-@pytest.mark.parametrize('scale', ['standard', 'minmax', 'none'])
-@pytest.mark.parametrize('nodes', MAPS)
+@pytest.mark.parametrize('kind, nodes, scale', pair_up(list(MAPS), ['standard', 'minmax', 'none']))
 def test_a_row_that_left_is_nowhere_in_the_model(elm, forget, rows, model_of, tmp_path, nodes, scale):
     path, options, X, lines = rows
     size = () if nodes == 'identity' else ('--hidden', 12)
@@ -134,8 +144,7 @@ def test_a_row_that_left_is_nowhere_in_the_model(elm, forget, rows, model_of, tm
         assert '--landmarks synthetic' in done.err and len(done.err.splitlines()[-1:]) == 1
 
 
-@pytest.mark.parametrize('kernel', LANDMARK_NODES)
-@pytest.mark.parametrize('metric', ['none', 'diagonal', 'full'])
+@pytest.mark.parametrize('kind, kernel, metric', pair_up(list(LANDMARK_NODES), ['none', 'diagonal', 'full']))
 def test_landmarks_are_found_behind_any_kernel_and_metric(elm, forget, rows, model_of, tmp_path, kernel, metric):
     path, options, X, lines = rows
     words = () if metric == 'none' else ('--metric', metric, '--metric-steps', 1)
