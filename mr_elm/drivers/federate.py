@@ -289,20 +289,21 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
     seen: dict[bytes, str] = {}
     for path in paths:
         header, arrays = load_arrays(path)
-        if SITE not in header or 'ring' not in arrays:
+        own = arrays.pop('ring', np.zeros(0))
+        if SITE not in header or own.dtype != np.uint64 or own.shape[1:] != (2,):
             raise ModelFormatError(f'{path}: expected a file of `mr-elm sums --layer`, found another one')
         sites.append(header[SITE])
-        digest = hashlib.sha256(arrays['ring'].tobytes()).digest()
+        digest = hashlib.sha256(own.tobytes()).digest()
         if digest in seen:
             raise ModelFormatError(f'{path}: expected each site once, found the sums of {seen[digest]} again')
         seen[digest] = path
         if len(sites) == 1:
-            ring = arrays.pop('ring')
+            ring = own
             model = build_layer(path, {k: v for k, v in header.items() if k != SITE}, arrays)
             continue
-        if header[SITE]['layer'] != sites[0]['layer'] or arrays['ring'].shape != ring.shape:
+        if header[SITE]['layer'] != sites[0]['layer'] or own.shape != ring.shape:
             raise ModelFormatError(f'{path}: expected sums on the same layer as in {paths[0]}, found another layer')
-        ring = add(ring, arrays['ring'])
+        ring = add(ring, own)
     demand_all_sites(sites, paths)
     K, m = len(model.classes) or model.n_scores, model.layer.n_hidden + 1
     steps, shapes = list_steps(steps_of(model.header), model.numeric), {'gram': (m * (m + 1) // 2,), 'counts': (K,)}

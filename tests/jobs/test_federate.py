@@ -196,6 +196,19 @@ def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of,
         assert elm('sums', paths[0], *words).status == 2
 
 
+@pytest.mark.parametrize('damaged', [0, 1])
+@pytest.mark.parametrize('alter', [lambda ring: ring.astype(float), lambda ring: ring[:, :1], lambda ring: ring[:-3]])
+def test_a_file_of_sums_that_holds_no_ring_is_refused(elm, succeed, sites, layer_of, tmp_path, alter, damaged):
+    paths, files = sites('classes')[0], [tmp_path / f'{k}.sums.npz' for k in range(2)]
+    layer = layer_of(paths, 'classes')
+    for path, out in zip(paths, files, strict=False):
+        succeed('sums', path, '--layer', layer, '-o', out)
+    with np.load(files[damaged]) as arrays:
+        np.savez(files[damaged], **{**arrays, 'ring': alter(arrays['ring'])})
+    done = elm('merge', *files, '--model', tmp_path / 'x.npz')
+    assert done.status == 1 and 'expected' in done.err and done.err.count('\n') == 1, done.err
+
+
 def test_a_site_that_comes_twice_is_refused_without_masks_too(succeed, elm, sites, layer_of, tmp_path):
     paths = sites('classes')[0]
     layer = layer_of(paths, 'classes')

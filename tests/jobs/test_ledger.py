@@ -26,6 +26,7 @@ from mr_elm.drivers.ledger import LedgerChange, open_ledger
 from mr_elm.drivers.receipts import read_receipts, seal, write_line, write_receipt
 from mr_elm.drivers.verify import verify_files
 from mr_elm.errors import DataFormatError
+from mr_elm.estimators import to_estimator
 from mr_elm.model.file import read_model
 from mr_elm.model.sums import compute_digest
 from mr_elm.progress import Reporter
@@ -357,6 +358,15 @@ def test_a_model_with_a_ledger_changes_only_with_it(elm, audited, living, write,
         assert done.status == 1 and 'trained with --ledger' in done.err
 
 
+def test_a_model_that_an_estimator_has_changed_has_no_ledger(living, table):
+    model, _, _ = living
+    estimator = to_estimator(read_model(model, sums=True))
+    X, labels = table
+    estimator.forget(X[10:20], labels[10:20])
+    assert 'ledger' not in estimator.to_model().header.parameters
+    assert estimator.n_rows_ == N - 10
+
+
 def test_the_old_model_no_longer_fits_the_ledger(elm, audited, living, write):
     model, ledger, lines = living
     assert elm('verify', model, '--ledger', ledger).status == 0
@@ -460,6 +470,19 @@ def test_a_receipt_follows_the_one_before_it():
     ):
         with pytest.raises(DataFormatError, match='it does not follow'):
             read_receipts(receipts, 'm.ledger', key)
+
+
+def test_a_ledger_of_other_rows_than_the_model_is_not_written(audited, write, csv_of, table, monkeypatch):
+    hash_rows = LedgerChange.hash
+
+    def lose_a_row(change, *words):
+        hash_rows(change, *words)
+        change.after = replace(change.after, n_rows=change.after.n_rows - 1)
+
+    monkeypatch.setattr(LedgerChange, 'hash', lose_a_row)
+    done, model = audited('train pesvm', write('rows.csv', csv_of(table[1], table[0])), '--hidden', 5)
+    assert done.status == 1 and 'the data changed between passes' in done.err
+    assert not model.exists() and not model.with_name('m.ledger').exists()
 
 
 def test_a_ledger_has_one_key(elm, audited, living, write):

@@ -258,6 +258,7 @@ def test_what_has_no_parts_is_refused(elm, succeed, files, tmp_path):
     assert '--ledger' in elm('parts', model, '--only', '0.csv', '--model', tmp_path / 'x.npz').err
     grown = succeed('update', model, other, '--ledger', tmp_path / 'm.ledger', model='grown.npz')
     assert elm('parts', grown).status == 1  # the new rows are of no part
+    assert 'parts' not in read_model(grown).header.parameters
     assert elm('parts', model, '--only', '0.csv').status == 2
     for words in (['--memory', '0.001'], ['--solver', 'passes']):
         done = elm('train', 'pesvm', path, '--hidden', 9, '--part-by', 'file', *words, '--model', tmp_path / 'x.npz')

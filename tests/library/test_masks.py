@@ -87,6 +87,21 @@ def test_masks_of_all_sites_cancel_and_each_alone_is_uniform():
     assert (again != masks[0]).all(axis=1).mean() > 0.99
 
 
+class Outsider:
+    """Know the public key of a site, and guess the secret that it shares with another one."""
+
+    def __init__(self, key, secret):
+        self.public_key, self.exchange = key.public_key, lambda other: secret
+
+
+def test_who_knows_public_keys_only_has_another_mask_and_who_knows_the_secret_has_it():
+    key, other = X25519PrivateKey.generate(), X25519PrivateKey.generate().public_key()
+    public = [other.public_bytes_raw()]
+    mask = make_mask(key, public, ['layer', '1'], 50)
+    assert not (make_mask(Outsider(key, bytes(32)), public, ['layer', '1'], 50) == mask).any()
+    assert (make_mask(Outsider(key, key.exchange(other)), public, ['layer', '1'], 50) == mask).all()
+
+
 def measure_bytes(ring):
     """Return the chi-square statistic of each of the 16 bytes of numbers, added up: 16 * 255 degrees of freedom."""
     table = ring.view(np.uint8).reshape(len(ring), 16)
