@@ -423,6 +423,11 @@ def test_receipts_say_what_left_and_are_signed(elm, audited, living, signer, wri
         'sums_after': hashlib.sha256((tmp_path / 'f.sums.npz').read_bytes()).hexdigest(),
     }
     assert {name: receipt[name] for name in wanted} == wanted
+    key, header = ledger.with_name('m.ledger.key').read_bytes(), ledger.read_bytes()[:28]  # magic, version, check
+    rows = [[float(number) for number in line.split(',')] for line in lines[6:16]]
+    hashes = sorted(hash_row(str(int(label)), 1.0, x, key) for label, *x in rows)
+    alone = header + struct.pack('<QQ', 10, 10) + b''.join(name + b'\1\0' for name in hashes)
+    assert receipt['rows_root'] == hashlib.sha256(alone).hexdigest()  # who has rows and key can check which rows left
     signed = json.dumps({k: v for k, v in receipt.items() if k not in ('mac', 'signature')}, sort_keys=True).encode()
     key = serialization.load_pem_public_key(public.read_bytes())
     key.verify(bytes.fromhex(receipt['signature']), signed)
