@@ -508,21 +508,23 @@ def test_a_ledger_has_one_key(elm, audited, living, write):
     assert not ledger.with_name('x.npz').exists()
 
 
-def test_mac_and_signature_cover_each_field_of_a_receipt():
+@pytest.mark.parametrize('is_signed', [False, True])
+def test_mac_and_signature_cover_each_field_of_a_receipt(is_signed):
     """Who has no key cannot change a field, and who has the key of the ledger alone cannot change what is signed."""
     key, train = b'k' * 32, {'action': 'train', 'root_before': None, 'root_after': 'a', 'model_after': 'b'}
     first = write_receipt(train, [], key)
     forget = {'action': 'forget', 'root_before': 'a', 'root_after': 'c', 'model_before': 'b', 'model_after': 'd'}
-    last = write_receipt(forget, [first], key, ed25519.Ed25519PrivateKey.generate())
+    last = write_receipt(forget, [first], key, ed25519.Ed25519PrivateKey.generate() if is_signed else None)
     receipt = json.loads(last)
-    assert len(read_receipts([first, last], 'm.ledger', key, receipt['public_key'])) == 2
+    assert len(read_receipts([first, last], 'm.ledger', key, receipt.get('public_key'))) == 2
     with pytest.raises(DataFormatError, match='its mac does not match'):
         read_receipts([first, last], 'm.ledger', b'l' * 32)
     for name in receipt:
-        altered = {**receipt, name: 'e'}
-        for forged in (altered, {**altered, 'mac': seal(altered, key)} if name != 'mac' else altered):
-            with pytest.raises(DataFormatError, match='receipt 2'):
-                read_receipts([first, write_line(forged)], 'm.ledger', key)
+        forged = {**receipt, name: 'e'}
+        if is_signed and name != 'mac':
+            forged['mac'] = seal(forged, key)
+        with pytest.raises(DataFormatError, match='receipt 2'):
+            read_receipts([first, write_line(forged)], 'm.ledger', key)
 
 
 def test_who_has_the_key_of_the_ledger_cannot_name_a_signer_without_a_signature():
