@@ -33,6 +33,7 @@ class Dialect:
 
     array : of expressions. item : a number of an array, from 1. numbers : an array of constants. products,
     differences : the sum of a * b, or of |a - b|, over two arrays. days : since 1970-01-01, of a timestamp.
+    each : an array of a function of a and b, over two arrays. pair : how that function names a and b.
     """
 
     array: str
@@ -41,6 +42,8 @@ class Dialect:
     products: str
     differences: str
     days: str
+    each: str
+    pair: tuple[str, str] = ('a', 'b')
 
 
 DIALECTS = {
@@ -51,6 +54,8 @@ DIALECTS = {
         'LIST_DOT_PRODUCT({}, {})',
         'LIST_SUM([ABS(p[1] - p[2]) FOR p IN LIST_ZIP({}, {})])',
         'EPOCH({0}) / 86400e0',
+        '[{} FOR p IN LIST_ZIP({}, {})]',
+        ('p[1]', 'p[2]'),
     ),
     'postgres': Dialect(
         'CAST(ARRAY[{}] AS DOUBLE PRECISION[])',
@@ -59,6 +64,7 @@ DIALECTS = {
         '(SELECT SUM(a * b) FROM UNNEST({}, {}) AS t(a, b))',
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}, {}) AS t(a, b))',
         'CAST(EXTRACT(EPOCH FROM {0}) AS DOUBLE PRECISION) / 86400e0',
+        'ARRAY(SELECT {} FROM UNNEST({}, {}) WITH ORDINALITY AS t(a, b, i) ORDER BY i)',
     ),
     'spark': Dialect(
         'ARRAY({})',
@@ -69,6 +75,7 @@ DIALECTS = {
         # UNIX_MICROS would take a timestamp for one of the time zone of the session
         "DATEDIFF({0}, DATE '1970-01-01') + HOUR({0}) / 24e0 + MINUTE({0}) / 1440e0"
         ' + EXTRACT(SECOND FROM {0}) / 86400e0',
+        'ZIP_WITH({1}, {2}, (a, b) -> {0})',
     ),
     'bigquery': Dialect(
         '[{}]',
@@ -77,6 +84,7 @@ DIALECTS = {
         '(SELECT SUM(a * b) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
         'UNIX_MICROS({0}) / 86400e6',
+        'ARRAY(SELECT {} FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j ORDER BY i)',
     ),
 }
 # PostgreSQL stops where a number overflows, or a product underflows: e^300 and e^-300 leave some room. NaN is -gamma
@@ -135,10 +143,22 @@ class Query(Writer):
         return name
 
     def apply(self, template: str, *operands: Columns | Floats) -> Columns:
-        """Write an expression of each value. operands : values, or numbers."""
-        inputs = [value for each in operands if isinstance(each, list) for value in each if value in self.step_of]
+        """Write an expression of each value. operands : one or two, values or numbers.
+
+        It stands once in the query where they are arrays: DuckDB takes minutes to plan a thousand cases.
+        """
+        inputs = [value for each in operands if isinstance(each, list) for value in each]
+        arrays = [self._find_array(each) for each in operands]
+        if all(arrays):
+            expression = template.format(*self.words.pair)
+            return self.put_array(inputs, self.words.each.format(expression, arrays[0], arrays[-1]), len(operands[0]))
         texts = [each if isinstance(each, list) else map(write, each) for each in operands]
         return self.put(inputs, *map(template.format, *texts))
+
+    def _find_array(self, operand: Columns | Floats) -> str | None:
+        if isinstance(operand, list):
+            return self.arrays.get(tuple(operand))
+        return self.words.numbers.format(','.join(map(write, operand)))
 
     def gather(self, values: Columns) -> str:
         """Return an array that holds the values."""
@@ -201,8 +221,8 @@ class Query(Writer):
         D = self.add(products, [size] * len(products))
         if not takes_root:
             return self.activate('relu', D)
-        limits = [f'{write(ROUNDING)} * ({size} + {write(a)})' for a in row_norms]
-        return self.apply('CASE WHEN {0} <= {1} THEN 0e0 ELSE SQRT({0}) END', D, limits)
+        limits = self.times(self.add([size] * len(products), row_norms), np.full(len(products), ROUNDING))
+        return self.apply('CASE WHEN {0} <= {1} AND {1} < 1e308 THEN 0e0 ELSE SQRT({0}) END', D, limits)
 
     def activate(self, kind: str, values: Columns) -> Columns:
         """Write a function of values."""
@@ -247,7 +267,9 @@ class Query(Writer):
     def keep_largest(self, votes: Columns, values: Columns) -> Columns:
         """Write the values whose votes are the most of a row, and below all others where they are not."""
         (most,) = self.put(votes, f'GREATEST({", ".join(votes)})')
-        return self.apply('CASE WHEN {} = {} THEN {} ELSE -1e308 END', votes, [most] * len(votes), values)
+        return self.put(
+            [most, *values], *map(f'CASE WHEN {{}} = {most} THEN {{}} ELSE -1e308 END'.format, votes, values)
+        )
 
     def softmax(self, values: Columns) -> Columns:
         """Write e^f / sum e^f."""
@@ -304,9 +326,16 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
     query = Query(dialect)
     try:
         source = exp.to_table(table, dialect=dialect).sql(dialect, identify=True)
-    except errors.ParseError:
+    except errors.SqlglotError:
         raise ValueError(f'--table: expected the name of a table, found {table!r}') from None
     columns = columns_of(model) or [Column(f'x{j + 1}', mean=np.nan) for j in range(model.n_features)]
+    names = [column.name.lower() for column in columns]
+    twice = [column.name for column in columns if names.count(column.name.lower()) > 1]
+    if twice and dialect != 'postgres':
+        raise ValueError(
+            f'export: expected columns whose names differ not only in case, which {dialect} ignores, found '
+            f'{", ".join(map(repr, twice))}: rename some of them before the training'
+        )
     features = [part for column in columns for part in write_column(query, column)]
     (known,) = query.put(features, add_up([f'{feature} IS NOT NULL' for feature in features], ' AND '))
     features = query.put(features, *(f'COALESCE({feature}, 0e0)' for feature in features))

@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from mr_elm import estimators
 from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMRegressor, SparseELMClassifier
 
 EVERY = [kind for kinds in ESTIMATORS.values() for kind in kinds]
@@ -95,13 +96,24 @@ def test_skops_keeps_an_estimator(kind, rows, tmp_path):
     assert (again.predict(X) == fitted.predict(X)).all()
 
 
-@pytest.mark.parametrize('kind', [ESVMClassifier, KernelELMRegressor])
-def test_mlflow_keeps_an_estimator(kind, rows, tmp_path):
+@pytest.mark.parametrize('kind', EVERY)
+def test_mlflow_keeps_an_estimator_with_signature_and_example(kind, rows, tmp_path, monkeypatch):
     mlflow, sklearn = pytest.importorskip('mlflow'), pytest.importorskip('mlflow.sklearn')
     skops = pytest.importorskip('skops.io')
+    monkeypatch.setenv('MLFLOW_ALLOW_FILE_STORE', 'true')  # a database needs more than mlflow-skinny
+    monkeypatch.chdir(tmp_path)
     X, y = rows
     fitted = make(kind).fit(X, y)
-    mlflow.set_tracking_uri(f'sqlite:///{tmp_path}/runs.db')
+    mlflow.set_tracking_uri(f'file://{tmp_path}/runs')
     trusted = skops.get_untrusted_types(data=skops.dumps(fitted))
-    sklearn.save_model(fitted, tmp_path / 'model', skops_trusted_types=trusted, pip_requirements=['mr_elm'])
-    assert (sklearn.load_model(str(tmp_path / 'model')).predict(X) == fitted.predict(X)).all()
+    with mlflow.start_run():
+        logged = sklearn.log_model(
+            fitted, name='model', input_example=X[:2], skops_trusted_types=trusted, pip_requirements=['mr_elm']
+        )
+    assert logged.signature.inputs.input_types() == [np.dtype(float)]
+    assert (sklearn.load_model(logged.model_uri).predict(X) == fitted.predict(X)).all()
+    assert (mlflow.pyfunc.load_model(logged.model_uri).predict(X) == fitted.predict(X)).all()
+
+
+def test_no_estimator_is_left_out():
+    assert {kind.__name__ for kind in EVERY} == {*estimators.__all__} - {'to_estimator'}

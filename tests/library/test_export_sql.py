@@ -128,6 +128,32 @@ def test_columns_enter_by_name_with_gaps_unknown_categories_and_names_that_need_
     assert found['id'].tolist() == list(range(100)) and found['zone'].tolist() == rows['zone'].tolist()
 
 
+def test_names_and_classes_that_a_database_might_take_for_its_own_words(database, rng):
+    names = ['select', 'FROM', 'x.y', 'semi;colon', 'back\\slash', 'back`tick', '{0}', '%s', '--', 'größer µ', '1']
+    frame = pd.DataFrame(rng.standard_normal((90, len(names))), columns=names)
+    texts = ["O'Neil", 'a"b', 'a\\b', '{1}', '%d', ';', 'größer', 'c;--', '/* */']
+    frame['where'] = rng.choice(texts, 90)
+    classes = np.array(["';--", 'a\\', '"{0}"', 'NOT NULL'])
+    y = classes[(frame['select'] > 0) * 1 + (frame['where'].isin(texts[:4])) * 2]
+    estimator = KernelELMClassifier(encode='auto', C=10.0).fit(frame, y)
+    found = ask(database, estimator.to_model(), frame, keep=['where', '{0}'])
+    assert found['label'].tolist() == y.tolist() == estimator.predict(frame).tolist()
+    scores = estimator.decision_function(frame)
+    np.testing.assert_allclose(found.iloc[:, 1 : 1 + scores.shape[1]], scores, rtol=0, atol=1e-9)
+    assert found['where'].tolist() == frame['where'].tolist() and list(found)[-2:] == ['where', '{0}']
+
+
+@pytest.mark.parametrize('dialect', sql.DIALECTS)
+def test_names_that_differ_only_in_case_are_refused_where_they_are_the_same(dialect, rng):
+    frame = pd.DataFrame(rng.standard_normal((50, 2)), columns=['Size', 'size'])
+    model = ELMRegressor(n_hidden=3).fit(frame, frame['size']).to_model()
+    if dialect == 'postgres':
+        assert '"Size"' in sql.make_sql(model, dialect=dialect)
+        return
+    with pytest.raises(ValueError, match=f"not only in case, which {dialect} ignores, found 'Size', 'size': rename"):
+        sql.make_sql(model, dialect=dialect)
+
+
 @pytest.mark.parametrize('kind', ['int', 'float', 'str'])
 def test_categories_that_are_numbers_are_known_in_columns_of_any_type(database, kind, rng):
     codes = rng.choice(['1', '2', '30', 'none'], 100)
@@ -190,6 +216,34 @@ def test_models_as_they_are_trained(database, rng):
     check(database, KernelELMClassifier(C=100, probabilities=True).fit(X, y).to_model(), X)
 
 
+@pytest.mark.parametrize('shape', [(1, 1), (1, 30), (3, 2000), (200, 2)])
+def test_models_of_any_size(database, shape, rng):
+    """PostgreSQL has at most 1,664 columns: nodes are no columns."""
+    X = rng.standard_normal((20, shape[0]))
+    check(database, ELMRegressor(n_hidden=shape[1]).fit(X, X[:, 0]).to_model(), X)
+    check(database, KernelELMClassifier().fit(X, X[:, 0] > 0).to_model(), X)
+
+
+def test_far_rows_have_no_kernel_values(rng, X):
+    """DuckDB says that NaN is the largest number; PostgreSQL stops at a number that overflows."""
+    X[0], X[1] = 1e200, -1e300
+    for model in (node_model(rng, 'nystrom', 3, 'abc'), kernel_model(rng, 'laplacian')):
+        found = ask(DuckDB(), model, X)
+        with np.errstate(all='ignore'):
+            wanted = model.decision_function(X)
+        np.testing.assert_allclose(found.iloc[:, 1:], wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize('make', [node_model, kernel_model])
+@pytest.mark.parametrize('dialect', sql.DIALECTS)
+def test_a_query_is_one_statement_of_its_dialect(make, dialect, rng):
+    sqlglot = pytest.importorskip('sqlglot')
+    for kind in KERNELS if make is kernel_model else sorted(NODES):
+        model = make(rng, kind, **({'scheme': 'one-vs-one'} if make is kernel_model else {}))
+        (statement,) = sqlglot.parse(sql.make_sql(model, 'a.b', dialect), dialect=dialect)
+        assert isinstance(statement, sqlglot.exp.Select)
+
+
 @pytest.mark.parametrize('dialect', sql.DIALECTS)
 def test_dialects_have_their_own_types_and_quotes(dialect, rng):
     frame = pd.DataFrame(rng.standard_normal((50, 2)), columns=['left', 'the right'])
@@ -221,5 +275,6 @@ def test_too_many_trees_are_refused(rng, X):
 
 def test_the_name_of_a_table_is_quoted_and_needed(rng):
     assert 'FROM "rows; drop table rows"' in sql.make_sql(node_model(rng, 'tanh'), 'rows; drop table rows')
-    with pytest.raises(ValueError, match='--table: expected the name of a table, found'):
-        sql.make_sql(node_model(rng, 'tanh'), '')
+    for name in ('', 'a"b'):
+        with pytest.raises(ValueError, match='--table: expected the name of a table, found'):
+            sql.make_sql(node_model(rng, 'tanh'), name)
