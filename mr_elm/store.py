@@ -11,6 +11,7 @@ import tempfile
 import uuid
 import zipfile
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from os import PathLike
 from types import TracebackType
 from typing import IO, Any
@@ -97,13 +98,14 @@ def remove_leftovers() -> list[str]:
     removed, pattern = [], re.compile(re.escape(temporary_prefix('PROCESS')).replace('PROCESS', r'(\d+)'))
     for entry in os.scandir(tempfile.gettempdir()):
         match = pattern.match(entry.name)
-        if match is None or entry.stat(follow_symlinks=False).st_uid != os.getuid() or is_running(int(match[1])):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)
-        removed.append(entry.path)
+        with suppress(FileNotFoundError):  # another run of this command removes them at the same time
+            if match is None or entry.stat(follow_symlinks=False).st_uid != os.getuid() or is_running(int(match[1])):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                os.unlink(entry.path)
+            removed.append(entry.path)
     return sorted(removed)
 
 

@@ -48,7 +48,7 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = usual_width(rows[header:])
-    if sum(bool(SINGLE_QUOTED.search(line)) for line in lines) > MAJORITY * len(lines):
+    if len(list(filter(SINGLE_QUOTED.search, lines))) > MAJORITY * len(lines):
         warn_unsuitable(f"{path}: ' encloses fields, and is read as a part of them: write double quotes instead")
     below = [row for row in rows[header:] if len(row) == n_columns]
     names = None

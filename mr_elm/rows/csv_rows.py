@@ -338,7 +338,9 @@ def check_field(text: str, j: int, form: RowOptions) -> None:
     if number is None:
         hint = ' (--encode auto reads text and missing values)'
         if form.label_column == 0:
-            hint = f' (if it is the label: --label-column {j})'
+            hint = (
+                f' ({name_column(0, form)} is the label, unless --label-column names another; --encode auto reads text)'
+            )
         raise RowError('not a number', f'{name_column(j, form)} holds {quote(text)}{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'{name_column(j, form)} holds {quote(text)}')

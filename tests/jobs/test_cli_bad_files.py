@@ -23,7 +23,7 @@ BAD = {  # name: (content, what the message holds)
     'wide.csv': (lines_with('1,2,3,4', 58), 'line 58: wrong width: expected 3 fields, found 4'),
     'word.csv': (
         lines_with('1,two,3', 61),
-        "line 61: not a number: column 2 holds 'two' (if it is the label: --label-column 1)",
+        "line 61: not a number: column 2 holds 'two' (column 1 is the label, unless --label-column",
     ),
     'gap.csv': (lines_with('1,,3', 2), 'line 2: not a number: column 2'),
     'nan.csv': (lines_with('1,3,nan', 60), "line 60: nan or infinite: column 3 holds 'nan'"),

@@ -16,7 +16,7 @@ from mr_elm.progress import Reporter
 from mr_elm.rows import storage
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.store import temporary_folder
+from mr_elm.store import temporary_folder, temporary_prefix
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
 
@@ -149,6 +149,22 @@ def test_clean_removes_the_temporary_files_of_processes_that_were_killed(elm, tm
         other.wait()
         assert elm('clean', '-q') == (0, f'{folder}\n', '') and not Path(folder).exists()
         assert Path(own).exists()
+
+
+def test_several_runs_of_clean_at_once_disturb_one_another_in_nothing(tmp_path):
+    with subprocess.Popen([sys.executable, '-c', '']) as other:
+        pass  # it has ended: nobody else has its number soon
+    for number in range(60):
+        folder = tmp_path / f'{temporary_prefix(other.pid)}{number}'
+        folder.mkdir()
+        for name in 'abcde':
+            (folder / name).touch()
+    environment = {**os.environ, 'TMPDIR': str(tmp_path)}
+    line = 'from mr_elm.store import remove_leftovers; print(*remove_leftovers())'
+    words = [sys.executable, '-c', line]
+    runs = [subprocess.Popen(words, stderr=subprocess.PIPE, env=environment, text=True) for _ in range(4)]
+    assert [run.communicate()[1] for run in runs] == [''] * 4
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not os.path.exists('/proc/self/stat'), reason='/proc is missing: run this test on Linux')
