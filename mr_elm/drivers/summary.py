@@ -78,10 +78,14 @@ def warn_of_numbers(data: DataSet, summary: Summary) -> None:
         & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
         & np.isclose(columns.squares / n, spread, rtol=1e-9)
     )
+    encoded = getattr(summary.encoding, 'columns', ())
+    dates = {repr(column.name) for column in encoded if column.kind == DATE}  # a row a day is no accident
     for j in numbered.tolist():
+        if (name := summary.name_column(j)) in dates:
+            continue
         first, last = columns.minimum[j], columns.maximum[j]
         data.engine.reporter.say(
-            f'warning: column {summary.name_column(j)} numbers the rows from {first:,.0f} to '
+            f'warning: column {name} numbers the rows from {first:,.0f} to '
             f'{last:,.0f}: leave it out unless their order matters (--drop)'
         )
     totals = (columns.minimum > 0) & np.isclose(2 * columns.maximum, n * columns.mean, rtol=1e-6)
