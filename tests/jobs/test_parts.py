@@ -89,6 +89,19 @@ def test_all_files_and_some_of_them_are_the_models_of_their_rows(elm, succeed, f
     assert np.allclose(back.decision_function(X), read_model(plain).decision_function(X), rtol=0, atol=1e-8)
 
 
+def test_parts_that_are_left_have_the_classes_that_are_left(elm, succeed, write, csv_of, rng):
+    paths = [write(f'{k}.csv', csv_of(np.arange(40) % (2 + k // 2), rng.normal(size=(40, D)))) for k in range(3)]
+    model = succeed('train', 'pesvm', *paths, '--hidden', 7, '--part-by', 'file')
+    left = succeed('parts', model, '--without', '2.csv', model='left.npz')
+    again = succeed('train', 'pesvm', *paths[:2], '--like', model, '--part-by', 'file', model='again.npz')
+    assert read_model(left).classes == ['0', '1']
+    found, wanted = (json.loads(elm('parts', path, '--json').out) for path in (left, again))
+    assert found['scores'][0]['errors'] == pytest.approx(wanted['scores'][0]['errors'], rel=1e-8)
+    for part, other in zip(found['parts'], wanted['parts'], strict=True):
+        assert (part['name'], part['rows']) == (other['name'], other['rows'])
+        assert part['drift'] == pytest.approx(other['drift'], rel=1e-6)
+
+
 def test_folders_name_parts_and_are_no_features(elm, succeed, tmp_path, rng, write):
     X, site, month = rng.normal(size=(200, D)), np.arange(200) % 2, np.arange(200) % 3
     table = pa.table(
