@@ -96,9 +96,10 @@ class MRGram(MRRows):
         The parts that columns name count as one: how many there are is not known before the rows are read.
         """
         m, n_parts = load_layer(self.options.layer).n_hidden + 1, 1
-        plan = InputPlan.from_json(read_json(self.options.plan))
-        if self.options.by_part and not plan.form.part_by:
-            n_parts = len(plan.files)
+        if self.options.by_part:
+            plan = InputPlan.from_json(read_json(self.options.plan))
+            if not plan.form.part_by:
+                n_parts = len(plan.files)
         return (2 * n_parts + 1) * 8 * m * m
 
     def map_begin(self) -> None:
