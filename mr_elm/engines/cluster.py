@@ -130,8 +130,7 @@ class Cluster(Remote):
         """Choose the Python of the tasks and how the code gets there."""
         if self.bundle is not None:
             return bundle_arguments(self.bundle)
-        if self.python is None or self.option('--task-python-bin'):
-            python = []
-        else:
-            python = ['--task-python-bin', self.python]
-        return ['--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip')), *python]
+        words = ['--py-files', zip_code(os.path.join(folder, 'mr_elm_code.zip'))]
+        if self.python is not None and not self.option('--task-python-bin'):
+            words += '--task-python-bin', self.python
+        return words

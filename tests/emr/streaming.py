@@ -7,9 +7,6 @@ object: path -> bytes.
 
 import bz2
 import gzip
-import importlib.util
-import io
-import marshal
 import os
 import re
 import shutil
@@ -17,12 +14,11 @@ import subprocess
 import tarfile
 import threading
 import time
-import zipfile
 import zlib
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
 from reference.lines import hadoop_split
@@ -218,10 +214,7 @@ class Streaming:
             for uri in ','.join(self.options[option]).split(','):
                 path, _, name = uri.partition('#')
                 if path:
-                    data = self.store[path]
-                    if path.endswith('.zip'):
-                        data = with_bytecode(data)
-                    keep(folder / name, data)
+                    keep(folder / name, self.store[path])
         return folder
 
 
@@ -235,19 +228,6 @@ def named(pattern):
         else:
             paths[-1] += letter
     return [re.sub(r'\\(.)', r'\1', path.replace(r'{\,}', ',')) for path in paths]
-
-
-@lru_cache(maxsize=2)
-def with_bytecode(data):
-    """Return an archive of Python code with its bytecode: without it each of the many tasks compiles the package."""
-    stream = io.BytesIO(data)
-    with zipfile.ZipFile(stream, 'a') as archive:
-        for name in archive.namelist():
-            if name.endswith('.py'):
-                code = marshal.dumps(compile(archive.read(name), name, 'exec'))
-                checked_by_nobody = (1).to_bytes(4, 'little') + bytes(8)  # a hash of the source that is not looked at
-                archive.writestr(f'{name}c', importlib.util.MAGIC_NUMBER + checked_by_nobody + code)
-    return stream.getvalue()
 
 
 def write_file(path, data):

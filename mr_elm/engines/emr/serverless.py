@@ -133,7 +133,7 @@ class Serverless:
             script = Path(folder, 'run.py')
             script.write_text(ENTRY)
             store_of(entry).put(str(script), entry)
-            store_of(self.code).put(zip_code(os.path.join(folder, 'code.zip'), with_driver=True), self.code)
+            store_of(self.code).put(zip_code(os.path.join(folder, 'code.zip')), self.code)
         return entry
 
     def find_application(self) -> str:
