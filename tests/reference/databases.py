@@ -1,7 +1,7 @@
 """Databases that answer queries: DuckDB in this process, and a server of PostgreSQL for the time of the tests."""
 
 import csv
-import io
+import json
 import os
 import shutil
 import subprocess
@@ -42,8 +42,8 @@ class Postgres:
     dialect = 'postgres'
 
     def __init__(self, folder, programs):
-        self.words = [f'{programs}/psql', '-h', folder, '-U', 'tests', '-d', 'postgres', '-X', '-q', '--csv']
-        self.words += ['-v', 'ON_ERROR_STOP=1', '-P', f'null={GAP}']
+        self.words = [f'{programs}/psql', '-h', folder, '-U', 'tests', '-d', 'postgres', '-X', '-q', '-t', '-A']
+        self.words += ['-v', 'ON_ERROR_STOP=1']
 
     def ask(self, query, rows, table='rows', **types):
         """Return the answers to a frame of rows as a frame. types : of some columns."""
@@ -53,12 +53,12 @@ class Postgres:
         text = table_text.to_csv(index=False, header=False, quoting=csv.QUOTE_ALL).replace(f'"{GAP}"', GAP)
         script = (
             f'CREATE TEMP TABLE {quote(table)} ({columns});\n'
-            f"COPY {quote(table)} FROM STDIN WITH (FORMAT csv, NULL '{GAP}');\n{text}\\.\n{query};\n"
+            f"COPY {quote(table)} FROM STDIN WITH (FORMAT csv, NULL '{GAP}');\n{text}\\.\n"
+            f'SELECT ROW_TO_JSON(answers) FROM ({query}) AS answers;\n'
         )
         done = subprocess.run(self.words, input=script, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:2000]
-        texts = pd.read_csv(io.StringIO(done.stdout), dtype=str, keep_default_na=False, na_values=[GAP])
-        return texts.apply(as_numbers)
+        return pd.DataFrame(list(map(json.loads, done.stdout.splitlines())))
 
 
 def type_of(values):
@@ -71,14 +71,6 @@ def type_of(values):
 def as_texts(values, keeps_nan):
     """Return a column as texts. keeps_nan : whether NaN is a number, not a gap."""
     return [GAP if value is None or (value != value and not keeps_nan) else str(value) for value in values]
-
-
-def as_numbers(texts):
-    """Return a column as numbers where it is one."""
-    try:
-        return texts.map(float, na_action='ignore').astype(float)
-    except ValueError:
-        return texts
 
 
 def quote(name):
