@@ -1,4 +1,7 @@
-"""Run stages on a cluster by mrjob: inputs are copied to it once, and what has finished outlives the driver."""
+"""Run stages on a cluster by mrjob: inputs are copied to it once, and what has finished outlives the driver.
+
+The cluster itself tries a failed task again, by default four times in all (mapreduce.map.maxattempts).
+"""
 
 from __future__ import annotations
 

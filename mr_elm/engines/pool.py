@@ -2,7 +2,8 @@
 
 A process is asked by lines of JSON on its standard input, and answers by lines of JSON: words and names of files, never
 rows. It needs no `__main__` guard, is in a session of its own, so that Ctrl-C reaches the driver alone, and ends with
-its standard input, so with the driver, whatever ends that. What a task prints goes to standard error.
+its standard input, so with the driver, whatever ends that. What a task prints goes to standard error. A task that
+fails ends the command: on one machine it would fail again. Hadoop and Spark try a task four times.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class DualClassifier(Labelled, KernelOrNodes):
     Parameters
     ----------
     kernel : gaussian, laplacian, polynomial, linear, precomputed, or random nodes: sigmoid, sine, rbf, ...
-    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features).
+    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma^2 is the sum of the variances of the scaled features.
     degree : of the polynomial (1 + u.v)^degree.
     n_hidden, weight_scale, weights : how many random nodes, and how they are drawn, see `draw_nodes`.
     C : > 0. class_weight : None, balanced or a dictionary.

@@ -27,7 +27,7 @@ class KernelELM(KernelOrNodes):
     Parameters
     ----------
     kernel : gaussian, laplacian, polynomial, linear or precomputed.
-    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma = sqrt(n_features).
+    sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma^2 is the sum of the variances of the scaled features.
     degree : of the polynomial (1 + u.v)^degree.
     C : > 0.
     solver : cholesky (memory for one kernel matrix), svd (for three, and slow), cg (for none).

@@ -121,7 +121,7 @@ def solve_node_rows(
     settings: Settings | None = None,
     rule: str = 'block',
 ) -> NodeResult:
-    """Minimise the same by a rule of `rules.RULES`, which asks for rows of HH', all of them where there are few.
+    """Minimise the same by a rule of `choose_solver.RULES`, which asks for rows of HH', for all where there are few.
 
     H : (N, L) dense. rule : counts `n_iter` as it does on a kernel. Other arguments as in `solve_node_dual`.
     """
