@@ -500,7 +500,8 @@ PARTS = {
     ),
     'iesvm': Part(
         'PESVM, abstract: it is "brutal" to train again on all rows when new ones come. Ours: `mr-elm '
-        'update` beside `mr-elm train pesvm`, both on all cores, seconds by the clock, L = 1,000.',
+        'update` beside `mr-elm train pesvm`, both on all cores (below 5 MB of new rows on one), seconds by the '
+        'clock, L = 1,000.',
         measure_updates,
         ('share', 'rows'),
         ('update', 'retrain'),
@@ -526,8 +527,8 @@ PARTS = {
         *TABLE,
     ),
     'sparse-elm-figures': Part(
-        'Sparse ELM, figures 2 to 7: accuracy over the nodes, C and sigma. Ours: five trials of '
-        'halves; sigma in sqrt(d).',
+        'Sparse ELM, figures 2 to 7: accuracy over the nodes, C and sigma. Ours: testing accuracy, five trials '
+        'of halves; sigma in sqrt(d).',
         measure_figures,
         show=show_figures,
     ),

@@ -76,7 +76,7 @@ METHODS = {
         'mr_elm.drivers.auto:train',
         (f'{ESTIMATORS}:AutoClassifier', f'{ESTIMATORS}:AutoRegressor'),
         {
-            'rows.csv --model m.npz': 'the most accurate model, without options',
+            'rows.csv --model m.npz': 'a model that it chooses itself, without options',
             'rows.csv --task regression --intervals --model m.npz': 'numbers, with intervals',
             'rows.csv --budget 60s --keep-sums --model m.npz': 'a larger model, to which rows can be added',
         },
