@@ -12,6 +12,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
 from mr_elm.machines.evaluation import Evaluation, compare_targets
+from mr_elm.machines.options import warn_of_leaves
 from mr_elm.machines.permutation import name_labels, permute_columns
 from mr_elm.model.base import Model
 from mr_elm.model.sums import model_words
@@ -85,6 +86,8 @@ def evaluate(
     arguments = model_words(model_path, leave_one_out)
     if leave_one_out:
         arguments.append('--leave-one-out')
+        if any('leaves' in member.header.parameters for member in model.members):
+            warn_of_leaves('--leave-one-out')
     if threshold is not None and positive is not None:
         arguments += ['--threshold', repr(threshold), '--positive', str(model.classes.index(positive))]
     job, evaluation = DataSet(plan, engine, bad_rows).run(MREvaluate, arguments, 'evaluation'), Evaluation()

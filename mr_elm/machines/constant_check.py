@@ -156,7 +156,9 @@ def list_cures(header: ModelHeader) -> Iterator[str]:
             yield "class_weight='balanced'"
         else:
             yield '--class-weight balanced'
-    if header.method == 'pesvm' and not in_memory:
+    if in_memory:
+        return
+    if header.method == 'pesvm':
         yield 'mr-elm train auto'
-    elif header.method != 'elm' and not in_memory:
+    elif header.method != 'elm':
         yield f'mr-elm tune {header.method}'

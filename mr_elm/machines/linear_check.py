@@ -48,8 +48,9 @@ def sample_labelled(X: Rows, names: tuple[str, ...], codes: np.ndarray, weights:
 def is_doubtful(model: Model) -> bool:
     """Tell whether a linear machine may be far better: rows are wide, and the model is not what is advised then."""
     parameters = model.header.parameters
-    is_advised = parameters.get('kernel') == 'gaussian' and parameters.get('scale') == 'none'
-    return model.n_features >= FEWEST_FEATURES and not is_advised
+    return model.n_features >= FEWEST_FEATURES and (
+        parameters.get('kernel') != 'gaussian' or parameters.get('scale') != 'none'
+    )
 
 
 def judge_machine(model: Model, summary: Summary, classes: Classes | None) -> None:

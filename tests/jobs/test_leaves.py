@@ -369,3 +369,15 @@ def test_damaged_counts_are_refused(table, tmp_path, change):
     save_arrays(tmp_path / 'm.sums.npz', header, arrays)
     with pytest.raises(ModelFormatError, match='sums.npz'):
         read_model(tmp_path / 'm.npz', sums=True)
+
+
+def test_rows_whose_labels_the_trees_have_seen_are_not_held_out(elm, write, csv_of, rng, tmp_path):
+    """Labels are noise, and yet leaves know them: what is computed of these rows would be too good without a word."""
+    rows = write('noise.csv', csv_of(rng.integers(2, size=80), rng.normal(size=(80, 3))))
+    for flag, words in ('--probabilities', ()), ('--intervals', ('--task', 'regression')):
+        said = elm('train', 'pesvm', rows, '--map', 'leaves', *words, flag, '--model', tmp_path / f'{flag}.npz').err
+        assert f'{flag}: the trees have seen the labels of these rows' in said
+    for map, is_said in ('leaves', True), ('nystrom', False):
+        model = tmp_path / f'{map}.npz'
+        assert 'have seen' not in elm('train', 'pesvm', rows, '--map', map, '--model', model).err
+        assert ('have seen' in elm('evaluate', model, rows, '--leave-one-out').err) == is_said
