@@ -63,6 +63,14 @@ def warn_unsuitable(text: str) -> None:
     warnings.warn(text, UnsuitableWarning, stacklevel=3)
 
 
+def warn_of_leaves(flag: str) -> None:
+    """Warn that rows count as held out, although trees have seen their labels."""
+    warn_unsuitable(
+        f'{flag}: the trees have seen the labels of these rows, so the answers look better than they are: '
+        'use mr-elm train auto, which holds rows out, or mr-elm evaluate on other rows'
+    )
+
+
 class ConstantWarning(UserWarning):
     """Warn that a machine says the same of all rows."""
 

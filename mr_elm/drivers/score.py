@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from mr_elm.engines.base import Engine
-from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.errors import AccountingError, DataFormatError, warn_of_leaves
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
 from mr_elm.machines.evaluation import Evaluation, compare_targets
-from mr_elm.machines.options import warn_of_leaves
 from mr_elm.machines.permutation import name_labels, permute_columns
 from mr_elm.model.base import Model
 from mr_elm.model.sums import model_words

@@ -126,7 +126,7 @@ class NodeProblem:
             centring['origin'] = list(steps.origin)
         parameters = {
             **describe_map(layer),
-            **describe_landmarks(options),
+            **({'landmarks': SYNTHETIC} if options.landmarks == SYNTHETIC else {}),
             'n_hidden': layer.n_hidden,
             'seed': options.seed,
             'nu' if options.bias else 'C': options.nu,
@@ -210,13 +210,6 @@ def fit_initial(
     parameters = {name: value for name, value in header.parameters.items() if name not in of_sums}
     # JSON knows no infinite number
     return HiddenNodeModel(replace(header, parameters={**parameters, 'C': None, 'solver': 'svd', 'rank': rank}), arrays)
-
-
-def describe_landmarks(options: PESVMOptions) -> dict[str, str]:
-    """Return the parameter of a model that says that its landmarks are no rows, none where they are."""
-    if options.other_map == 'nystrom' and options.landmarks == SYNTHETIC:
-        return {'landmarks': SYNTHETIC}
-    return {}
 
 
 def describe_leaves(options: PESVMOptions) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mr_elm.errors import warn_unsuitable
+from mr_elm.errors import warn_of_leaves
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import LANDMARK_NODES, LEAVES, MAPS, MAPS_OF_LEAVES, has_leaves, name_nodes, part_map
 from mr_elm.machines.shared_options import (
@@ -28,14 +28,6 @@ N_LEAVES, LEAF_RIDGE = 2048, 100.0
 SOLVERS = ('cholesky', 'svd', 'cg')  # of the kernel ELM
 GRAM, PASSES = NODE_SOLVERS = 'gram', 'passes'  # of pesvm and elm
 MOST_GRAM_NODES = 5000  # of a Gram, unless the user asks for it: every task sends L^2 numbers
-
-
-def warn_of_leaves(flag: str) -> None:
-    """Warn that rows count as held out, although trees have seen their labels."""
-    warn_unsuitable(
-        f'{flag}: the trees have seen the labels of these rows, so the answers look better than they are: '
-        'use mr-elm train auto, which holds rows out, or mr-elm evaluate on other rows'
-    )
 
 
 @dataclass(frozen=True)
