@@ -7,7 +7,6 @@ from pathlib import PurePath
 from mr_elm.cli.given_model import fetched_model, rows_for
 from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.drivers import score
-from mr_elm.drivers.compose import has_columns, predict_pairs
 from mr_elm.engines import make_engine
 from mr_elm.errors import import_package
 from mr_elm.model.base import Model
@@ -89,11 +88,11 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
     if args.test is None:
         return make_card(model, args.model).encode()
     plan = plan_inputs([args.test], rows_for(model, args))
+    pairs = None
     with make_engine('inline', (), Reporter(quiet=True)) as engine:
-        found, _ = score.evaluate(args.path, model, plan, engine, args.bad_rows)
-        pairs = None
-        if model.numeric and not found.targets and has_columns(plan):
-            pairs = predict_pairs((args.path, model), plan, engine)
+        found, accounts = score.evaluate(args.path, model, plan, engine, args.bad_rows)
+    if model.numeric and not found.targets:
+        pairs = score.sample_pairs(model, plan, accounts.used, args.bad_rows)
     return make_card(model, args.model, (args.test, found), pairs).encode()
 
 

@@ -24,7 +24,7 @@ from mr_elm.cli.options import (
 from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
-from mr_elm.drivers.compose import TABLES, Layout, find_table, has_columns
+from mr_elm.drivers.compose import TABLES, Layout, find_table
 from mr_elm.machines.answer_columns import AnswerColumns, add_answer_arguments, demand_threshold
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.model.base import Model
@@ -231,17 +231,12 @@ def evaluate(argv: Sequence[str]) -> None:
             if model.numeric and args.leave_one_out:
                 raise ValueError('--figure: cannot be used with --leave-one-out of a regression')
         plan = plan_rows(args, rows_for(model, args, ignore_extra=args.ignore_extra_features), inputs)
-        if args.figure and model.numeric and not has_columns(plan):
-            raise ValueError(
-                '--figure: expected csv, parquet or arrow rows for the figure of a regression, found '
-                f'{plan.form.kind} rows'
-            )
         found, accounts = score.evaluate(
             path, model, plan, engine, args.bad_rows, args.leave_one_out, args.threshold, positive
         )
         scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
         if args.figure and model.numeric:
-            draw_residuals(model, compose.predict_pairs((path, model), plan, engine, args.bad_rows), args.figure)
+            draw_residuals(model, score.sample_pairs(model, plan, accounts.used, args.bad_rows), args.figure)
         elif args.figure:
             draw_figure(found, model.classes, positive, args.figure)
     report_rejected(accounts.reasons, engine.reporter)

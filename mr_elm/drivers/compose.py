@@ -9,8 +9,6 @@ from importlib import import_module
 from itertools import chain, count, islice
 from typing import Any, TextIO
 
-import numpy as np
-
 from mr_elm.drivers import score
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
@@ -19,7 +17,7 @@ from mr_elm.model.base import Model
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.arrow_columns import EMPTY_FOLDER
 from mr_elm.rows.csv_format import readable
-from mr_elm.rows.csv_rows import read_field, split_fields
+from mr_elm.rows.csv_rows import split_fields
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import split_chunk
@@ -28,7 +26,6 @@ from mr_elm.rows.splits import read_stream
 from mr_elm.rows.storage import open_ranges, store_of, write_file
 from mr_elm.rows.text import find_repeated
 from mr_elm.store import temporary_folder
-from mr_elm.typing import Floats
 
 BATCH_ROWS = 1 << 16  # rows that are written together
 ARROW = ('parquet', 'arrow')  # kinds whose files have record batches
@@ -89,32 +86,6 @@ def predict(
             else:
                 write_text(local, batches)
     return accounts
-
-
-def has_columns(plan: InputPlan) -> bool:
-    """Tell whether columns of the rows can be copied beside predictions."""
-    return plan.form.kind in ('csv', *ARROW)
-
-
-def predict_pairs(
-    model: tuple[str, Model], plan: InputPlan, engine: Engine, bad_rows: str = 'stop', most: int = 2000
-) -> tuple[Floats, Floats]:
-    """Return targets and predictions, (n,) both, of at most so many rows, which lie evenly in the input.
-
-    model : see `predict`. Raises DataFormatError where rows have no columns that can be copied.
-    """
-    form = plan.files[0].format
-    label = form.label_name  # columns of other files may stand in another order
-    if label is None:
-        label = str(form.label_column)
-    with temporary_folder() as folder:
-        out = os.path.join(folder, 'pairs')
-        n_rows = predict(model, plan, out, Layout(keep=(label,)), engine, bad_rows).used
-        with open(out, encoding='utf-8') as lines:
-            pairs = [line.rstrip('\n').split('\t') for line in islice(lines, 0, None, -(-n_rows // most))]
-    predicted, actual = zip(*pairs, strict=True)
-    targets = [read_field(text, form.label_columns[0], form) for text in actual]
-    return np.array(targets, float), np.array(predicted, float)
 
 
 def find_columns(file: InputFile, keep: Sequence[str]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from mr_elm.model.base import Model
 from mr_elm.model.sums import model_words
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts, describe_row
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, spread, widen
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, spread, take_rows, widen
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.splits import SplitReader
@@ -32,6 +32,7 @@ from mr_elm.sparse import expand
 from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
 from mr_elm.streaming.mr_predict import MRPredict, join_parts
+from mr_elm.typing import Floats
 
 MOST_ROWS = 10_000  # that judge the columns
 READERS: dict[str, Callable] = {
@@ -155,6 +156,24 @@ def choose_target(train: Callable[[InputPlan], tuple], plan: InputPlan, engine: 
     target, said = compare_targets(errors)
     engine.reporter.say(said)
     return plan.change_formats(target=target)
+
+
+def sample_pairs(
+    model: Model, plan: InputPlan, n_rows: int, bad_rows: str = 'stop', most: int = 2000
+) -> tuple[Floats, Floats]:
+    """Return targets and predictions of a regression, (n,) both, of at most so many rows, which lie evenly.
+
+    n_rows : of the plan, that can be used.
+    """
+    pairs: list[tuple[Floats, Floats]] = []
+    first, step = 0, -(-n_rows // most)
+    for block in read_blocks(model, plan, bad_rows == 'stop'):
+        taken = take_rows(block, slice(first, None, step))
+        first = (first - len(block)) % step
+        if len(taken):
+            pairs.append((taken.targets, model.predict(widen(spread(taken.X), model.n_features))))
+    actual, predicted = map(np.concatenate, zip(*pairs, strict=True))
+    return actual, predicted
 
 
 def measure_importance(model: Model, plan: InputPlan, bad_rows: str = 'stop') -> list[float]:

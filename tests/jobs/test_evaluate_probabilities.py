@@ -3,7 +3,9 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.image import imread
 from reference.files import LOCAL
 from sklearn import metrics as oracle
 
@@ -119,11 +121,55 @@ def test_a_figure_of_a_regression_has_the_targets_and_the_predictions(
     monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair[:2]))
     elm('evaluate', trained.path, path, '--figure', tmp_path / 'f.png', '--overwrite', '-q')
     np.testing.assert_array_equal(drawn[0], [y, np.loadtxt(tmp_path / 'said')])
-    elm('pack', path, '--task', 'regression', '-o', tmp_path / 'pack', '-q')
-    done = elm('evaluate', trained.path, tmp_path / 'pack', '--figure', tmp_path / 'p.png', '-q')
-    assert done.status == 1 and '--figure: expected csv, parquet or arrow rows' in done.err
     done = elm('evaluate', trained.path, path, '--leave-one-out', '--figure', tmp_path / 'p.png', '-q')
     assert done.status == 1 and 'cannot be used with --leave-one-out' in done.err
+
+
+@pytest.mark.parametrize('kind', ['parquet', 'feather', 'pack'])
+def test_a_figure_of_a_regression_is_the_same_for_each_kind_of_rows(elm, trained, rng, tmp_path, monkeypatch, kind):
+    """The target is the last column, is missing in a row, and rows have weights, text and some row groups."""
+    x = rng.normal(size=(90, 2))
+    columns = {'w': rng.uniform(1, 2, 90), 'a': x[:, 0], 'kind': ['even', 'odd'] * 45, 'y': x.sum(axis=1)}
+    frame = pd.DataFrame(columns)
+    frame.loc[40, 'y'] = np.nan
+    frame.to_csv(tmp_path / 'rows.csv', index=False)
+    frame.to_parquet(tmp_path / 'rows.parquet', index=False, row_group_size=35)
+    frame.to_feather(tmp_path / 'rows.feather')
+    words = ('--label-column', 'y', '--weight-column', 'w', '--task', 'regression', '--encode', 'auto')
+    trained(tmp_path / 'rows.csv', *words, '--bad-rows', 'skip', '--intervals')
+    packed = elm('pack', tmp_path / 'rows.csv', *words, '--bad-rows', 'skip', '-o', tmp_path / 'rows.pack', '-q')
+    assert packed.status == 0
+
+    def evaluate(rows, figure):
+        done = elm('evaluate', trained.path, tmp_path / rows, '--bad-rows', 'skip', '--figure', tmp_path / figure, '-q')
+        assert done.status == 0
+
+    evaluate('rows.csv', 'one.png')
+    evaluate(f'rows.{kind}', 'two.png')
+    np.testing.assert_array_equal(imread(tmp_path / 'one.png'), imread(tmp_path / 'two.png'))
+    drawn = []
+    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair))
+    evaluate(f'rows.{kind}', 'three.png')
+    actual, predicted, _, (_, shares) = drawn[0]
+    np.testing.assert_array_equal(actual, frame['y'].dropna())
+    assert elm('predict', trained.path, tmp_path / 'rows.csv', '-o', tmp_path / 'said', '-q').status == 0
+    np.testing.assert_allclose(predicted, np.delete(np.loadtxt(tmp_path / 'said'), 40), rtol=1e-12)
+    assert shares[-1] > 0.9
+
+
+def test_the_rows_of_a_figure_lie_evenly_among_all_that_can_be_used(elm, trained, write, rng, tmp_path, monkeypatch):
+    """Rows are read in blocks of 4,096; rows of LIBSVM may be narrower than the model."""
+    lines = [f'{k} 1:{x}\n' for k, x in enumerate(rng.normal(size=9001))]
+    trained(write('wide.svm', '1 1:2 2:3\n2 1:1\n' * 20), '--task', 'regression', n_hidden=3)
+    rows, drawn = write('rows.svm', ''.join([*lines[:100], '? 1:1\n', *lines[100:]])), []
+    monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair[:2]))
+    words = ('--bad-rows', 'skip', '--figure', tmp_path / 'f.png', '-q')
+    assert elm('evaluate', trained.path, rows, *words).status == 0
+    actual, predicted = drawn[0]
+    np.testing.assert_array_equal(actual, range(0, 9001, 5))
+    assert elm('predict', trained.path, rows, '--bad-rows', 'skip', '-o', tmp_path / 'said', '-q').status == 0
+    said = np.loadtxt(tmp_path / 'said')
+    np.testing.assert_allclose(predicted, said[np.arange(len(said)) != 100][::5], rtol=1e-12)
 
 
 def test_the_targets_of_a_figure_are_found_by_name(elm, trained, write, table, tmp_path, monkeypatch):

@@ -3,9 +3,11 @@
 import json
 import re
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 CSV = 'kind,size,colour,weight\n' + ''.join(
@@ -126,6 +128,12 @@ def test_a_page_of_a_regression_shows_residuals_and_escapes_names(here, elm, wri
     )
     assert elm('export', tmp_path / 'm.npz', '-o', tmp_path / 'm.html', '--test', rows)[:3] == (0, '', '')
     text = (tmp_path / 'm.html').read_text()
+    pd.read_csv(rows).to_parquet(tmp_path / 'rows.parquet', row_group_size=30)
+    words = ('-o', tmp_path / 'p.html', '--test', tmp_path / 'rows.parquet')
+    assert elm('export', tmp_path / 'm.npz', *words).status == 0
+    for page in (text, (tmp_path / 'p.html').read_text()):
+        [(_, n_points), *_] = Counter(re.findall('<use xlink:href="#(.*?)"', page)).most_common(1)
+        assert n_points == 2 * len(X)  # predictions, and their errors
     assert {'<b>left', 'a "quote" & more', 'rmse', 'r2'} <= set(Page(text).texts)
     assert '<b>' not in text and text.count('<svg') == 1
     assert elm('export', tmp_path / 'm.npz', '-o', tmp_path / 'plain.html').status == 0
