@@ -20,6 +20,7 @@ from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
 from mr_elm.rows.encoding import CATEGORY, DATE, THURSDAY, Column
+from mr_elm.rows.text import BLANKS
 from mr_elm.typing import Floats, Rows
 
 MAX_FEATURES, MAX_NODES, MAX_TREES = 200, 2000, 100
@@ -171,6 +172,11 @@ class Query(Writer):
     def text(self, value: str) -> str:
         """Write a text."""
         return exp.Literal.string(value).sql(self.dialect)
+
+    def read(self, name: str) -> str:
+        """Write a value as text without the blanks around it, '' for a missing one."""
+        text = exp.Trim(this=exp.Var(this=f'CAST({name} AS {self.string})'), expression=exp.Literal.string(BLANKS))
+        return f'COALESCE({text.sql(self.dialect)}, {self.text(MISSING)})'
 
     def texts(self, values: Iterable[str]) -> str:
         """Write a list of texts."""
@@ -375,7 +381,7 @@ def write_column(query: Query, column: Column) -> Columns:
     name = query.quote(column.name)
     if column.kind != DATE:
         return write_part(query, column, name, [])
-    present = f"COALESCE(CAST({name} AS {query.string}), '') NOT IN {query.texts(MISSING_TEXTS)}"
+    present = f'{query.read(name)} NOT IN {query.texts(MISSING_TEXTS)}'
     timestamp = exp.DataType.build('timestamp').sql(query.dialect)
     (moment,) = query.put([], f'CASE WHEN {present} THEN CAST({name} AS {timestamp}) END')
     days, month = query.put([moment], query.words.days.format(moment), f'EXTRACT(MONTH FROM {moment})')
@@ -388,7 +394,7 @@ def write_column(query: Query, column: Column) -> Columns:
 def write_part(query: Query, column: Column, name: str, inputs: Columns) -> Columns:
     """Write the features of numbers or categories, whose values an expression of some columns gives."""
     if column.kind == CATEGORY:
-        text = f'COALESCE(CAST({name} AS {query.string}), {query.text(MISSING)})'
+        text = query.read(name)
         value = f'CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN {query.text(MISSING)} ELSE {text} END'
         spellings = [spell(category, column.categories) for category in column.categories]
         conditions = [f'{value} IN {query.texts(each)}' for each in spellings]

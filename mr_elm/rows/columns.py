@@ -17,7 +17,7 @@ import numpy as np
 from mr_elm.errors import RowError, one_line, warn_unsuitable
 from mr_elm.rows.arrow_arrays import from_array, to_array, to_texts
 from mr_elm.rows.dates import read_dates
-from mr_elm.rows.text import quote, read_number
+from mr_elm.rows.text import BLANKS, quote, read_number
 from mr_elm.typing import Floats
 
 MISSING_TEXTS = (
@@ -47,7 +47,7 @@ MISSING = ''  # how a missing value is called among categories
 
 @dataclass(frozen=True)
 class TextColumn:
-    """Hold values as they were written; no number is read before it is asked for.
+    """Hold values as they were written, but for blanks around them; no number is read before it is asked for.
 
     texts : pyarrow.StringArray, DictionaryArray of these, or a sequence of texts. decimal : the point of numbers.
     """
@@ -58,16 +58,16 @@ class TextColumn:
 
     @cached_property
     def array(self) -> Any:
-        """Return the texts as Arrow holds them."""
-        return to_texts(self.texts)
+        """Return the texts as Arrow holds them, without the blanks around them."""
+        texts = to_texts(self.texts)
+        if hasattr(texts, 'dictionary'):
+            texts = texts.dictionary_decode()  # two of its texts may differ by blanks only
+        return import_module('pyarrow.compute').ascii_trim(texts, characters=BLANKS)
 
     @cached_property
     def coded(self) -> tuple[tuple[str, ...], np.ndarray]:
         """Return the values by number: (distinct texts, (n,) numbers of these)."""
-        if hasattr(self.array, 'dictionary'):
-            coded = self.array
-        else:
-            coded = self.array.dictionary_encode()
+        coded = self.array.dictionary_encode()
         return tuple(coded.dictionary.to_pylist()), from_array(coded.indices)
 
     def take(self, rows: slice | np.ndarray) -> TextColumn:
@@ -80,7 +80,7 @@ class TextColumn:
     def plain(self) -> Floats | None:
         """Return the values as numbers where all are plain numbers or missing, else None."""
         first = self.array[:PROBED_VALUES].to_pylist()
-        if hasattr(self.array, 'dictionary') or any(is_text(text, self.decimal) for text in first):
+        if any(is_text(text, self.decimal) for text in first):
             return None
         try:
             return read_texts(self.array, self.decimal)

@@ -23,13 +23,12 @@ from mr_elm.rows.blocks import Block, make_block
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import check_target, decode_label
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import find_line_ends, quote, read_number, split_lines, split_white
+from mr_elm.rows.text import BLANKS, find_line_ends, quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
 CURRENCIES = '$€£¥₹'
 PLAIN = r'(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)(?:[eE][-+]?[0-9]+)?'
 SEPARATORS = ",. '\u2019\u00a0\u202f\u2009"  # of thousands, but for the decimal point; two quotes, four blanks
-BLANKS = ' \t'  # what may stand around a field
 PIECE_BYTES = 1 << 19  # that pyarrow parses together: they stay in the cache, 1.25 times as fast as 2 MB (2026-11)
 BYTES_A_COLUMN = 1000  # of a piece, at least: each column of each piece costs a microsecond
 RETURN = re.compile(rb'\r(?!\n)')  # within a line
@@ -125,7 +124,7 @@ def parse(text: bytes, form: RowOptions) -> Block:
     arrays = read_arrays(text, form, choose_piece(text, form.n_columns or 0))
     if arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
-    columns = read_values(arrays, form, has_blanks=b' ' in text or b'\t' in text)
+    columns = read_values(arrays, form)
     labels = () if form.ignore_label else form.label_columns
     table = Table(tuple(columns[j] for j in form.feature_positions), arrays.num_rows)
     return make_block(
@@ -182,23 +181,19 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
     return columns
 
 
-def read_values(arrays: Any, form: RowOptions, has_blanks: bool) -> dict[int | None, Values]:
-    """Return position -> values of each column: numbers, or text without the blanks around it."""
-    from pyarrow import compute, types
+def read_values(arrays: Any, form: RowOptions) -> dict[int | None, Values]:
+    """Return position -> values of each column: numbers, or text."""
+    from pyarrow import types
 
     columns: dict[int | None, Values] = {}
     for position, array in zip(map(int, arrays.schema.names), arrays.columns, strict=True):
         if types.is_floating(array.type):
             columns[position] = NumberColumn(from_array(array, math.nan))
             continue
-        if has_blanks:
-            texts = compute.ascii_trim(array, characters=BLANKS)
-        else:
-            texts = array
         if position in form.styles_by_column:
-            columns[position] = NumberColumn(read_styled(texts, position, form))
+            columns[position] = NumberColumn(read_styled(array, position, form))
         else:
-            columns[position] = TextColumn(texts, form.decimal)
+            columns[position] = TextColumn(array, form.decimal)
     return columns
 
 

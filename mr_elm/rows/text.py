@@ -11,6 +11,7 @@ from mr_elm.errors import DataFormatError
 
 LINE_END = ord('\n')
 SPACE = '\t\n\v\f\r\x1c\x1d\x1e\x1f '  # of ASCII only: UTF-8 letters hold bytes that Latin-1 takes for space
+BLANKS = ' \t'  # what may stand around a text, and never counts
 SPACES = re.compile(f'[{SPACE}]+')
 
 

@@ -165,6 +165,15 @@ def test_categories_that_are_numbers_are_known_in_columns_of_any_type(database, 
     np.testing.assert_allclose(found['score'], estimator.decision_function(rows), rtol=0, atol=1e-9)
 
 
+def test_blanks_around_texts_do_not_count(database, rng):
+    plans = rng.choice(['Pro', 'basic', 'no plan', 'NA'], 80)
+    frame = pd.DataFrame({'plan': plans, 'size': rng.random(80)})
+    estimator = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, plans == 'basic')
+    rows = frame.assign(plan=[f'\t {plan} \t' for plan in plans])
+    found = ask(database, estimator.to_model(), rows)
+    np.testing.assert_allclose(found['score'], estimator.decision_function(frame), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize('kind', ['VARCHAR', 'DATE', 'TIMESTAMP'])
 @pytest.mark.parametrize('gaps', [True, False])
 def test_dates_are_read_from_columns_of_dates_and_from_text(database, kind, gaps, rng):
