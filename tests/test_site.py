@@ -32,6 +32,15 @@ def test_a_figure_lies_on_the_page_without_a_background_of_its_own(figure):
     assert imread(figure)[0, 0, 3] == 0
 
 
+@pytest.mark.parametrize('page', PAGES)
+def test_a_block_of_code_ends_with_the_fence_that_begins_it(page):
+    """Markdown takes a fence that is indented further for a line of the code, and the text below too."""
+    fences = re.findall(r'^( *)(`{3,}|~{3,})(.*)$', read_page(page), flags=re.MULTILINE)
+    assert len(fences) % 2 == 0
+    for (indent, marks, _), closing in zip(fences[::2], fences[1::2], strict=True):
+        assert closing == (indent, marks, '')
+
+
 @pytest.mark.parametrize(
     'docstring, converted',
     [

@@ -21,7 +21,7 @@ def blocks_of(text):
     """List (tag, body) of the blocks of code of a page."""
     return [
         (tag, dedent(body))
-        for _, tag, body in re.findall(r'^( *)```([a-z ]+)\n(.*?)^ *```$', text, flags=re.MULTILINE | re.DOTALL)
+        for _, tag, body in re.findall(r'^( *)```([a-z ]+)\n(.*?)^\1```$', text, flags=re.MULTILINE | re.DOTALL)
     ]
 
 
