@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     'nodes of rows': (47_500, 30_000),
     'nodes of engines, passes and cli': (51_200, 32_000),
-    'nodes of drivers, machines and estimators': (93_750, 50_000),
-    'nodes of features, sums and scores': (41_950, 28_000),
+    'nodes of drivers, machines and estimators': (93_730, 50_000),
+    'nodes of features, sums and scores': (41_990, 28_000),
     'nodes of solvers': (39_800, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
     'nodes of package and stages': (330_500, 205_000),

@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cache
 from importlib import import_module
 
 from mr_elm.errors import ConstantWarning, ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
@@ -94,7 +95,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command and turn what goes wrong into one sentence and a status."""
-    warnings.showwarning = show_warning
+    warnings.showwarning = show_warning  # type: ignore[assignment]  # all arguments come by position
+    print_once.cache_clear()
     try:
         with terminable():
             return perform(argv) or 0
@@ -175,30 +177,24 @@ def add_notes(text: str, error: BaseException) -> str:
     return '; '.join([text, *getattr(error, '__notes__', ())])
 
 
-def show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: object = None,
-    line: str | None = None,
-) -> None:
+def show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
     if issubclass(category, OURS) or sys.warnoptions:
-        print(f'mr-elm: warning: {message}', file=sys.stderr)
+        print_once(f'mr-elm: warning: {message}')
+
+
+@cache
+def print_once(line: str) -> None:
+    """Print a line on standard error, unless the command has printed it before, as where it looks at rows twice."""
+    print(line, file=sys.stderr)
 
 
 def list_commands() -> str:
     """List the commands."""
-    lines = [f'  {name:10} {text}' for name, (_, text) in COMMANDS.items()]
-    return '\n'.join(
-        [
-            'usage: mr-elm COMMAND ... [options] [runner options of mrjob]',
-            '',
-            *lines,
-            '',
-            f'{FIRST_STEPS}`mr-elm COMMAND --help` tells more; `mr-elm train --help` lists the methods.',
-        ]
+    lines = '\n'.join(f'  {name:10} {text}' for name, (_, text) in COMMANDS.items())
+    return (
+        f'usage: mr-elm COMMAND ... [options] [runner options of mrjob]\n\n{lines}\n\n{FIRST_STEPS}`mr-elm COMMAND '
+        '--help` tells more; `mr-elm train --help` lists the methods.'
     )
 
 

@@ -9,7 +9,7 @@ from mr_elm.drivers.gram_job import check_counts, sum_up, sum_up_leaving
 from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import NodeInputs, summarise, warn_of_labels
 from mr_elm.engines.base import Engine
-from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
+from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, warn_unsuitable
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import (
@@ -82,7 +82,7 @@ def change_members(
     data = DataSet(plan, engine, bad_rows)
     summary = summarise_new(model, data)
     if leaves and (warning := warn_of_bounds(model, summary.columns)):
-        engine.reporter.say(f'warning: {plan.name}: {warning}')
+        warn_unsuitable(f'{plan.name}: {warning}')
     machines = [
         change(LivingMachine.of_model(member), sum_up_batch(member, summary, data, leaves)) for member in model.members
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.checks import check_labels, demand_one_label, demand_rows, find_classes
-from mr_elm.errors import AccountingError, DataFormatError
+from mr_elm.errors import AccountingError, DataFormatError, warn_unsuitable
 from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem
@@ -84,14 +84,14 @@ def warn_of_numbers(data: DataSet, summary: Summary) -> None:
         if (name := summary.name_column(j)) in dates:
             continue
         first, last = columns.minimum[j], columns.maximum[j]
-        data.engine.reporter.say(
-            f'warning: column {name} numbers the rows from {first:,.0f} to '
+        warn_unsuitable(
+            f'column {name} numbers the rows from {first:,.0f} to '
             f'{last:,.0f}: leave it out unless their order matters (--drop)'
         )
     totals = (columns.minimum > 0) & np.isclose(2 * columns.maximum, n * columns.mean, rtol=1e-6)
     for j in np.flatnonzero(totals)[:1].tolist():
-        data.engine.reporter.say(
-            f'warning: column {summary.name_column(j)} holds {columns.maximum[j]:.12g}, the sum of its other numbers: '
+        warn_unsuitable(
+            f'column {summary.name_column(j)} holds {columns.maximum[j]:.12g}, the sum of its other numbers: '
             'leave that row out if it is their total'
         )
 
@@ -101,7 +101,7 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
 
     is_known : tells whether a label is a class of a model, of which any number of rows may come.
     """
-    entries, say = summary.labels.entries, data.engine.reporter.say
+    entries = summary.labels.entries
     classes = Classes.of(summary.labels)
     unit = find_kind(data.plan.form.kind).unit
 
@@ -112,11 +112,11 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
     single = [classes.names[k] for k in find_single_rows(classes.counts) if not is_known(classes.names[k])]
     if single:
         single.sort(key=lambda name: entries[name][1])
-        say('warning: ' + describe_single_rows([(name, describe_place(name)) for name in single], summary.n_rows))
+        warn_unsuitable(describe_single_rows([(name, describe_place(name)) for name in single], summary.n_rows))
     if twins := find_twins(entries):
         text = min((name for name in entries if read_exact(name) is None), key=lambda name: entries[name][1])
-        say(
-            f'warning: the labels {quote(twins[0])} and {quote(twins[1])} are two classes although they are equal '
+        warn_unsuitable(
+            f'the labels {quote(twins[0])} and {quote(twins[1])} are two classes although they are equal '
             f'numbers: all labels are compared as text, because {quote(text)} ({describe_place(text)}) is no finite '
             'number'
         )
@@ -124,9 +124,8 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
     for name in entries:
         first = spellings.setdefault(' '.join(name.casefold().strip(' .').split()), name)
         if first != name and read_exact(name) is None:
-            say(
-                f'warning: the labels {quote(first)} and {quote(name)} are two classes: write them alike if they are '
-                'one'
+            warn_unsuitable(
+                f'the labels {quote(first)} and {quote(name)} are two classes: write them alike if they are one'
             )
             break
 
@@ -180,16 +179,6 @@ def learn_encoding(data: DataSet) -> Encoding:
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     data.engine.reporter.say(describe(encoding))
-    for column, counts in zip(encoding.columns, values, strict=True):
-        others = counts.texts
-        if not counts.weight:
-            others -= counts.dates
-        if others and (counts.weight or counts.dates):
-            data.engine.reporter.say(
-                f'warning: column {column.name!r} is a category: it holds numbers or dates, but also text such as '
-                f'{quote(counts.example)} (rows with text: {others:,}). If this text stands for a missing value, leave '
-                'the field empty'
-            )
     return encoding
 
 

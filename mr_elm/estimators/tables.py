@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, warn_unsuitable
 from mr_elm.estimators.parameters import Parameters, check_parameters
 from mr_elm.estimators.values import read_classes
 from mr_elm.rows.encoding import Encoding
@@ -18,6 +18,7 @@ from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
 from mr_elm.typing import Floats, Rows, Weights
 
+QUOTED = r"""('[^']*'|"[^"]*")"""  # a name in a message
 NUMBER = re.compile('(?i)u?int|float|double|half|bool|dec|complex|sparse')  # how types of numbers begin
 
 
@@ -162,9 +163,20 @@ def read_weights(sample_weight: Weights, frame: Frame) -> Floats:
 
 
 def learn_encoding(frame: Frame, weights: Floats, max_categories: int = MAX_CATEGORIES) -> Encoding:
-    """Choose how the columns of a frame become features."""
+    """Choose how the columns of a frame become features, and speak of them in the words of Python."""
     values = [ColumnValues.of(column, weights) for column in frame.table.columns]
-    try:
-        return choose_encoding(frame.names, values, max_categories, categorical=frame.categorical)
-    except DataFormatError as error:
-        raise ValueError(f'X: {re.sub(" with --drop .*", "", str(error))}') from None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        try:
+            encoding = choose_encoding(frame.names, values, max_categories, categorical=frame.categorical)
+        except DataFormatError as error:
+            raise ValueError(f'X: {write_calls(str(error))}') from None
+    for warning in caught:
+        warn_unsuitable(write_calls(str(warning.message)))
+    return encoding
+
+
+def write_calls(text: str) -> str:
+    """Return a sentence about options of columns as one about the calls of a data frame that do the same."""
+    text = re.sub(rf'--drop {QUOTED}', r'drop(columns=\1)', text)
+    return re.sub(rf'--category {QUOTED}', r"astype({\1: 'category'})", text)

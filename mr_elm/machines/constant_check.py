@@ -10,7 +10,7 @@ Source: ours.
 """
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from mr_elm.machines.calibrating import Kind
 from mr_elm.model.base import Model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
+from mr_elm.option import rename_flags
 from mr_elm.rows.blocks import widen
 from mr_elm.rows.text import quote
 from mr_elm.sums.gram import mirror_upper, unpack_upper
@@ -133,32 +134,20 @@ def note(model: Kind, answer: Any, rows: str, searched: bool = False) -> Kind:
     return replace(model, header=header.change_parameters(constant_prediction=value))
 
 
-def list_cures(header: ModelHeader) -> Iterator[str]:
-    """Yield what may help, at least two things, by the names of options, or of parameters of an estimator."""
+def list_cures(header: ModelHeader) -> list[str]:
+    """List what may help, at least two things, by the names of options, or of parameters of an estimator."""
     parameters = header.parameters
-    in_memory = parameters.get('input', {}).get('kind') == 'memory'
-
-    def name(parameter: str, flag: str) -> str:
-        if in_memory:
-            return parameter
-        return f'--{flag}'
-
     if 'map' in parameters:
-        yield f'another {name("weight_scale", "weight-scale")}'
-        yield f'more {name("n_hidden", "hidden")}'
+        cures = ['another --weight-scale', 'more --hidden']
     else:
-        yield from (f'another {name(width, width)}' for width in ('sigma', 'gamma') if width in parameters)
-    yield from (
-        f'a larger {name(strength, strength)}' for strength in ('nu', 'C') if parameters.get(strength) is not None
-    )
+        cures = [f'another --{width}' for width in ('sigma', 'gamma') if width in parameters]
+    cures += [f'a larger --{strength}' for strength in ('nu', 'C') if parameters.get(strength) is not None]
     if header.task == 'classification' and header.separator is None and parameters.get('class_weight') is None:
-        if in_memory:
-            yield "class_weight='balanced'"
-        else:
-            yield '--class-weight balanced'
-    if in_memory:
-        return
+        cures.append('--class-weight balanced')
+    if parameters.get('input', {}).get('kind') == 'memory':
+        return [rename_flags(cure, {'--hidden': 'n_hidden'}) for cure in cures]
     if header.method == 'pesvm':
-        yield 'mr-elm train auto'
+        cures.append('mr-elm train auto')
     elif header.method != 'elm':
-        yield f'mr-elm tune {header.method}'
+        cures.append(f'mr-elm tune {header.method}')
+    return cures

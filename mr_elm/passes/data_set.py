@@ -98,10 +98,9 @@ class DataSet:
         descriptions = whole_descriptions(self._blas_of_tasks | {describe_blas()})
         if len(descriptions) > self._n_blas:
             self._n_blas = len(descriptions)
-            self.engine.reporter.say(
-                'warning: tasks used different BLAS libraries or processor types '
-                f'({"; ".join(sorted(descriptions))}): another run may give a model with other '
-                'last digits'
+            warn_unsuitable(
+                f'tasks used different BLAS libraries or processor types ({"; ".join(sorted(descriptions))}): another '
+                'run may give a model with other last digits'
             )
         return descriptions
 

@@ -220,27 +220,26 @@ def warn_of_numbers(column: str, counts: Mapping[str, int], decimal: str = '.') 
     A mark, nines in several rows or a round power of ten, lies far from all other numbers. column : how a message calls
     it. counts : of its values, none where there are too many.
     """
+    name = column.removeprefix('column ')
     values = [text for text in counts if text]
     if ID_COLUMN.fullmatch(column) and all(map(str.isdecimal, values)):
         numbers = list(map(int, values)) or [0]
         if sum(counts.values()) != max(numbers) - min(numbers) + 1:  # else all rows tell whether they number the rows
             warn_unsuitable(
-                f'{column} is called like an id, and its numbers are features: leave it out with --drop, or add '
-                '--category if rows share its values'
+                f'{column} is called like an id, and its numbers are features: leave it out with --drop {name}, or '
+                f'make categories of its values with --category {name} if rows share them'
             )
     elif values and all(map(TIME.fullmatch, values)):
         warn_unsuitable(
             f'{column} holds numbers such as {min(values)}: write them like 2020-12-31 if they are dates or times'
         )
     marks = list(filter(MARK.fullmatch, counts))
-    if not marks:
-        return
-    others = [read_number(text, decimal) or 0.0 for text in counts if text and text not in marks]
     for mark in marks:
+        others = [read_number(text, decimal) or 0.0 for text in counts if text and text not in marks]
         if counts[mark] > 2 and len(others) > 2 and abs(float(mark) - others[0]) > 4 * (max(others) - min(others)):
             warn_unsuitable(
                 f'{column} holds {mark} in {counts[mark]} rows, far from its other numbers: leave these fields '
-                'empty if they are missing values (--encode auto reads them)'
+                'empty if they are missing values'
             )
 
 

@@ -72,13 +72,11 @@ def read_frame(X: Any) -> Frame:
 
 def read_columns(X: Any) -> Frame:
     """Read a data frame column by column, as pandas and polars offer them."""
-    labels = list(X.columns)
-    names = tuple(map(str, labels))
+    names = tuple(map(str, X.columns))
     demand_distinct('X', names)
-    columns = tuple(read_values(X[label], name) for label, name in zip(labels, names, strict=True))
-    categorical = frozenset(
-        name for label, name in zip(labels, names, strict=True) if str(X[label].dtype).startswith(CATEGORIES)
-    )
+    series = {str(label): X[label] for label in X.columns}
+    columns = tuple(read_values(values, name) for name, values in series.items())
+    categorical = frozenset(name for name, values in series.items() if str(values.dtype).startswith(CATEGORIES))
     return Frame(names, Table(columns, len(X)), categorical)
 
 

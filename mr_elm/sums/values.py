@@ -243,22 +243,30 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
     counts = values.counts or Counter()
     doubt = ''
     if is_category:
-        n_rows = counts.total() - values.missing
-        n_values = len(counts)
-        example = quote(values.example or min(counts))
-        if n_values >= MIN_NAME_ROWS and (n_values > 0.9 * n_rows or DIGIT_FIRST.match(values.example)):
+        n_rows, n_values = counts.total() - values.missing, len(counts) - bool(values.missing)
+        n_texts = values.texts - values.dates or values.texts
+        kind = (
+            f'is a category of {n_values:,} different values in {n_rows:,} rows, {n_texts:,} of them with text such as '
+            f'{quote(values.example)}'
+        )
+        has_sign = DIGIT_FIRST.match(values.example)
+        if n_values >= MIN_NAME_ROWS and (has_sign or min(n_values, n_texts) > 0.9 * n_rows):
             doubt = (
-                f'leave it out if they are names of the rows (--drop {name}), write them all alike, or without signs, '
-                'if they are numbers, make features of their words if they are sentences (docs/text.md)'
+                f'leave it out with --drop {name!r} if they are names of the rows, write them all alike, or without '
+                'signs, if they are numbers, make features of their words if they are sentences (docs/text.md)'
             )
-        kind = f'is a category of {n_values:,} different values in {n_rows:,} rows, such as {example}'
+        elif n_texts < n_rows / 2:  # which are numbers, or dates
+            doubt = 'leave these fields empty if this text stands for missing values'
     elif marks := list(filter(DATE_MARK.fullmatch, counts)):
         kind = f'holds {quote(marks[0])} in {counts[marks[0]]:,} rows, and becomes a number of days'
         doubt = 'leave these fields empty if the date is not known, or never comes'
     elif not values.weight and not values.dates:
-        kind, doubt = 'holds no value', 'leave it out with --drop'
+        kind, doubt = 'holds no value', f'leave it out with --drop {name!r}'
     elif codes := list(filter(CODE.fullmatch, counts)):
-        kind, doubt = f'holds numbers such as {codes[0]}', 'if they are names, add --category'
+        kind, doubt = (
+            f'holds numbers such as {codes[0]}',
+            f'make categories of its values with --category {name!r} if they are names',
+        )
     if doubt:
         warn_unsuitable(f'column {name!r} {kind}: {doubt}')
 
@@ -281,9 +289,10 @@ def choose_column(
     if values.counts is None:
         raise DataFormatError(
             f'column {name!r} holds {quote(values.example or "numbers")}, expected at most {MAX_VALUES:,} different '
-            f'values of a category, found more: leave it out with --drop {name}'
+            f'values of a category, found more: leave it out with --drop {name!r}'
         )
-    warn_of_doubt(name, values, is_category=True)
+    if not is_category:  # else the user says that it is one
+        warn_of_doubt(name, values, is_category=True)
     return make_category(name, values.counts, max_categories)
 
 
@@ -308,5 +317,5 @@ def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[s
         reason = 'expected dates that are all written alike'
     raise DataFormatError(
         f'column {name!r} holds dates or times such as {quote(values.example)}, {reason}: write them like 2020-12-31, '
-        f'or leave the column out with --drop {name}, or make categories of its texts with --category {name}'
+        f'or leave it out with --drop {name!r}, or make categories of its values with --category {name!r}'
     )

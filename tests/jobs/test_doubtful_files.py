@@ -86,3 +86,18 @@ def test_usual_dates_and_words_are_not_in_doubt(warn):
     table = TABLE.assign(born=pd.date_range('1900-01-02', periods=N).strftime('%Y-%m-%d'))
     table['who'] = np.where(MANY, "o'neill", "d'arc's")
     assert warn(table, '--encode', 'auto') == []
+
+
+def test_quiet_commands_print_each_warning_once_with_one_prefix(elm, tmp_path):
+    flats = [f'{m2} m²' if m2 % 3 == 0 else m2 for m2 in RNG.integers(30, 300, N)]
+    ages = TABLE['items'].astype(object).where(~MANY, 'N/A')
+    table = TABLE.assign(area=flats, age=ages, n=np.arange(N), zip='02139', label=TABLE['price'] / 7)
+    table.to_csv(tmp_path / 'rows.csv', index=False)
+    words = ('--encode', 'auto', '--task', 'regression', '--target', 'auto', '--hidden', 3, '-q')
+    log = tmp_path / 'log'
+    done = elm('train', 'pesvm', tmp_path / 'rows.csv', *words, '--model', tmp_path / 'm.npz', '--log-file', log)
+    assert done.status == 0
+    lines = done.err.splitlines()
+    assert all(line.startswith('mr-elm: warning: column ') for line in lines)
+    assert sorted(line.split()[3] for line in lines) == ["'age'", "'area'", "'n'", "'zip'"]
+    assert [line.partition(' ')[2] for line in log.read_text().splitlines()] == lines

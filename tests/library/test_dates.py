@@ -130,7 +130,7 @@ def test_what_is_in_no_calendar_is_no_date(text, order):
 )
 def test_dates_in_doubt_are_refused_and_can_be_categories(texts, orders):
     values = ColumnValues.of(TextColumn(texts))
-    with pytest.raises(DataFormatError, match=f"column 'x'.*{orders}.*--drop x.*--category x"):
+    with pytest.raises(DataFormatError, match=f"column 'x'.*{orders}.*--drop 'x'.*--category 'x'"):
         choose_column('x', values)
     assert choose_column('x', values, is_category=True).categories == tuple(sorted(texts))
 

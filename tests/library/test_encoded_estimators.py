@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_regressor
 from sklearn.model_selection import cross_val_score
 
+from mr_elm.errors import UnsuitableWarning
 from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMClassifier, to_estimator
 from mr_elm.estimators.tables import learn_encoding, read_weights
 from mr_elm.model.file import read_model
@@ -190,6 +191,26 @@ def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, 
     with pytest.raises(ValueError, match=word) as error:
         ELMRegressor(encode='auto').fit(frame, frame['age'])
     assert "'strange'" in str(error.value) and '--' not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ('values', 'calls'),
+    [
+        ([f'0{i % 7}139' for i in range(60)], ["astype({'shop id': 'category'})"]),
+        ([7 * i for i in range(60)], ["drop(columns='shop id')", "astype({'shop id': 'category'})"]),
+        ([f'shop {i}' for i in range(60)], ["drop(columns='shop id')"]),
+        ([None] * 60, ["drop(columns='shop id')"]),
+        (['N/K', *range(59)], ['leave these fields empty']),
+    ],
+)
+def test_warnings_of_columns_name_calls_of_a_data_frame_and_no_options(values, calls):
+    frame = pd.DataFrame({'age': np.arange(60.0), 'shop id': values})
+    with pytest.warns(UnsuitableWarning) as caught:
+        ELMRegressor(encode='auto').fit(frame, frame['age'])
+    text = '\n'.join(str(warning.message) for warning in caught)
+    assert all(call in text for call in calls) and '--' not in text
+    for warning in caught:
+        assert str(warning.message).startswith("column 'shop id' ")
 
 
 def test_gaps_and_numbers_are_read_whatever_type_holds_them():
