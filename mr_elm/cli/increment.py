@@ -1,5 +1,6 @@
 """mr-elm update, forget and merge: a model that lives."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -49,8 +50,6 @@ def merge(argv: Sequence[str]) -> None:
     add_output_options(parser)
     add_quiet_option(parser)
     args, _ = parser.parse(argv)
-    if len(args.inputs) < 2:
-        parser.error(f'expected at least two models, found {len(args.inputs)}')
     output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
     if all(map(is_site, args.inputs)):
@@ -58,6 +57,8 @@ def merge(argv: Sequence[str]) -> None:
 
         output.keep(engine, merge_sums(args.inputs, engine), None)
         return
+    if len(set(map(os.path.abspath, args.inputs))) < max(2, len(args.inputs)):
+        parser.error('expected at least two models, each of them once')
     models = list(map(read_living, args.inputs))
     for model, name in zip(models, args.inputs, strict=True):
         demand_no_ledger(model, name)
@@ -103,8 +104,8 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
             demand_no_ledger(before, args.known)
         else:
             ledger.open(before, path, args.known)
-        if ledger is not None and command == 'forget':  # of classes that may leave too
-            ledger.hash(DataSet(plan, engine, args.bad_rows), before.classes)
+            if command == 'forget':  # of classes that may leave too
+                ledger.hash(DataSet(plan, engine, args.bad_rows), before.classes)
         model, accounts = driver(before, plan, engine, args.bad_rows)
         if ledger is not None and command == 'update':
             ledger.hash(DataSet(plan, engine, args.bad_rows), model.classes)
@@ -140,7 +141,7 @@ def demand_no_ledger(model: NodeModel, name: str) -> None:
     if 'ledger' in model.header.parameters:
         raise ValueError(
             f'{name}: expected --ledger FILE, because this model has a ledger of its rows, which must '
-            'change with it (update and forget take it, merge does not)'
+            'change with it: update and forget take it; merge does not, so add the rows of the other model by update'
         )
 
 

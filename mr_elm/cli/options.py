@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # a command that runs no job loads neither engines nor reader
     from mr_elm.engines.base import Engine
     from mr_elm.rows.inputs import InputPlan
 
-OUTPUT_DIR = '--output-dir'
 Options = TypeVar('Options')
 
 
@@ -258,7 +257,7 @@ COMMON_OPTIONS = """All commands have --config FILE.toml, which reads options fr
 hidden = 500 (the command line counts more), and --log-file FILE, which adds
 what the command says on standard error to a file."""
 REFUSED = {
-    '-o': f', the output folder of a job is {OUTPUT_DIR}',
+    '-o': ', a model goes to the file of --model',
     **dict.fromkeys(
         (
             '--mapper',

@@ -250,7 +250,9 @@ def test_what_does_not_fit_is_refused(elm, changed, first, packs, write, tmp_pat
     assert 'keeps no sums' in refused(elm, tmp_path, 'update', dual, packs[1])
     balanced = changed('train', 'pesvm', packs[0], '--hidden', 15, '--class-weight', 'balanced')
     assert '--class-weight' in refused(elm, tmp_path, 'update', balanced, packs[1])
-    assert elm('merge', first, '--model', tmp_path / 'one.npz').status == 2
+    for models in [first], [first, first], [first, f'{first.parent}/./{first.name}']:  # its rows would count twice
+        done = elm('merge', *models, '--model', tmp_path / 'one.npz')
+        assert done.status == 2 and 'at least two models, each of them once' in done.err
     for name, *words in (('--hidden', 3), ('--leaves', 64, '--map', 'leaves'), ('--metric', 'full')):
         done = elm('train', 'pesvm', packs[0], '--like', first, name, *words, '--model', tmp_path / 'one.npz')
         assert done.status == 2 and f'{name}: cannot be used with --like' in done.err  # the layer is the other model's
@@ -286,7 +288,9 @@ def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_su
     assert not doubts('a.npz', *train, '--nu', between) and not doubts('b.npz', *other, '--nu', 1)
     assert doubts('ab.npz', 'update', tmp_path / 'a.npz', batches[1], batches[2])
     assert doubts('back.npz', 'forget', tmp_path / 'ab.npz', batches[1], batches[2])  # the errors stay
-    assert doubts('merged.npz', 'merge', tmp_path / 'a.npz', tmp_path / 'b.npz', tmp_path / 'b.npz')
+    for kind in 'npz', 'sums.npz':  # the same rows twice, which merge refuses of one file
+        shutil.copyfile(tmp_path / f'b.{kind}', tmp_path / f'copy.{kind}')
+    assert doubts('merged.npz', 'merge', *(tmp_path / f'{name}.npz' for name in ('a', 'b', 'copy')))
 
 
 def test_an_update_that_fails_leaves_the_old_model_untouched(elm, first, packs, write, tmp_path, model_of):
