@@ -1,7 +1,7 @@
 """Name what can go wrong, so that a caller can tell bad data from a bad model, and write objects for people."""
 
 import warnings
-from collections.abc import Sized
+from collections.abc import Iterable, Sized
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any
@@ -141,6 +141,17 @@ def cut(text: str) -> str:
     if len(text) <= MAX_VALUE:
         return text
     return f'{text[:MAX_VALUE]}...'
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Ask whether the known word that is most like this one was meant; '' where none is like it."""
+    from difflib import get_close_matches
+
+    names = {name.lstrip('-'): name for name in known}
+    close = get_close_matches(word.lstrip('-'), list(names), n=1, cutoff=0.75)
+    if close:
+        return f' (did you mean {names[close[0]]}?)'
+    return ''
 
 
 def import_package(name: str, purpose: str) -> Any:

@@ -4,12 +4,19 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from importlib import import_module
 
-from mr_elm.errors import ConstantWarning, ConvergenceWarning, NumericalWarning, UnsuitableWarning, describe_error
+from mr_elm.errors import (
+    ConstantWarning,
+    ConvergenceWarning,
+    NumericalWarning,
+    UnsuitableWarning,
+    describe_error,
+    suggest,
+)
 from mr_elm.methods import METHODS
 from mr_elm.signals import Terminated, terminable
 
@@ -153,17 +160,6 @@ def explain_methods(command: str, words: Sequence[str], methods: Mapping[str, st
         came = f', found {words[0]!r}{suggest(words[0], methods)}'
     print(f'mr-elm {command}: expected one of {", ".join(methods)}{came}', file=sys.stderr)
     return 2
-
-
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Ask whether the known word that is most like this one was meant; '' where none is like it."""
-    from difflib import get_close_matches
-
-    names = {name.lstrip('-'): name for name in known}
-    close = get_close_matches(word.lstrip('-'), list(names), n=1, cutoff=0.75)
-    if close:
-        return f' (did you mean {names[close[0]]}?)'
-    return ''
 
 
 def drop_output() -> None:

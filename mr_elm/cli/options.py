@@ -13,9 +13,10 @@ from functools import cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mr_elm.cli import COMPLETING, Elsewhere, suggest
+from mr_elm.cli import COMPLETING, Elsewhere
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
+from mr_elm.errors import suggest
 from mr_elm.option import AdvancedHelp, add_options, option, option_fields
 from mr_elm.progress import LogLines, Reporter
 from mr_elm.rows.options import RowOptions, RowUse, add_row_options

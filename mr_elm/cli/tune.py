@@ -22,7 +22,7 @@ from mr_elm.cli.train import add_model_options
 from mr_elm.drivers.score import choose_target
 from mr_elm.machines.search_options import GRID, KernelSearch, NodeSearch
 from mr_elm.methods import METHODS, Method, Tuning, load
-from mr_elm.option import add_options, flag_of, option_fields
+from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
 from mr_elm.scores.selection import LeftOut, Score, Tuned
@@ -84,6 +84,9 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     add_input_options(parser, 'target', *OF_ENCODING)
     add_model_options(parser, required=False, living=method.living)
     parser.group(GRID)
+    parser.add_argument(
+        '--json', action='store_true', help=AdvancedHelp('taken as elsewhere: the answer is JSON always')
+    )
     add_options(parser.add_to, load(method.options), list_passed(method, tuning), name)
     add_options(parser.add_to, load(tuning.search))
     add_runner_options(parser)

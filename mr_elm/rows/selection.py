@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mr_elm.errors import DataFormatError, warn_unsuitable
+from mr_elm.errors import DataFormatError, suggest, warn_unsuitable
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import demand_distinct, find_repeated
 
@@ -34,11 +34,12 @@ class Header:
         try:
             position = int(column)
         except ValueError:
+            hint = suggest(str(column), self.names or ())
             if self.names is None:
                 description = 'it has no header line'
             else:
                 description = f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN_NAMES])}'
-            raise DataFormatError(f'{self.path}: expected a column named {column!r}, {description}') from None
+            raise DataFormatError(f'{self.path}: expected a column named {column!r}{hint}, {description}') from None
         if not -self.n_columns <= position < self.n_columns:
             raise DataFormatError(
                 f'{self.path}: expected column {position} (counted from 0), rows have {self.n_columns} fields'

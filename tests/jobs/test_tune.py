@@ -143,3 +143,7 @@ def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, den
 def test_wrong_grids_are_wrong_usage(elm, dense, options, said):
     done = elm('tune', 'sparse-elm', dense, *options)
     assert done.status == 2 and said in done.err
+
+
+def test_json_is_taken_and_changes_nothing(tune, dense):
+    assert tune(dense, '--json') == tune(dense)
