@@ -18,7 +18,7 @@ from mr_elm.features.kernels import ROUNDING, row_squares
 from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
-from mr_elm.rows.columns import MISSING, MISSING_TEXTS
+from mr_elm.rows.columns import BOOLEANS, MISSING, MISSING_TEXTS, to_number, write_number
 from mr_elm.rows.encoding import CATEGORY, DATE, THURSDAY, Column
 from mr_elm.rows.text import BLANKS
 from mr_elm.typing import Floats, Rows
@@ -396,7 +396,7 @@ def write_part(query: Query, column: Column, name: str, inputs: Columns) -> Colu
     if column.kind == CATEGORY:
         text = query.read(name)
         value = f'CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN {query.text(MISSING)} ELSE {text} END'
-        spellings = [spell(category, column.categories) for category in column.categories]
+        spellings = [spell(category, column) for category in column.categories]
         conditions = [f'{value} IN {query.texts(each)}' for each in spellings]
         other = '1 = 1'
         if conditions:
@@ -422,10 +422,11 @@ def write_part(query: Query, column: Column, name: str, inputs: Columns) -> Colu
     )
 
 
-def spell(category: str, categories: Sequence[str]) -> list[str]:
-    """Return how a database may write a category: of whole numbers in a column of float64, 1 as 1.0."""
-    with_point = f'{category}.0'
-    whole = category.removeprefix('-').isdecimal() and with_point not in categories
-    if whole:
-        return [category, with_point]
-    return [category]
+def spell(category: str, column: Column) -> list[str]:
+    """Return how a database may write a category in a column of text, numbers or truth values."""
+    number = to_number(category)
+    if number is None or number not in column.by_value:
+        return [category]
+    written = write_number(number)
+    texts = {written, f'{written}.0', *BOOLEANS} - {*column.categories}
+    return [category, *sorted(text for text in texts if to_number(text) == number)]

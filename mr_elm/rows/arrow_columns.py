@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
-from mr_elm.rows.arrow_arrays import from_array, from_flags, refuse_damage, to_array, to_texts
+from mr_elm.rows.arrow_arrays import from_array, from_flags, refuse_damage, to_texts
 from mr_elm.rows.blocks import Block, make_block
 from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
 from mr_elm.rows.labels import write_label
@@ -358,7 +357,6 @@ def to_text_column(array: Any) -> TextColumn:
         array = array.dictionary_decode()
     coded = array.dictionary_encode()
     names = ['' if value != value else write_label(value) for value in coded.dictionary.to_pylist()]
-    if coded.null_count and '' not in names:
-        names.append('')
-    codes = from_array(coded.indices, names.index('') if '' in names else None)
-    return TextColumn(import_module('pyarrow').DictionaryArray.from_arrays(to_array(codes), to_texts(names)))
+    return TextColumn(
+        type(coded).from_arrays(coded.indices, to_texts(names)).dictionary_decode().fill_null(to_texts([''])[0])
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,7 +49,7 @@ MISSING = ''  # how a missing value is called among categories
 class TextColumn:
     """Hold values as they were written, but for blanks around them; no number is read before it is asked for.
 
-    texts : pyarrow.StringArray, DictionaryArray of these, or a sequence of texts. decimal : the point of numbers.
+    texts : pyarrow.StringArray, or a sequence of texts. decimal : the point of numbers.
     """
 
     texts: Any
@@ -59,10 +59,7 @@ class TextColumn:
     @cached_property
     def array(self) -> Any:
         """Return the texts as Arrow holds them, without the blanks around them."""
-        texts = to_texts(self.texts)
-        if hasattr(texts, 'dictionary'):
-            texts = texts.dictionary_decode()  # two of its texts may differ by blanks only
-        return import_module('pyarrow.compute').ascii_trim(texts, characters=BLANKS)
+        return import_module('pyarrow.compute').ascii_trim(to_texts(self.texts), characters=BLANKS)
 
     @cached_property
     def coded(self) -> tuple[tuple[str, ...], np.ndarray]:
@@ -72,8 +69,6 @@ class TextColumn:
 
     def take(self, rows: slice | np.ndarray) -> TextColumn:
         """Return the values of some rows."""
-        if isinstance(rows, slice):
-            return TextColumn(self.array[rows], self.decimal)
         return TextColumn(self.array.take(to_array(np.arange(len(self.array))[rows])), self.decimal)
 
     @cached_property
@@ -92,28 +87,19 @@ class TextColumn:
         if self.plain is not None:
             return self.plain
         names, codes = self.coded
-        table = np.full(len(names), math.nan)
-        for code in np.unique(codes):
-            table[code] = read_value(names[code], self.decimal)
-        return table[codes]
+        return np.array([read_value(name, self.decimal) for name in names], float)[codes]
 
     def dates(self, order: str) -> Floats:
         """Return the values as days, NaN for missing ones; see `read_dates`. Raises RowError at other text."""
         names, codes = self.coded
-        table, present = np.full(len(names), math.nan), [j for j in np.unique(codes) if names[j] not in MISSING_TEXTS]
+        table, present = np.full(len(names), math.nan), [j for j, name in enumerate(names) if name_of(name)]
         table[present] = read_dates([names[j] for j in present], order)
         return table[codes]
-
-    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
-        """Return what `lookup` has for each value as text, MISSING for a missing one, or else `other`: (n,) int64."""
-        names, codes = self.coded
-        return np.array([lookup.get(name_of(text), other) for text in names], np.int64)[codes]
 
     def count(self) -> Counter[str]:
         """Count each value as text, MISSING for a missing one."""
         names, codes = self.coded
-        rows = np.bincount(codes, minlength=len(names)).tolist()
-        counts = Counter({text: n for text, n in zip(names, rows, strict=True) if n})
+        counts = Counter(dict(zip(names, np.bincount(codes).tolist(), strict=True)))
         if missing := sum(counts.pop(text, 0) for text in MISSING_TEXTS):
             counts[MISSING] = missing
         return counts
@@ -161,10 +147,11 @@ class NumberColumn:
             raise RowError('not a date', f'holds {numbers[0]:g}, and its dates are written {order}')
         return self.values
 
-    def codes(self, lookup: Mapping[str, int], other: int) -> np.ndarray:
-        """Return what `lookup` has for each number as it is usually written, or else `other`: (n,) int64."""
-        distinct, inverse = np.unique(self.values, return_inverse=True)
-        return np.array([lookup.get(write_number(value), other) for value in distinct], np.int64)[inverse]
+    @property
+    def coded(self) -> tuple[tuple[str, ...], np.ndarray]:
+        """Return the values by number: (distinct ones as they are usually written, (n,) numbers of these)."""
+        distinct, codes = np.unique(self.values, return_inverse=True)
+        return tuple(map(write_number, distinct.tolist())), codes
 
     def count(self) -> Counter[str]:
         """Count each number as it is usually written, MISSING for a missing one."""
@@ -189,7 +176,7 @@ class Table:
 
     def __getitem__(self, rows: Any) -> Table:
         columns = tuple(column.take(rows) for column in self.columns)
-        return Table(columns, len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows))
+        return Table(columns, len(np.arange(self.n_rows)[rows]))
 
     def to_matrix(self) -> Floats:
         """Return the columns as numbers, (rows, columns), NaN for missing ones. Raises RowError at text."""
@@ -198,13 +185,14 @@ class Table:
 
 def join_values(columns: Sequence[Any]) -> np.ndarray:
     """Join the values of each row, text as it stands and numbers as they are usually written: (n,) of text."""
-    texts = []
-    for column in columns:
-        if isinstance(column, NumberColumn):
-            column = TextColumn(list(map(write_number, column.values.tolist())))
-        names, codes = column.coded
-        texts.append(np.array([name_of(name) or 'NA' for name in names])[codes])
+    texts = [look_up(column, lambda text: text or 'NA') for column in columns]
     return np.array(list(map(','.join, zip(*texts, strict=True))), str)
+
+
+def look_up(values: Values, find: Callable[[str], Any]) -> np.ndarray:
+    """Return what `find` has for each value as text, MISSING for a missing one: (n,)."""
+    names, codes = values.coded
+    return np.array(list(map(find, map(name_of, names))))[codes]
 
 
 def name_of(text: str) -> str:
@@ -252,16 +240,21 @@ def read_value(text: str, decimal: str = '.') -> float:
     """Read a number or a truth value, NaN for a missing one. Raises RowError for other text."""
     if text in MISSING_TEXTS:
         return math.nan
-    number = BOOLEANS.get(text, read_number(text, decimal))
+    number = to_number(text, decimal)
     if number is None:
         raise RowError('not a number', f'holds {quote(text)}')
     return number
+
+
+def to_number(text: str, decimal: str = '.') -> float | None:
+    """Read a number or a truth value, or return None for other text."""
+    return BOOLEANS.get(text, read_number(text, decimal))
 
 
 def write_number(value: float) -> str:
     """Write a number the way people do: whole ones without a point; MISSING for NaN."""
     if math.isnan(value):
         return MISSING
-    if abs(value) < 1e15 and value == int(value):
+    if abs(value) < 1e15 and value.is_integer():
         return str(int(value))
     return repr(float(value))

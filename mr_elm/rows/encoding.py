@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -11,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, RowError, one_line
+from mr_elm.errors import DataFormatError, RowError, one_line, warn_unsuitable
 from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import Block, EncodedRows, is_sparse
-from mr_elm.rows.columns import MISSING, NumberColumn, Table, Values
+from mr_elm.rows.columns import MISSING, NumberColumn, Table, TextColumn, Values, look_up, to_number, write_number
 from mr_elm.rows.dates import ORDERS
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats
 
 NUMBER, CATEGORY, DATE = 'number', 'category', 'date'
 MONTHS, WEEKDAYS = sorted(map(str, range(1, 13))), sorted(map(str, range(1, 8)))  # from January, and from Monday
-THURSDAY = 3  # days from Monday to 1970-01-01
+THURSDAY, TELLING_ROWS = 3, 20  # days from Monday to 1970-01-01; rows that tell whether a category is known
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,34 @@ class Column:
     def lookup(self) -> dict[str, int]:
         """Return the position of each category among the features of the column."""
         return {category: i for i, category in enumerate(self.categories)}
+
+    @cached_property
+    def by_value(self) -> dict[Any, int]:
+        """Return the position of each category that reads as a number, if it is the only one of this number."""
+        counts = Counter(numbers := list(map(to_number, self.categories)))
+        return {number: i for i, number in enumerate(numbers) if counts[number] == 1 and number is not None}
+
+    @cached_property
+    def holds_numbers(self) -> bool:
+        """Tell whether all categories are numbers the way people write them, as those of a column of numbers are."""
+        return {*map(write_number, self.by_value), MISSING} == {*self.categories, MISSING}
+
+    def find_categories(self, values: Values) -> np.ndarray:
+        """Return the position of the category of each value, the last one for all others: (n,).
+
+        Text is compared as it is written, but by value where one side holds only numbers. Warns where none is known.
+        """
+        other, numbers = len(self.categories), self.by_value
+        if isinstance(values, TextColumn) and not self.holds_numbers:
+            numbers = {}
+        codes = look_up(values, lambda text: self.lookup.get(text, numbers.get(to_number(text), other)))
+        known = (codes >= (MISSING in self.lookup)) & (codes < other)
+        if not known.any() and look_up(values, bool).sum() >= TELLING_ROWS:
+            warn_unsuitable(
+                f'column {self.name!r} holds none of the categories of the training, such as '
+                f'{", ".join(map(repr, self.categories[-3:]))}: all its values count as others'
+            )
+        return codes
 
     def read_numbers(self, values: Values) -> Floats:
         """Return the values as numbers, NaN for missing ones. Raises RowError when one is text or infinite."""
@@ -184,7 +213,7 @@ class Encoding:
         for (_, part, features), values in zip(self.parts, split, strict=False):
             start = features.start
             if part.kind == CATEGORY:
-                ones.append(start + values.codes(part.lookup, len(part.categories)))
+                ones.append(start + part.find_categories(values))
                 continue
             parsed = part.read_numbers(values)
             missing = np.isnan(parsed)

@@ -75,7 +75,7 @@ def read_columns(X: Any) -> Frame:
     names = tuple(map(str, X.columns))
     demand_distinct('X', names)
     series = {str(label): X[label] for label in X.columns}
-    columns = tuple(read_values(values, name) for name, values in series.items())
+    columns = tuple(map(read_values, series.values(), series))
     categorical = frozenset(name for name, values in series.items() if str(values.dtype).startswith(CATEGORIES))
     return Frame(names, Table(columns, len(X)), categorical)
 

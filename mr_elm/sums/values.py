@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import MISSING, Values, is_text, warn_of_numbers
+from mr_elm.rows.columns import MISSING, Values, is_text, look_up, warn_of_numbers
 from mr_elm.rows.dates import ORDERS, place_years
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -187,7 +187,7 @@ def weigh_dates(values: Values, weights: RowWeights = None) -> tuple[dict[str, f
 def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
     """Return the values that are numbers, NaN for all others, from the distinct ones: (n,)."""
     table = [read_number(text, values.decimal) for text in counts]
-    return np.array(table, float)[values.codes({text: i for i, text in enumerate(counts)}, 0)]
+    return np.array(table, float)[look_up(values, {text: i for i, text in enumerate(counts)}.__getitem__)]
 
 
 def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -165,6 +165,25 @@ def test_categories_that_are_numbers_are_known_in_columns_of_any_type(database, 
     np.testing.assert_allclose(found['score'], estimator.decision_function(rows), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ('names', 'kind'), [(['02139', '10001'], int), (['02139', '10001'], float), (['12.0', '7.5'], float),
+                        (['12.0', '7.0'], int), (['True', 'False'], bool), (['1', '0'], bool)]
+)  # fmt: skip
+def test_categories_of_text_are_known_by_value_in_columns_of_numbers(database, names, kind, rng):
+    codes = rng.integers(2, size=80)
+    frame = pd.DataFrame({'code': np.array([*names, 'x'], object)[np.minimum(codes + (rng.random(80) < 0.1), 2)]})
+    if names == ['1', '0']:
+        frame['code'] = (1 - codes).astype(float)
+        frame['code'] = frame['code'].astype('category')
+    estimator = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, codes == 1)
+    values = np.array([True, False] if kind is bool else list(map(float, names))).astype(kind)
+    rows = pd.DataFrame({'code': values[codes]})
+    found = ask(database, estimator.to_model(), rows)
+    wanted = estimator.decision_function(rows)
+    assert len(set(wanted)) == 2
+    np.testing.assert_allclose(found['score'], wanted, rtol=0, atol=1e-9)
+
+
 def test_blanks_around_texts_do_not_count(database, rng):
     plans = rng.choice(['Pro', 'basic', 'no plan', 'NA'], 80)
     frame = pd.DataFrame({'plan': plans, 'size': rng.random(80)})

@@ -7,6 +7,8 @@ import pytest
 
 from mr_elm.estimators import ESVMClassifier, to_estimator
 from mr_elm.model.file import read_model
+from mr_elm.rows.columns import NumberColumn, TextColumn
+from mr_elm.rows.encoding import Column
 
 N = 90
 BLANKS = np.array(['', ' ', '\t', ' \t '])
@@ -111,3 +113,83 @@ def test_blanks_in_names_of_folders_do_not_count(here, rng, tmp_path):
     labels, scores = predict(here, tmp_path / 'm.npz', tmp_path / 'rows0', tmp_path)
     again, others = predict(here, tmp_path / 'm.npz', tmp_path / 'rows1', tmp_path)
     assert again == labels and (others == scores).all()
+
+
+TYPES = {'float': float, 'int': int, 'text': str}
+SPELLINGS = {'whole': ['12', '7', '3'], 'with a point': ['12.0', '7.0', '3.0'], 'codes': ['02139', '00501', '10001']}
+
+
+@pytest.mark.parametrize('spelling', SPELLINGS)
+@pytest.mark.parametrize('trained', ['csv', *TYPES])
+def test_numbers_that_are_categories_are_known_by_their_value(trained, spelling, here, rng, tmp_path):
+    """A model of each type of column answers rows of each type alike, where text is spelled alike."""
+    rows = make_rows(rng, SPELLINGS[spelling])
+    write_csv(rows, tmp_path / 'csv')
+    for name, type in TYPES.items():
+        rows.assign(plan=rows['plan'] if type is str else rows['plan'].astype(float).astype(type)).to_parquet(
+            tmp_path / name
+        )
+    model = train(here, tmp_path / trained, tmp_path / 'm.npz', '--category', 'plan')
+    assert model.encoding.columns[0].kind == 'category'
+    labels, scores = predict(here, tmp_path / 'm.npz', tmp_path / trained, tmp_path)
+    estimator = to_estimator(model)
+    for name in ['csv', *TYPES]:
+        again, others = predict(here, tmp_path / 'm.npz', tmp_path / name, tmp_path)
+        assert again == labels and (others == scores).all(), name
+        here('pack', tmp_path / name, '-o', tmp_path / f'pack.{name}', '--like', tmp_path / 'm.npz', '-q')
+        again, others = predict(here, tmp_path / 'm.npz', tmp_path / f'pack.{name}', tmp_path)
+        assert again == labels and (others == scores).all(), name
+        if name != 'csv':
+            frame = pd.read_parquet(tmp_path / name)[['plan', 'size']]
+            for kind in FRAMES.values():
+                found = estimator.decision_function(kind(frame))
+                np.testing.assert_allclose(found, scores[:, 0], rtol=0, atol=1e-9)
+
+
+def test_a_model_of_a_frame_of_numeric_categories_reads_their_text(here, rng, tmp_path):
+    rows = make_rows(rng, [12, 7, 3]).astype({'plan': int}).astype({'plan': 'category'})
+    estimator = ESVMClassifier(encode='auto', n_hidden=20).fit(rows[['plan', 'size']], rows['label'])
+    estimator.to_model().save(tmp_path / 'm.npz')
+    for style in ('{}', '{}.0'):
+        texts = rows[['plan', 'size']].assign(plan=[style.format(plan) for plan in rows['plan']])
+        write_csv(texts, tmp_path / 'rows.csv')
+        _, scores = predict(here, tmp_path / 'm.npz', tmp_path / 'rows.csv', tmp_path)
+        np.testing.assert_allclose(scores[:, 0], estimator.decision_function(rows[['plan', 'size']]), rtol=0, atol=1e-9)
+
+
+def column(*categories):
+    return Column('plan', 'category', categories=categories)
+
+
+@pytest.mark.parametrize(
+    ('categories', 'values', 'wanted'),
+    [
+        (('02139', '2139'), [2139.0], [1]),  # as it is usually written
+        (('02139', '2139.0'), [2139.0], [2]),  # which of the two is in doubt
+        (('02139', 'x'), [2139.0, 2139.5, np.nan], [0, 2, 2]),
+        (('', '1.50'), [1.5, np.nan], [1, 0]),
+        (('False', 'True'), [0.0, 1.0], [0, 1]),
+        (('02139', 'x'), ['2139', '02139'], [2, 0]),  # text is text
+        (('12.0', '7.0'), ['12', '12.0'], [2, 0]),
+        (('12', '7'), ['12.0', '7', 'True', '', 'x'], [0, 1, 2, 2, 2]),
+        (('0', '1'), ['False', 'True'], [0, 1]),
+    ],
+)
+def test_a_number_is_the_category_of_the_same_value_if_there_is_one(categories, values, wanted):
+    if isinstance(values[0], float):
+        given = NumberColumn(np.array(values))
+    else:
+        given = TextColumn(values)
+    assert column(*categories).find_categories(given).tolist() == wanted
+
+
+@pytest.mark.parametrize(('values', 'warns'), [(['x'] * 20, True), (['x'] * 19 + [''] * 9, False), ([''] * 30, False)])
+@pytest.mark.parametrize('categories', [('a', 'b'), ('', 'a', 'b')])
+def test_a_column_without_any_known_category_is_named(values, warns, categories, recwarn):
+    column(*categories).find_categories(TextColumn([*values[:-1], 'a']))
+    assert not len(recwarn)
+    column(*categories).find_categories(TextColumn(values))
+    assert [str(each.message) for each in recwarn] == warns * [
+        f"column 'plan' holds none of the categories of the training, such as "
+        f'{", ".join(map(repr, categories))}: all its values count as others'
+    ]

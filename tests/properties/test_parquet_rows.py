@@ -14,6 +14,7 @@ from properties.texts import damage
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_files import read_parts
+from mr_elm.rows.columns import look_up
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.options import RowOptions
 
@@ -51,7 +52,7 @@ def rows_of(block):
     """List the rows of a table as (label, number, text)."""
     number, city = block.X.columns
     names = list(city.count())
-    texts = (names[code] for code in city.codes({name: i for i, name in enumerate(names)}, -1))
+    texts = (names[code] for code in look_up(city, {name: i for i, name in enumerate(names)}.get))
     return [
         (block.names[code], repr(x), text)
         for code, x, text in zip(block.codes, number.numbers().tolist(), texts, strict=True)
