@@ -33,9 +33,10 @@ from mr_elm.machines.choose import (
     refine_candidate,
     round_scale,
 )
-from mr_elm.machines.joint import choose_joint, count_held, cross_fit, place_landmarks
+from mr_elm.machines.joint import TREES, choose_joint, count_held, cross_fit, place_landmarks
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.options import read_budget
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.sample import SampleRows, arrange_rows, find_classes
 from mr_elm.model.models import HiddenNodeModel
@@ -61,6 +62,13 @@ class Budget:
     nodes: int | None = None
     seconds: float | None = None
 
+    @classmethod
+    def read(cls, text: str | int | None) -> Budget:
+        """Read what an option says, see `read_budget`; None is no bound."""
+        if text is None:
+            return cls()
+        return cls(*read_budget(str(text)))
+
     def choose_size(self, ratio: float, n_rows: int) -> tuple[int, int]:
         """Return the number of trees and of landmarks of a machine.
 
@@ -75,10 +83,7 @@ class Budget:
         for n_trees, n_landmarks in sizes:
             if self.allows(n_rows, n_trees, n_landmarks):
                 return n_trees, n_landmarks
-        n_trees, n_landmarks = sizes[-1]
-        if self.nodes is None and self.seconds is None:
-            return n_trees, n_landmarks
-        while n_landmarks > 8 and not self.allows(n_rows, n_trees, n_landmarks):
+        while (self.nodes or self.seconds) and n_landmarks > 8 and not self.allows(n_rows, n_trees, n_landmarks):
             n_trees, n_landmarks = max(1, int(n_trees * 0.9)), int(n_landmarks * 0.9)
         return n_trees, n_landmarks
 
@@ -166,8 +171,11 @@ def choose_machines(
             'model on rows that it has not seen'
         )
     if problem.summary.n_rows <= COMPARED_ROWS:
-        return choose_small(problem, rows, budget, say, n_threads)
-    return choose_large(problem, rows, budget, say, n_threads, keep_sums)
+        choice = choose_small(problem, rows, budget, say, n_threads)
+    else:
+        choice = choose_large(problem, rows, budget, say, n_threads, keep_sums)
+    say(f'the model: {describe_score(rows.take(choice.held), choice.values)}')
+    return choice
 
 
 def choose_large(
@@ -178,23 +186,21 @@ def choose_large(
     say(f'choosing by {len(rows):,} rows, {n_held:,} of them held out')
     choice = choose_joint(problem, rows, n_threads)
     for kind, error in zip(choice.kinds, choice.errors, strict=True):
-        say(f'trees and {kind.describe()}: squared error {error:.4g} of rows held out')
+        say(f'{TREES // 2} trees and {kind.describe()}: squared error {error:.4g} of rows held out')
     n_trees, n_landmarks = budget.choose_size(choice.ratio, n_rows)
     n_landmarks = min(n_landmarks, problem.summary.landmarks.shape[0])
     designs = choice.size(n_trees, n_landmarks)
     say(
         f'twice the size has {choice.ratio:.3f} times the error: {len(designs)} x {n_trees} trees and {n_landmarks:,} '
-        f'landmarks, mu {choice.design.leaf_ridge:g}, lambda {choice.design.landmark_ridge:.3g}'
+        f'landmarks, mu {designs[0].leaf_ridge:.3g}, lambda {designs[0].landmark_ridge:.3g}'
     )
     bins = Bins.of(rows.X)
     members = map_in_threads(lambda design: Member(design.problem, design.make_layer(bins, rows)), designs, n_threads)
-    values, held = choice.values, rows.take(slice(0, n_held))
+    values = np.mean(map_in_threads(choice.predict, designs, n_threads), axis=0)
     if len(rows) == n_rows <= EXACT_ROWS and budget.nodes is None and not keep_sums:
         exact, of_exact = choose_exact(problem, rows, n_held, say, n_threads)
         values = (len(members) * values + of_exact) / (len(members) + 1)
         members.append(exact)
-    if rows.n_classes:
-        say(f'{held.measure_accuracy(values):.2%} of {n_held:,} rows held out are right')
     return AutoChoice(members, rows, np.arange(n_held), values, 'held-out')
 
 
@@ -278,13 +284,10 @@ def hold_out_rows(choice: AutoChoice) -> HeldOut:
     """
     rows = choice.rows.take(choice.held)
     targets, values = (rows.mean + rows.deviation * each for each in (rows.T, choice.values))
-    if rows.n_classes:
-        numbers = find_classes(rows.T).astype(float)
-    else:
-        numbers = targets[:, 0]
-    weights = rows.row_weights
+    numbers, weights = targets[:, 0], rows.row_weights
     classes = choice.members[0].problem.classes
     if classes is not None:
+        numbers = find_classes(rows.T).astype(float)
         absent = np.setdiff1d(np.arange(rows.n_classes), numbers)
         shares = np.array(classes.weights)[absent] / sum(classes.weights)
         numbers, weights = np.append(numbers, absent), np.append(weights, weights.sum() * shares)
@@ -302,10 +305,8 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     n_hidden = min(len(rows), budget.nodes or len(rows))
     if n_hidden > COMPARED_NODES:
         say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
-        joint = [each for each in good if each.forest is not None]
-        nodes = [each for each in good if each.forest is None]
-        refined = map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), nodes, n_threads)
-        good = keep_good(rows, [*refined, *joint], say)
+        refined = map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), good, n_threads)
+        good = keep_good(rows, refined, say)
     chosen = good[:4]
     for each in chosen:
         say(describe(each, rows))
@@ -327,10 +328,15 @@ def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[C
 def describe(candidate: Candidate, rows: SampleRows) -> str:
     """Say for people what a machine is, and what the rows of the sample say of it."""
     options, judged = candidate.problem.options, candidate.judged
-    leaves = score = ''
+    leaves = ''
     if options.has_leaves:
         leaves = f' --leaves {options.leaves} --leaf-ridge {options.leaf_ridge:.3g}'
+    score = describe_score(rows.take(judged), candidate.values[judged])
+    return f'{candidate.describe()}{leaves} --nu {options.nu:.3g}, {score}'
+
+
+def describe_score(rows: SampleRows, values: Floats) -> str:
+    """Say for people how good decision values of rows are, by machines that have not seen these."""
     if rows.n_classes:
-        right = rows.take(judged).find_right(candidate.values[judged]).mean()
-        score = f', {right:.2%} of {judged.sum():,} rows right'
-    return f'{candidate.describe()}{leaves} --nu {options.nu:.3g}{score}'
+        return f'{rows.find_right(values).mean():.2%} of {len(rows):,} rows held out are right'
+    return f'squared error {rows.measure_error(values):.4g} of {len(rows):,} rows held out'

@@ -279,7 +279,12 @@ def learn_fold_metrics(layer: HiddenLayer, sample: SampleRows, kind: str, folds:
 
 
 def refine_candidate(candidate: Candidate, rows: SampleRows, n_hidden: int) -> Candidate:
-    """Return a candidate with the width and the nu that suit a number of nodes, by leave-one-out."""
+    """Return a candidate with the width and the nu that suit a number of nodes, by leave-one-out.
+
+    One with leaves stays, whose size is fixed and whose rows have taught its trees.
+    """
+    if candidate.forest is not None:
+        return candidate
     start = candidate.problem.with_options(n_hidden=n_hidden)
     options = start.options
 

@@ -10,7 +10,8 @@ all rows. In the sample, in the order of a keyed hash, the first rows are held o
 2. Landmarks: kernel, width and metric by few landmarks and rows; the best again with more of them.
 3. Ridges mu and lam, on half a machine, for each kind of landmarks that is left. The squared error of the rows held out
    judges, also which kind is the best beside the trees.
-4. Size: what the error does when trees and landmarks double says how many pay.
+4. Size: what the error does when trees and landmarks double says how many pay. Smaller machines choose ridges anew.
+   Machines of this size, which have not seen the rows held out, score them.
 5. Trees grow again, in their final number, on all rows of the sample.
 6. Where size does not pay, a second machine on other trees and landmarks joins, and decision values are averaged.
 
@@ -19,7 +20,9 @@ Source: ours; Scholkopf, Smola, Learning with kernels, 2002 (the norm of the sec
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, product
 
 import numpy as np
@@ -110,36 +113,39 @@ class Choice:
 
     errors : mean squared error on the rows held out of each kind of landmarks beside half of the trees.
     ratio : error of the machine divided by that of its half.
-    values : (n_held, K), decision values of the rows held out.
+    sum_up : returns the sums of a design that has not seen the rows held out.
     """
 
     design: JointDesign
     kinds: list[Candidate]
     errors: list[float]
     ratio: float
-    values: Floats
+    sum_up: Callable[[JointDesign], JointSums]
     __repr__ = one_line
 
     @property
     def second_kind(self) -> Candidate:
         """Return the kind of landmarks of a second machine: another one where it is about as good."""
-        best = min(self.errors)
-        others = [
-            (error, k)
-            for k, error in enumerate(self.errors)
-            if self.kinds[k] is not self.design.kind and error <= 1.02 * best
-        ]
-        if others:
-            return self.kinds[min(others)[1]]
-        return self.design.kind
+        others = {
+            error: kind
+            for error, kind in zip(self.errors, self.kinds, strict=True)
+            if kind is not self.design.kind and error <= 1.02 * min(self.errors)
+        }
+        return others[min(others)] if others else self.design.kind
 
     def size(self, n_trees: int, n_landmarks: int) -> list[JointDesign]:
-        """Return the designs of the machines to average, of so many trees and landmarks each."""
+        """Return the designs of the machines to average, of so many trees and landmarks each.
+
+        The rows held out choose the ridges of smaller machines anew.
+        """
         first = replace(self.design, trees=replace(self.design.trees, n_trees=n_trees), n_landmarks=n_landmarks)
+        if n_trees < TREES:
+            ridges = choose_ridges(self.sum_up(first), first.kind)
+            first = replace(first, leaf_ridge=ridges.leaves, landmark_ridge=ridges.landmarks)
         if self.ratio <= SECOND_MACHINE_RATIO:
             return [first]
         kind = self.second_kind
-        factor = self.design.landmark_ridge / self.design.kind.ridge
+        factor = first.landmark_ridge / first.kind.ridge
         return [
             first,
             replace(
@@ -150,6 +156,10 @@ class Choice:
                 first_landmark=n_landmarks,
             ),
         ]
+
+    def predict(self, design: JointDesign) -> Floats:
+        """Return the decision values of the rows held out, by a machine of a design that has not seen them."""
+        return self.sum_up(design).score(design.leaf_ridge, design.landmark_ridge)[1]
 
 
 def grow_leaves(layer: HiddenLayer, rows: SampleRows, options: PESVMOptions) -> HiddenLayer:
@@ -177,9 +187,8 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
     bins = Bins.of(grown.X)
     trees = TreeOptions.for_rows(len(rows), rows.X.shape[1], TREES, seed)
-    forest = grow_forest(bins, grown.T, grown.weights, trees)
+    half = grow_forest(bins, grown.T, grown.weights, replace(trees, n_trees=TREES // 2))
     kinds = search_landmarks(problem, grown, held, n_threads)
-    half = forest.take(TREES // 2)
     part = grown.take(slice(0, 12_000))  # enough to choose ridges by
 
     def choose(kind: Candidate) -> Ridges:
@@ -192,16 +201,20 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
             errors[k] *= 1.01  # a metric must win by 1 %
     chosen = int(np.argmin(errors))
     ridges, kind = of_kinds[chosen], kinds[chosen]
-    layer = place_landmarks(kind.problem, LANDMARKS)
-    full = JointSums.of(forest, layer, grown, held)
+    design = JointDesign(trees, kind, LANDMARKS, ridges.leaves, ridges.landmarks)
+
+    @cache
+    def sum_up(design: JointDesign) -> JointSums:
+        layer = design.make_layer(bins, grown)
+        return JointSums.of(layer.forest, layer.nodes, grown, held)
+
+    full, layer = sum_up(design), place_landmarks(kind.problem, LANDMARKS)
     halved = full.take(half, layer.take(len(layer.biases) // 2))
-    error, values = full.score(ridges.leaves, ridges.landmarks)
-    error_of_half = halved.score(ridges.leaves, ridges.landmarks)[0]
+    error, error_of_half = (sums.score(ridges.leaves, ridges.landmarks)[0] for sums in (full, halved))
     ratio = 1.0
     if 0 < error_of_half < np.inf:
         ratio = error / error_of_half
-    design = JointDesign(trees, kind, LANDMARKS, ridges.leaves, ridges.landmarks)
-    return Choice(design, kinds, [each.error for each in of_kinds], ratio, values)
+    return Choice(design, kinds, [each.error for each in of_kinds], ratio, sum_up)
 
 
 def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> HiddenLayer:
@@ -359,26 +372,16 @@ def choose_ridges(sums: JointSums, kind: Candidate) -> Ridges:
     """Choose mu and lam by rows held out: mu first, then lam, then mu in smaller steps."""
     tried: dict[tuple[float, float], float] = {}
 
-    def score(mu: float, factor: float) -> None:
-        if (mu, factor) not in tried:
-            tried[mu, factor] = sums.score(mu, factor * kind.ridge)[0]
-
-    def find_best() -> tuple[float, float]:
+    def compare(leaves: Iterable[float], factors: Iterable[float]) -> tuple[float, float]:
+        for mu, factor in product(leaves, factors):
+            if (mu, factor) not in tried:
+                tried[mu, factor] = sums.score(mu, factor * kind.ridge)[0]
         return min(tried, key=lambda pair: tried[pair])
 
-    low, high = LEAF_RIDGES
-    middle = RIDGE_FACTORS[1]
-    score(low, middle)
-    score(high, middle)
-    mu, _ = find_best()
-    score(mu / 10 if mu == low else mu * 10, middle)
-    mu, _ = find_best()
-    for factor in RIDGE_FACTORS:
-        score(mu, factor)
-    mu, factor = find_best()
-    for step in (1 / 3, 3.0):
-        score(mu * step, factor)
-    mu, factor = find_best()
+    mu, factor = compare(LEAF_RIDGES, RIDGE_FACTORS[1:2])
+    mu, factor = compare([mu / 10 if mu == LEAF_RIDGES[0] else mu * 10], [factor])
+    mu, factor = compare([mu], RIDGE_FACTORS)
+    mu, factor = compare([mu * (1 / 3), mu * 3.0], [factor])
     return Ridges(mu, factor * kind.ridge, tried[mu, factor])
 
 

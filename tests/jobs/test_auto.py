@@ -90,7 +90,7 @@ def test_machines_whose_sums_take_a_pass_each_are_the_same(
 def test_few_rows_compare_kernels_random_nodes_and_leaves(elm, packed_classes, tmp_path):
     lines = elm('train', 'auto', packed_classes, '--model', tmp_path / 'm.npz').err.splitlines()
     compared = [line for line in lines if line.startswith('--map ')]
-    assert len(compared) == 6 and all('of 300 rows right' in line for line in compared)
+    assert len(compared) == 6 and all('of 300 rows held out are right' in line for line in compared)
     assert sum(line.startswith('--map leaves+nystrom') for line in compared) == 1
     kept = [line for line in compared if 'left out' not in line]
     machines = f'averages {len(kept)} machines' if len(kept) > 1 else 'is one machine'

@@ -1,7 +1,11 @@
 """The estimators that choose their machines have scikit-learn's interface."""
 
+import re
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.estimators import AutoClassifier, AutoRegressor
@@ -23,3 +27,54 @@ def test_verbose_says_what_is_chosen(capsys):
     for verbose in (False, True):
         AutoClassifier(budget=20, verbose=verbose).fit(X, X[:, 0] > 0)
         assert bool(capsys.readouterr().err) == verbose
+
+
+def write_words(rng, n):
+    """Return counts of words in n texts of eight subjects, a sparse table, and the subjects."""
+    subjects = 0.85 * rng.dirichlet(np.full(150, 0.3)) + 0.15 * rng.dirichlet(np.full(150, 0.05), size=8)
+    labels = rng.integers(8, size=n)
+    return csr_matrix(rng.multinomial(40, subjects[labels]) ** 0.5), labels
+
+
+def draw_digits(rng, n):
+    """Return n rows of the digits in any order."""
+    X, labels = load_digits(return_X_y=True)
+    rows = rng.permutation(len(X))[:n]
+    return X[rows], labels[rows]
+
+
+def read_score(messages):
+    """Return the share or the error that a training says of its model, and how many rows were held out."""
+    found = [re.fullmatch(r'the model: \D*([\d.]+)%? of ([\d,]+) rows held out.*', text) for text in messages]
+    score, n = next(filter(None, found)).groups()
+    return float(score), int(n.replace(',', ''))
+
+
+@pytest.mark.parametrize(
+    ('draw', 'n', 'keep_sums'),
+    [(write_words, 500, False), (write_words, 1300, True), (draw_digits, 500, False), (draw_digits, 1300, False)],
+)
+def test_the_share_that_is_said_is_that_of_the_model_whatever_its_size(rng, caplog, draw, n, keep_sums):
+    X, labels = draw(rng, n + 2000)
+    said, right = [], []
+    for budget in (60, 300, None):
+        caplog.clear()
+        with caplog.at_level('INFO', 'mr_elm.estimators.auto'):
+            model = AutoClassifier(budget, keep_sums, probabilities=False).fit(X[:n], labels[:n])
+        share, n_held = read_score(caplog.messages)
+        said.append(share / 100)
+        right.append(model.score(X[n:], labels[n:]))
+        assert abs(said[-1] - right[-1]) < 0.02 + 4 * (said[-1] * (1 - said[-1]) / n_held) ** 0.5
+    assert said[2] - said[0] > 0.4 * (right[2] - right[0]) > 0
+
+
+@pytest.mark.parametrize('n', [500, 1500])
+def test_the_error_that_is_said_of_a_regression_is_that_of_the_model_whatever_its_size(rng, caplog, n):
+    X = rng.uniform(-2, 2, size=(n + 2000, 5))
+    t = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X))
+    for budget in (60, 300, None):
+        caplog.clear()
+        with caplog.at_level('INFO', 'mr_elm.estimators.auto'):
+            model = AutoRegressor(budget).fit(X[:n], t[:n])
+        error = np.mean((model.predict(X[n:]) - t[n:]) ** 2) / t[:n].var()
+        assert 0.7 < read_score(caplog.messages)[0] / error < 1.4

@@ -113,7 +113,7 @@ def test_trees_help_where_steps_are_and_landmarks_where_surfaces_are_smooth(rng)
     leaves_alone = JointSums.of(forest, nothing, grown, held).score(choice.design.leaf_ridge, 1.0)[0]
     joint = min(choice.errors)
     assert joint < 0.8 * landmarks_alone and joint < 0.8 * leaves_alone
-    assert np.mean((choice.values - held.T) ** 2) < 0.05
+    assert np.mean((choice.predict(choice.design) - held.T) ** 2) < 0.05
 
 
 def test_a_machine_of_few_rows_is_not_flattered_by_trees_that_have_seen_its_labels(rng):
@@ -151,3 +151,19 @@ def test_a_second_machine_joins_where_size_does_not_pay(rng):
     first, second = choice.size(10, 50)
     assert second.first_landmark == 50 and second.trees.seed != first.trees.seed and second.trees.row_share == 0.6
     assert replace(choice, ratio=0.5).size(10, 50) == [first]
+
+
+def test_what_rows_held_out_say_is_of_machines_of_the_size_that_is_trained(rng):
+    X = rng.normal(size=(1200, 4))
+    problem, rows = prepare(X, np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(size=1200))
+    choice, n_held = choose_joint(problem, rows), count_held(len(rows))
+    held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
+    designs = [*replace(choice, ratio=1.0).size(3, 20), *replace(choice, ratio=1.0).size(70, 600)]
+    for design in designs:
+        layer = design.make_layer(Bins.of(grown.X), grown)
+        assert layer.forest.n_trees == design.trees.n_trees and layer.n_hidden - layer.n_leaves == design.n_landmarks
+        sums = JointSums.of(layer.forest, layer.nodes, grown, held)
+        error, values = sums.score(design.leaf_ridge, design.landmark_ridge)
+        assert np.allclose(choice.predict(design), values, atol=1e-9)
+        if design is designs[0]:  # its ridges are not those of the larger machine
+            assert error <= sums.score(choice.design.leaf_ridge, choice.design.landmark_ridge)[0]
