@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (47_550, 30_000),
+    'nodes of rows': (47_530, 30_000),
     'nodes of engines, passes and cli': (51_200, 32_000),
     'nodes of drivers, machines and estimators': (93_730, 50_000),
     'nodes of features, sums and scores': (41_990, 28_000),

@@ -86,8 +86,7 @@ class TextColumn:
         """Return the values as numbers, NaN for missing ones: (n,) float64. Raises RowError at text."""
         if self.plain is not None:
             return self.plain
-        names, codes = self.coded
-        return np.array([read_value(name, self.decimal) for name in names], float)[codes]
+        return look_up(self, lambda text: read_value(text, self.decimal))
 
     def dates(self, order: str) -> Floats:
         """Return the values as days, NaN for missing ones; see `read_dates`. Raises RowError at other text."""

@@ -20,7 +20,7 @@ import numpy as np
 from mr_elm.errors import RowError
 from mr_elm.rows.arrow_arrays import from_array
 from mr_elm.rows.blocks import Block, make_block
-from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values
+from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values, look_up
 from mr_elm.rows.labels import check_target, decode_label
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import BLANKS, find_line_ends, quote, read_number, split_lines, split_white
@@ -219,17 +219,17 @@ class Style:
 
         Raises RowError at any other text.
         """
-        names, codes = TextColumn(texts).coded
-        numbers = np.full(len(names), math.nan)
         signs = f'[{re.escape(self.prefix + self.suffix + self.thousands)} ]'
-        for code, text in enumerate(names):
-            if text in MISSING_TEXTS:
-                continue
+
+        def parse_one(text: str) -> float | None:
+            if not text:
+                return math.nan
             match = styled_number(decimal).fullmatch(text)
             if match is None or any(match[part] not in (None, sign) for part, sign in vars(self).items()):
                 raise RowError('not a number', f'holds {quote(text)}, and its numbers are written {self}')
-            numbers[code] = read_number(re.sub(signs, '', text), decimal)
-        return numbers[codes]
+            return read_number(re.sub(signs, '', text), decimal)
+
+        return look_up(TextColumn(texts), parse_one)
 
 
 def find_style(values: Sequence[str], decimal: str) -> Style | None:
