@@ -189,8 +189,7 @@ def read_values(arrays: Any, form: RowOptions) -> dict[int | None, Values]:
     for position, array in zip(map(int, arrays.schema.names), arrays.columns, strict=True):
         if types.is_floating(array.type):
             columns[position] = NumberColumn(from_array(array, math.nan))
-            continue
-        if position in form.styles_by_column:
+        elif position in form.styles_by_column:
             columns[position] = NumberColumn(read_styled(array, position, form))
         else:
             columns[position] = TextColumn(array, form.decimal)
