@@ -224,10 +224,10 @@ def evaluate(argv: Sequence[str]) -> None:
             fetch_sums(model, path, args.model)
         if args.figure:
             demand_free(args.figure, args.overwrite)
+            if model.header.targets:
+                raise ValueError('--figure: expected a model of one target or label of a row, found several')
             if model.header.calibration is None and not model.numeric:
                 raise ValueError('--figure: expected a model that was trained with --probabilities')
-            if model.header.target_names:
-                raise ValueError('--figure: expected a model of one target, found several')
             if model.numeric and args.leave_one_out:
                 raise ValueError('--figure: cannot be used with --leave-one-out of a regression')
         plan = plan_rows(args, rows_for(model, args, ignore_extra=args.ignore_extra_features), inputs)

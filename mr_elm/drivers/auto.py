@@ -28,7 +28,7 @@ from mr_elm.machines.auto import (
 from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.grid_task import Folds, GridTask
-from mr_elm.machines.options import AutoOptions
+from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
@@ -46,7 +46,9 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options.nodes, refuses='train auto')
     rows = read_sample(inputs)
     with one_thread():
-        choice = choose_machines(inputs, rows, Budget.read(options.budget), say, engine.n_threads, options.keep_sums)
+        choice = choose_machines(
+            inputs, rows, Budget(*read_budget(options.budget)), say, engine.n_threads, options.keep_sums
+        )
     model = join_members(train_members(inputs, choice.members, options.keep_sums))
     model = hold_out(inputs, choice, model, options)
     n_machines = len(choice.members)

@@ -52,12 +52,12 @@ def demand_summable(plan: InputPlan, summary: Summary) -> None:
         )
 
 
-def demand_one_label(plan: InputPlan, summary: Summary, what: str) -> None:
-    """Raise DataFormatError when rows have several targets or labels. what : cannot take them."""
+def demand_one_label(plan: InputPlan, n_targets: int, separator: str | None, what: str) -> None:
+    """Raise DataFormatError when rows have several targets or labels. what : cannot take them, or ''."""
     several = 'labels'
-    if summary.n_targets > 1:
+    if n_targets > 1:
         several = 'targets'
-    if summary.n_targets > 1 or summary.separator is not None:
+    if what and (n_targets > 1 or separator is not None):
         hint = 'train pesvm, elm and mr-kelm take these'
         if what.startswith('--'):
             hint = f'leave {what} out'

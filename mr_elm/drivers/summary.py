@@ -48,11 +48,12 @@ def learn_rows(
     positive : the class that the options name as the positive one, or None.
     Raises DataFormatError when the rows or their labels cannot be used.
     """
+    form = data.plan.form
+    demand_one_label(data.plan, len(form.targets), form.labels_separator, refuses)  # before the first pass
     summary = summarise(data, n_landmarks, seed, n_sampled, judged and task == 'classification')
     check_labels(data.plan, summary, task)
     warn_of_numbers(data, summary)
-    if refuses:
-        demand_one_label(data.plan, summary, refuses)
+    demand_one_label(data.plan, summary.n_targets, summary.separator, refuses)
     if task == 'regression':
         return summary, None
     classes = find_classes(data.plan, summary)

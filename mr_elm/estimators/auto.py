@@ -29,7 +29,7 @@ from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep
 from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.machines.options import AutoOptions
+from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows
@@ -75,7 +75,7 @@ class AutoEstimator(TableRows, Convertible):
         with one_thread():
             sample = take_sample(rows, problem.summary, problem.options.seed)
             choice = choose_machines(
-                problem, sample, Budget.read(self.budget), LOG.info, count_threads(self.n_jobs), self.keep_sums
+                problem, sample, Budget(*read_budget(self.budget)), LOG.info, count_threads(self.n_jobs), self.keep_sums
             )
             models = [self._train(member, rows) for member in choice.members]
             model = join_members(models)

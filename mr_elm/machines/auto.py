@@ -36,7 +36,6 @@ from mr_elm.machines.choose import (
 from mr_elm.machines.joint import TREES, choose_joint, count_held, cross_fit, place_landmarks
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.machines.options import read_budget
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.sample import SampleRows, arrange_rows, find_classes
 from mr_elm.model.models import HiddenNodeModel
@@ -61,13 +60,6 @@ class Budget:
 
     nodes: int | None = None
     seconds: float | None = None
-
-    @classmethod
-    def read(cls, text: str | int | None) -> Budget:
-        """Read what an option says, see `read_budget`; None is no bound."""
-        if text is None:
-            return cls()
-        return cls(*read_budget(str(text)))
 
     def choose_size(self, ratio: float, n_rows: int) -> tuple[int, int]:
         """Return the number of trees and of landmarks of a machine.

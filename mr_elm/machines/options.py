@@ -180,20 +180,22 @@ class ELMOptions(PESVMOptions):
     )
 
 
-def read_budget(text: str) -> tuple[int | None, float | None]:
-    """Read a budget: (number of nodes, None), or (None, seconds) with an s behind the number.
+def read_budget(text: str | int | None) -> tuple[int | None, float | None]:
+    """Read a budget: (number of nodes, None), or (None, seconds) with an s behind the number; (None, None) of none.
 
     Raises ValueError where it is neither.
     """
-    number = text.removesuffix('s')
+    if text is None:
+        return None, None
+    number = str(text).removesuffix('s')
     demand(
         number.isdecimal() and int(number) > 0,
         '--budget: expected a number of leaves and landmarks, such as 2000, '
-        f'or of seconds, such as 60s, found {text!r}',
+        f'or of seconds, such as 60s, found {str(text)!r}',
     )
-    if text.endswith('s'):
-        return (None, float(number))
-    return (int(number), None)
+    if number != str(text):
+        return None, float(number)
+    return int(number), None
 
 
 @dataclass(frozen=True)
@@ -214,8 +216,7 @@ class AutoOptions(TargetOptions):
     def check(self) -> None:
         """Raise ValueError where options contradict each other."""
         super().check()
-        if self.budget is not None:
-            read_budget(self.budget)
+        read_budget(self.budget)
 
     @property
     def nodes(self) -> PESVMOptions:

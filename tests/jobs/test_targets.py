@@ -283,6 +283,23 @@ def test_a_dual_method_refuses_several_labels(method, refuse, labels):
     assert status == 1 and 'found several labels: train pesvm, elm and mr-kelm take these' in said
 
 
+def test_no_pass_is_made_where_the_words_tell_that_rows_have_several_labels(elm, labels, targets, tmp_path):
+    sets = labels, '--labels-separator', ';', '--encode', 'auto'
+    for words in (('auto', *sets), ('pesvm', *sets, '--probabilities'), of_targets('mr-kelm', targets, '--intervals')):
+        done = elm('train', *words, '--model', tmp_path / 'm.npz')
+        assert done.status == 1 and 'found several' in done.err
+        assert 'values:' not in done.err and 'statistics:' not in done.err
+
+
+def test_there_is_no_figure_for_several_labels_or_targets(train, elm, labels, targets, tmp_path):
+    for rows, words in (
+        (labels, ('pesvm', labels, '--labels-separator', ';')),
+        (targets, of_targets('pesvm', targets)),
+    ):
+        done = elm('evaluate', train(*words), rows, '--figure', tmp_path / 'f.png', '-q')
+        assert done.status == 1 and 'expected a model of one target or label of a row' in done.err
+
+
 def test_rows_of_other_targets_do_not_change_a_model(train, elm, targets, labels, tmp_path, write, csv_of, X):
     model = train(*of_targets('pesvm', targets))
     pack = tmp_path / 'pack'
