@@ -1,5 +1,6 @@
 """Name what can go wrong, so that a caller can tell bad data from a bad model, and write objects for people."""
 
+import errno
 import warnings
 from collections.abc import Iterable, Sized
 from dataclasses import fields, is_dataclass
@@ -75,15 +76,19 @@ class ConstantWarning(UserWarning):
     """Warn that a machine says the same of all rows."""
 
 
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # what the system says where no more fits
 EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 
 def describe_error(error: BaseException, hint: str = '') -> str:
     """Return an error as one line; an unexpected one gets the name of its type and the hint."""
     if isinstance(error, OSError) and error.strerror:
+        text = error.strerror
         if error.filename:
-            return f'{error.filename}: {error.strerror}'
-        return error.strerror
+            text = f'{error.filename}: {text}'
+        if error.errno in FULL:
+            text += ': free space, or raise the limit (temporary files are in TMPDIR, mr-elm clean removes old ones)'
+        return text
     if isinstance(error, MemoryError):
         return describe_memory(error)
     text = ' '.join(str(error).split())

@@ -72,15 +72,26 @@ class replace_file:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, OSError):
+            name_file(error, self.path)
         try:
             self.stream.close()
             if kind is None and self.is_stream:
                 copy_into(self.temporary, self.path)
             elif kind is None:
                 os.replace(self.temporary, self.target)
+        except OSError as late:
+            name_file(late, self.path)
+            raise
         finally:
             if os.path.exists(self.temporary):
                 os.unlink(self.temporary)
+
+
+def name_file(error: OSError, path: str) -> None:
+    """Let an error name the file that is written: that of a full disk names none."""
+    if error.strerror:  # others are sentences
+        error.filename = error.filename or path
 
 
 def temporary_prefix(process: int | str = '') -> str:

@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import json
 import os
-import shutil
 import stat
 import struct
 import subprocess
@@ -19,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
-from reference.files import LOCAL
+from reference.files import LOCAL, copy_model
 from reference.keys import write_keys
 
 from mr_elm.drivers import ledger as ledger_driver
@@ -349,10 +348,7 @@ def test_sets_of_labels_and_several_targets_have_a_ledger(audited, elm, write, t
 def test_a_model_with_a_ledger_changes_only_with_it(elm, audited, living, write, tmp_path):
     model, ledger, lines = living
     few = write('few.csv', lines[5])
-    other = tmp_path / 'other.npz'
-    for kind in '.npz', '.sums.npz':
-        shutil.copyfile(model.with_suffix(kind), other.with_suffix(kind))
-    for words in ('update', model, few), ('forget', model, few), ('merge', model, other):
+    for words in ('update', model, few), ('forget', model, few), ('merge', model, copy_model(model)):
         done = elm(*words, '--model', tmp_path / 'x.npz')
         assert done.status == 1 and '--ledger' in done.err and not (tmp_path / 'x.npz').exists()
     assert elm('train', 'pesvm', few.with_name('rows.csv'), '--model', tmp_path / 'plain.npz', '-q').status == 0

@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from reference.files import copy_model
 
 from mr_elm import store
 from mr_elm.errors import ModelFormatError
@@ -53,7 +54,7 @@ def commands(model, rows, tmp_path):
     return {
         'update': ('update', model, rows, *out),
         'forget': ('forget', model, rows, *out),
-        'merge': ('merge', model, model, *out),
+        'merge': ('merge', model, copy_model(model), *out),
         'leave-one-out': ('evaluate', model, rows, '--leave-one-out'),
         'leverage': ('predict', model, rows, '--leverage', '-o', tmp_path / 'out.npz'),
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 import pytest
+from reference.files import copy_model
 
 from mr_elm.estimators import ESVMClassifier
 from mr_elm.model.file import read_model
@@ -67,11 +68,11 @@ def test_a_pipe_gets_parquet(elm, model, rows, listen, tmp_path):
         ('train', 'sparse-elm', 'ROWS', '--overwrite', '--model'),
         ('tune', 'mr-kelm', 'ROWS', '--model'),
         ('update', 'MODEL', 'ROWS', '--model'),
-        ('merge', 'MODEL', 'MODEL', '--model'),
+        ('merge', 'MODEL', 'COPY', '--model'),
     ],
 )
 def test_a_pipe_gets_the_model(elm, model, rows, listen, tmp_path, words):
-    words = [{'ROWS': rows, 'MODEL': model}.get(word, word) for word in words]
+    words = [{'ROWS': rows, 'MODEL': model, 'COPY': copy_model(model)}.get(word, word) for word in words]
     assert elm(*words, listen(), '-q').status == 0
     (tmp_path / 'heard').write_bytes(listen.hear())
     assert read_model(tmp_path / 'heard').n_features == read_model(model).n_features

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from reference.files import LOCAL
+from reference.files import LOCAL, copy_model
 from sklearn import metrics as oracle
 
 from mr_elm.engines.spark.batches import predict_rows
@@ -249,7 +249,7 @@ def test_python_says_the_same(train, say, table, tmp_path, model_of):
 
 def test_it_stays_until_there_is_a_third_class(train, elm, dense, write, tmp_path, model_of):
     model, changed = train('pesvm', '--positive', 'churned'), tmp_path / 'u.npz'
-    for words in (('update', model, dense), ('merge', model, model)):
+    for words in (('update', model, dense), ('merge', model, copy_model(model))):
         assert elm(*words, '--model', changed, '--overwrite', '-q').status == 0
         assert model_of(changed)[0]['positive'] == 'churned'
     third = write('third.csv', 'unknown,1,2,3\nunknown,3,2,1\n')

@@ -7,7 +7,7 @@ import resource
 import numpy as np
 import pytest
 
-from mr_elm.errors import ModelFormatError
+from mr_elm.errors import ModelFormatError, describe_error
 from mr_elm.store import FORMAT, VERSION, load_arrays, replace_file, save_arrays
 
 ARRAYS = {
@@ -57,6 +57,14 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert load_arrays(path)[0]['n'] == HEADER['n'] and os.listdir(tmp_path) == ['model.npz']
+
+
+def test_the_error_of_a_full_disk_names_the_file_and_what_to_do(tmp_path):
+    device = tmp_path / 'full device'
+    device.symlink_to('/dev/full')
+    with pytest.raises(OSError) as caught, replace_file(device) as stream:
+        stream.write(b'0' * 10_000)
+    assert describe_error(caught.value).startswith(f'{device}: No space left on device: free space')
 
 
 def test_the_new_file_appears_only_when_it_is_complete(tmp_path):

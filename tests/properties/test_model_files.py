@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from properties.texts import damage
+from reference.files import copy_model
 
 from mr_elm.cli import main
 from mr_elm.errors import ModelFormatError
@@ -219,7 +220,7 @@ def test_commands_refuse_a_changed_model_in_one_sentence_or_use_it(models, path,
                     ['inspect', path],
                     ['update', path, rows, *out],
                     ['forget', path, rows, *out],
-                    ['merge', path, path, *out],
+                    ['merge', path, copy_model(path), *out],
                     ['train', 'pesvm', rows, '--like', path, *out],
                 ]
             )
