@@ -152,10 +152,9 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """Ask whether the known word that is most like this one was meant; '' where none is like it."""
     from difflib import get_close_matches
 
-    names = {name.lstrip('-'): name for name in known}
-    close = get_close_matches(word.lstrip('-'), list(names), n=1, cutoff=0.75)
+    close = get_close_matches(word, list(known), n=1, cutoff=0.8)
     if close:
-        return f' (did you mean {names[close[0]]}?)'
+        return f' (did you mean {close[0]}?)'
     return ''
 
 

@@ -13,6 +13,12 @@ FLAG = '--config'
 REPEATED = ('--with', '--calibrate', '--without', '--only')  # options that are given once for each value
 
 
+class Given(str):
+    """Hold a word of a command that stands in a file of --config. path : of the file."""
+
+    path: str
+
+
 def take_option(argv: Sequence[str], flag: str) -> tuple[list[str], list[str]]:
     """Return the words of a command without an option, and its values. Raises ValueError at an empty one."""
     words, values = [], []
@@ -37,7 +43,11 @@ def expand_config(argv: Sequence[str]) -> list[str]:
     holds a value that no option can have.
     """
     words, paths = take_option(argv, FLAG)
-    options = [word for path in paths for word in read_config(path)]
+    options = []
+    for path in paths:
+        for word in map(Given, read_config(path)):
+            word.path = path
+            options.append(word)
     first = next((k for k, word in enumerate(words) if word.startswith('-')), len(words))
     return [*words[:first], *options, *words[first:]]
 
@@ -63,13 +73,9 @@ def write_option(path: str, name: str, value: Any) -> str:
     """Write a value of TOML as the command line has it: commas stand between the values of a list."""
     if isinstance(value, list):
         return ','.join(write_option(path, name, each) for each in value)
-    if value is False:
+    if value is False or not isinstance(value, str | int | float):
         raise ValueError(
-            f'{path}: {name}: expected true, a text, a number or a list, found false: leave the line out, '
-            f'or write no_{name} = true where there is an option --no-{name.replace("_", "-")}'
-        )
-    if not isinstance(value, str | int | float):
-        raise ValueError(
-            f'{path}: {name}: expected a text, a number, true or a list of these, found a {type(value).__name__}'
+            f'{path}: {name}: expected a text, a number, true or a list of these, found {value!r}: '
+            'instead of false, leave the line out, or write the option that begins with no_'
         )
     return str(value)

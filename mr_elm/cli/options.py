@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from mr_elm.cli import COMPLETING, Elsewhere
 from mr_elm.cli.examples import EXAMPLES
 from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
 from mr_elm.errors import suggest
-from mr_elm.option import AdvancedHelp, add_options, option, option_fields
+from mr_elm.option import FLAG, AdvancedHelp, add_options, option, option_fields
 from mr_elm.progress import LogLines, Reporter
 from mr_elm.rows.options import RowOptions, RowUse, add_row_options
 from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local
@@ -94,6 +94,7 @@ class Parser(argparse.ArgumentParser):
         self.runs_jobs, self.reads_standard = runs_jobs, False
         self.page: str | None = None  # of the help: a group of options, '' for all others, None for the most used
         self.groups: dict[str, Any] = {'': self}
+        self.paths = {'': ''}  # option -> file of --config that it stands in, '' for the command line
 
     def group(self, title: str) -> Any:
         """Return the group of options under a title, which is made when it is first asked for; '' for no group."""
@@ -157,6 +158,7 @@ class Parser(argparse.ArgumentParser):
             from mr_elm.cli.completion import offer
 
             offer(self)
+        self.paths = {word.partition('=')[0]: getattr(word, 'path', '') for word in argv}
         own, passed = self.separate(argv)
         if passed and not self.runs_jobs:
             self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
@@ -188,6 +190,11 @@ class Parser(argparse.ArgumentParser):
                 make_engine(args.runner, tuple(passed)).prepare(args.inputs)
         return args, tuple(passed)
 
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2; name the file of --config where an option that is wrong stands in one."""
+        paths = filter(None, map(self.paths.get, FLAG.findall(message)))
+        super().error(': '.join([*set(paths), message]))
+
     def check_standard_input(self, args: argparse.Namespace) -> None:
         """Exit with 2 where standard input cannot be read."""
         if not self.reads_standard:
@@ -217,7 +224,7 @@ class Parser(argparse.ArgumentParser):
             elif token[:2] in count_values() and len(token) > 2 and not token.startswith('--'):
                 passed += [token[:2], token[2:]]
             elif token.startswith('--'):
-                self.error(f'unrecognized arguments: {name}{suggest(name, self._option_string_actions)}')
+                self.error(f'{self.prog} has no option {name}{suggest(name, self._option_string_actions)}')
             else:
                 own.append(token)
         return own, passed

@@ -195,7 +195,7 @@ MODEL = ('--model', 's3://bucket/m.npz')
 @pytest.mark.parametrize(
     'words, status, message',
     [
-        (('train', 'pesvm', READ, *MODEL, '--hiden', 9), 2, 'unrecognized arguments: --hiden'),
+        (('train', 'pesvm', READ, *MODEL, '--hiden', 9), 2, 'mr-elm train pesvm has no option --hiden'),
         (('train', 'pesvm', READ, *MODEL, '--nu', -1), 2, '--nu: expected a number above 0'),
         (('train', 'pesvm', READ, *MODEL, '-D', 'mapreduce.job.maps=8'), 1, 'expects a property spark.NAME=VALUE'),
         (

@@ -49,7 +49,10 @@ def test_lists_have_commas_and_the_options_of_mrjob_pass(tmp_path):
     [
         ('hidden 7', 'expected options in TOML'),
         ('[layer]\nhidden = 7', 'layer: expected a text, a number'),
-        ('sums = false', 'sums: expected true, a text, a number or a list, found false: leave'),
+        (
+            'sums = false',
+            'sums: expected a text, a number, true or a list of these, found False: instead of false, leave',
+        ),
     ],
 )
 def test_a_file_that_holds_no_options_is_refused(tmp_path, rows, capsys, text, cause):
@@ -116,3 +119,30 @@ def test_a_log_that_cannot_be_written_ends_the_command(tmp_path, rows, capsys):
 def test_a_model_has_a_name_that_ends_in_npz(tmp_path, rows, capsys):
     assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.model')]) == 1
     assert 'expected a name that ends in .npz' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('words', 'text', 'reason'),
+    [
+        (('evaluate', 'm.npz'), 'encode = "auto"', 'mr-elm evaluate has no option --encode'),
+        (('train', 'pesvm'), 'hiden = 9', 'mr-elm train pesvm has no option --hiden (did you mean --hidden?)'),
+        (('train', 'pesvm'), 'hidden = "many"', 'argument --hidden: '),
+        (('train', 'pesvm'), 'scale = "max"', 'argument --scale: '),
+        (('train', 'pesvm'), 'no_center = true', '--no-center: expected --task regression'),
+        (('inspect', 'm.npz'), 'owner = "me"', '--owner=me: this command runs no job'),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_told_with_its_name(tmp_path, rows, capsys, words, text, reason):
+    config = write_config(tmp_path, text)
+    inputs = [] if words[0] == 'inspect' else [str(rows)]
+    model = ['--model', 'm.npz'] if words[0] == 'train' else []
+    with pytest.raises(SystemExit) as stop:
+        main([*words, *inputs, '--config', str(config), *model])
+    assert stop.value.code == 2 and f': error: {config}: {reason}' in capsys.readouterr().err
+
+
+def test_what_is_wrong_on_the_command_line_is_not_blamed_on_the_file(tmp_path, rows, capsys):
+    config = write_config(tmp_path, 'hidden = 9')
+    with pytest.raises(SystemExit):
+        main(['train', 'pesvm', str(rows), '--config', str(config), '--hidden', 'many', '--model', 'm.npz'])
+    assert str(config) not in capsys.readouterr().err
