@@ -127,10 +127,12 @@ def test_a_file_that_does_not_fit_the_others_is_named(elm, tmp_path, columns, wo
     assert done.status == 1 and message in done.err
 
 
-def test_a_column_that_is_text_in_one_file_is_a_category(trained, tmp_path):
+def test_a_column_that_is_text_in_one_file_is_a_category(elm, model_of, tmp_path):
     pq.write_table(pa.table({'y': [0, 1] * 5, 'a': [1, 2] * 5}), tmp_path / 'one.parquet')
     pq.write_table(pa.table({'y': [0, 1] * 5, 'a': ['1', 'x'] * 5}), tmp_path / 'two.parquet')
-    [column] = trained(tmp_path, '--encode', 'auto')[0]['encoding']['columns']
+    done = elm('train', 'pesvm', tmp_path, '--encode', 'auto', '--hidden', 5, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 0 and "5 of them with text such as 'x'" in done.err
+    [column] = model_of(tmp_path / 'm.npz')[0]['encoding']['columns']
     assert column['kind'] == 'category' and column['categories'] == ['1', '2', 'x']
 
 
