@@ -187,7 +187,7 @@ def test_the_targets_of_a_figure_are_found_by_name(elm, trained, write, table, t
 def test_a_figure_reads_targets_as_the_training_does(elm, trained, write, table, tmp_path, monkeypatch, wanted, texts):
     drawn, delimiter = [], {'points': ',', 'commas': ';'}[wanted]
     x = np.arange(30)
-    lines = [f'{texts.format(i)}{delimiter}{i}{delimiter}{i % 7}\n' for i in x]
+    lines = [f'{texts.format(i)}{delimiter}{i % 11}{delimiter}{i % 7}\n' for i in x]
     path = write(f'{wanted}.csv', delimiter.join(['price', 'a', 'b']) + '\n' + ''.join(lines))
     trained(path, '--task', 'regression')
     assert elm('predict', trained.path, path, '-o', tmp_path / 'said', '-q').status == 0

@@ -1,4 +1,4 @@
-"""One session of Spark on this machine for all tests of it, which ends behind them."""
+"""One session of Spark on this machine for all tests of it."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from mr_elm.engines.spark.session import OURS, PYTHON, demand_java, import_pyspa
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope='package')
+@pytest.fixture(scope='session')
 def session():
     """Start Spark with two tasks at a time, whose workers find the stages of the tests."""
     try:
@@ -29,7 +29,7 @@ def session():
     session.stop()
 
 
-@pytest.fixture(scope='package')
+@pytest.fixture(scope='session')
 def spark(session):
     """Run the command line in this session, where its rows are cut into n partitions; it must succeed."""
     return lambda n, *words: succeed(elm(*words, '-r', 'spark', '--partitions-of-rows', n))

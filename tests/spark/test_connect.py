@@ -69,19 +69,20 @@ def run_server(folder):
         process.wait()
 
 
+def runs_tasks(server):
+    """Tell whether a server has a process for tasks."""
+    for path in Path('/proc').glob('[0-9]*'):
+        with suppress(OSError):  # it has ended
+            if b'pyspark.daemon' in (path / 'cmdline').read_bytes() and os.getsid(int(path.name)) == server.pid:
+                return True
+    return False
+
+
 @pytest.fixture(scope='module')
-def running(tmp_path_factory):
-    """Run a server: (its address, its process)."""
-    with run_server(tmp_path_factory.mktemp('server')) as (address, process):
-        yield address, process
-
-
-@pytest.fixture
-def server(running):
-    """Give the address of the server, which still answers."""
-    address, process = running
-    assert process.poll() is None
-    return address
+def server(tmp_path_factory):
+    """Give the address of a server."""
+    with run_server(tmp_path_factory.mktemp('server')) as (address, _):
+        yield address
 
 
 def wait_for(port, process):
@@ -96,14 +97,14 @@ def wait_for(port, process):
 
 
 @pytest.fixture(scope='module')
-def results(running, folder):
+def results(server, folder):
     """Let a client do all that the tests look at: what it found."""
     rows = ['0,1,2\n', '1,2,1\n', '1,3,0\n'] * 33
     rows[49] = '1,2\n'
     (folder / 'bad.csv').write_text(''.join(rows))
     environment = {**os.environ, 'PYTHONPATH': PATH}
     done = subprocess.run(
-        [sys.executable, TESTS / 'reference' / 'connect_client.py', running[0], folder],
+        [sys.executable, TESTS / 'reference' / 'connect_client.py', server, folder],
         text=True,
         capture_output=True,
         env=environment,
@@ -155,6 +156,22 @@ def test_an_interrupt_ends_the_tasks(results):
     assert results['interrupted']
 
 
+def test_a_server_that_is_killed_ends_a_command(folder, tmp_path):
+    with run_server(tmp_path) as (address, server):
+        words = ['train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', address]
+        command = subprocess.Popen(
+            list(map(str, [Path(sys.executable).with_name('mr-elm'), *words, '--hidden', 6000])),
+            text=True,
+            stderr=subprocess.PIPE,
+        )
+        while command.poll() is None and not runs_tasks(server):
+            time.sleep(0.1)
+        os.killpg(server.pid, signal.SIGKILL)
+        said = command.communicate(timeout=PATIENCE)[1]
+    assert command.returncode == 1 and said.count('mr-elm: ') == 1, said
+    assert 'the server of Spark Connect does not answer any more' in said
+
+
 @pytest.mark.parametrize('master', ['spark://127.0.0.1:1', 'sc://127.0.0.1:1', 'sc://127.0.0.1'])
 def test_a_master_that_does_not_answer_ends_a_command(folder, tmp_path, master, monkeypatch):
     monkeypatch.setattr('mr_elm.engines.spark.engine.find_session', lambda: None)
@@ -165,7 +182,7 @@ def test_a_master_that_does_not_answer_ends_a_command(folder, tmp_path, master, 
 
 
 @pytest.mark.parametrize('master, reason', [('locl[2]', 'Master must '), ('yarn', 'When running with master')])
-def test_a_wrong_master_is_one_sentence(folder, tmp_path, master, reason):
+def test_a_wrong_master_is_one_sentence(server, folder, tmp_path, master, reason):
     words = ['train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master]
     environment = {name: value for name, value in os.environ.items() if not name.endswith('_CONF_DIR')}
     program = Path(sys.executable).with_name('mr-elm')
@@ -212,23 +229,3 @@ def test_a_process_that_is_no_server_of_spark_is_named_in_one_sentence(folder, t
 
 def test_a_server_answers(server):
     demand_answer(server)
-
-
-def test_a_server_that_is_killed_ends_a_command(running, results, folder, tmp_path):
-    """The last test: it needs what the client has done there."""
-    address, server = running
-    words = ['train', 'pesvm', folder / 'rows.csv', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', address]
-    command = subprocess.Popen(
-        list(map(str, [Path(sys.executable).with_name('mr-elm'), *words, '--hidden', 6000])),
-        text=True,
-        stderr=subprocess.PIPE,
-    )
-    said = ''
-    for line in command.stderr:
-        said += line
-        if line.startswith('statistics: '):  # another job follows
-            break
-    os.killpg(server.pid, signal.SIGKILL)
-    said += command.communicate(timeout=PATIENCE)[1]
-    assert command.returncode == 1 and said.count('mr-elm: ') == 1, said
-    assert 'the server of Spark Connect does not answer any more' in said
