@@ -209,8 +209,8 @@ def test_a_process_that_takes_connections_and_says_nothing_is_no_master(tmp_path
     assert time.monotonic() - begin < 10
 
 
-def test_a_process_that_is_no_server_of_spark_is_named_in_one_sentence(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr('mr_elm.engines.spark.engine.find_session', lambda: None)
+def test_a_process_that_is_no_server_of_spark_is_named_in_one_sentence(folder, tmp_path):
+    """The command is a process of its own: a session of Connect would stay in this one."""
 
     class Refusal(socketserver.BaseRequestHandler):
         def handle(self):
@@ -221,10 +221,11 @@ def test_a_process_that_is_no_server_of_spark_is_named_in_one_sentence(folder, t
         threading.Thread(target=other.serve_forever, daemon=True).start()
         master = f'sc://127.0.0.1:{other.server_address[1]}'
         words = ['train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master]
-        done = elm(*words)
+        program = Path(sys.executable).with_name('mr-elm')
+        done = subprocess.run(list(map(str, [program, *words])), text=True, capture_output=True, timeout=PATIENCE)
         other.shutdown()
-    assert done.status == 1 and done.err.count('\n') == 1, done
-    assert f'{master}: expected a server of Spark there: ' in done.err and 'RPC' not in done.err
+    assert done.returncode == 1 and done.stderr.count('\n') == 1, done
+    assert f'{master}: expected a server of Spark there: ' in done.stderr and 'RPC' not in done.stderr
 
 
 def test_a_server_answers(server):
