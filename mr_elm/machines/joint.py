@@ -21,8 +21,8 @@ Source: ours; Scholkopf, Smola, Learning with kernels, 2002 (the norm of the sec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import chain, product
 
 import numpy as np
@@ -80,20 +80,23 @@ class JointDesign:
     """Say how a joint machine is made of a sample and a pass over all rows.
 
     trees : how they grow. kind : of the landmarks; n_landmarks of them, from first_landmark of the sample on.
-    leaf_ridge, landmark_ridge : mu and lam.
+    leaf_ridge, landmark_ridge : mu and lam. Designs that differ in them alone have the same sums, and are equal.
     """
 
     trees: TreeOptions
     kind: Candidate
     n_landmarks: int
-    leaf_ridge: float
-    landmark_ridge: float
+    leaf_ridge: float = field(compare=False)
+    landmark_ridge: float = field(compare=False)
     first_landmark: int = 0
 
     def make_layer(self, bins: Bins, rows: SampleRows) -> HiddenLayer:
         """Grow the trees on rows of the sample, and place the landmarks."""
-        nodes = place_landmarks(self.kind.problem, self.n_landmarks, self.first_landmark)
-        return replace(nodes, forest=grow_forest(bins, rows.T, rows.weights, self.trees))
+        return replace(self.place_landmarks(), forest=grow_forest(bins, rows.T, rows.weights, self.trees))
+
+    def place_landmarks(self) -> HiddenLayer:
+        """Return the nodes of the landmarks."""
+        return place_landmarks(self.kind.problem, self.n_landmarks, self.first_landmark)
 
     @property
     def problem(self) -> NodeProblem:
@@ -187,7 +190,8 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
     bins = Bins.of(grown.X)
     trees = TreeOptions.for_rows(len(rows), rows.X.shape[1], TREES, seed)
-    half = grow_forest(bins, grown.T, grown.weights, replace(trees, n_trees=TREES // 2))
+    grow = cache(partial(grow_forest, bins, grown.T, grown.weights))
+    half = grow(trees).take(TREES // 2)
     kinds = search_landmarks(problem, grown, held, n_threads)
     part = grown.take(slice(0, 12_000))  # enough to choose ridges by
 
@@ -205,11 +209,10 @@ def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None =
 
     @cache
     def sum_up(design: JointDesign) -> JointSums:
-        layer = design.make_layer(bins, grown)
-        return JointSums.of(layer.forest, layer.nodes, grown, held)
+        return JointSums.of(grow(design.trees), design.place_landmarks(), grown, held)
 
-    full, layer = sum_up(design), place_landmarks(kind.problem, LANDMARKS)
-    halved = full.take(half, layer.take(len(layer.biases) // 2))
+    full = sum_up(design)
+    halved = full.take(half, len(full.kernel) // 2)
     error, error_of_half = (sums.score(ridges.leaves, ridges.landmarks)[0] for sums in (full, halved))
     ratio = 1.0
     if 0 < error_of_half < np.inf:
@@ -434,9 +437,9 @@ class JointSums:
             held,
         )
 
-    def take(self, forest: Forest, nodes: HiddenLayer) -> JointSums:
+    def take(self, forest: Forest, n_landmarks: int) -> JointSums:
         """Return the sums of the first trees and landmarks."""
-        n_landmarks, m = nodes.n_hidden, len(self.gram)
+        m = len(self.gram)
         kept = np.r_[0 : forest.n_leaves, self.n_leaves : self.n_leaves + n_landmarks, m - 1]
         assert self.leaves is not None
         return replace(

@@ -84,7 +84,7 @@ def test_sums_of_a_sample_are_those_of_dense_rows(rng, weighted):
     assert sums.score(mu, lam)[0] == pytest.approx(
         np.average(((sums.predict(B) - held.T) ** 2)[:, 0], weights=held.weights)
     )
-    half = sums.take(forest.take(2), nodes.take(10))
+    half = sums.take(forest.take(2), 10)
     assert np.allclose(half.gram, JointSums.of(forest.take(2), nodes.take(10), grown, held).gram)
 
 
