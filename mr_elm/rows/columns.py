@@ -220,9 +220,9 @@ def warn_of_numbers(column: str, counts: Mapping[str, int], decimal: str = '.') 
         warn_unsuitable(
             f'{column} holds numbers such as {min(values)}: write them like 2020-12-31 if they are dates or times'
         )
-    marks = list(filter(MARK.fullmatch, counts))
+    marks = list(filter(MARK.fullmatch, values))
+    others = [read_number(text, decimal) or 0.0 for text in values if marks and not MARK.fullmatch(text)]
     for mark in marks:
-        others = [read_number(text, decimal) or 0.0 for text in counts if text and text not in marks]
         if counts[mark] > 2 and len(others) > 2 and abs(float(mark) - others[0]) > 4 * (max(others) - min(others)):
             warn_unsuitable(
                 f'{column} holds {mark} in {counts[mark]} rows, far from its other numbers: leave these fields '
