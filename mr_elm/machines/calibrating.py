@@ -19,6 +19,7 @@ from mr_elm.solvers.multiclass import ONE_VS_ALL
 from mr_elm.solvers.ridge import TrainingRows
 
 Kind = TypeVar('Kind', bound=Model)
+SAMPLED_ROWS = 50_000  # that are scored, about
 HELD_OUT = 'calibration', 'interval_residuals', 'interval_ratios'  # arrays that are fitted to rows held out
 
 
@@ -39,8 +40,8 @@ class ScoreSample:
     def of(
         cls, n_rows: int, seed: int, class_weights: Mapping[str, float] | None = None, n_folds: int | None = None
     ) -> 'ScoreSample':
-        """Choose the share of n_rows rows: about 50,000 of them."""
-        return cls(min(1.0, 50_000 * (n_folds or 1) / n_rows), seed, class_weights, n_folds)
+        """Choose the share of n_rows rows that makes about SAMPLED_ROWS."""
+        return cls(min(1.0, SAMPLED_ROWS * (n_folds or 1) / n_rows), seed, class_weights, n_folds)
 
     def choose(self, block: Block | TrainingRows) -> np.ndarray:
         """Return the numbers of the rows that are in the sample."""

@@ -1,7 +1,6 @@
 """The table of claims: races that fit into three quarters of an hour, and run; a page that says what came out."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -126,10 +125,3 @@ def test_the_pages_of_this_checkout_are_written_from_their_data_and_short(tmp_pa
     for page in here.glob('*.md'):
         assert (tmp_path / 'pages' / page.name).read_text() == page.read_text(), f'{page.name}: run `make results`'
     assert sum(page.read_text().count('\n') for page in here.glob('*.md')) <= 250
-
-
-@pytest.mark.parametrize('page', ['README.md', 'docs/papers.md', 'docs/methods.md'])
-def test_no_page_has_a_time_that_was_typed_by_hand(page):
-    """Commands that are shown run in test_manual.py; what else is measured stands in docs/results."""
-    text = re.sub(r'```.*?```', '', (ROOT / page).read_text(encoding='utf-8'), flags=re.DOTALL)
-    assert re.findall(r'.*\d (?:processor )?seconds.*|.*\d times (?:as long|faster).*', text) == []
