@@ -29,6 +29,8 @@ from mr_elm.features.fused import add_rows
 from mr_elm.solvers import loops
 from mr_elm.solvers.active_set import choose_lower_end
 from mr_elm.solvers.box import (
+    EXACT_EPS,
+    EXACT_ROWS,
     BoxBlock,
     BoxQP,
     Progress,
@@ -53,7 +55,6 @@ STALLED_BLOCKS = 10  # blocks without less violation, after which the objective 
 SLOW_BLOCKS, SLOW_WHOLE_BLOCKS = 50, 10  # blocks, after which another way is tried; of a problem that is one block
 # Blocks more, after the other way and without one, where rounding may hide the end.
 LATE_BLOCKS, LONG_LATE_BLOCKS = 20, 300
-EXACT_ROWS, EXACT_EPS = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 FLOAT64_EPS = 1e-4  # eps under which rounded kernel values are not good enough
 NOISE_SHARE = 0.1  # of eps; where rounding makes more of the gradient, the end is solved in float64
 VARIABLES_A_PAIR = 150  # variables: for each so many of a block, a pair step a variable is cheap beside a factorisation

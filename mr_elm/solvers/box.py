@@ -25,6 +25,7 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning, one_line, write_
 from mr_elm.typing import Floats, RowWeights
 
 SUBSET, ATTEMPTS = 59, 20  # N_r: with 95 % one of 59 rows is among the worst 5 %; N_a
+EXACT_ROWS, EXACT_EPS = 100, 1e-11  # problems of so few rows are solved to rounding: it costs nothing
 MIN_CURVATURE = 1e-12  # of the largest K(x, x): a diagonal below this counts as this
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from mr_elm.compiled import INNER, inline, jit
 from mr_elm.errors import one_line
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.box import MIN_CURVATURE, Result, Settings, duality_gap, objective_of
+from mr_elm.solvers.box import EXACT_EPS, EXACT_ROWS, MIN_CURVATURE, Result, Settings, duality_gap, objective_of
 from mr_elm.solvers.loops import (
     SETTLED,
     SignedRows,
@@ -47,7 +47,6 @@ from mr_elm.typing import Floats
 MAX_ROWS = 1200  # of a small machine; `block_rule` was as fast at about so many on 22 sets, when both kept more rows
 ROWS_A_FEATURE = 3  # of a machine, in the mean, from which rows on demand pay
 MAX_ROUNDS = 50  # after which a machine is left to blocks
-EXACT_ROWS, EXACT_EPS = 100, 1e-11  # machines of so few rows are solved to rounding, as by `block_rule`
 EPS_SHARE = 0.3  # of eps, to which the others are solved: the new gradient must not be above eps
 CYCLIC_ROWS = 128  # variables, over all of which steps are so cheap that to choose between them does not pay
 ROWS_A_FIRST_STEP = 4  # where variables are more, the first step for each so many of them shows which matter
