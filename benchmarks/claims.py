@@ -49,7 +49,7 @@ RACES = [
         'memory',
         'ten times the rows',
         'a tenth of them',
-        'The peak memory of `mr-elm train pesvm`, in one process, on packed rows.',
+        'The peak memory of `mr-elm train pesvm` in megabytes, in one process, on packed rows.',
         commands.list_memory,
         (Aim(SHARE, 1.05, 'memory does not grow with the rows'),),
         2,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
+MR_ELM = str(Path(sys.executable).parent / 'mr-elm')
 ONE_THREAD = dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 
 
@@ -19,22 +20,31 @@ def read_processor_clock() -> float:
 
 def run_mr_elm(*words: object) -> str:
     """Run the command line on one BLAS thread; returns what it said on standard error. Raises RuntimeError."""
-    command = [str(Path(sys.executable).parent / 'mr-elm'), *map(str, words)]
+    command = [MR_ELM, *map(str, words)]
     done = subprocess.run(command, text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
     if done.returncode:
         raise RuntimeError(f'{" ".join(command)}: {done.stderr}')
     return done.stderr
 
 
-def measure_peak_megabytes(*words: object) -> float:
-    """Run the command line and return its largest resident set."""
+def measure_process(*words: object) -> tuple[dict[str, float], str]:
+    """Run a command: what it takes, its largest process counted as its memory, and what it prints.
+
+    Raises RuntimeError, which holds what the command said on standard error.
+    """
     code = (
-        'import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); '
-        'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
+        'import resource, subprocess, sys; status = subprocess.run(sys.argv[1:]).returncode; '
+        'used = resource.getrusage(resource.RUSAGE_CHILDREN); '
+        'print(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6); sys.exit(status)'
     )
-    command = [sys.executable, '-c', code, str(Path(sys.executable).parent / 'mr-elm'), *map(str, words)]
-    done = subprocess.run(command, check=True, text=True, capture_output=True, env={**os.environ, **ONE_THREAD})
-    return int(done.stdout) * 1024 / 1e6
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, '-c', code, *map(str, words)], text=True, capture_output=True)
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        raise RuntimeError(f'{" ".join(map(str, words))}: {done.stderr}')
+    *printed, last = done.stdout.splitlines()
+    processor, peak = map(float, last.split())
+    return {'seconds': seconds, 'processor seconds': processor, 'megabytes': peak}, '\n'.join(printed)
 
 
 def time_call(action: Callable, clock: Callable[[], float], least: float) -> tuple[float, object]:

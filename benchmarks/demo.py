@@ -26,7 +26,7 @@ from mr_elm.typing import Floats
 
 N_HIDDEN = 1000
 SIZES = (10, 20, 50, 100, 200, 300, 500, 700, 1000)
-DATA = {'digits': load_digits, 'breast cancer': load_breast_cancer}
+DATA = {'digits': load_digits, 'breast-cancer': load_breast_cancer}
 
 
 def main(folder: str) -> None:
@@ -37,7 +37,7 @@ def main(folder: str) -> None:
     print(f'{"data set":15} {"rows":>6} {"features":>9} {"classes":>8} {"accuracy":>9} {"seconds":>8}')
     for name, load in DATA.items():
         files, test = write_rows(name, load(return_X_y=True), folder)
-        path = os.path.join(folder, f'{make_slug(name)}.npz')
+        path = os.path.join(folder, f'{name}.npz')
         start = time.perf_counter()
         model = train(files[0], path, engine)
         seconds = time.perf_counter() - start
@@ -55,17 +55,12 @@ def main(folder: str) -> None:
     print(f'\naccuracy on held-out rows against hidden nodes, all from one Gram a data set: {figure}')
 
 
-def make_slug(name: str) -> str:
-    """Make a file name of a data set's name."""
-    return name.replace(' ', '-')
-
-
 def write_rows(name: str, data: tuple, folder: str) -> tuple[list[str], tuple]:
     """Write the training and test rows as csv: ((train path, test path), (X, y) of the test rows)."""
     X, X_test, y, y_test = train_test_split(*data, test_size=0.3, stratify=data[1], random_state=0)
     paths = []
     for part, rows, labels in (('train', X, y), ('test', X_test, y_test)):
-        paths.append(os.path.join(folder, f'{make_slug(name)}-{part}.csv'))
+        paths.append(os.path.join(folder, f'{name}-{part}.csv'))
         np.savetxt(paths[-1], np.column_stack([labels, rows]), delimiter=',', fmt=['%d'] + ['%.8g'] * X.shape[1])
     return paths, (X_test, y_test)
 

@@ -37,7 +37,7 @@ Side = Callable[[int], Any]
 class Pair:
     """Hold both sides of a case, ready to run, and the rows that they get.
 
-    ours, theirs : function of the number of the trial. note : what else a reader must know.
+    ours, theirs : function of the number of the trial.
     """
 
     ours: Side
@@ -45,7 +45,6 @@ class Pair:
     n_rows: int = 0
     n_features: int = 0
     n_classes: int = 0
-    note: str = ''
 
 
 @dataclass(frozen=True)
@@ -236,7 +235,6 @@ def run_case(race: Race, pair: Pair, size: str) -> dict:
             if score is not None:
                 row['our_scores' if name == 'ours' else 'their_scores'].append(score)
     row['others'] = round(load.share_of_others(read_processor_clock() - clock), 2)
-    row['note'] = pair.note
     return row
 
 

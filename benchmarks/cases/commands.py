@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from benchmarks.clocks import measure_peak_megabytes, run_mr_elm
+from benchmarks.clocks import MR_ELM, measure_process, run_mr_elm
 from benchmarks.harness import Bench, Case, Pair
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.features.hidden import HiddenLayer
@@ -159,9 +159,8 @@ def list_memory(bench: Bench) -> Iterator[Case]:
     n = bench.pick(20_000, 1_000_000)
 
     def measure(path: Path, trial: int) -> float:
-        return measure_peak_megabytes(
-            'train', 'pesvm', path, '--hidden', L, '--model', bench.folder / 'model.npz', '--overwrite', *IN_ONE_PROCESS
-        )
+        words = '--hidden', L, '--model', bench.folder / 'model.npz', '--overwrite', *IN_ONE_PROCESS
+        return measure_process(MR_ELM, 'train', 'pesvm', path, *words)[0]['megabytes']
 
     def prepare() -> Pair:
         return Pair(
@@ -170,7 +169,6 @@ def list_memory(bench: Bench) -> Iterator[Case]:
             n,
             D,
             2,
-            'megabytes; the other side has a tenth of the rows',
         )
 
     yield Case('ndc', prepare)

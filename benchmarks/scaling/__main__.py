@@ -2,23 +2,22 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from benchmarks.scaling import cost, experiments
 
 PROGRAM = 'python -m benchmarks.scaling'
+COMMANDS = {**{name: partial(experiments.main, name) for name in experiments.MEANING}, 'cost': cost.main}
 
 
 def main(argv: Sequence[str]) -> int:
     """Run a command; returns the exit status: 0 done, 1 failed. Options that are wrong exit with 2."""
     command, *words = argv or ['']
+    if command not in COMMANDS:
+        print(f'{PROGRAM}: expected one of {", ".join(COMMANDS)}', file=sys.stderr)
+        return 2
     try:
-        if command == 'cost':
-            cost.main(words, f'{PROGRAM} {command}')
-        elif command in experiments.MEANING:
-            experiments.main(command, words, f'{PROGRAM} {command}')
-        else:
-            print(f'{PROGRAM}: expected one of {", ".join([*experiments.MEANING, "cost"])}', file=sys.stderr)
-            return 2
+        COMMANDS[command](words, f'{PROGRAM} {command}')
     except (ValueError, OSError, RuntimeError) as error:
         print(f'{PROGRAM}: {error}', file=sys.stderr)
         return 1

@@ -95,13 +95,12 @@ def draw_nodes(path: Path, folder: Path) -> None:
 
 def draw_speedup(path: Path, folder: Path) -> None:
     """Draw the speedup that the formula of benchmarks.scaling.cost expects; the time of a row is measured here."""
-    usage = measure(n_features=50, n_hidden=1000, packed=True)
-    seconds_a_row = usage.core_seconds / usage.n_rows
+    seconds_a_row = measure(n_features=50, n_hidden=1000, packed=True)
     cores = 2 ** np.arange(9)
     with open_figure(path, figsize=(6.4, 3.8), dpi=90) as (_, axes):
         axes.plot(cores, cores, '--', color=GREY, label='ideal')
         for n_rows, colour in (10**7, '#e9a03b'), (10**8, RED), (10**9, BLUE):
-            seconds = usage.n_jobs * JOB + n_rows * seconds_a_row / cores
+            seconds = JOB + n_rows * seconds_a_row / cores
             axes.plot(cores, seconds[0] / seconds, 'o-', color=colour, label=f'{n_rows:,} rows')
         axes.set(xscale='log', yscale='log', xlabel='cores of the cluster', ylabel='times faster than one core')
         axes.set_xticks(cores, [str(n) for n in cores])

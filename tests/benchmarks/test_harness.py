@@ -44,7 +44,6 @@ def row_of(ours=(1.0,) * 3, theirs=(1.0,) * 3, **other):
         'their_scores': [],
         'others': 0.0,
         'rows': 10,
-        'note': '',
         **other,
     }
 

@@ -17,7 +17,6 @@ import pytest
 from reference.commands import elm, succeed
 from reference.ledgers import demand_ledger_of_inline
 
-from benchmarks.scaling.__main__ import main as scaling
 from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, NAMED, OPTIONS, PACK, TEMPORARY
 from mr_elm.drivers import gram_job
@@ -110,13 +109,6 @@ def test_a_ledger_has_the_rows_that_it_has_inline_and_leaves_no_key_on_s3(accoun
     assert account.left() == before
     key = (tmp_path / 'cluster.ledger.key').read_bytes()
     assert [path for path, text in account.files.items() if key in text] == []
-
-
-def test_the_cost_is_read_from_the_logs(packed):
-    found = json.loads(
-        succeed(elm('cost', '--counters', *packed, '--instances', 2, '--price', 1, '--json', main=scaling))
-    )
-    assert (found['jobs'], found['rows']) == (2, 1500) and 0 < found['core_hours'] < 1 and found['dollars'] > 0
 
 
 def test_predictions_come_in_input_order(account, rows, here, inline_model, tmp_path):
