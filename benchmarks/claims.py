@@ -117,7 +117,7 @@ RACES = [
         'sparse-elm-paper',
         'sparse ELM by Algorithm 1 of the paper',
         'SVC',
-        f'Fits {ON_SETS}, C at most 10.',
+        f'Fits {ON_SETS}, C at most 10: with larger C, Algorithm 1 takes too many steps.',
         partial(machines.list_kernel_cases, make=partial(machines.make_sparse_elm, rule='paper'), settings=SMALL_C),
         (Aim(FASTER, 1, "the paper's own algorithm trains faster than SVC"),),
         1.5,
@@ -133,7 +133,7 @@ RACES = [
     ),
     Race(
         'predict',
-        'predictions of sparse ELM',
+        'predictions of sparse ELM by `block`',
         'SVC',
         f'Predictions of the rows that were fitted, {ON_SETS}.',
         partial(
@@ -155,7 +155,7 @@ RACES = [
         'sphere-svm-paper',
         'SphereSVM by Algorithm 1 of the paper',
         'SVC',
-        f'Fits {ON_SETS}. Algorithm 1 stops at a ball that holds all rows, not at the smallest.',
+        f'Fits {ON_SETS}, C 1 and 10. Algorithm 1 stops at a ball that holds all rows, not at the smallest.',
         partial(
             machines.list_kernel_cases, make=partial(machines.make_sphere_svm, rule='paper'), settings=((1, 1), (1, 10))
         ),
@@ -184,7 +184,8 @@ RACES = [
         'threads',
         'n_jobs=2',
         'n_jobs=1',
-        'Fits and predictions of estimators on generated rows.',
+        'Fits and predictions of PESVM, of the kernel ELM by a Cholesky factor, and of sparse ELM by `block`, on '
+        'generated rows.',
         machines.list_threads,
         (Aim(FASTER, 1.7, 'the second thread helps'),),
         1.5,
@@ -230,7 +231,7 @@ RACES = [
     ),
     Race(
         'accuracy',
-        'four machines',
+        'sparse ELM by `block`, SphereSVM by `exact`, kernel ELM by Cholesky factors, PESVM',
         'SVC',
         'Each chooses one of nine settings by 5 folds on at most 600 rows of a '
         'random half, trains on these rows, and is scored on the other half (at most 2,400 rows). Three halves.',

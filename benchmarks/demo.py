@@ -11,15 +11,10 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
-from mr_elm.drivers import pesvm, score
-from mr_elm.engines import make_engine
-from mr_elm.engines.base import Engine
+from benchmarks.clocks import run_mr_elm
 from mr_elm.figures.figure import open_figure
-from mr_elm.machines.options import PESVMOptions
+from mr_elm.model.file import read_model
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.progress import Reporter
-from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.options import RowOptions
 from mr_elm.solvers.increment import sums_of
 from mr_elm.solvers.ridge import finish, leading_sums
 from mr_elm.typing import Floats
@@ -32,21 +27,19 @@ DATA = {'digits': load_digits, 'breast-cancer': load_breast_cancer}
 def main(folder: str) -> None:
     """Run the demonstration; files go to `folder`."""
     os.makedirs(folder, exist_ok=True)
-    engine = make_engine('local', (), Reporter())
     curves = {}
     print(f'{"data set":15} {"rows":>6} {"features":>9} {"classes":>8} {"accuracy":>9} {"seconds":>8}')
     for name, load in DATA.items():
-        files, test = write_rows(name, load(return_X_y=True), folder)
+        rows, test = write_rows(name, load(return_X_y=True), folder)
         path = os.path.join(folder, f'{name}.npz')
         start = time.perf_counter()
-        model = train(files[0], path, engine)
+        words = '--hidden', N_HIDDEN, '--nu', 0.1, '-r', 'local', '--model', path, '--overwrite'
+        run_mr_elm('train', 'pesvm', rows, *words)
         seconds = time.perf_counter() - start
-        test_plan = plan_inputs(files[1:], RowOptions())
-        found, _ = score.evaluate(path, model, test_plan, engine)
-        accuracy = found.scores(model.classes)['accuracy']
+        model = read_model(path, sums=True)
         print(
             f'{name:15} {model.header.n_rows_used:6} {model.n_features:9} {len(model.classes):8} '
-            f'{accuracy:9.4f} {seconds:8.1f}',
+            f'{measure_accuracy(model, *test):9.4f} {seconds:8.1f}',
             flush=True,
         )
         curves[name] = [measure_accuracy(cut_model(model, size), *test) for size in SIZES]
@@ -55,22 +48,12 @@ def main(folder: str) -> None:
     print(f'\naccuracy on held-out rows against hidden nodes, all from one Gram a data set: {figure}')
 
 
-def write_rows(name: str, data: tuple, folder: str) -> tuple[list[str], tuple]:
-    """Write the training and test rows as csv: ((train path, test path), (X, y) of the test rows)."""
+def write_rows(name: str, data: tuple, folder: str) -> tuple[str, tuple]:
+    """Write the training rows as csv; returns (path, (X, y) of the test rows)."""
     X, X_test, y, y_test = train_test_split(*data, test_size=0.3, stratify=data[1], random_state=0)
-    paths = []
-    for part, rows, labels in (('train', X, y), ('test', X_test, y_test)):
-        paths.append(os.path.join(folder, f'{name}-{part}.csv'))
-        np.savetxt(paths[-1], np.column_stack([labels, rows]), delimiter=',', fmt=['%d'] + ['%.8g'] * X.shape[1])
-    return paths, (X_test, y_test)
-
-
-def train(path: str, model_path: str, engine: Engine) -> HiddenNodeModel:
-    """Train with N_HIDDEN nodes and save the model."""
-    options = PESVMOptions(n_hidden=N_HIDDEN, nu=0.1)
-    model, _ = pesvm.train(plan_inputs([path], RowOptions()), options, engine)
-    model.save(model_path)
-    return model
+    path = os.path.join(folder, f'{name}.csv')
+    np.savetxt(path, np.column_stack([y, X]), delimiter=',', fmt=['%d'] + ['%.8g'] * X.shape[1])
+    return path, (X_test, y_test)
 
 
 def cut_model(model: HiddenNodeModel, n_hidden: int) -> HiddenNodeModel:

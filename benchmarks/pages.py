@@ -23,8 +23,8 @@ from benchmarks.harness import (
     Results,
 )
 from benchmarks.machine import describe_in_a_line
-from benchmarks.papers import PARTS, describe_part
-from benchmarks.tables import write_table
+from benchmarks.papers import PARTS, Part
+from benchmarks.tables import tabulate, write_table
 from mr_elm.figures.figure import open_figure
 
 WIDTH = 120
@@ -32,12 +32,13 @@ SLOWEST = 5
 HEAD = '*`make results` writes this page from `docs/results/data`. Do not edit it: the next run overwrites it.*'
 BLUE, RED = '#3b7dd8', '#d1495b'
 RULES = (
-    'Both sides of a race get the same rows, run in turn and equally often, after one run of each that does not count; '
-    'a side that starts new processes has no such run. "Times faster" is the least time of the second side divided by '
-    'the least time of the first one. "Ours / theirs" is the inverse. Both are geometric means over all cases, a case '
-    'being a data set at a setting. "Points above" is the accuracy of the first side less that of the second, in '
-    'percent of the rows, the mean over the cases. Times are processor seconds, user and system, on one thread, unless '
-    'the page says otherwise.',
+    'Both sides of a race get the same rows, and run in turn and equally often. One run of each comes first and does '
+    'not count, but for races that count right labels or memory, `cores` and `auto`. "Times faster" is the least time'
+    ' of the second side divided by the least time of the first one. "Ours / theirs" is the inverse. Both are '
+    'geometric means over all cases, a case being a data set at a setting. "Points above" is the accuracy of the '
+    'first side less that of the second, in percent of the rows, the mean over the cases. Times are processor '
+    'seconds, user and system, of one thread; `mr-elm pack` uses all cores. Rows are those of a set, of which '
+    'accuracy and boosting train on a half.',
     f'* *{MET}*: the value reaches the wanted figure. **{MISSED}**: it does not.\n'
     f'* *{IS_EVEN}*: the figure is to be as fast, and neither side is faster by a factor of {EVEN:g}.\n'
     f'* *{UNSTEADY}*: the value would do, but that of one trial is more than {STEADY:.0%} above that of another, or '
@@ -206,9 +207,22 @@ def write_parts(pages: Path) -> list[str]:
     """Write the page of the papers' experiments, a section a part, and their figures."""
     paragraphs = [
         '`make papers` runs these parts, or one by `make papers PART=NAME`; a run that was stopped goes on '
-        'where it was. Each part says what the paper claims, and, where it was measured, what we find.'
+        'where it was. Each part says what the paper claims or what is drawn, and, where it was measured, our numbers.'
     ]
     for name, part in PARTS.items():
         results = Results.read(pages / 'data' / f'papers-{name}.json')
         paragraphs += [f'## {name}', part.what, *describe_part(part, results, pages)]
+    return paragraphs
+
+
+def describe_part(part: Part, results: Results, folder: Path) -> list[str]:
+    """Return the paragraphs of a page about a part, which has its figures in a folder."""
+    if not results.rows:
+        return ['Not yet measured.']
+    paragraphs = [f'Measured on {describe_in_a_line(results.machine)}.']
+    if part.keys:
+        paragraphs.append(tabulate(part.keys, part.columns, part.over, results.rows))
+    paragraphs += part.show(results.rows, folder)
+    if results.left_out:
+        paragraphs.append('Left out: ' + '; '.join(f'{name} ({why})' for name, why in results.left_out.items()) + '.')
     return paragraphs

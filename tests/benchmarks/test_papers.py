@@ -7,7 +7,9 @@ import pytest
 
 from benchmarks import papers
 from benchmarks.harness import QUICK, Bench, Results
-from benchmarks.papers import PARTS, Run, describe_part, run_parts, split_as_published, split_folds, tabulate
+from benchmarks.pages import describe_part
+from benchmarks.papers import PARTS, Run, run_parts, split_as_published, split_folds
+from benchmarks.tables import tabulate
 
 
 @pytest.mark.parametrize('name', ['sparse-elm', 'sparse-elm-figures', 'sphere-svm', 'oelm'])

@@ -174,8 +174,8 @@ def test_blocks_that_need_more_are_understood(page, parse):
     for words in (words for script in scripts for words in commands(script)):
         if words[0] == 'make':
             assert {word for word in words[1:] if '=' not in word} <= set(targets)
-        elif words[:3] == ['python', '-m', 'benchmarks.public']:
-            assert words[3] in {*DATA_SETS, '--help'}
+        elif words[:4] == ['python', '-m', 'benchmarks', 'fetch']:
+            assert words[4] in {*DATA_SETS, '--help'}
         elif words[:3] == ['python', '-m', 'benchmarks.scaling']:
             assert elm(*words[3:], '--help', main=scaling_main).status == 0
         elif words[0] == 'mr-elm':

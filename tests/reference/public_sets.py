@@ -10,7 +10,7 @@ import pytest
 from benchmarks.sets import list_folders
 
 BESIDE = Path(__file__).parents[3] / 'shared' / 'data'  # beside the checkout
-CURE = 'name folders that have them in MR_ELM_DATA; `python -m benchmarks.public --help` shows those that it can fetch'
+CURE = 'name folders that have them in MR_ELM_DATA; `python -m benchmarks fetch --help` shows those that it can fetch'
 MISSING = re.compile('missing data set: ([^;]+)')
 
 
