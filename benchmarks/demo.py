@@ -6,6 +6,7 @@ python -m benchmarks.demo FOLDER
 import os
 import sys
 import time
+from typing import cast
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -36,7 +37,7 @@ def main(folder: str) -> None:
         words = '--hidden', N_HIDDEN, '--nu', 0.1, '-r', 'local', '--model', path, '--overwrite'
         run_mr_elm('train', 'pesvm', rows, *words)
         seconds = time.perf_counter() - start
-        model = read_model(path, sums=True)
+        model = cast(HiddenNodeModel, read_model(path, sums=True))
         print(
             f'{name:15} {model.header.n_rows_used:6} {model.n_features:9} {len(model.classes):8} '
             f'{measure_accuracy(model, *test):9.4f} {seconds:8.1f}',

@@ -1,13 +1,16 @@
 """Measure how training scales, or estimate what it costs: python -m benchmarks.scaling COMMAND [options]."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks.scaling import cost, experiments
 
 PROGRAM = 'python -m benchmarks.scaling'
-COMMANDS = {**{name: partial(experiments.main, name) for name in experiments.MEANING}, 'cost': cost.main}
+COMMANDS: dict[str, Callable[[Sequence[str], str], None]] = {
+    **{name: partial(experiments.main, name) for name in experiments.MEANING},
+    'cost': cost.main,
+}
 
 
 def main(argv: Sequence[str]) -> int:
