@@ -95,8 +95,7 @@ class MRRows(MRJob):
     A subclass defines map_block(block, row_key) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A row_key is [FILE, START, FIRST].
     REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers. TABLE : blocks
-    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`. ADDS : the
-    input holds sums, no rows.
+    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`.
 
     Beside its own output a stage writes the records of RECORDS, from which the driver raises the same error on every
     runner. No bad data make a task fail but a bad row, where these are not skipped: the job ends then.
@@ -110,7 +109,6 @@ class MRRows(MRJob):
     MAP_ONLY = False
     TABLE = False
     ENCODED = False
-    ADDS = False
     trouble: str | None = None  # why the input cannot be used
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
 

@@ -58,10 +58,6 @@ FIRST_STEPS = """first steps:
 """
 
 
-class Elsewhere(Exception):
-    """Tell that the options of a command are right, and that it is to run on EMR Serverless."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0 done, 1 failed, 2 wrong usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
@@ -126,17 +122,12 @@ def run(argv: Sequence[str]) -> int:
 
 
 def perform(argv: Sequence[str]) -> int | None:
-    """Run a command here, or send it to EMR Serverless once its options are checked; returns its status."""
+    """Run a command; returns its status."""
     command, *words = argv
     methods = list_methods(command)
     if methods and (not words or words[0] not in methods):
         return explain_methods(command, words, methods)
-    try:
-        return getattr(import_module(f'{__name__}.{COMMANDS[command][0]}'), command)(words)
-    except Elsewhere:
-        from mr_elm.cli.serverless import submit
-
-        return submit(argv)
+    return getattr(import_module(f'{__name__}.{COMMANDS[command][0]}'), command)(words)
 
 
 def list_methods(command: str) -> dict[str, str]:

@@ -8,7 +8,6 @@ from mr_elm.cli.options import (
     add_input_options,
     add_runner_options,
     choose_engine,
-    leave_if_elsewhere,
     plan_rows,
 )
 from mr_elm.drivers.keys import read_public_key
@@ -32,7 +31,6 @@ def verify(argv: Sequence[str]) -> None:
     )
     add_runner_options(parser)
     args, passed = parser.parse(argv)
-    leave_if_elsewhere(args)
     public_key = None
     if args.signed_by is not None:
         public_key = read_public_key(args.signed_by, 'Ed25519').hex()

@@ -14,7 +14,6 @@ from mr_elm.cli.options import (
     choose_engine,
     copy_standard_input,
     demand_targets,
-    leave_if_elsewhere,
 )
 from mr_elm.cli.output import write_rejected
 from mr_elm.data.generators import GENERATORS, write_rows
@@ -43,7 +42,6 @@ def pack(argv: Sequence[str]) -> None:
     demand_targets(parser, args, args.task == 'regression')
     if args.part_by == ('file',):
         parser.error('--part-by file: expected columns, a pack does not keep from which file a row is: add a column')
-    leave_if_elsewhere(args)
     if args.bad_rows == 'skip':
         demand_free(rejected)
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}

@@ -11,7 +11,6 @@ from mr_elm.cli.options import (
     add_runner_options,
     choose_engine,
     demand_regression,
-    leave_if_elsewhere,
     plan_rows,
 )
 from mr_elm.drivers.federate import Mask, make_layer, read_layer, write_statistics, write_sums
@@ -59,7 +58,6 @@ def sums(argv: Sequence[str]) -> None:
     args, passed = parser.parse(argv)
     check_usage(parser, args)
     demand_regression(parser, args, args.task == 'regression')
-    leave_if_elsewhere(args)
     demand_free(args.output, args.overwrite)
     mask = None
     if args.mask is not None:

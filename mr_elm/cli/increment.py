@@ -12,7 +12,6 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     choose_engine,
-    leave_if_elsewhere,
     plan_rows,
 )
 from mr_elm.cli.output import Output, add_ledger_options, open_change
@@ -90,7 +89,6 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
     add_runner_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
-    leave_if_elsewhere(args)
     output = Output.of(args)
     output.demand_free()
     with (

@@ -13,9 +13,9 @@ from functools import cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from mr_elm.cli import COMPLETING, Elsewhere
+from mr_elm.cli import COMPLETING
 from mr_elm.cli.examples import EXAMPLES
-from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, SERVERLESS, make_engine
+from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, make_engine
 from mr_elm.errors import suggest
 from mr_elm.option import FLAG, AdvancedHelp, add_options, option, option_fields
 from mr_elm.progress import LogLines, Reporter
@@ -179,15 +179,10 @@ class Parser(argparse.ArgumentParser):
                 value = getattr(args, name, None)
                 if value is not None:
                     flag = f'--{name.replace("_", "-")}'
-                    if args.runner not in ('spark', SERVERLESS):
+                    if args.runner != 'spark':
                         self.error(f'{flag}: expected -r spark, found -r {args.runner}')
                     passed += [flag, str(value)]
-            if args.runner == SERVERLESS:
-                from mr_elm.cli.serverless import demand_options
-
-                demand_options(passed)
-            else:
-                make_engine(args.runner, tuple(passed)).prepare(args.inputs)
+            make_engine(args.runner, tuple(passed)).prepare(args.inputs)
         return args, tuple(passed)
 
     def error(self, message: str) -> NoReturn:
@@ -357,10 +352,10 @@ def add_runner_options(parser: Parser) -> None:
     group.add_argument(
         '-r',
         '--runner',
-        choices=(*ENGINES, SERVERLESS),
+        choices=tuple(ENGINES),
         metavar='NAME',
-        help=f'local (all cores from {INLINE_BYTES / 1e6:.0f} MB on), inline (one), hadoop, spark, emr or '
-        f'emr-serverless (default: {DEFAULT_ENGINE})',
+        help=f'local (all cores from {INLINE_BYTES / 1e6:.0f} MB on), inline (one), hadoop, spark or '
+        f'emr (default: {DEFAULT_ENGINE})',
     )
     group.set_defaults(small=0)
     add_options(parser.add_to, RunnerOptions)
@@ -394,12 +389,6 @@ def add_resume_option(parser: Parser) -> None:
             'the file OUTPUT.work, beside the output, lists them'
         ),
     )
-
-
-def leave_if_elsewhere(args: argparse.Namespace) -> None:
-    """Raise Elsewhere when a command, whose options are checked by now, is to run on EMR Serverless."""
-    if args.runner == SERVERLESS:
-        raise Elsewhere
 
 
 def plan_rows(

@@ -18,7 +18,6 @@ from mr_elm.cli.options import (
     add_runner_options,
     choose_engine,
     copy_standard_input,
-    leave_if_elsewhere,
     plan_rows,
 )
 from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
@@ -67,7 +66,6 @@ def predict(argv: Sequence[str]) -> None:
     add_resume_option(parser)
     args, passed = parser.parse(argv)
     check_output(parser, args)
-    leave_if_elsewhere(args)
     if args.output != STANDARD:
         demand_free(args.output, args.overwrite)
     if args.inputs == [STANDARD]:
@@ -209,7 +207,6 @@ def evaluate(argv: Sequence[str]) -> None:
     args, passed = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
-    leave_if_elsewhere(args)
     with (
         fetched_model(args.model) as (path, model),
         choose_engine(args, passed) as engine,

@@ -15,7 +15,6 @@ from mr_elm.cli.options import (
     add_runner_options,
     choose_engine,
     demand_targets,
-    leave_if_elsewhere,
     plan_rows,
     read_options,
 )
@@ -151,7 +150,6 @@ def read_training(words: Sequence[str]) -> Training:
             f'{"without --no-sums" if method.living else "with --keep-sums"})'
         )
     driver, known = load(method.driver), {'numeric_labels': options.numeric}
-    leave_if_elsewhere(args)
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
     if args.target != 'none' and not options.numeric:

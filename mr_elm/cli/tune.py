@@ -13,7 +13,6 @@ from mr_elm.cli.options import (
     add_runner_options,
     choose_engine,
     demand_regression,
-    leave_if_elsewhere,
     plan_rows,
     read_options,
 )
@@ -45,7 +44,6 @@ def tune(words: Sequence[str]) -> None:
     if search.figure and options.numeric and not search.draws_targets:
         parser.error('--figure: cannot be drawn with --task regression, expected classes')
     demand_regression(parser, args, options.numeric)
-    leave_if_elsewhere(args)
     output = Output.of(args)
     if args.model is not None:
         output.demand_free()

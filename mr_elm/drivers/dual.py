@@ -6,7 +6,6 @@ Probabilities: train without each fold of the rows, score each fold, fit.
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_to, score_rows
@@ -29,7 +28,6 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.wire import make_key
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 from mr_elm.streaming.mr_dual_folds import MRDualFolds
@@ -47,8 +45,8 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
     data = DataSet(plan, engine, options.bad_rows)
     summary, classes, task = begin(data, options, judged=True)
     demand_memory(plan, task, classes, options.memory)
-    keys = [make_key('rows', *part) for part in product(range(task.scheme.n_machines), range(task.partitions))]
-    parts = read_machines(run_problem(data, MRDual, task, 'machines', keys))
+    n_keys = task.scheme.n_machines * task.partitions
+    parts = read_machines(run_problem(data, MRDual, task, 'machines', n_keys))
     if options.partitions > 1:
         machines = close_gap(data, task, parts, options, classes.names)
     else:
@@ -143,9 +141,9 @@ def train_folds(data: DataSet, task: DualTask, share: float, names: list[str]) -
     """Run the job that trains all machines without each fold of a sample. names : of the classes."""
     n_machines = task.scheme.n_machines
     folds = replace(task, partitions=FOLDS).extend(FoldsTask, share=share)
-    keys = [make_key('rows', *numbers) for numbers in product(range(n_machines), range(FOLDS))]
-    machines = read_machines(run_problem(data, MRDualFolds, folds, 'folds', keys))
-    if len(machines) < len(keys):
+    n_keys = n_machines * FOLDS
+    machines = read_machines(run_problem(data, MRDualFolds, folds, 'folds', n_keys))
+    if len(machines) < n_keys:
         raise DataFormatError(
             f'{data.plan.name}: expected rows of every class in each of {FOLDS} folds to fit '
             'probabilities, one has none: add rows, or leave --probabilities out'

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.engines.partition import count_tasks
+from mr_elm.engines.base import REDUCE_TASKS
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows, join_once
@@ -23,7 +23,6 @@ from mr_elm.model.file import save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Meter
-from mr_elm.rows.wire import make_key
 from mr_elm.solvers.box import describe_iteration
 from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_check import MRCheck, read_checks
@@ -102,12 +101,12 @@ def train_one(task: DualTask, number: int, working: GatheredRows, meter: Meter) 
 
 def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows, name: str) -> list[TrainedMachine]:
     """Train all machines on a working set, of which the places are known here, each in one reducer."""
-    keys = [make_key('rows', number, 0) for number in range(task.scheme.n_machines)]
+    reducers = data.engine.reducers(min(task.scheme.n_machines, REDUCE_TASKS))
     with temporary_folder() as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'working')]
         replace(task, partitions=1).save(paths[0])
         save_arrays(paths[1], {}, {'places': working.places})
-        arguments = ['--problem', paths[0], '--working', paths[1], *data.engine.reducers(count_tasks(keys))]
+        arguments = ['--problem', paths[0], '--working', paths[1], *reducers]
         machines = read_machines(data.run(MRDual, arguments, f'{name}, machines'))
     return [machines[number, 0] for number in range(task.scheme.n_machines)]
 

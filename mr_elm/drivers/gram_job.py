@@ -3,30 +3,24 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from math import ceil
 from typing import Any
 
 from mr_elm.drivers.summary import NodeInputs
-from mr_elm.engines.base import Engine
-from mr_elm.engines.partition import find_fewest_tasks
-from mr_elm.engines.sum_tree import choose_fan_in
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.json_file import write_json
 from mr_elm.model.parts import describe_map, layer_arrays
-from mr_elm.passes.sum_tree import SumTree
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.wire import NUMBER_BYTES, make_key, split_key
+from mr_elm.rows.wire import NUMBER_BYTES, split_key
 from mr_elm.solvers.ridge import Sums, collect_sums
 from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_gram import MRGram, demand_parts, group_sums
-from mr_elm.streaming.mr_sum import MRSum
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.typing import Floats
 
-REDUCER_BYTES = 1 << 30
+REDUCER_BYTES = 1 << 30  # of sums for one reduce task, about
 BY_FILE = ('file',)  # --part-by: each input file is a part
 
 
@@ -109,39 +103,17 @@ def run_gram(
     """Run the Gram job: yield its pairs. words : further options of the stage."""
     data, engine = inputs.data, inputs.data.engine
     data.fix_width(layer.n_features)
-    n_maps = count_maps(engine, data.plan)
-    fan_in = find_fan_in(engine, n_maps, layer.n_hidden)
-    reducers = engine.reducers(share_tiles(ceil(n_maps / fan_in), layer.n_hidden)[0])
+    n_maps = max(engine.maps_over(data.plan.size), len(data.plan.files))
+    reducers = engine.reducers(count_reducers(n_maps, layer.n_hidden))
     with temporary_folder() as folder:
-        arguments = [*write_layer(folder, inputs, layer, steps), *words]
-        if fan_in > 1:
-            yield from data.run(MRGram, arguments, 'Gram', SumTree(MRSum, fan_in, tuple(reducers)))
-        else:
-            yield from data.run(MRGram, [*arguments, *reducers], 'Gram')
+        yield from data.run(MRGram, [*write_layer(folder, inputs, layer, steps), *words, *reducers], 'Gram')
 
 
-def count_maps(engine: Engine, plan: InputPlan) -> int:
-    """Return how many map tasks read a plan: on a cluster at least one for each file of lines."""
-    n_maps = engine.maps_over(plan.size)
-    if engine.is_cluster and not plan.in_parts:
-        return max(n_maps, len(plan.files))
-    return n_maps
-
-
-def find_fan_in(engine: Engine, n_maps: int, n_hidden: int) -> int:
-    """Return of how many map tasks a task of a second job adds up the sums; 1 for no such job.
-
-    Only a cluster with many map tasks has one. It changes no sum, and so no model.
-    """
-    if engine.is_cluster and not engine.adds_in_steps:
-        return choose_tree(n_maps, n_hidden)
-    return 1
-
-
-@lru_cache(maxsize=64)
-def choose_tree(n_maps: int, n_hidden: int) -> int:
-    """Return the fan-in that is the fastest for so many map tasks; 1 for no tree."""
-    return choose_fan_in(n_maps, sum(measure_sums(n_hidden).values()), lambda n: share_tiles(n, n_hidden)[1])
+def count_reducers(n_maps: int, n_hidden: int) -> int:
+    """Return how many reduce tasks add up the tiles that so many map tasks send, at most one for each tile."""
+    sizes = [n for _, _, n in measure_tiles(n_hidden + 1)]
+    n_bytes = 2 * NUMBER_BYTES * sum(sizes) * n_maps  # high and low parts
+    return min(ceil(n_bytes / REDUCER_BYTES), len(sizes))
 
 
 def write_layer(folder: str, inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> list[str]:
@@ -161,18 +133,3 @@ def check_counts(plan: InputPlan, classes: Classes | None, counts: Floats) -> No
             f'{plan.name}: expected the same number of rows of each class in every pass, found '
             'other numbers: the data changed between passes'
         )
-
-
-@lru_cache(maxsize=64)
-def share_tiles(n_maps: int, n_hidden: int) -> tuple[int, float]:
-    """Return how many reduce tasks add up the tiles, so that none gets more than a GB, and the largest share of one.
-
-    n_maps : tasks that send tiles.
-    """
-    sizes = measure_sums(n_hidden)
-    return find_fewest_tasks(sizes, REDUCER_BYTES / (n_maps * sum(sizes.values())))
-
-
-def measure_sums(n_hidden: int) -> dict[str, float]:
-    """Return key -> bytes of what a map task sends: high and low part of the upper triangle of E'E, tile by tile."""
-    return {make_key('gram', i, j): 2 * NUMBER_BYTES * n for i, j, n in measure_tiles(n_hidden + 1)}

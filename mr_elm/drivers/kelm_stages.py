@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.drivers.kelm_data import KernelData
-from mr_elm.engines.partition import count_tasks
+from mr_elm.engines.base import REDUCE_TASKS
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_tiles import place_tile
 from mr_elm.json_file import write_json
@@ -20,7 +20,7 @@ from mr_elm.progress import Meter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan, plan_blocks, plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.wire import make_key, split_key
+from mr_elm.rows.wire import split_key
 from mr_elm.solvers.kelm import U, V
 from mr_elm.store import save_arrays
 from mr_elm.streaming.mr_columns import MRColumns
@@ -75,8 +75,8 @@ def make_columns(data: KernelData) -> Pass:
     width = count_columns(data.n_rows, data.task.n_placed)
     task = data.task.extend(ColumnsTask, width=width)
     task.save(data.path('problem.npz'))
-    keys = [make_key('rows', first) for first in task.first_columns]
-    arguments = ['--problem', data.path('problem.npz'), *data.source.engine.reducers(count_tasks(keys))]
+    reducers = data.source.engine.reducers(min(len(task.first_columns), REDUCE_TASKS))
+    arguments = ['--problem', data.path('problem.npz'), *reducers]
     return data.source.run(MRColumns, arguments, 'columns')
 
 
@@ -84,8 +84,8 @@ def add_columns(data: KernelData, plan: InputPlan, emit: str, omega: Floats) -> 
     """Run Algorithm 1 over columns: (entries filled in the lower triangle of Omega, Accounts of the columns)."""
     engine = data.source.engine
     columns = DataSet(plan, engine, n_rows=data.task.n_placed)
-    keys = [make_key('tile', *corner) for corner in tile_corners(data.n_rows)]
-    arguments = ['--emit', emit, '--kernel', write_kernel(data), *engine.reducers(count_tasks(keys))]
+    reducers = engine.reducers(min(len(list(tile_corners(data.n_rows))), REDUCE_TASKS))
+    arguments = ['--emit', emit, '--kernel', write_kernel(data), *reducers]
     return fill_tiles(data, omega, columns.run(MRKernel, arguments, f'kernel by {emit}')), columns.first
 
 

@@ -24,7 +24,6 @@ ENGINES = {
 
 DEFAULT_ENGINE = 'local'  # of a command
 INLINE_BYTES = 5_000_000  # bytes of rows, below which starting processes takes longer than the tasks
-SERVERLESS = 'emr-serverless'  # runs a whole command, whose engine there is Spark
 
 
 def find_engine(name: str) -> type[Engine]:

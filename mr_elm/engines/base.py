@@ -12,6 +12,7 @@ from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.storage import scheme_of, store_of
 
 SPLIT_BYTES = 128 << 20  # of a map task, as Hadoop cuts large files
+REDUCE_TASKS = 8  # share keys of about the same work, at most, unless the user says mapreduce.job.reduces
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,6 @@ class Engine:
     schemes: ClassVar[tuple[str, ...]] = ('',)  # of the paths that tasks read and write; '' is this machine
     location: ClassVar[str] = 'on this machine'  # the same in words
     is_cluster: ClassVar[bool] = False  # whether tasks run, and sort, on other machines
-    adds_in_steps: ClassVar[bool] = False  # whether it adds up sums in a tree of its own
     by_hand: ClassVar[bool] = False  # whether the user runs the stages, which then do all work on many rows
 
     arguments: tuple[str, ...] = ()

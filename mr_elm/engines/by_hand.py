@@ -23,12 +23,11 @@ from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.tasks import DEAF
 from mr_elm.errors import describe_error
 from mr_elm.passes.data_set import DataSet
-from mr_elm.passes.sum_tree import WrittenSums, plan_sums
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.rows.storage import expand_patterns, store_of
+from mr_elm.rows.storage import store_of
 from mr_elm.signals import Terminated, terminable
 
 OUR_PART = (
@@ -134,10 +133,8 @@ def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
 
 
 def plan_data(job: Any, engine: Engine) -> DataSet:
-    """Look at the inputs of a stage: rows, or the sums that map tasks have written."""
+    """Look at the rows of a stage."""
     options = job.options
-    if job.ADDS:
-        return WrittenSums(plan_sums(expand_patterns(options.args)), engine)
     rows = job.row_options(read_encoding(options.column_encoding))
     return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
 

@@ -103,10 +103,14 @@ class Cluster(Remote):
         return ','.join(filter(None, [named, self.work.tag(), self.work.tag(key)]))
 
     def reducers(self, n: int) -> list[str]:
-        """Return the arguments that ask for n reduce tasks, none where one will do or the user has said how many."""
+        """Return the arguments that ask for about n reduce tasks, none where one will do or the user has said how many.
+
+        Hadoop deals keys out by the hash 31 h + byte of their bytes. Modulo a power of two, keys with consecutive
+        numbers go to different tasks.
+        """
         if n == 1 or self.value_of('mapreduce.job.reduces') is not None:
             return []
-        return ['-D', f'mapreduce.job.reduces={n}']
+        return ['-D', f'mapreduce.job.reduces={1 << (n - 1).bit_length()}']
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Keep mrjob from starting a JVM for what needs none, give tasks Python and the code, and name the inputs."""
@@ -122,7 +126,7 @@ class Cluster(Remote):
         """Name the files of lines; tasks open other files themselves, and read the splits that are planned here."""
         if not plan.in_parts:
             return [escape_glob(file.uri or file.path) for file in plan.files]
-        n_maps = plan.n_tasks or self.wanted_maps or self.maps_over(plan.size)
+        n_maps = self.wanted_maps or self.maps_over(plan.size)
         return [
             '-D',
             f'mapreduce.input.fileinputformat.split.minsize={WHOLE_FILE_BYTES}',

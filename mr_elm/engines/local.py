@@ -203,7 +203,7 @@ class Local(LocalCopies):
             output_folder = kept_folder or os.path.join(folder, 'output')
             os.makedirs(output_folder)
             n_processes = self.count_processes(plan, job_stage)
-            tasks = plan_splits(plan, plan.n_tasks or self.wanted_maps or n_processes)
+            tasks = plan_splits(plan, self.wanted_maps or n_processes)
             with Stage(self.reporter, stage, plan.size, n_rows=plan.n_rows) as progress:
                 job = Job(job_stage, words, tasks, folder, output_folder, progress)
                 if n_processes > 1 or not self.small:

@@ -50,7 +50,7 @@ class MRJobRunner(LocalCopies):
                     '--plan',
                     path,
                     *arguments,
-                    *plan_tasks(plan, plan.n_tasks or self.n_maps, folder),
+                    *plan_tasks(plan, self.n_maps, folder),
                 ]
             )
             with job.make_runner() as running, hear_errors() as errors:

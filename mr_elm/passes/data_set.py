@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
-from mr_elm.rows.storage import COPY_BYTES, Entry, store_of
+from mr_elm.rows.storage import COPY_BYTES, store_of
 from mr_elm.store import temporary_folder
 
 
@@ -56,13 +56,12 @@ class DataSet:
         if find_kind(self.plan.form.kind).sparse:
             self.plan = self.plan.change_formats(n_features=n_features)
 
-    def run(self, job_class: Any, arguments: list[str], stage: str, tree: Any = None) -> Pass:
+    def run(self, job_class: Any, arguments: list[str], stage: str) -> Pass:
         """Return the Pass of a job over all rows: iterate over it to run the job.
 
         job_class : subclass of MRRows. arguments : its options, but for --bad-rows. stage : its name for the user.
-        tree : the `SumTree` whose job adds up what the map tasks write, or None.
         """
-        return Pass(self, job_class, arguments, stage, tree)
+        return Pass(self, job_class, arguments, stage)
 
     def reconcile(self, accounts: Accounts) -> None:
         """Demand that a pass which has ended read all rows once, and the same rows as the first pass.
@@ -133,8 +132,8 @@ class Pass:
     accounts : Accounts of the job, complete when the iteration has ended.
     """
 
-    def __init__(self, data: DataSet, job_class: Any, arguments: list[str], stage: str, tree: Any = None) -> None:
-        self.data, self.job_class, self.arguments, self.stage, self.tree = data, job_class, arguments, stage, tree
+    def __init__(self, data: DataSet, job_class: Any, arguments: list[str], stage: str) -> None:
+        self.data, self.job_class, self.arguments, self.stage = data, job_class, arguments, stage
         self.accounts = Accounts(data.plan)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
@@ -145,24 +144,16 @@ class Pass:
     @contextmanager
     def open_output(self) -> Iterator[JobOutput]:
         """Run the job; the context's value is `JobOutput`. Whoever reads that calls `DataSet.reconcile` at the end."""
+        arguments = list(self.arguments)
         if self.data.bad_rows == 'skip':
-            skipping = ['--bad-rows', 'skip']
-        else:
-            skipping = []
-        arguments = [*skipping, *self.arguments]
-        if self.tree:
-            arguments += ['-D', 'mapreduce.job.reduces=0']  # the tree adds up what the map tasks write
+            arguments[:0] = ['--bad-rows', 'skip']
         plan = replace(self.data.plan, n_rows=self.data.first.used if self.data.first else self.data.n_rows)
         with temporary_folder() as folder:
             if self.data.encoding is not None:
                 path = os.path.join(folder, 'encoding.json')
                 arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]
-            engine = self.data.engine
             try:
-                with (
-                    engine.run_job(self.job_class, plan, arguments, self.stage) as first_output,
-                    self.tree.add_up(engine, first_output) if self.tree else nullcontext(first_output) as output,
-                ):
+                with self.data.engine.run_job(self.job_class, plan, arguments, self.stage) as output:
                     yield output
             except (TaskError, BadRowError) as error:
                 bad_row = describe_bad_row(str(error), plan)
@@ -207,14 +198,8 @@ class JobOutput:
 
     def parts(self) -> list[str]:
         """List the paths of the parts, sorted."""
-        return [entry.path for entry in self.entries()]
-
-    def entries(self) -> list[Entry]:
-        """List the parts, sorted by their paths."""
-        return sorted(
-            (entry for entry in store_of(self.folder).entries(self.folder) if entry.name.startswith('part-')),
-            key=lambda entry: entry.path,
-        )
+        entries = store_of(self.folder).entries(self.folder)
+        return sorted(entry.path for entry in entries if entry.name.startswith('part-'))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the parts, with an empty chunk behind each. Raises DataFormatError when one is cut."""

@@ -109,7 +109,6 @@ class InputPlan:
     n_rows : how many rows every pass uses, or None before the first one.
     parsed : where the rows are kept that a pass has parsed, for the next one: a folder of this machine, or a name that
         the engine knows; else None.
-    n_tasks : how many map tasks read the files, or None where the engine decides that.
     """
 
     files: list
@@ -120,7 +119,6 @@ class InputPlan:
     dates: str = AUTO
     n_rows: int | None = None
     parsed: str | None = None
-    n_tasks: int | None = None
 
     @property
     def form(self) -> RowOptions:
@@ -130,10 +128,8 @@ class InputPlan:
     @property
     def in_parts(self) -> bool:
         """Tell whether tasks can read only splits that the driver has planned, as where the rows are no lines."""
-        return (
-            self.n_tasks is not None
-            or bool(find_kind(self.form.kind).magic)
-            or not all(hadoop_cuts(file.path, file.format.charset) for file in self.files)
+        return bool(find_kind(self.form.kind).magic) or not all(
+            hadoop_cuts(file.path, file.format.charset) for file in self.files
         )
 
     @property

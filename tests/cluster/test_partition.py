@@ -2,7 +2,8 @@
 
 import subprocess
 
-from mr_elm.engines.partition import hash_key
+from reference.hadoop_jobs import hash_key
+
 from mr_elm.rows.wire import make_key
 
 ASK = """

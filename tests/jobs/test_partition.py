@@ -1,10 +1,14 @@
 """How many reduce tasks share keys, and how evenly."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from reference.hadoop_jobs import hash_key
 
-from mr_elm.drivers.gram_job import share_tiles
-from mr_elm.engines.partition import REDUCE_TASKS, count_tasks, find_fewest_tasks, hash_key, measure_largest_shares
+from mr_elm.drivers.gram_job import count_reducers
+from mr_elm.engines import make_engine
+from mr_elm.engines.base import REDUCE_TASKS
 from mr_elm.rows.wire import make_key
 from mr_elm.sums.gram import GramSum, GridSteps, measure_tiles
 
@@ -33,51 +37,31 @@ def test_a_key_has_the_hash_of_its_bytes_in_java(key, positive, task_of_7, task_
     assert (hash_key(key) % 7, hash_key(key) % 10) == (task_of_7, task_of_10)
 
 
-def test_shares_are_those_of_the_tasks_that_java_deals_keys_out_to():
-    """Of 2 tasks, number 1 gets '' and 'sum yes'; of 3, number 1 gets all but 'a', since 128 = 3 * 42 + 2."""
-    sizes = {'': 1.0, 'a': 2.0, 'ab': 3.0, 'sum yes': 4.0}
-    assert list(measure_largest_shares(sizes, 3)) == [1.0, 0.5, 0.8]
-
-
-@pytest.fixture
-def sizes(rng):
-    return {make_key('gram', i, j): float(rng.integers(1, 9)) for i in range(5) for j in range(i, 5)}
-
-
-def test_the_busiest_task_has_what_its_keys_sum_up_to(sizes):
-    for n, share in enumerate(measure_largest_shares(sizes, 40), 1):
-        loads = [sum(size for key, size in sizes.items() if hash_key(key) % n == task) for task in range(n)]
-        assert share == pytest.approx(max(loads) / sum(loads))
-
-
-def test_no_fewer_tasks_would_do(sizes):
-    shares = np.array(list(measure_largest_shares(sizes, 2 * len(sizes))))
-    for share in (2.0, 1.0, 0.6, 0.3, 0.2):
-        n, found = find_fewest_tasks(sizes, share)
-        assert found == shares[n - 1] <= share + 1e-12 and (shares[: n - 1] > share).all()
-    n, found = find_fewest_tasks(sizes, 1e-9)
-    assert found == shares[n - 1] == shares.min()
-
-
-def busiest(keys, n):
-    return np.bincount([hash_key(key) % n for key in keys]).max()
+def count_busiest(keys):
+    """Return how many of some keys the busiest of the reduce tasks gets that Hadoop is asked for."""
+    _, setting = make_engine('hadoop').reducers(min(len(keys), REDUCE_TASKS))
+    return max(Counter(hash_key(key) % int(setting.rpartition('=')[2]) for key in keys).values())
 
 
 def test_machines_are_shared_almost_evenly():
-    for n_machines in range(1, 60):
-        keys = [make_key('rows', machine, 0) for machine in range(n_machines)]
-        found = busiest(keys, count_tasks(keys))
-        assert found <= min(-(-n_machines // REDUCE_TASKS) + 1, busiest(keys, min(n_machines, REDUCE_TASKS)))
-        assert found == 1 or n_machines > REDUCE_TASKS
+    for n_machines in range(2, 60):
+        busiest = count_busiest([make_key('rows', machine, 0) for machine in range(n_machines)])
+        assert busiest <= -(-n_machines // REDUCE_TASKS) + 2
+        assert busiest == 1 or n_machines > REDUCE_TASKS
 
 
 @pytest.mark.parametrize('n_hidden', [100, 1000, 5000])
 def test_more_reduce_tasks_share_what_more_map_tasks_send(n_hidden):
-    triangle = 32 / 3 * (n_hidden + 1) * (n_hidden + 2)  # bytes of high and low parts
-    found = [(2**k, *share_tiles(2**k, n_hidden)) for k in range(24)]
-    tasks = [n for _, n, _ in found]
-    assert tasks == sorted(tasks) and tasks[0] == 1 and (tasks[-1] > 1) == (n_hidden > 255)
-    assert all(maps * triangle * share <= 2**30 for maps, n, share in found if n < tasks[-1])
+    triangle = 8 * (n_hidden + 1) * (n_hidden + 2)  # bytes of high and low parts
+    n_tiles = len(list(measure_tiles(n_hidden + 1)))
+    tasks = [count_reducers(2**k, n_hidden) for k in range(24)]
+    assert tasks == sorted(tasks) and (tasks[0], tasks[-1]) == (1, n_tiles)
+    assert all(2**k * triangle <= 2**30 * n for k, n in enumerate(tasks) if n < n_tiles)
+
+
+def test_one_reduce_task_is_not_asked_for_and_the_user_has_the_last_word():
+    assert make_engine('hadoop').reducers(1) == []
+    assert make_engine('hadoop', ('-D', 'mapreduce.job.reduces=3')).reducers(8) == []
 
 
 def test_sizes_are_those_of_the_tiles():

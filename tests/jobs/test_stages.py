@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from reference.by_hand import run_stage
 
-from mr_elm.drivers import gram_job
 from mr_elm.engines import make_engine
 from mr_elm.engines.by_hand import main
 from mr_elm.engines.local import Local, Reduced
@@ -52,14 +51,12 @@ STAGES = (
     'product',
     'scores',
     'stats',
-    'sum',
 )
-NEED_NOTHING = 'pack', 'stats', 'sum'
+NEED_NOTHING = 'pack', 'stats'
 
 # commands that together make every stage write every kind of record that it can write
 COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--ledger', 'm.ledger', '--model', 'm.npz'],
-    ['train', 'pesvm', 'packed', '--hidden', '5', '--model', 'tree.npz'],
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--part-by', 'file', '--model', 'files.npz'],
     ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
     ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--model', 'a.npz'],
@@ -231,7 +228,6 @@ def test_every_stage_writes_what_mrjob_makes_it_write_and_what_its_help_names(el
     Path('sets.csv').write_text(''.join(f'{label},{n % 7},{n % 5}\n' for n, label in enumerate(['a;b', 'b', ''] * 9)))
     written, compared = watch_outputs(monkeypatch), compare_with_mrjob(monkeypatch)
     for words in [*COMMANDS, ('pack', 'rows.csv', '-o', 'packed again')]:
-        monkeypatch.setattr(gram_job, 'find_fan_in', lambda *_, n=1 + ('tree.npz' in words): n)
         assert elm(*words, '-q', *(['-r', 'inline'] if words[0] != 'layer' else [])).status == 0, words
     written['columns'] = kinds_of(Path('out/MRColumns').glob('part-*'))
     assert {noun: kinds - {'counts', 'rejected', 'error'} for noun, kinds in written.items()} == {

@@ -13,6 +13,15 @@ def properties(*settings):
     return tuple(word for setting in settings for word in ('-D', f'mapreduce.{setting}'))
 
 
+
+def hash_key(key):
+    """Return the hash by which Hadoop deals out a key, ASCII text. Source: its WritableComparator, HashPartitioner."""
+    value = 1
+    for byte in key.encode('ascii'):
+        value = (31 * value + byte) & 0xFFFFFFFF
+    return value & 0x7FFFFFFF
+
+
 TWO_MAPS = properties('job.maps=2', 'task.progress-report.interval=300')
 
 

@@ -64,7 +64,6 @@ class Spark(Engine):
     """
 
     name = 'spark'
-    adds_in_steps = True
 
     frame: Any = None
     partitions: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -130,7 +129,7 @@ class Spark(Engine):
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError when there is no pyspark or no master, or an option is none of Spark's."""
         import_pyspark()
-        demand_options(self.arguments, self.name)
+        demand_options(self.arguments)
         session, named = self.found_session, self.option('--master')
         if session is None and not self.master:
             raise ValueError(
@@ -351,10 +350,10 @@ def read_properties(arguments: tuple[str, ...]) -> dict[str, str]:
     return dict(value.split('=', 1) for flag, value in pairs_of(arguments) if flag in ('-D', '--jobconf'))
 
 
-def demand_options(arguments: tuple[str, ...], runner: str) -> None:
-    """Raise ValueError when an option is none of Spark's. runner : as the user named it."""
+def demand_options(arguments: tuple[str, ...]) -> None:
+    """Raise ValueError when an option is none of Spark's."""
     for flag, value in pairs_of(arguments):
         if flag.startswith('-') and flag not in OPTIONS:
-            raise ValueError(f'{flag}: -r {runner} does not take this option of mrjob')
+            raise ValueError(f'{flag}: -r spark does not take this option of mrjob')
         if flag in ('-D', '--jobconf') and not (value.startswith('spark.') and '=' in value):
-            raise ValueError(f'{flag} {value}: -r {runner} expects a property spark.NAME=VALUE')
+            raise ValueError(f'{flag} {value}: -r spark expects a property spark.NAME=VALUE')
