@@ -1,10 +1,10 @@
 """Spread independent pieces of work over threads with one thread of BLAS each: no bit depends on how many there are."""
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from threading import Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -25,44 +25,8 @@ def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_t
     with one_blas_thread():
         if n_threads == 1:
             return list(map(function, items))
-        return Team(function, list(items)).work(n_threads)
-
-
-class Team:
-    """Share items among threads, of which this one is the first: a pool of others takes three times as long to start.
-
-    After an error no further item is begun. Of several errors, that of the first item is raised.
-    """
-
-    def __init__(self, function: Callable, items: list) -> None:
-        self.function, self.results = function, [None] * len(items)
-        self.left = iter(list(enumerate(items)))
-        self.errors: dict[int, BaseException] = {}
-
-    def work(self, n_threads: int) -> list[Any]:
-        """Return the results in the order of the items."""
-        others = [Thread(target=self.take_items) for _ in range(min(n_threads, len(self.results)) - 1)]
-        try:
-            for thread in others:
-                thread.start()
-            self.take_items()
-            for thread in others:
-                thread.join()
-        except BaseException as error:  # such as an interruption while the others are awaited
-            self.errors[-1] = error
-        if self.errors:
-            raise self.errors[min(self.errors)]
-        return self.results
-
-    def take_items(self) -> None:
-        """Work on the next item that no other thread has taken, until there is none."""
-        for number, item in self.left:  # one thread at a time: Python's lock is held
-            try:
-                self.results[number] = self.function(item)
-            except BaseException as error:
-                self.errors[number] = error
-            if self.errors:
-                return
+        with ThreadPoolExecutor(n_threads) as threads:
+            return list(threads.map(function, items))
 
 
 def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item], n_threads: int | None) -> np.ndarray:

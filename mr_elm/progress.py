@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import logging
-import os
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, TextIO
 
-COUNTER = re.compile(r'^reporter:counter:mr_elm,(rows|bytes|reduced),(\d+)$', re.MULTILINE)
-STATUS = re.compile(r'^reporter:status:(?!computing$)(.*)$', re.MULTILINE)
 REDRAW_SECONDS = 0.3
 # Between two lines of a log: the pauses become longer with the work.
 FIRST_LINE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 60.0
@@ -34,8 +29,8 @@ class Reporter:
         self.stream = stream or sys.stderr
 
     def say(self, text: str) -> None:
-        """Print a line."""
-        if not self.quiet:
+        """Print a line, unless the command whose stream this is has ended and closed it."""
+        if not self.quiet and not self.stream.closed:
             print(f'{text}\n', end='', file=self.stream, flush=True)  # at once: other threads print lines too
 
     def announce(self, work: str, estimate: Callable[[], float]) -> None:
@@ -52,28 +47,8 @@ class Reporter:
 
         Work that counts none, as a solver does, shows how long it has taken.
         """
-        start, done, ended = time.perf_counter(), 0, threading.Event()
-
-        def count(amount: int) -> None:
-            nonlocal done
-            done += amount
-
-        def show() -> None:
-            while not ended.wait(REDRAW_SECONDS):
-                meter.is_counted = done > 0
-                meter.show(min(done, n_rows), partial('{:,} rows'.format, done or n_rows))
-
-        with Meter(self, name, n_rows) as meter:
-            thread = threading.Thread(target=show, daemon=True)
-            if not self.quiet:
-                thread.start()
-            try:
-                yield count
-            finally:
-                ended.set()
-                if not self.quiet:
-                    thread.join()
-        self.say(f'{name}: {n_rows:,} rows in {time.perf_counter() - start:.1f} s')
+        with Stage(self, name, 0, n_rows) as stage:
+            yield partial(stage.count, 'rows')
 
     def count(self, blocks: Iterable[tuple[Any, Any]], name: str, n_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield blocks (X, labels) and show how many of all rows have passed."""
@@ -93,18 +68,14 @@ class LogLines(logging.Handler):
         self.reporter = reporter
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a line, unless the command whose lines these are has ended and closed its stream."""
-        if not self.reporter.stream.closed:
-            self.reporter.say(record.getMessage())
+        """Print a line."""
+        self.reporter.say(record.getMessage())
 
     @contextmanager
     def listening(self, name: str = 'mr_elm') -> Iterator[None]:
         """Print what a logger gets until the context ends, beside its other handlers."""
         log = logging.getLogger(name)
         level = log.level
-        if self.reporter.quiet:
-            yield
-            return
         log.addHandler(self)
         log.setLevel(logging.INFO)
         try:
@@ -113,9 +84,9 @@ class LogLines(logging.Handler):
             log.removeHandler(self)
             log.setLevel(level)
 
-    def listen(self, name: str = 'mr_elm') -> None:
-        """Take the place of earlier handlers of a logger and of those that it logs below."""
-        log = logging.getLogger(name)
+    def listen(self) -> None:
+        """Take the place of earlier handlers of the library's logger and of those that it logs below."""
+        log = logging.getLogger('mr_elm')
         log.handlers, log.propagate = [self], False
         log.setLevel(logging.INFO)
 
@@ -134,18 +105,13 @@ class Meter:
 
     def __init__(self, reporter: Reporter, name: str, total: int) -> None:
         self.reporter, self.name, self.total = reporter, name, total
-        self.bar = None
+        self.bar, self.due = None, FIRST_LINE_SECONDS
         if not reporter.quiet and reporter.stream.isatty():
             from tqdm import tqdm  # takes half as long to import as numpy
 
             self.bar = tqdm(total=total, bar_format='{bar:20} {desc}', leave=False, file=reporter.stream)
-        self.is_counted = True  # whether anybody says how much is done
-        self.is_even = True  # whether equal shares of the work take equal times
-        self.start = time.perf_counter()
-        if self.bar is None:
-            self.due = FIRST_LINE_SECONDS
-        else:
             self.due = SILENT_SECONDS
+        self.start = time.perf_counter()
 
     def __enter__(self) -> Meter:
         return self
@@ -154,8 +120,11 @@ class Meter:
         if self.bar is not None:
             self.bar.close()
 
-    def show(self, done: float, describe: Callable[[], str]) -> None:
-        """Show that `done` of the total is done, if it is time to. describe : returns what else is known."""
+    def show(self, done: float | None, describe: Callable[[], str]) -> None:
+        """Show that `done` of the total is done, if it is time to; None where nobody says how much that is.
+
+        describe : returns what else is known.
+        """
         seconds = time.perf_counter() - self.start
         if self.reporter.quiet or seconds < self.due:
             return
@@ -164,15 +133,15 @@ class Meter:
             self.due = seconds + min(max(FIRST_LINE_SECONDS, seconds / 4), LONGEST_PAUSE_SECONDS)
             self.reporter.say(text)
         else:
-            self.due, self.bar.n = seconds + REDRAW_SECONDS, done
+            self.due, self.bar.n = seconds + REDRAW_SECONDS, done or 0
             self.bar.set_description_str(text)
 
-    def describe_share(self, done: float, seconds: float) -> str:
+    def describe_share(self, done: float | None, seconds: float) -> str:
         """Return the share that is done and the time left; the time so far where the time left is not known."""
-        if not self.is_counted:
+        if done is None:
             return f'{describe_time(seconds)} so far'
         share = done / max(self.total, 1)
-        if share in (0, 1) or not self.is_even or share < EARLY_SHARE and seconds < LONG_SECONDS:
+        if share in (0, 1) or share < EARLY_SHARE and seconds < LONG_SECONDS:
             return f'{share:.0%} done, {describe_time(seconds)} so far'
         return f'{share:.0%} done, about {describe_time(seconds / share - seconds)} left'
 
@@ -181,101 +150,75 @@ class Listener:
     """Hear how far a task is, and forget it: the base of those who tell the user."""
 
     def count(self, name: str, amount: int) -> None:
-        """Take so many more rows, bytes or reduced bytes."""
+        """Take so many more rows, or bytes."""
 
     def set_status(self, text: str) -> None:
         """Take what the task does."""
 
 
 class Stage(Listener):
-    """Follow the counters of running tasks and close with a line: rows, MB, seconds, MB/s.
+    """Follow running tasks and close with a line: rows, MB, seconds, MB/s.
 
-    folder : where tasks write their counters, as standard error of Hadoop Streaming, or None: they call `count`.
-    n_rows : how many rows the maps use, where that is known before they have read them, else None.
-    reduced_bytes : how many bytes are to be reduced, set when the maps have ended.
+    total_bytes : of the rows, 0 where they are in memory. n_rows : how many rows the maps use, where that is known
+    before they have read them, else None.
     """
 
-    def __init__(
-        self, reporter: Reporter, name: str, total_bytes: int, folder: str | None = None, n_rows: int | None = None
-    ) -> None:
-        self.reporter, self.name, self.total_bytes, self.folder = reporter, name, total_bytes, folder
-        self.n_rows = n_rows
-        self.done = threading.Event()
-        self.tails: dict[str, int] = {}
-        self.seen = {'rows': 0, 'bytes': 0, 'reduced': 0}
+    def __init__(self, reporter: Reporter, name: str, total_bytes: int, n_rows: int | None = None) -> None:
+        self.reporter, self.name, self.total_bytes, self.n_rows = reporter, name, total_bytes, n_rows
+        self.seen = {'rows': 0, 'bytes': 0}
         self.lock = threading.Lock()
         self.status = ''
-        self.reduced_bytes: int | None = None
-
-    def __enter__(self) -> Stage:
-        self.start = time.perf_counter()
-        if not self.reporter.quiet:
-            self.thread = threading.Thread(target=self._follow, daemon=True)
-            self.thread.start()
-        return self
 
     def count(self, name: str, amount: int) -> None:
-        """Take so many more rows, bytes, or reduced bytes, from any thread."""
+        """Take so many more rows, or bytes, from any thread."""
         with self.lock:
-            self.seen[name] = self.seen.get(name, 0) + amount
+            self.seen[name] += amount
 
     def set_status(self, text: str) -> None:
         """Take what a task does."""
         self.status = text
 
+    def __enter__(self) -> Stage:
+        self.meter = Meter(self.reporter, self.name, self.n_rows or self.total_bytes)
+        self.stack = ExitStack()
+        if not self.reporter.quiet:
+            self.stack.enter_context(self.meter)
+            self.stack.enter_context(repeat(self.show, REDRAW_SECONDS))
+        return self
+
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self.reporter.quiet:
-            return
-        self.done.set()
-        self.thread.join()
+        self.stack.close()
         if kind is None:
-            self._poll()
-            seconds = time.perf_counter() - self.start
-            megabytes = self.total_bytes / 1e6
-            # a cluster counts elsewhere
-            rows = ''
-            if self.seen['rows']:
-                rows = f'{self.seen["rows"]:,} rows, '
-            self.reporter.say(
-                f'{self.name}: {rows}{megabytes:,.1f} MB in {seconds:.1f} s, {megabytes / seconds:,.1f} MB/s'
-            )
+            seconds, megabytes = time.perf_counter() - self.meter.start, self.total_bytes / 1e6
+            rows = self.n_rows or self.seen['rows']
+            parts = [f'{rows:,} rows'] if rows else []
+            text = f'{seconds:.1f} s'
+            if self.total_bytes:
+                parts.append(f'{megabytes:,.1f} MB')
+                text += f', {megabytes / seconds:,.1f} MB/s'
+            self.reporter.say(f'{self.name}: {", ".join(parts)} in {text}')
 
-    def _follow(self) -> None:
-        if self.n_rows is None:
-            counter, total = 'bytes', self.total_bytes
-        else:
-            counter, total = 'rows', self.n_rows
-        with Meter(self.reporter, f'{self.name}, map', total) as meter:
-            while not self._is_reducing() and not self.done.wait(REDRAW_SECONDS):
-                self._poll()
-                if self.seen['bytes']:
-                    rows = self.seen['rows']
-                    done = min(self.seen[counter], total, rows and total)  # a task may have read all, and used nothing
-                    meter.show(done, partial('{:,} rows'.format, rows))
-        total = self.reduced_bytes or sum(map(os.path.getsize, self._find('reducer', 'input')))
-        with Meter(self.reporter, f'{self.name}, reduce', total) as meter:
-            while not self.done.wait(REDRAW_SECONDS):
-                self._poll()
-                meter.is_even = not self.status.startswith('candidate')  # one may take a hundred times as long
-                meter.show(min(self.seen['reduced'], total), lambda: self.status or f'{total / 1e6:,.1f} MB')
+    def show(self) -> None:
+        """Show how far the maps are, or what a reduce task does: how long that takes is not known."""
+        rows, done = self.seen['rows'], None
+        if rows and not self.status:
+            done = min(rows if self.n_rows else self.seen['bytes'], self.meter.total)
+        self.meter.show(done, lambda: self.status or f'{rows or self.n_rows or 0:,} rows')
 
-    def _is_reducing(self) -> bool:
-        return self.reduced_bytes is not None or bool(self._find('reducer', 'stderr'))
 
-    def _find(self, kind: str, name: str) -> list[str]:
-        if self.folder is None:
-            return []
-        return glob.glob(os.path.join(glob.escape(self.folder), '**', kind, '*', name), recursive=True)
+@contextmanager
+def repeat(function: Callable[[], None], pause: float) -> Iterator[None]:
+    """Call a function now and then in a thread until the context ends. pause : seconds between two calls."""
+    ended = threading.Event()
 
-    def _poll(self) -> None:
-        for path in self._find('*er', 'stderr'):
-            with open(path, 'rb') as stream:
-                stream.seek(self.tails.get(path, 0))
-                text = stream.read()
-            end = text.rfind(b'\n') + 1
-            self.tails[path] = self.tails.get(path, 0) + end
-            lines = text[:end].decode()
-            for name, amount in COUNTER.findall(lines):
-                self.count(name, int(amount))
-            for status in STATUS.findall(lines):
-                self.set_status(status)
+    def work() -> None:
+        while not ended.wait(pause):
+            function()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -32,7 +31,6 @@ from mr_elm.engines.spark.data_frames import (
     VECTOR,
     demand_columns,
     demand_kind,
-    demand_labels,
     demand_session,
     find_root,
     plan_partitions,
@@ -181,14 +179,14 @@ def train(
         target=target,
         missing_labels=None if missing_labels is None else tuple(missing_labels),
     )
-    demand = partial(demand_labels, label=label, missing=rows.missing_texts, skips=settings.bad_rows == 'skip')
     root, driver = find_root(df.sparkSession), import_named(METHODS[method].driver)
     with ExitStack() as stack:
         if root is not None:
-            plan = plan_inputs([stack.enter_context(stage_rows(table, root, demand))], rows)
+            plan = plan_inputs([stack.enter_context(stage_rows(table, root))], rows)
+            files = [replace(file, path=f'df, part {n}', uri=file.path) for n, file in enumerate(plan.files)]
+            plan = replace(plan, files=files)
             runner = make_engine('spark', ('-D', f'{STAGING}={root}'), frame=df)
         else:
-            demand(table)
             plan, partitions = plan_partitions(table, rows)
             runner = make_engine('spark', frame=table, partitions=partitions)
         engine = stack.enter_context(runner)

@@ -10,10 +10,9 @@ import stat
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Callable, Container, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from os import PathLike
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -48,44 +47,34 @@ def save_arrays(
             check(stream.name)
 
 
-class replace_file:
+@contextmanager
+def replace_file(path: FilePath) -> Iterator[IO[bytes]]:
     """Open a temporary file that takes the place of `path` when all went well, and vanishes otherwise.
 
     It lies beside the file that the path names; links are followed. A pipe or a device is never replaced: the temporary
     file is copied into it.
     """
-
-    def __init__(self, path: FilePath, mode: str = 'wb', **options: Any) -> None:
-        self.path, self.mode, self.options = os.fspath(path), mode, options
-
-    def __enter__(self) -> IO:
-        self.is_stream = is_stream(self.path)
-        if self.is_stream:  # what writes npz or Parquet moves back and forth, which a pipe cannot
-            descriptor, self.temporary = tempfile.mkstemp(prefix=temporary_prefix())
-            os.close(descriptor)
+    path = os.fspath(path)
+    target: str | None = None
+    if is_stream(path):  # what writes npz or Parquet moves back and forth, which a pipe cannot
+        descriptor, temporary = tempfile.mkstemp(prefix=temporary_prefix())
+        os.close(descriptor)
+    else:
+        target = os.path.realpath(path)
+        temporary = f'{target}.{uuid.uuid4().hex[:8]}.tmp'
+    try:
+        with open(temporary, 'wb') as stream:
+            yield stream
+        if target is None:
+            copy_into(temporary, path)
         else:
-            self.target = os.path.realpath(self.path)
-            self.temporary = f'{self.target}.{uuid.uuid4().hex[:8]}.tmp'
-        self.stream = open(self.temporary, self.mode, **self.options)
-        return self.stream
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, OSError):
-            name_file(error, self.path)
-        try:
-            self.stream.close()
-            if kind is None and self.is_stream:
-                copy_into(self.temporary, self.path)
-            elif kind is None:
-                os.replace(self.temporary, self.target)
-        except OSError as late:
-            name_file(late, self.path)
-            raise
-        finally:
-            if os.path.exists(self.temporary):
-                os.unlink(self.temporary)
+            os.replace(temporary, target)
+    except OSError as error:
+        name_file(error, path)
+        raise
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
 
 
 def name_file(error: OSError, path: str) -> None:

@@ -1,7 +1,7 @@
 """Score kernel parameters by cross-validation, each in one reducer that walks the path of C."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from mr_elm.errors import ConvergenceWarning
@@ -11,7 +11,7 @@ from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
-from mr_elm.scores.selection import FOLD, SAMPLE, Cell, fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, SAMPLE, fold_numbers, select_sample
 from mr_elm.solvers.path import ready_rows
 from mr_elm.streaming.problem_stage import ProblemStage
 
@@ -71,13 +71,7 @@ class MRGrid(ProblemStage):
             problem.C_values,
             folds,
         )
-        return list(self.count_cells(cells, len(problem.C_values) * problem.n_folds))
-
-    def count_cells(self, cells: Iterable[Cell], n_cells: int) -> Iterator[dict]:
-        """Yield cells, and report the share of the candidate that is done."""
-        for number, cell in enumerate(cells, 1):
-            self.reduced.tell_share(number / n_cells)
-            yield asdict(cell)
+        return list(map(asdict, cells))
 
 
 if __name__ == '__main__':

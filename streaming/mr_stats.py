@@ -7,13 +7,10 @@ from typing import Any
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
 from mr_elm.features.sample import join_labels, make_sample
-from mr_elm.features.scaling import choose_scaling
 from mr_elm.rows.blocks import Block, spread
-from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.wire import WireProtocol, make_key, split_key
+from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, RowKey
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
-from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows
 
 PIECE = 1 << 16  # features a record
@@ -160,16 +157,6 @@ class MRStats(MRRows):
             self.choose(kind, rows_from_arrays(arrays))
         for number, arrays in enumerate(self.chosen[kind].to_pieces(LANDMARK_BYTES)):
             yield make_key(kind, number), arrays
-
-    @staticmethod
-    def demand_usable(line: bytes, plan: InputPlan) -> None:
-        """Raise DataFormatError for a column that cannot be scaled; drivers know better whether it is to be."""
-        if not line.startswith(b'columns '):
-            return
-        key, value = WireProtocol().read(line.rstrip(b'\n'))
-        statistics = ColumnStatistics.from_arrays(value)  # type: ignore[arg-type]
-        start, summary = int(split_key(key)[1][0]), Summary(input=plan.input_facts, encoding=plan.encoding)
-        choose_scaling('standard', statistics, name=lambda feature: summary.name_column(start + feature))
 
 
 def merged(statistics: ColumnStatistics | None, X: Any, weights: Floats | None = None) -> ColumnStatistics:

@@ -5,11 +5,10 @@ import json
 import os
 import re
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, compress
 from typing import Any
 from urllib.parse import quote, unquote
@@ -36,57 +35,9 @@ from mr_elm.typing import Rows
 
 Pair = tuple[str, Any]  # key and value
 RowKey = list[int]  # of a row: file number, split start, ordinal
-ABOUT_INPUT = b'counts ', b'rejected ', b'error '
 PLAIN = re.compile(r'[\w.,:/=+@-]+', re.ASCII)
 TASKS = {'--mapper', '--combiner', '--reducer'}
 STANDARD_INPUT = 'standard input'  # the name of the file whose rows a user pipes
-REPORT_SECONDS = 0.5  # seconds between two reports of a reduce task
-
-
-class ReducedInput:
-    """Pass on the lines, or pairs, of a reduce task, and report now and then how many bytes are reduced.
-
-    lines : the input of the task, sorted by key. report : called with the bytes reduced since its last call.
-    measure : returns the bytes of a line. The lines of a key are reduced when the reducer asks for more lines than the
-    first one of the next key.
-    """
-
-    def __init__(
-        self, lines: Iterable[Any], report: Callable[[int], None], measure: Callable[[Any], int] = len
-    ) -> None:
-        self.lines, self.report, self.measure = lines, report, measure
-        self.begin = self.end = 0  # of the newest line
-        self.previous = self.newest = 0  # where the lines of the newest key begin, and those of the key before it
-        self.reported, self.spoken = 0, time.monotonic()
-
-    def __iter__(self) -> Iterator[Any]:
-        for line in self.lines:
-            self.begin, self.end = self.end, self.end + self.measure(line)
-            yield line
-
-    def follow(self, pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-        """Pass on the pairs that the lines hold."""
-        key = None
-        for pair in pairs:
-            if pair[0] != key:
-                key, self.previous, self.newest = pair[0], self.newest, self.begin
-            yield pair
-            self.tell(self.newest)
-        self.previous, self.newest = self.newest, self.end
-
-    def tell_share(self, share: float) -> None:
-        """Report that a share of a key is done, 0 to 1; to be called when all its lines are read."""
-        self.tell(self.previous + int(share * (self.newest - self.previous)))
-
-    def tell(self, done: int) -> None:
-        """Report how many bytes are reduced, if it is time to."""
-        if done > self.reported and time.monotonic() - self.spoken >= REPORT_SECONDS:
-            self.report(done - self.reported)
-            self.reported, self.spoken = done, time.monotonic()
-
-    def finish(self) -> None:
-        """Report that all is reduced."""
-        self.report(self.end - self.reported)
 
 
 class MRRows(MRJob):
@@ -195,15 +146,13 @@ class MRRows(MRJob):
         )
 
     def steps(self) -> list[MRStep]:
-        """Map, and reduce unless the stage is MAP_ONLY or there are to be no reduce tasks."""
-        if self.MAP_ONLY or (self.options.jobconf or {}).get('mapreduce.job.reduces') == '0':
+        """Map, and reduce unless the stage is MAP_ONLY."""
+        if self.MAP_ONLY:
             return [MRStep(mapper=self.mapper)]
         return super().steps()
 
     def execute(self) -> None:
         """Run a task; Hadoop is told that it lives."""
-        if self.options.run_reducer:
-            self.sandbox(self.reduced, self.stdout, self.stderr)
         with report_alive():
             super().execute()
 
@@ -415,32 +364,6 @@ class MRRows(MRJob):
         for chunk in chunks:
             self.piped_bytes += len(chunk)
             yield chunk
-
-    @cached_property
-    def reduced(self) -> ReducedInput:
-        """Return the input of a reduce task, which counts the bytes that are reduced."""
-        return self.reduced_input(self.stdin)
-
-    def reduced_input(self, lines: Iterable[Any], measure: Callable[[Any], int] = len) -> ReducedInput:
-        """Return an input that reports how much of it is reduced. measure : returns the bytes of a line."""
-        return ReducedInput(lines, partial(self.increment_counter, 'mr_elm', 'reduced'), measure)
-
-    def reduce_pairs(self, pairs: Iterable[Pair], step_num: int = 0) -> Iterator[Pair]:
-        """Reduce, and report how far."""
-        yield from super().reduce_pairs(self.reduced.follow(pairs), step_num)
-        self.reduced.finish()
-
-    @staticmethod
-    def demand_usable(line: bytes, plan: Any) -> None:
-        """Raise DataFormatError when a line that the stage wrote by hand is of no use to the next one."""
-
-    @staticmethod
-    def watch(lines: Iterable[bytes], take: Callable[[str, Any], object]) -> Iterator[bytes]:
-        """Pass on lines that the job has written; `take` gets key and value of the records about the input."""
-        for line in lines:
-            if line.startswith(ABOUT_INPUT):
-                take(*WireProtocol().read(line))
-            yield line
 
     def reducer(self, key: str, values: Iterable[Any]) -> Iterator[Pair]:
         """Merge the values of a key. Input and output: <kind and coordinates, value>."""

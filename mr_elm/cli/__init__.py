@@ -6,7 +6,6 @@ import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
 from importlib import import_module
 
 from mr_elm.errors import (
@@ -99,7 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(argv: Sequence[str]) -> int:
     """Run a command and turn what goes wrong into one sentence and a status."""
     warnings.showwarning = show_warning  # type: ignore[assignment]  # all arguments come by position
-    print_once.cache_clear()
+    for category in OURS:
+        warnings.simplefilter('once', category)
     try:
         with terminable():
             return perform(argv) or 0
@@ -167,13 +167,7 @@ def add_notes(text: str, error: BaseException) -> str:
 def show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
     if issubclass(category, OURS) or sys.warnoptions:
-        print_once(f'mr-elm: warning: {message}')
-
-
-@cache
-def print_once(line: str) -> None:
-    """Print a line on standard error, unless the command has printed it before, as where it looks at rows twice."""
-    print(line, file=sys.stderr)
+        print(f'mr-elm: warning: {message}', file=sys.stderr)
 
 
 def list_commands() -> str:

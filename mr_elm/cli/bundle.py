@@ -23,12 +23,6 @@ def bundle(argv: Sequence[str]) -> None:
         metavar='FOLDER',
         help='where to write the archive: a folder of this machine, hdfs:///... or s3://...',
     )
-    parser.add_argument(
-        '--python-prefix',
-        metavar='PATH',
-        help='where this version of Python is on the nodes, such as '
-        '/usr for /usr/bin/python3.11 (default: where it is on this machine)',
-    )
     add_quiet_option(parser)
     args, _ = parser.parse(argv)
-    print(make_bundle(args.output, Reporter(args.quiet), args.python_prefix))
+    print(make_bundle(args.output, Reporter(args.quiet)))

@@ -52,7 +52,7 @@ mr-elm finish {name}.training.json "$@"
 def print_script(training: Training) -> None:
     """Print a shell script that trains stage by stage; all its files begin with the name of the model."""
     demand_stages(training)
-    demand_other_names(plan_inputs(training.args.inputs, training.rows), name_of(training.args))
+    plan_inputs(training.args.inputs, training.rows)
     words = [word for word in training.words if word != '--script']
     first = shlex.join(['mr-elm', 'layer', *words])
     print(SCRIPT.format(first=first, name=shlex.quote(name_of(training.args))), end='')
@@ -67,8 +67,6 @@ def layer(words: Sequence[str]) -> None:
         write_layer(words)
     elif words and words[0] in methods:
         begin(read_training(words))
-    elif words and not words[0].startswith('-') and not words[0].endswith('.json'):
-        raise ValueError(f'expected one of {", ".join(methods)}, or a file MODELNAME.training.json, found {words[0]!r}')
     else:
         resume(
             'layer',
@@ -90,7 +88,6 @@ def begin(training: Training) -> None:
     demand_stages(training)
     Output.of(training.args).demand_free()
     plan = plan_inputs(training.args.inputs, training.rows)
-    demand_other_names(plan, name_of(training.args))
     with replace_file(f'{name_of(training.args)}.training.json') as stream:
         stream.write(json.dumps({**FORMAT, 'words': training.words, 'plan': plan.to_record()}, indent=1).encode())
     leave_next(training, plan, ())
@@ -120,8 +117,6 @@ def read_record(path: str) -> dict[str, Any]:
             record = json.load(stream)
         if {**record, **FORMAT} != record or not {'words', 'plan'} <= set(record):
             raise ValueError('another format or version')
-    except IsADirectoryError:
-        raise DataFormatError(f'{path}: expected a file of `mr-elm layer METHOD ...`, found a folder') from None
     except (ValueError, TypeError) as error:
         raise DataFormatError(f'{path}: expected a file of `mr-elm layer METHOD ...` ({error})') from None
     return record
@@ -219,17 +214,6 @@ def demand_stages(training: Training) -> None:
             raise ValueError(f'{flag}: cannot be used with --script or `mr-elm layer`, the stages run one by one')
     if any(word.partition('=')[0] == '--output-dir' for word in training.passed):
         raise ValueError('--output-dir: cannot be used with --script or `mr-elm layer`, each stage writes one file')
-
-
-def demand_other_names(plan: InputPlan, prefix: str) -> None:
-    """Raise ValueError when an input has a name that the files of a training by hand may take."""
-    for file in plan.files:
-        folder, name = os.path.split(file.path)
-        if name.startswith(f'{prefix}.') and folder == os.getcwd():
-            raise ValueError(
-                f'{file.path}: the training writes files whose names begin with {prefix}., and so does '
-                'the name of this input: give the model another name'
-            )
 
 
 def name_of(args: argparse.Namespace) -> str:

@@ -284,19 +284,14 @@ def model_parser(command: str, description: str) -> Parser:
 def lay_out_scores(scores: dict[str, Any]) -> str:
     """Lay scores out as text."""
     lines = [f'{name:10} {write_score(value)}' for name, value in scores.items() if not isinstance(value, dict)]
-    for kind in ('target', 'label'):
-        lines += lay_out_table(kind, scores.get(f'per_{kind}', {}))
-    if 'per_class' in scores:
-        lines += ['', f'{"class":>12} {"precision":>10} {"recall":>10} {"rows":>10}']
-        lines += [
-            f'{name:>12} {write_ratio(row["precision"]):>10} {write_ratio(row["recall"]):>10} {row["rows"]:>10,}'
-            for name, row in scores['per_class'].items()
-        ]
-        lines += [
-            '',
-            'rows of a true class (down) by predicted class (across)',
-            *lay_out_confusion(scores['confusion']),
-        ]
+    for kind in ('target', 'label', 'class'):
+        if table := scores.get(f'per_{kind}'):
+            names = list(next(iter(table.values())))
+            lines += ['', *lay_out_table([[kind, *names], *([name, *row.values()] for name, row in table.items())], 12)]
+    if 'confusion' in scores:
+        true, predicted, counts = scores['confusion'].values()
+        lines += ['', 'rows of a true class (down) by predicted class (across)']
+        lines += lay_out_table([['', *predicted], *([name, *row] for name, row in zip(true, counts, strict=True))])
     return '\n'.join(lines)
 
 
@@ -311,37 +306,8 @@ def write_score(value: float | str | None) -> str:
     return f'{value:.6g}'
 
 
-def lay_out_table(kind: str, rows: dict[str, dict]) -> list[str]:
-    """Lay the scores of each target or label out as text. rows : name -> score -> value."""
-    if not rows:
-        return []
-    scores = list(next(iter(rows.values())))
-    return [
-        '',
-        ' '.join(f'{name:>12}' for name in (kind, *scores)),
-        *(
-            ' '.join(
-                [
-                    f'{name:>12}',
-                    *(f'{write_score(row[score]):>12}' for score in scores),
-                ]
-            )
-            for name, row in rows.items()
-        ),
-    ]
-
-
-def lay_out_confusion(confusion: dict[str, list]) -> list[str]:
-    """Lay the confusion matrix out as text."""
-    cells = [['', *confusion['predicted']]] + [
-        [name, *row] for name, row in zip(confusion['true'], confusion['rows'], strict=True)
-    ]
-    width = max(len(str(cell)) for row in cells for cell in row)
-    return [' '.join(f'{cell!s:>{width}}' for cell in row) for row in cells]
-
-
-def write_ratio(ratio: float | None) -> str:
-    """Write a ratio, or a dash where there is none."""
-    if ratio is None:
-        return '-'
-    return f'{ratio:.4f}'
+def lay_out_table(rows: list[list[Any]], least_width: int = 0) -> list[str]:
+    """Lay a table out as text. rows : the names of the columns first."""
+    texts = [list(map(write_score, row)) for row in rows]
+    width = max(least_width, *(len(text) for row in texts for text in row))
+    return [' '.join(f'{text:>{width}}' for text in row) for row in texts]

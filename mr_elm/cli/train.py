@@ -14,6 +14,7 @@ from mr_elm.cli.options import (
     add_resume_option,
     add_runner_options,
     choose_engine,
+    demand_regression,
     demand_targets,
     plan_rows,
     read_options,
@@ -152,8 +153,7 @@ def read_training(words: Sequence[str]) -> Training:
     driver, known = load(method.driver), {'numeric_labels': options.numeric}
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
-    if args.target != 'none' and not options.numeric:
-        parser.error('--target: expected --task regression too')
+    demand_regression(parser, args, options.numeric)
     if args.target == 'auto' and args.script:
         parser.error('--target auto: cannot be used with --script, which trains nothing')
     if args.script and (args.test is not None or args.json):

@@ -31,7 +31,7 @@ from mr_elm.scores.selection import TARGET_TEST_SHARE
 from mr_elm.sparse import expand
 from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
-from mr_elm.streaming.mr_predict import MRPredict, join_parts
+from mr_elm.streaming.mr_predict import MRPredict
 from mr_elm.typing import Floats
 
 MOST_ROWS = 10_000  # that judge the columns
@@ -58,9 +58,15 @@ def predict(
     job = data.run(MRPredict, [*model_words(model_path, columns.reads_sums), *columns.arguments], 'predictions')
     accounts = job.accounts
     with job.open_output() as output, write_file(out) as local:
-        accounts.map_input_records = output.map_input_records
-        with open(local, 'wb') as stream:
-            n_written = join_parts(output, accounts, stream)
+        accounts.map_input_records, n_written = output.map_input_records, 0
+        with open(local, 'w', encoding='utf-8', newline='\n') as stream:
+            # the first record of a part says which split of which file it begins with
+            firsts = {path: next(output.read_part(path), ('', None))[0] for path in output.parts()}
+            for path in sorted(firsts, key=lambda path: split_key(firsts[path])[1][:2]):
+                for key, value in output.read_part(path):
+                    if not accounts.take(key, value):
+                        stream.writelines(f'{line}\n' for line in value['lines'])
+                        n_written += len(value['lines'])
         data.reconcile(accounts)
         if n_written != accounts.used:
             raise AccountingError(f'{out}: expected {accounts.used} predictions, found {n_written}')

@@ -144,24 +144,15 @@ class Engine:
         return []
 
     @contextmanager
-    def output_arguments(self, folder: str) -> Iterator[list[str]]:
-        """Give the arguments that let a job write to a folder, which vanishes when what is done inside fails."""
+    def attempts_folder(self, folder: str) -> Iterator[str]:
+        """Give a folder where attempts of tasks leave files for an output folder; this vanishes when anything fails."""
         try:
-            yield ['--output-dir', folder]
+            yield f'{folder}/_attempts'
+            store_of(folder).remove(f'{folder}/_attempts')
         except BaseException:
             if store_of(folder).find(folder):
                 store_of(folder).remove(folder)
             raise
-
-    def deliver(self, output: JobOutput, folder: str) -> None:
-        """Move the output of a job to the folder that was asked for by `output_arguments`, unless it is there."""
-
-    @contextmanager
-    def attempts_folder(self, folder: str) -> Iterator[str]:
-        """Give a folder where attempts of tasks leave files for an output folder; this vanishes when anything fails."""
-        with self.output_arguments(folder):
-            yield f'{folder}/_attempts'
-            store_of(folder).remove(f'{folder}/_attempts')
 
 
 def pairs_of(arguments: tuple[str, ...]) -> Iterator[tuple[str, str]]:

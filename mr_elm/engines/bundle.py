@@ -46,37 +46,34 @@ def requirements() -> dict[str, str]:
     return versions
 
 
-def bundle_name(python_prefix: str | None = None) -> str:
+def bundle_name() -> str:
     """Name the archive: version, Python, digest of the code, digest of the rest."""
-    rest = json.dumps(
-        [requirements(), sys.version, sysconfig.get_platform(), python_prefix or sys.base_prefix], sort_keys=True
-    )
+    rest = json.dumps([requirements(), sys.version, sysconfig.get_platform(), sys.base_prefix], sort_keys=True)
     return (
         f'mr_elm-{metadata.version("mr_elm")}-{PYTHON}-{source_digest()}-'
         f'{hashlib.sha256(rest.encode()).hexdigest()[:12]}.tar.gz'
     )
 
 
-def make_bundle(folder: str, reporter: Reporter, python_prefix: str | None = None) -> str:
+def make_bundle(folder: str, reporter: Reporter) -> str:
     """Make the archive in a folder of this machine, HDFS or S3, unless it is there; returns its path.
 
     folder : local path or URI. reporter : tells of progress.
-    python_prefix : where the nodes keep the Python of this version, such as /usr; default: as on this machine.
     Raises RuntimeError when the environment cannot be built.
     """
-    path = f'{folder.rstrip("/")}/{bundle_name(python_prefix)}'
+    path = f'{folder.rstrip("/")}/{bundle_name()}'
     if store_of(path).find(path) is not None:
         reporter.say(f'{path}: exists already, nothing was written')
         return path
     demand_free(path)
-    with built(reporter, python_prefix) as archive:
+    with built(reporter) as archive:
         store_of(path).put(archive, path)
         reporter.say(f'{path}: {os.path.getsize(archive) / 1e6:.0f} MB, give it to a training with --bundle')
     return path
 
 
 @contextmanager
-def built(reporter: Reporter, python_prefix: str | None) -> Iterator[str]:
+def built(reporter: Reporter) -> Iterator[str]:
     """Give the archive, built in a folder that vanishes."""
     venv_pack = import_package('venv_pack', 'bundle')
     with temporary_folder() as folder:
@@ -90,7 +87,7 @@ def built(reporter: Reporter, python_prefix: str | None) -> Iterator[str]:
         packed = venv_pack.Env(str(environment))
         for pattern in UNUSED:
             packed = packed.exclude(pattern)
-        packed.pack(archive, python_prefix=python_prefix, compress_level=6)
+        packed.pack(archive, compress_level=6)
         yield archive
 
 

@@ -13,7 +13,6 @@ import argparse
 import inspect
 import sys
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +104,7 @@ def parse_job(job_class: Any, argv: list[str]) -> Any:
 
 
 def run(job: Any, argv: list[str]) -> None:
-    """Run a job over its inputs and copy what it writes to standard output, or leave it in --output-dir, a new folder.
-
-    The folder vanishes when the job fails.
-    """
+    """Run a job over its inputs; copy what it writes to standard output, or leave it in --output-dir, a new folder."""
     options, folder = job.options, job.options.output_dir
     if folder and store_of(folder).find(folder):
         raise FileExistsError(f'{folder}: expected a new folder, it exists')
@@ -116,13 +112,12 @@ def run(job: Any, argv: list[str]) -> None:
     with choose_engine(options.runner or 'inline', passed, Reporter(options.quiet)) as engine:
         engine.prepare([*options.args, *filter(None, [folder])])
         data = plan_data(job, engine)
-        with give_target(engine, folder) as target:
-            stage = data.run(type(job), [*own, *target], program(type(job)))
-            with stage.open_output() as output:
-                copy_lines(output.lines(stage.accounts), job, data.plan)
+        stage = data.run(type(job), own, program(type(job)))
+        with stage.open_output() as output:
+            copy_lines(output.lines(stage.accounts), job)
             data.reconcile(stage.accounts)
             if folder:
-                engine.deliver(output, folder)
+                store_of(folder).move(output.folder, folder)
 
 
 def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
@@ -139,25 +134,12 @@ def plan_data(job: Any, engine: Engine) -> DataSet:
     return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
 
 
-def give_target(engine: Engine, folder: str | None) -> AbstractContextManager[list[str]]:
-    """Give the arguments that let a job write to a folder; none where there is no folder."""
-    if folder:
-        return engine.output_arguments(folder)
-    return nullcontext([])
-
-
-def copy_lines(lines: Iterable[bytes], job: Any, plan: Any) -> None:
-    """Write lines to standard output as they come, unless the job is to leave them in --output-dir.
-
-    plan : InputPlan of the rows. Raises DataFormatError where a line is of no use, see `demand_usable`.
-    """
-    options = job.options
-    if options.cat_output is None:
-        copies = not options.output_dir
-    else:
-        copies = options.cat_output
+def copy_lines(lines: Iterable[bytes], job: Any) -> None:
+    """Write lines to standard output as they come, unless the job is to leave them in --output-dir."""
+    copies = job.options.cat_output
+    if copies is None:
+        copies = not job.options.output_dir
     for line in lines:
-        job.demand_usable(line, plan)
         if copies:
             job.stdout.write(line)
     job.stdout.flush()

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from mr_elm.engines.bundle import bundle_arguments
 from mr_elm.engines.mrjob_private import protect_words
-from mr_elm.engines.mrjob_runner import place_files, plan_tasks, task_environment
+from mr_elm.engines.mrjob_runner import make_words, plan_tasks
 from mr_elm.engines.remote import Remote
 from mr_elm.engines.shipping import zip_code
 from mr_elm.errors import TaskError
-from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import map_input_records
-from mr_elm.progress import Stage
+from mr_elm.progress import LogLines, Stage
 from mr_elm.rows.hdfs import escape_glob
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.store import temporary_folder
@@ -29,7 +28,8 @@ WHOLE_FILE_BYTES = 1 << 40  # bytes; Hadoop cuts no file into smaller splits
 class Cluster(Remote):
     """Run jobs on a cluster that may lose nodes, tasks, or this driver, by a runner of mrjob.
 
-    The options of the runner are the engine's arguments. A subclass defines `work`, `make_runner` and `explain`.
+    The options of the runner are the engine's arguments. A subclass defines `work`, `make_runner`, `follow` and
+    `explain`.
     """
 
     def make_runner(self, job: Any) -> Any:
@@ -40,9 +40,9 @@ class Cluster(Remote):
         """Say in a sentence why a job failed; None when nothing more than the error is known."""
         raise NotImplementedError
 
-    def follow(self, stage: str) -> AbstractContextManager:
-        """Tell the user how far a stage is, beside what its tasks count."""
-        return nullcontext()
+    def follow(self, progress: Stage) -> LogLines:
+        """Return what tells the user how far a stage is, from the log of mrjob."""
+        raise NotImplementedError
 
     @contextmanager
     def start(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> Iterator[Any]:
@@ -53,7 +53,7 @@ class Cluster(Remote):
         with temporary_folder() as folder:
             job = self.make_job(job_class, plan, ['--output-dir', output, *arguments], folder)
             with self.make_runner(job) as running:
-                with Stage(self.reporter, stage, plan.size), self.follow(stage):
+                with Stage(self.reporter, stage, plan.size) as progress, self.follow(progress).listening('mrjob'):
                     self.run(running, job_class)
                 yield running
 
@@ -73,34 +73,19 @@ class Cluster(Remote):
     def make_job(self, job_class: Any, plan: InputPlan, arguments: list[str], folder: str) -> Any:
         """Make the job with its plan and its input written to a folder."""
         plan = self.copy_inputs(plan)
-        job = job_class(
-            args=[
-                '-r',
-                self.name,
-                *place_files(self.arguments, folder),
-                *self.arguments,
-                *task_environment(),
-                '--plan',
-                write_json(os.path.join(folder, 'plan.json'), plan.to_json()),
-                *arguments,
-                *self.job_arguments(plan, folder),
-            ]
-        )
+        words = [*arguments, *self.job_arguments(plan, folder)]
+        job = job_class(args=make_words(self.name, plan, self.arguments, words, folder))
         protect_words(job)
         return job
 
     def write_output(
-        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str, stage: str
+        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, stage: str
     ) -> int | None:
-        """Run a job that writes to a folder of the cluster, marked by its key."""
-        tags = ['-D', f'mapreduce.job.tags={self.tags(key)}']
-        with self.start(job_class, plan, [*tags, *arguments], folder, stage) as running:
+        """Run a job that writes to a folder of the cluster, marked as one of this run beside what the user says."""
+        tags = ','.join(filter(None, [self.value_of('mapreduce.job.tags'), self.work.tag]))
+        arguments = ['-D', f'mapreduce.job.tags={tags}', *arguments]
+        with self.start(job_class, plan, arguments, folder, stage) as running:
             return map_input_records(running)
-
-    def tags(self, key: str) -> str:
-        """Mark a job on the cluster as one of this run, beside what the user marks it with."""
-        named = self.value_of('mapreduce.job.tags')
-        return ','.join(filter(None, [named, self.work.tag(), self.work.tag(key)]))
 
     def reducers(self, n: int) -> list[str]:
         """Return the arguments that ask for about n reduce tasks, none where one will do or the user has said how many.

@@ -19,7 +19,6 @@ from mr_elm.engines.tasks import (
     Pair,
     carry,
     is_map_only,
-    measure_pair,
     name_splits,
     name_stage,
     plan_reduces,
@@ -112,7 +111,6 @@ class Job:
 
     def reduce(self, pairs: list[Pair]) -> Iterator[Pair]:
         """Yield the pairs of the reduce task."""
-        self.progress.reduced_bytes = sum(map(measure_pair, pairs))
         with self.name_errors(name_task('reduce', 0)):  # the values of a key stay in the order of the map tasks
             yield from map(carry, run_reduce(self.stage, sorted(pairs, key=KEY), self.progress))
 
@@ -128,7 +126,6 @@ class Job:
             return output
         paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
         indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths)
-        self.progress.reduced_bytes = sum(map(os.path.getsize, paths))
         self.run_all(
             pool,
             n_processes,
@@ -199,7 +196,7 @@ class Local(LocalCopies):
                 *arguments,
             ]
             job_stage = job_class(args=words)
-            kept_folder = job_stage.options.output_dir or self.stage_output(job_class)
+            kept_folder = self.stage_output(job_class)
             output_folder = kept_folder or os.path.join(folder, 'output')
             os.makedirs(output_folder)
             n_processes = self.count_processes(plan, job_stage)

@@ -38,23 +38,10 @@ class MRJobRunner(LocalCopies):
         """Run a job; the context's value is its `JobOutput` output, which vanishes at the end."""
         with temporary_folder() as folder:
             plan = self.copy_inputs(plan)
-            path = write_json(os.path.join(folder, 'plan.json'), plan.to_json())
-            job = job_class(
-                args=[
-                    '-r',
-                    self.runner,
-                    *place_files(self.arguments, folder),
-                    '--no-bootstrap-mrjob',
-                    *self.arguments,
-                    *task_environment(),
-                    '--plan',
-                    path,
-                    *arguments,
-                    *plan_tasks(plan, self.n_maps, folder),
-                ]
-            )
+            words = ['--no-bootstrap-mrjob', *arguments, *plan_tasks(plan, self.n_maps, folder)]
+            job = job_class(args=make_words(self.runner, plan, self.arguments, words, folder))
             with job.make_runner() as running, hear_errors() as errors:
-                with Stage(self.reporter, stage, plan.size, folder, plan.n_rows):
+                with Stage(self.reporter, stage, plan.size, plan.n_rows):
                     try:
                         running.run()
                     except StepFailedException as error:
@@ -105,9 +92,21 @@ def place_files(arguments: tuple[str, ...], folder: str) -> list[str]:
     return []
 
 
-def task_environment() -> list[str]:
-    """Return the options that give tasks their variables, see `task_variables`."""
-    return [text for name, value in task_variables().items() for text in ('--cmdenv', f'{name}={value}')]
+def make_words(runner: str, plan: InputPlan, arguments: tuple[str, ...], words: list[str], folder: str) -> list[str]:
+    """Return the command line of a job, whose plan is written to a folder.
+
+    arguments : options of the runner of mrjob. words : of the job, and its inputs.
+    """
+    return [
+        '-r',
+        runner,
+        *place_files(arguments, folder),
+        *arguments,
+        *(text for name, value in task_variables().items() for text in ('--cmdenv', f'{name}={value}')),
+        '--plan',
+        write_json(os.path.join(folder, 'plan.json'), plan.to_json()),
+        *words,
+    ]
 
 
 def plan_tasks(plan: InputPlan, n_maps: int, folder: str) -> list[str]:

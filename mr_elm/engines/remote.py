@@ -11,7 +11,7 @@ from mr_elm.engines.shipping import source_digest
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import Work, key_of
 from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
-from mr_elm.rows.storage import is_local, store_of
+from mr_elm.rows.storage import is_local
 
 
 class Remote(Engine):
@@ -28,11 +28,11 @@ class Remote(Engine):
         raise NotImplementedError
 
     def write_output(
-        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str, stage: str
+        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, stage: str
     ) -> int | None:
         """Run a job that writes to a folder of the cluster; see `run_job`.
 
-        key : marks the job. Returns how many lines its map tasks were given, None where nobody counts.
+        Returns how many lines its map tasks were given, None where nobody counts.
         """
         raise NotImplementedError
 
@@ -49,12 +49,12 @@ class Remote(Engine):
         """Run a job, or take what it wrote before; the context's value is its `JobOutput`."""
         key = key_of(job_class, plan, arguments, source_digest())
         folder = self.stage_output(job_class) or self.work.folder(key)
-        done = self.work.finished(key, folder, stage)
+        done = self.work.finished(key, folder)
         if done:
             self.reporter.say(f'{stage}: finished in the earlier run')
         else:
             self.work.begin()
-            done = self.work.finish(key, folder, self.write_output(job_class, plan, arguments, folder, key, stage))
+            done = self.work.finish(key, folder, self.write_output(job_class, plan, arguments, folder, stage))
         demand_unchanged(plan)
         yield JobOutput(job_class, done['folder'], None if plan.in_parts else done['map_input_records'])
 
@@ -69,15 +69,6 @@ class Remote(Engine):
         return self.work.place(file)
 
     @contextmanager
-    def output_arguments(self, folder: str) -> Iterator[list[str]]:
-        """Give no arguments: a job writes among what the run keeps, until it is delivered."""
-        yield []
-
-    @contextmanager
     def attempts_folder(self, folder: str) -> Iterator[str]:
         """Give a folder among what the run keeps, for files of attempts of tasks."""
         yield f'{self.work.staging}/attempts'
-
-    def deliver(self, output: JobOutput, folder: str) -> None:
-        """Move the output of a job to the folder that was asked for."""
-        store_of(folder).move(output.folder, folder)

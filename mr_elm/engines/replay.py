@@ -66,14 +66,9 @@ class Replay(Engine):
             options, inputs = self.leave_options(job_class, arguments), self.leave_inputs(plan)
             raise StageWanted(noun, [*options, *inputs], bool(inputs))
         path = self.outputs[len(self.taken)]
-        if os.path.isdir(path):
+        if os.path.isdir(path) or not re.search(rf'\.{noun}(\.\d+)?$', path):
             raise AccountingError(
-                f'{path}: expected a file with the output of mr_{noun}, found a folder: write its '
-                f'parts into one file, `cat {path.rstrip("/")}/part-* > {self.prefix}.{noun}`'
-            )
-        if not re.search(rf'\.{noun}(\.\d+)?$', path):
-            raise AccountingError(
-                f'{path}: expected the output of mr_{noun}, as in {self.prefix}.{noun}: name the '
+                f'{path}: expected a file with the output of mr_{noun}, as in {self.prefix}.{noun}: name the '
                 'outputs of all stages in their order'
             )
         self.taken.append(path)

@@ -1,13 +1,10 @@
 """Ship the code to the nodes as one zip, and tell one state of the code from another."""
 
 import hashlib
-import marshal
 import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.machinery import SourceFileLoader
-from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in one folder
@@ -37,17 +34,8 @@ def source_digest() -> str:
 
 
 def zip_code(path: str) -> str:
-    """Write the library, the jobs and what they need to one zip that Python can import from, and return its path.
-
-    Bytecode is beside each source, which only another version of Python reads: tasks compile for a quarter of a second.
-    """
+    """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path."""
     with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
-        for name, file in sources((*PACKAGES, 'mrjob', 'tqdm'), ()):
+        for name, file in sources((*PACKAGES, 'mrjob'), ()):
             archive.write(file, name)
-            archive.writestr(
-                f'{name}c',
-                MAGIC_NUMBER
-                + b'\1\0\0\0\0\0\0\0\0\0\0\0'  # a flag, no checksum: it is never compared with its source
-                + marshal.dumps(SourceFileLoader('', str(file)).get_code('')),
-            )
     return path

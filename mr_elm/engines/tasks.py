@@ -12,13 +12,11 @@ from typing import IO, Any
 import numpy as np
 
 from mr_elm.progress import Listener
-from mr_elm.rows.wire import NUMBER_BYTES
 
 Pair = tuple[str, Any]  # key and value
 Run = tuple[str, int, int]  # path, start and length of a line, with its end, in what a map task wrote
 KEY = itemgetter(0)  # by which pairs are sorted, byte by byte as Hadoop does it: keys are ASCII
 OPEN_FILES = 100  # outputs of map tasks that a reduce task holds open: systems allow 256 or more
-OBJECT_BYTES = 100  # of a value that is no arrays, about
 
 
 DEAF = Listener()
@@ -39,8 +37,7 @@ def run_reduce(job: Any, pairs: Iterable[Pair], listener: Listener = DEAF) -> It
     """Yield the pairs of a reduce task. pairs : what the map tasks have yielded, sorted by KEY."""
     task = copy(job)
     task.listener = listener
-    task.reduced = task.reduced_input(pairs, measure_pair)
-    yield from task.reduce_pairs(iter(task.reduced))
+    return task.reduce_pairs(pairs)
 
 
 def carry(pair: Pair) -> Pair:
@@ -52,14 +49,6 @@ def carry(pair: Pair) -> Pair:
     for array in arrays:
         array.flags.writeable = False
     return key, arrays
-
-
-def measure_pair(pair: Pair) -> int:
-    """Return about how many bytes a pair has on the wire."""
-    value = pair[1]
-    if isinstance(value, dict):
-        return OBJECT_BYTES
-    return int(NUMBER_BYTES * sum(array.size for array in value))
 
 
 def name_splits(splits: Iterable[list[int]]) -> str:

@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
-
-from mrjob.util import to_lines
 
 from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
@@ -18,8 +17,10 @@ from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
-from mr_elm.rows.storage import COPY_BYTES, store_of
+from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder
+
+ABOUT_INPUT = b'counts ', b'rejected ', b'error '  # begin the keys of records about the input
 
 
 class DataSet:
@@ -105,19 +106,13 @@ class DataSet:
 
 
 def demand_held_out(accounts: Accounts, share: float) -> None:
-    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on.
-
-    Warn where the test has many more or fewer rows than its share.
-    """
+    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on."""
     held, n_rows = accounts.held, accounts.used + accounts.held
-    found = (
-        f'--test {share:g}: expected rows for training and test, found {held:,} of {n_rows:,} for the test: equal '
-        'features go together, so take another share, or --test FILE'
-    )
     if n_rows and held in (0, n_rows):
-        raise DataFormatError(found)
-    if abs(held - share * n_rows) > 10 + share * n_rows / 2:  # of few rows, that is chance
-        warn_unsuitable(found)
+        raise DataFormatError(
+            f'--test {share:g}: expected rows for training and test, found {held:,} of {n_rows:,} for the test: equal '
+            'features go together, so take another share, or --test FILE'
+        )
 
 
 def whole_descriptions(descriptions: set[str]) -> set[str]:
@@ -183,14 +178,27 @@ class JobOutput:
 
     def all_pairs(self) -> Iterator[tuple[str, Any]]:
         """Yield the output pairs."""
-        return map(self.job_class.OUTPUT_PROTOCOL().read, to_lines(self.chunks()))
+        return chain.from_iterable(map(self.read_part, self.parts()))
+
+    def read_part(self, path: str) -> Iterator[tuple[str, Any]]:
+        """Yield the pairs of a part. Raises DataFormatError when it is cut or damaged."""
+        return map(self.job_class.OUTPUT_PROTOCOL().read, self.read_lines(path))
 
     def lines(self, accounts: Accounts) -> Iterator[bytes]:
         """Yield all lines of the output as they are; `accounts` takes the records about the input among them."""
         accounts.map_input_records = self.map_input_records
-        for path in self.parts():
-            with store_of(path).open(path) as stream:
-                yield from self.job_class.watch(stream, accounts.take)
+        for line in chain.from_iterable(map(self.read_lines, self.parts())):
+            if line.startswith(ABOUT_INPUT):
+                accounts.take(*self.job_class.OUTPUT_PROTOCOL().read(line))
+            yield line
+
+    def read_lines(self, path: str) -> Iterator[bytes]:
+        """Yield the lines of a part. Raises DataFormatError when the last one is cut."""
+        with store_of(path).open(path) as stream:
+            for line in stream:
+                if not line.endswith(b'\n'):
+                    raise DataFormatError(f'{path}: expected whole lines, the last one is cut short')
+                yield line
 
     def write(self) -> str:
         """Return the folder, where the output stands in files: another job may read them."""
@@ -200,18 +208,6 @@ class JobOutput:
         """List the paths of the parts, sorted."""
         entries = store_of(self.folder).entries(self.folder)
         return sorted(entry.path for entry in entries if entry.name.startswith('part-'))
-
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes of the parts, with an empty chunk behind each. Raises DataFormatError when one is cut."""
-        for path in self.parts():
-            end = b'\n'
-            with store_of(path).open(path) as stream:
-                while chunk := stream.read(COPY_BYTES):
-                    yield chunk
-                    end = chunk[-1:]
-            if end != b'\n':
-                raise DataFormatError(f'{path}: expected whole lines, the last one is cut short')
-            yield b''
 
 
 def map_input_records(running: Any) -> int | None:

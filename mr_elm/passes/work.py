@@ -39,7 +39,7 @@ class Work:
 
     staging : the folder.
     reporter : speaks to the user.
-    queue : finds and ends jobs that a killed driver left running, as `Yarn` does, or None.
+    queue : ends jobs that a killed driver left running, as `Yarn` does, or None.
     output : what the run makes; without one there is no record.
     resume : whether to go on with the run of the record.
     """
@@ -66,9 +66,9 @@ class Work:
                 f'{self.output}: another run is writing it now (process {record["driver"]["pid"]}): '
                 'wait for it, or end it'
             )
+        self.end_jobs(record['staging'])
         if not self.resume:
             self.reporter.say(f'{self.record}: deleting an unfinished run (--resume would continue it)')
-            self.end_jobs(record['staging'])
             self.remove(record['staging'])
             return
         self.staging, self.jobs, self.resumed = record['staging'], record['jobs'], True
@@ -153,35 +153,22 @@ class Work:
         """Return where a job writes."""
         return f'{self.staging}/jobs/{key}'
 
-    def tag(self, key: str | None = None, staging: str | None = None) -> str:
-        """Return what marks the jobs of a run, or one of them, on the cluster."""
-        run = f'mr_elm-{(staging or self.staging)[-12:]}'
-        if key is None:
-            return run
-        return f'{run}-{key}'
+    @property
+    def tag(self) -> str:
+        """Return what marks the jobs of the run on the cluster."""
+        return tag_of(self.staging)
 
-    def finished(self, key: str, folder: str, stage: str) -> dict[str, Any] | None:
+    def finished(self, key: str, folder: str) -> dict[str, Any] | None:
         """Return what is known of a job that has run, {'folder', 'map_input_records'}, or None.
 
-        A job that a killed driver left running is waited for. Whatever one that failed has left is removed.
+        Whatever one that failed has left is removed.
         """
-        if self.resumed and key not in self.jobs:
-            self.recover(key, folder, stage)
         job = self.jobs.get(key)
         if job and store_of(job['folder']).find(f'{job["folder"]}/_SUCCESS'):
             return job
         if self.resumed and folder == self.folder(key) and store_of(folder).find(folder):
             store_of(folder).remove(folder)
         return None
-
-    def recover(self, key: str, folder: str, stage: str) -> None:
-        """Wait for a job that a killed driver left, and record it when it succeeds."""
-        job = self.queue and self.queue.wait(
-            self.tag(key), lambda name: self.reporter.say(f'{stage}: waiting for {name}, which an earlier run started')
-        )
-        records = job and self.queue.map_input_records(job)
-        if records is not None:
-            self.finish(key, folder, records)
 
     def finish(self, key: str, folder: str, map_input_records: int | None) -> dict[str, Any]:
         """Record that a job has finished; returns what is known of it."""
@@ -216,7 +203,7 @@ class Work:
     def end_jobs(self, staging: str) -> None:
         """End the jobs of a run that still run: nobody waits for them."""
         if self.queue:
-            self.queue.end(self.tag(staging=staging))
+            self.queue.end(tag_of(staging))
 
 
 def key_of(job_class: Any, plan: InputPlan, arguments: list[str], code: str) -> str:
@@ -245,6 +232,11 @@ def content_of(argument: str) -> str:
 def digest(value: Any) -> str:
     """Hash what JSON can hold."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:32]
+
+
+def tag_of(staging: str) -> str:
+    """Return what marks the jobs of a run on the cluster. staging : the folder of the run."""
+    return f'mr_elm-{staging[-DIGITS:]}'
 
 
 def read_driver(staging: str) -> dict[str, Any] | None:

@@ -77,9 +77,7 @@ def check_that_nothing_holds_a_secret(account, text):
     assert [thing for thing in things for secret in CREDENTIALS.values() if secret.encode() in thing] == []
 
 
-def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(
-    account, packed, here, fetched, model_of, tmp_path
-):
+def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed, here, fetched, model_of, tmp_path):
     options = (*OPTIONS[2:], '-q')
     here('train', 'pesvm', PACK, *options, '--model', tmp_path / 'inline.npz')
     account.done(

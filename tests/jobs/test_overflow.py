@@ -7,10 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mr_elm.engines.by_hand import main as by_hand
 from mr_elm.estimators import ESTIMATORS, ESVMClassifier, SparseELMClassifier
 from mr_elm.model.file import read_model
-from mr_elm.streaming.mr_stats import MRStats
 
 METHODS = 'pesvm', 'elm', 'sparse-elm', 'oelm', 'sphere-svm', 'mr-kelm'
 N = 40
@@ -85,11 +83,6 @@ def test_encoded_and_packed_rows_and_parquet_are_refused_by_the_name(elm, path, 
     demand_sentence(elm('train', 'elm', tmp_path / 'rows.parquet', '--label-column', 'label', *model), tmp_path)
     assert elm('pack', path, '-o', tmp_path / 'pack', '-q').status == 0
     demand_sentence(elm('train', 'mr-kelm', tmp_path / 'pack', *model), tmp_path)
-
-
-def test_the_stage_by_hand_refuses_it(path, capsys):
-    assert by_hand(MRStats, [str(path), '-q']) == 1
-    assert capsys.readouterr().err.startswith("mr_stats: column 'c': expected numbers whose squares")
 
 
 @pytest.mark.parametrize('command', ['update', 'forget'])

@@ -52,7 +52,7 @@ def test_machines_are_shared_almost_evenly():
 
 @pytest.mark.parametrize('n_hidden', [100, 1000, 5000])
 def test_more_reduce_tasks_share_what_more_map_tasks_send(n_hidden):
-    triangle = 8 * (n_hidden + 1) * (n_hidden + 2)  # bytes of high and low parts
+    triangle = 32 / 3 * (n_hidden + 1) * (n_hidden + 2)  # bytes of high and low parts
     n_tiles = len(list(measure_tiles(n_hidden + 1)))
     tasks = [count_reducers(2**k, n_hidden) for k in range(24)]
     assert tasks == sorted(tasks) and (tasks[0], tasks[-1]) == (1, n_tiles)

@@ -4,7 +4,8 @@ import io
 import logging
 import re
 import time
-from itertools import groupby
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from numba import njit
@@ -14,52 +15,21 @@ from mr_elm.compiled import ONCE, Announcer
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.errors import TaskError
 from mr_elm.progress import LogLines, Meter, Reporter, Stage, describe_time
-from mr_elm.streaming.stage import ReducedInput
 
 LINE = re.compile(r'^(\w+): ([\d,]+) rows, ([\d,.]+) MB in ([\d,.]+) s, ([\d,.]+) MB/s$')
 
 
-@pytest.fixture
-def tasks(tmp_path):
-    """Let a map task write to its standard error."""
-
-    def write(number, text):
-        path = tmp_path / 'step-000' / 'mapper' / f'{number:05d}' / 'stderr'
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, 'a') as stream:
-            stream.write(text)
-
-    return write
-
-
-def counter(name, amount):
-    return f'reporter:counter:mr_elm,{name},{amount}\n'
-
-
-def test_the_rows_of_all_tasks_are_added_up_once(tasks, tmp_path):
+def test_the_rows_of_all_tasks_are_added_up():
     stream = io.StringIO()
-    reporter = Reporter(stream=stream)
-    with Stage(reporter, 'Gram', 3_000_000, str(tmp_path)) as stage:
-        tasks(0, counter('rows', 1000) + counter('bytes', 77) + 'a word of mrjob\n' + counter('rows', 200)[:-3])
-        stage._poll()
-        tasks(0, '00\n' + counter('rows', 5).replace('mr_elm', 'other'))
-        tasks(1, counter('rows', 34))
-        stage._poll()
+    with Stage(Reporter(stream=stream), 'Gram', 3_000_000) as stage, ThreadPoolExecutor(8) as threads:
+        list(threads.map(partial(stage.count, 'rows'), [1] * 1234))
     name, rows, megabytes, _, _ = LINE.match(stream.getvalue().strip()).groups()
     assert (name, rows, megabytes) == ('Gram', '1,234', '3.0')
 
 
-def test_a_folder_with_odd_letters_is_followed(tasks, tmp_path):
-    stream, odd = io.StringIO(), tmp_path / 'a [1] *'
-    (odd / 'mapper' / '00000').mkdir(parents=True)
-    with Stage(Reporter(stream=stream), 'Gram', 10, str(odd)):
-        (odd / 'mapper' / '00000' / 'stderr').write_text(counter('rows', 12))
-    assert 'Gram: 12 rows' in stream.getvalue()
-
-
-def test_a_stage_that_fails_says_nothing_of_rows(tmp_path):
+def test_a_stage_that_fails_says_nothing_of_rows():
     stream = io.StringIO()
-    with pytest.raises(KeyError), Stage(Reporter(stream=stream), 'Gram', 10, str(tmp_path)):
+    with pytest.raises(KeyError), Stage(Reporter(stream=stream), 'Gram', 10):
         raise KeyError
     assert stream.getvalue() == ''
 
@@ -92,33 +62,21 @@ def test_work_in_this_process_tells_its_time_until_it_counts_rows(talkative):
 
 
 @pytest.mark.parametrize(('n_rows', 'share'), [(20, '25% done'), (None, '50% done')])
-def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(
-    talkative, tasks, tmp_path, n_rows, share
-):
-    tasks(0, counter('rows', 5) + counter('bytes', 10))
-    with Stage(talkative, 'Gram', 20, str(tmp_path), n_rows):
+def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(talkative, n_rows, share):
+    with Stage(talkative, 'Gram', 20, n_rows) as stage:
+        stage.count('bytes', 10)
+        stage.count('rows', 5)
+        wait_until(lambda: share in talkative.stream.getvalue())
+    assert re.search(rf'^Gram: 5 rows, {share}, about \d+ s left$', talkative.stream.getvalue(), re.MULTILINE)
+
+
+def test_a_log_tells_what_a_reduce_task_does_and_for_how_long(talkative):
+    with Stage(talkative, 'dual', 10) as stage:
+        stage.count('bytes', 10)
+        stage.count('rows', 5)
+        stage.set_status('machine 2 of 2')
         wait_until(lambda: talkative.stream.getvalue())
-    assert re.match(rf'Gram, map: 5 rows, {share}, about \d+ s left\n', talkative.stream.getvalue())
-
-
-def test_a_file_that_is_read_is_not_done_before_a_row_is(talkative, tasks, tmp_path):
-    tasks(0, counter('bytes', 20))
-    with Stage(talkative, 'Gram', 20, str(tmp_path)):
-        wait_until(lambda: talkative.stream.getvalue())
-    assert re.match(r'Gram, map: 0 rows, 0% done, \d+ s so far\n', talkative.stream.getvalue())
-
-
-@pytest.mark.parametrize(('work', 'time'), [('machine', 'left'), ('candidate', 'so far')])
-def test_a_log_tells_how_far_all_reducers_are_and_what_one_does(talkative, tmp_path, work, time):
-    """Machines take about the same time each, candidates of a search do not: no time left can be known."""
-    for number, done in enumerate((counter('reduced', 30), 'reporter:status:computing\n')):
-        folder = tmp_path / 'step-000' / 'reducer' / f'{number:05d}'
-        folder.mkdir(parents=True)
-        (folder / 'input').write_bytes(bytes(60))
-        (folder / 'stderr').write_text(f'reporter:status:{work} {number + 1} of 2\n{done}')
-    with Stage(talkative, 'dual', 10, str(tmp_path)):
-        wait_until(lambda: talkative.stream.getvalue())
-    assert re.match(rf'dual, reduce: {work} 2 of 2, 25% done, .*\d+ s {time}\n', talkative.stream.getvalue())
+    assert re.match(r'dual: machine 2 of 2, \d+ s so far\n', talkative.stream.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -129,24 +87,11 @@ def test_a_log_tells_how_far_all_reducers_are_and_what_one_does(talkative, tmp_p
         (0.05, 40.0, '5% done, about 13 min left'),
         (0.25, 20.0, '25% done, about 60 s left'),
         (1.0, 20.0, '100% done, 20 s so far'),
+        (None, 20.0, '20 s so far'),
     ],
 )
 def test_the_time_left_is_said_when_enough_is_done_to_know_it(talkative, share, seconds, text):
-    assert Meter(talkative, 'work', 200).describe_share(200 * share, seconds) == text
-
-
-def test_a_reduce_task_reports_a_key_when_its_reducer_is_done_with_it(monkeypatch):
-    monkeypatch.setattr('mr_elm.streaming.stage.REPORT_SECONDS', 0.0)
-    lines, done = [b'a 1', b'a 23', b'b 4', b'c 567'], []
-    reduced = ReducedInput(lines, done.append)
-    before = {}
-    for key, pairs in groupby(reduced.follow(line.decode().split() for line in reduced), lambda pair: pair[0]):
-        list(pairs)
-        before[key] = sum(done)
-        reduced.tell_share(0.5)
-    reduced.finish()
-    assert before == {'a': 0, 'b': 7, 'c': 10}
-    assert done == [3, 4, 1, 2, 2, 3]
+    assert Meter(talkative, 'work', 200).describe_share(share and 200 * share, seconds) == text
 
 
 def test_work_is_announced_unless_it_is_short(talkative):
@@ -185,20 +130,19 @@ def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ('words', 'line'),
     [
-        (('train', 'sparse-elm'), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
-        (('train', 'sparse-elm', *LOCAL), r'machines, reduce: machine [123] of 3\b.*, \d+% done, .*'),
-        (('tune', 'sparse-elm', '--sigma', '1,2', '--C', '1'), r'grid, reduce: candidate [12] of 2, \d+% done, .*'),
-        (('tune', 'mr-kelm', '--sigma', '1,2'), r'leave-one-out, reduce: kernel [12] of 2, \d+% done, .*'),
+        (('train', 'sparse-elm'), r'machines: machine [123] of 3\b.*, \d+ s so far'),
+        (('train', 'sparse-elm', *LOCAL), r'machines: machine [123] of 3\b.*, \d+ s so far'),
+        (('tune', 'sparse-elm', '--sigma', '1,2', '--C', '1'), r'grid: candidate [12] of 2, \d+ s so far'),
+        (('tune', 'mr-kelm', '--sigma', '1,2'), r'leave-one-out: kernel [12] of 2, \d+ s so far'),
     ],
 )
-def test_reducers_tell_what_they_do_and_how_far_they_are(elm, write, tmp_path, monkeypatch, words, line):
+def test_reducers_tell_what_they_do(elm, write, tmp_path, monkeypatch, words, line):
     for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS'):
         monkeypatch.setattr(f'mr_elm.progress.{name}', 0.0)
     monkeypatch.setattr('mr_elm.progress.REDRAW_SECONDS', 0.01)
     path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(1000)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
     assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err
-    assert 'reduce:' not in done.out
 
 
 @pytest.mark.parametrize(
@@ -218,15 +162,14 @@ def test_the_time_of_a_large_solve_is_said_before_it(elm, write, tmp_path, monke
     assert re.search(rf'^{work}: about \d+ s$', done.err, re.MULTILINE), done.err
 
 
-def test_a_job_on_hadoop_says_that_it_waits_and_how_long_maps_and_reducers_take(talkative):
-    with HadoopProgress(talkative, 'Gram') as progress:
+def test_a_job_on_hadoop_says_that_it_waits_and_how_far_maps_and_reducers_are(talkative):
+    with Stage(talkative, 'Gram', 10) as progress, HadoopProgress(progress).listening('mrjob'):
         logging.getLogger('mrjob').info('  The url to track the job: http://here/1')
-        progress.start -= 30
-        assert re.fullmatch(r'map 60 %, reduce 0 %, about 20 s left to map', progress.describe(60, 0))
-        assert progress.describe(100, 20) == 'map 100 %, reduce 20 %'
-        progress.all_mapped = (progress.all_mapped[0] - 30, 20)
-        assert progress.describe(100, 80) == 'map 100 %, reduce 80 %, about 10 s left'
-    assert talkative.stream.getvalue() == 'Gram: submitted, waiting for the first task; http://here/1\n'
+        logging.getLogger('mrjob').info('   map 60% reduce 20%')
+        wait_until(lambda: 'map 60' in talkative.stream.getvalue())
+    lines = talkative.stream.getvalue().splitlines()
+    assert 'Gram: submitted, waiting for the first task; http://here/1' in lines
+    assert re.search(r'^Gram: map 60 %, reduce 20 %, \d+ s so far$', talkative.stream.getvalue(), re.MULTILINE)
 
 
 def wait_until(met):
@@ -252,12 +195,12 @@ def test_a_line_is_written_at_once_since_other_threads_write_lines_too():
     assert stream.getvalue() == 'a line\n'
 
 
-def test_quiet_means_silent(tasks, tmp_path):
+def test_quiet_means_silent():
     stream = io.StringIO()
     reporter = Reporter(quiet=True, stream=stream)
     reporter.say('something')
-    with Stage(reporter, 'Gram', 10, str(tmp_path)):
-        tasks(0, counter('rows', 1000))
+    with Stage(reporter, 'Gram', 10) as stage:
+        stage.count('rows', 1000)
     assert stream.getvalue() == ''
 
 
@@ -313,7 +256,8 @@ def tell_failed_attempt():
 
 
 def test_an_attempt_that_fails_on_hadoop_is_told_with_its_reason(talkative, hadoop_log):
-    with HadoopProgress(talkative, 'Gram'):
+    progress = Stage(talkative, 'Gram', 10)
+    with HadoopProgress(progress).listening('mrjob'):
         tell_failed_attempt()
         hadoop_log += ['Traceback (most recent call last):', '  File "a.py"', 'OSError: no space left']
         tell_failed_attempt()
@@ -324,5 +268,6 @@ def test_an_attempt_that_fails_on_hadoop_is_told_with_its_reason(talkative, hado
 
 def test_a_bad_row_ends_a_job_on_hadoop_with_the_first_attempt(talkative, hadoop_log):
     hadoop_log += ['Traceback (most recent call last):', '  File "a.py"', 'mr_elm.errors.BadRowError: {"file": 0}']
-    with pytest.raises(TaskError, match='BadRowError: {"file": 0}'), HadoopProgress(talkative, 'Gram'):
+    progress = HadoopProgress(Stage(talkative, 'Gram', 10))
+    with pytest.raises(TaskError, match='BadRowError: {"file": 0}'), progress.listening('mrjob'):
         tell_failed_attempt()

@@ -24,6 +24,7 @@ from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.replay import noun_of
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.rows.accounting import Accounts
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.streaming import mr_stats
 from mr_elm.streaming.mr_pack import MRPack
 from mr_elm.streaming.mr_stats import MRStats
@@ -292,7 +293,7 @@ def test_an_output_folder_is_new_and_goes_when_the_stage_fails(write, rows, tmp_
 def test_an_output_folder_holds_the_lines(rows, tmp_path):
     done = run_stage('stats', rows, '--output-dir', tmp_path / 'out', '-q')
     assert done.status == 0 and done.out == ''
-    parts = b''.join(JobOutput(MRStats, str(tmp_path / 'out')).chunks())
+    parts = b''.join(JobOutput(MRStats, str(tmp_path / 'out')).lines(Accounts(InputPlan([]))))
     assert parts.decode() == run_stage('stats', rows, '-q').out
 
 

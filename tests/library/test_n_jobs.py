@@ -100,16 +100,14 @@ def test_an_error_in_a_thread_reaches_the_caller(n_threads):
 
 
 @pytest.mark.parametrize('error', [ValueError, KeyboardInterrupt])
-def test_after_an_error_no_item_is_begun_and_that_of_the_first_item_is_raised(error):
+def test_of_several_errors_that_of_the_first_item_is_raised(error):
     def fail(number):
-        begun.append(number)
         together.wait()
         raise error(number)
 
-    begun, together = [], threading.Barrier(2, timeout=30)
+    together = threading.Barrier(2, timeout=30)
     with pytest.raises(error, match='^0$'):
-        map_in_threads(fail, range(100), 2)
-    assert sorted(begun) == [0, 1]
+        map_in_threads(fail, range(2), 2)
 
 
 @pytest.mark.parametrize('n', [1, 255, 256, 257, 700])

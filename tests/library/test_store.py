@@ -69,8 +69,8 @@ def test_the_error_of_a_full_disk_names_the_file_and_what_to_do(tmp_path):
 
 def test_the_new_file_appears_only_when_it_is_complete(tmp_path):
     path = tmp_path / 'out'
-    with replace_file(path, 'w') as stream:
-        stream.write('new')
+    with replace_file(path) as stream:
+        stream.write(b'new')
         assert not path.exists()
     assert path.read_text() == 'new'
 

@@ -13,7 +13,6 @@ def properties(*settings):
     return tuple(word for setting in settings for word in ('-D', f'mapreduce.{setting}'))
 
 
-
 def hash_key(key):
     """Return the hash by which Hadoop deals out a key, ASCII text. Source: its WritableComparator, HashPartitioner."""
     value = 1

@@ -21,10 +21,10 @@ from reference.spark_stages import MRKilled, MRWrong
 from mr_elm.engines import make_engine
 from mr_elm.engines.spark import engine, job
 from mr_elm.engines.spark.session import add_attempts, choose_settings
-from mr_elm.engines.spark.task import StageTask
+from mr_elm.engines.spark.task import ENDED, REPEATED, StageTask
 from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import DataSet
-from mr_elm.progress import Reporter
+from mr_elm.progress import Reporter, Stage
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 
@@ -162,16 +162,19 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
     assert re.search(r'^counting: mapper [01] ran again, its attempt [1-3] failed$', said.getvalue(), re.MULTILINE)
 
 
-def test_the_user_hears_how_many_tasks_of_a_cluster_have_ended(tmp_path, monkeypatch):
+def test_the_user_hears_how_many_tasks_have_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, 'POLL_SECONDS', 0.05)
-    said, folder = io.StringIO(), str(tmp_path / 'reports')
-    task = StageTask('', '', (), {}, [[]] * 4, folder)
-    with engine.ClusterSpark(reporter=Reporter(stream=said)).follow(folder, 4, 'Gram'):
-        for number in range(4):
-            assert list(task.report('mapper', number, [b'a line'])) == [b'a line']
-            time.sleep(0.4)
-    assert re.fullmatch(r'(Gram: [1-3] of 4 tasks have ended\n){3}', said.getvalue())
-    assert not (tmp_path / 'reports').exists()
+    reporter, folder = Reporter(stream=io.StringIO()), str(tmp_path / 'reports')
+    task, progress = StageTask('', '', (), {}, [[]] * 4, folder), Stage(reporter, 'Gram', 10)
+    with engine.LocalSpark(reporter=reporter).follow(folder, 4, progress):
+        for number in range(3):
+            task.put_report(f'{ENDED}{number}')
+        task.put_report(f'{REPEATED}mapper-2-1')
+        end = time.monotonic() + 30
+        while not progress.status.startswith('3') and time.monotonic() < end:
+            time.sleep(0.05)
+    assert progress.status == '3 of 4 tasks have ended' and not (tmp_path / 'reports').exists()
+    assert reporter.stream.getvalue() == 'Gram: mapper 2 ran again, its attempt 1 failed\n'
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Meet Amazon EMR: mrjob's options for it, its runner, and its steps."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -73,16 +73,13 @@ class Steps:
         ]
 
     def end(self, tag: str) -> None:
-        """Cancel all steps that carry a tag and have not ended."""
+        """Cancel all steps that carry a tag, and wait until they have ended."""
         with translate_errors('EMR'):
-            for cluster, step in self.running(tag):
-                self.client.cancel_steps(ClusterId=cluster, StepIds=[step], StepCancellationOption='TERMINATE_PROCESS')
-
-    def wait(self, tag: str, started: Callable[[str], None]) -> None:
-        """Cancel the steps with a tag and wait until they have ended; None, for their jobs must be run again."""
-        self.end(tag)
-        with translate_errors('EMR'):
-            while self.running(tag):
+            while steps := self.running(tag):
+                for cluster, step in steps:
+                    self.client.cancel_steps(
+                        ClusterId=cluster, StepIds=[step], StepCancellationOption='TERMINATE_PROCESS'
+                    )
                 time.sleep(self.options['check_cluster_every'])
 
 

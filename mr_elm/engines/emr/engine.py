@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from mr_elm.engines.emr.progress import EMRProgress
 from mr_elm.engines.mrjob_private import options_of, runner_arguments
 from mr_elm.engines.mrjob_runner import conf_arguments
 from mr_elm.passes.work import Work, new_staging
+from mr_elm.progress import Stage
 from mr_elm.rows.inputs import InputPlan
 
 
@@ -57,9 +58,9 @@ class EMR(Cluster):
                 self.clusters[:] = [running.get_cluster_id()]
             yield running
 
-    def follow(self, stage: str) -> AbstractContextManager:
-        """Tell the user what the cluster does."""
-        return EMRProgress(self.reporter, stage, self.options['region'])
+    def follow(self, progress: Stage) -> EMRProgress:
+        """Return what tells the user what the cluster does."""
+        return EMRProgress(progress, self.options['region'])
 
     def explain(self, error: Exception, running: Any) -> str | None:
         """Read the logs that EMR keeps on S3."""

@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 from mrjob.step import StepFailedException
 
-from mr_elm.engines.mrjob_private import RUNTIME_ROLE, last_emr_step, log_folder, options_of, parse_step_log
+from mr_elm.engines.mrjob_private import last_emr_step, log_folder, options_of, parse_step_log
 from mr_elm.engines.task_logs import describe_failure, find_cause, find_split
 from mr_elm.rows.storage import store_of
 
@@ -27,40 +27,27 @@ log = logging.getLogger('mrjob.mr_elm')  # EMRProgress listens
 def explain_emr(error: BaseException, running: Any) -> str | None:
     """Tell why a step failed: wait until its logs are on S3, or until the user has waited enough (Ctrl-C)."""
     if isinstance(error, ClientError):
-        message = error.response['Error'].get('Message', error)
-        hint = ''
-        if RUNTIME_ROLE in str(message):
-            hint = f' (--extra-cluster-param {RUNTIME_ROLE}=ARN)'
-        return f'AWS refused {error.operation_name}: {message}{hint}'
+        return f'AWS refused {error.operation_name}: {error.response["Error"].get("Message", error)}'
     step = last_emr_step(running)
     if not isinstance(error, StepFailedException) or step is None:
         return None
-    cluster, folder = running.get_cluster_id(), log_folder(running)
-    client = running.make_emr_client()
-    if ended := describe_end(client.describe_cluster(ClusterId=cluster)['Cluster']):
-        return ended
+    cluster, folder, client = running.get_cluster_id(), log_folder(running), running.make_emr_client()
+    status = client.describe_cluster(ClusterId=cluster)['Cluster']['Status']
+    if status['State'] in ENDED:  # as where Amazon takes spot machines back
+        return f'cluster {cluster} ended before its step{find_reason(status)}'
     status = client.describe_step(ClusterId=cluster, StepId=step)['Step']['Status']
+    cause = None
+    if folder and status['State'] != 'CANCELLED':
+        cause = wait_for_cause(folder.rstrip('/'), step, options_of(running)['check_cluster_every'])
+    return cause or f'step {step} of cluster {cluster} is {status["State"].lower()}{find_reason(status)}'
+
+
+def find_reason(status: dict[str, Any]) -> str:
+    """Return why a cluster or a step has ended, as the end of a sentence. status : as EMR describes it."""
     reason = status.get('FailureDetails', {}).get('Reason') or status.get('StateChangeReason', {}).get('Message')
-    step_name = f'step {step} of cluster {cluster}'
-    if status['State'] == 'CANCELLED' or not folder:
-        return f'{step_name} is {status["State"].lower()}{f": {reason}" if reason else ""}'
-    cause = wait_for_cause(folder.rstrip('/'), step, options_of(running)['check_cluster_every'])
-    return cause or f'{step_name} failed{f": {reason}" if reason else ""}; its logs: {folder}steps/{step}/'
-
-
-def describe_end(cluster: dict[str, Any]) -> str | None:
-    """Say that a cluster has ended before its step, as when Amazon takes spot machines back; None when it runs.
-
-    cluster : as EMR describes it.
-    """
-    status = cluster['Status']
-    if status['State'] not in ENDED:
-        return None
-    reason = status.get('StateChangeReason', {}).get('Message') or 'Amazon does not say why'
-    return (
-        f'cluster {cluster["Id"]} ended before its step: {reason}; if Amazon took spot machines back, take core '
-        'machines on demand (no --core-instance-bid-price), and spot machines for task nodes only'
-    )
+    if reason:
+        return f': {reason}'
+    return ''
 
 
 def wait_for_cause(folder: str, step: str, interval: float) -> str | None:

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +21,7 @@ from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import Yarn
 from mr_elm.engines.mrjob_private import last_step, options_of, runner_arguments
 from mr_elm.passes.work import Work, new_staging
+from mr_elm.progress import Stage
 from mr_elm.rows.hdfs import HadoopCommand, find_command, is_local_cluster
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.storage import COPY_BYTES, Entry, store_of
@@ -49,9 +49,9 @@ class Hadoop(Cluster):
         """Return a runner that speaks HTTP."""
         return HadoopRunner(**runner_arguments(job))
 
-    def follow(self, stage: str) -> AbstractContextManager:
-        """Tell the user what the job's client logs."""
-        return HadoopProgress(self.reporter, stage)
+    def follow(self, progress: Stage) -> HadoopProgress:
+        """Return what tells the user what the job's client logs."""
+        return HadoopProgress(progress)
 
     def explain(self, error: Exception, running: Any) -> str | None:
         """Ask the history server for the log of a task that failed."""

@@ -1,85 +1,32 @@
-"""Ask YARN about jobs that a driver left behind: find them by a tag, wait for them, end them."""
+"""Ask YARN about jobs that a driver left behind: find them by a tag, and end them."""
 
 import json
 import subprocess
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
-from mr_elm.rows.hdfs import find_command, find_home, read_configuration
+from mr_elm.rows.hdfs import find_command
 
 CLIENT = 'org.apache.hadoop.yarn.client.cli.ApplicationCLI'  # `hadoop CLASS` is understood by every launcher
 FINAL = {'FINISHED', 'FAILED', 'KILLED'}
-POLL_SECONDS = 1.0
 TIMEOUT = 10
 CLIENT_TIMEOUT = 120
-HISTORY_SECONDS, HISTORY_PAUSE = 30, 0.5  # until the history server knows of a job that has ended; between questions
 
 
 class Yarn:
-    """Find, follow and end jobs of the cluster."""
-
-    @cached_property
-    def properties(self) -> dict[str, str]:
-        """Return the configuration of Hadoop, name -> value."""
-        find_command()  # or there is none
-        return read_configuration(find_home())
+    """Find and end jobs of the cluster."""
 
     def find(self, tag: str) -> dict[str, tuple[str, str]]:
         """Return the jobs that carry a tag: application id -> (state, final state)."""
-        if not speaks_http(self.properties):
-            return listed(client('-list', '-appTags', tag, '-appStates', 'ALL'))
-        answer = get_json(f'http://{manager_address(self.properties)}/ws/v1/cluster/apps?applicationTags={tag}')
-        return {app['id']: (app['state'], app['finalStatus']) for app in (answer['apps'] or {}).get('app', ())}
-
-    def wait(self, tag: str, started: Callable[[str], None]) -> str | None:
-        """Wait until no job with a tag runs; returns the application id of one that succeeded, or None.
-
-        started : called with an application id when there is something to wait for.
-        """
-        application = self.find(tag)
-        if running := still_running(application):
-            started(running[0])
-        while still_running(application):
-            time.sleep(POLL_SECONDS)
-            application = self.find(tag)
-        return next((job for job, (_, final) in application.items() if final == 'SUCCEEDED'), None)
+        rows = [line.strip().split('\t') for line in client('-list', '-appTags', tag, '-appStates', 'ALL').splitlines()]
+        return {row[0]: (row[5].strip(), row[6].strip()) for row in rows if row[0].startswith('application_')}
 
     def end(self, tag: str) -> None:
         """End all jobs that carry a tag and still run."""
-        for job in still_running(self.find(tag)):
-            client('-kill', job)
-
-    def map_input_records(self, application: str) -> int | None:
-        """Ask the history server how many lines the map tasks of a job were given; None when it does not know."""
-        address = self.properties.get('mapreduce.jobhistory.webapp.address')
-        job = application.replace('application', 'job', 1)
-        try:
-            if address:
-                return wait_for_json(
-                    f'http://{address}/ws/v1/history/mapreduce/jobs/{job}/counters',
-                    lambda answer: read_counters(answer)['MAP_INPUT_RECORDS'],
-                )
-            return None
-        except (OSError, ValueError, KeyError):
-            return None
-
-
-def still_running(jobs: dict[str, tuple[str, str]]) -> list[str]:
-    """List the ids of those jobs that have not ended."""
-    return [job for job, (state, _) in jobs.items() if state not in FINAL]
-
-
-def speaks_http(properties: dict[str, str]) -> bool:
-    """Tell whether the ResourceManager answers plain HTTP: no Kerberos, no TLS, only one of it."""
-    return (
-        properties.get('hadoop.security.authentication', 'simple') == 'simple'
-        and properties.get('yarn.http.policy', 'HTTP_ONLY') == 'HTTP_ONLY'
-        and properties.get('yarn.resourcemanager.ha.enabled', 'false') == 'false'
-    )
+        for job, (state, _) in self.find(tag).items():
+            if state not in FINAL:
+                client('-kill', job)
 
 
 def manager_address(properties: dict[str, str]) -> str:
@@ -98,30 +45,6 @@ def get_json(address: str, timeout: float = TIMEOUT) -> Any:
         raise OSError(f'{address}: expected an answer, found none ({error})') from None
 
 
-def wait_for_json(address: str, read: Callable[[Any], Any] = lambda answer: answer) -> Any:
-    """Fetch JSON from a server that may not know the answer yet, and return what `read` makes of it.
-
-    Raises OSError, ValueError or KeyError when the server does not learn it.
-    """
-    deadline = time.monotonic() + HISTORY_SECONDS
-    while True:
-        try:
-            return read(get_json(address))
-        except (OSError, ValueError, KeyError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(HISTORY_PAUSE)
-
-
-def read_counters(answer: Any) -> dict[str, int]:
-    """Return the counters of a job, name -> value, of what Hadoop answers."""
-    return {
-        counter['name']: counter['totalCounterValue']
-        for group in answer['jobCounters']['counterGroup']
-        for counter in group['counter']
-    }
-
-
 def client(*words: str) -> str:
     """Run YARN's own client, which has whatever security the cluster has; returns what it prints."""
     command = [find_command(), CLIENT, 'application', *words]
@@ -132,9 +55,3 @@ def client(*words: str) -> str:
     if done.returncode:
         raise OSError(f'yarn application {" ".join(words)}: {(done.stderr.strip().splitlines() or ["failed"])[-1]}')
     return done.stdout
-
-
-def listed(table: str) -> dict[str, tuple[str, str]]:
-    """Read the table of `yarn application -list`: application id -> (state, final state)."""
-    rows = [[cell.strip() for cell in line.split('\t')] for line in table.splitlines()]
-    return {row[0]: (row[5], row[6]) for row in rows if row[0].startswith('application_')}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from operator import itemgetter
@@ -123,10 +123,10 @@ def measure_columns(df: Any) -> dict[str, int]:
 
 
 @contextmanager
-def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[str]:
+def stage_rows(df: Any, root: str) -> Iterator[str]:
     """Write a DataFrame as Parquet where tasks can read it: its folder, which vanishes at the end.
 
-    root : a folder of this machine, or of a cluster. demand : checks the DataFrame that was written.
+    root : a folder of this machine, or of a cluster.
     """
     folder = new_staging(root)
     if is_local(folder):
@@ -135,7 +135,6 @@ def stage_rows(df: Any, root: str, demand: Callable[[Any], None]) -> Iterator[st
         uri = folder
     try:
         df.write.parquet(uri)
-        demand(df.sparkSession.read.parquet(uri))
         yield folder
     finally:
         if store_of(folder).find(folder):
@@ -163,25 +162,3 @@ def plan_partitions(df: Any, options: RowOptions) -> tuple[InputPlan, dict[int, 
     files = [InputFile(f'df, partition {each["partition"]}', each['size'], form, uri='df', cuts=(0,)) for each in facts]
     partitions = {each['partition']: (number, each['digest']) for number, each in enumerate(facts)}
     return InputPlan(files, max_categories=options.max_categories), partitions
-
-
-def demand_labels(df: Any, label: str, missing: Iterable[str], skips: bool) -> None:
-    """Raise ValueError when a DataFrame has no rows, or some have no label, unless bad rows are skipped.
-
-    missing : texts that stand for a missing label.
-    """
-    from pyspark.sql import functions
-
-    column = read_column(df, label)
-    if find_kind(df, label) == NUMBER:
-        lacks = column.isNull() | functions.trim(column.cast('string')).isin('', 'NaN', *missing)
-    else:
-        lacks = column.isNull() | functions.trim(column).isin('', *missing)
-    n_rows, n_missing = df.count(), df.filter(lacks).count()
-    if not n_rows:
-        raise ValueError('df: expected rows, found none')
-    if n_missing and not skips:
-        raise ValueError(
-            f'df: expected a label in each row, column {label!r} has none in {n_missing:,} of {n_rows:,} '
-            "rows: bad_rows='skip' leaves these rows out"
-        )

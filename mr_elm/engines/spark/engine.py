@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +41,7 @@ from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import ROOT, Work, new_staging
-from mr_elm.progress import Reporter, Stage
+from mr_elm.progress import Stage, repeat
 from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
@@ -158,44 +157,50 @@ class Spark(Engine):
             return None
         return int(partitions)
 
-    def write(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> str:
-        """Run a job that writes to a folder, `output` unless the arguments name another one; returns which.
-
-        Raises TaskError when it fails.
-        """
+    def write(self, job_class: Any, plan: InputPlan, arguments: list[str], output: str, stage: str) -> None:
+        """Run a job that writes to a new folder. Raises TaskError when it fails."""
         plan = self.copy_inputs(plan)
         with temporary_folder() as folder:
             argv = ['--no-conf', '--plan', write_json(os.path.join(folder, 'plan.json'), plan.to_json()), *arguments]
             mr_job = job_class(args=argv)
-            target = mr_job.options.output_dir or output
             splits = plan_splits(plan, self.wanted_maps or self.maps_over(plan.size))
-            if self.reporter.quiet:
-                reports = ''
-            else:
-                reports = self.reports_of(target, folder)
+            reports = ''
+            if not (self.reporter.quiet or self.partitions):
+                reports = f'{output}.reports'
             job = SparkJob(self.session, mr_job, argv, splits, reports, self.frame, self.partitions)
-            with Stage(self.reporter, stage, plan.size, folder, plan.n_rows), self.follow(reports, len(splits), stage):
+            with (
+                Stage(self.reporter, stage, plan.size, plan.n_rows) as progress,
+                self.follow(reports, len(splits), progress),
+            ):
                 try:
-                    job.write(target, self.uri_of(target))
-                    self.tell_repeated(reports, stage)
+                    job.write(output, self.uri_of(output))
                 except Exception as error:
                     cause = job.explain(f'{type(error).__name__}: {error}')
                     raise TaskError(f'{job_class.__name__}: {cause}') from error
-        return target
 
-    def tell_repeated(self, reports: str, stage: str) -> None:
-        """Say which tasks ran more than once: each attempt that was not the first has left a report."""
-        for name in list_reports(reports, REPEATED) if reports else ():
-            kind, number, attempt = name.removeprefix(REPEATED).split('-')
-            self.reporter.say(f'{stage}: {kind} {number} ran again, its attempt {attempt} failed')
+    @contextmanager
+    def follow(self, reports: str, n_tasks: int, progress: Stage) -> Iterator[None]:
+        """Tell the user now and then how many map tasks have ended, and at the end which tasks ran more than once.
 
-    def reports_of(self, output: str, folder: str) -> str:
-        """Return where tasks report to. folder : of this machine, for the time of the job."""
-        return folder
+        They report it themselves: Spark has one way to tell it for sessions of Connect, and another one for others.
+        reports : the folder for their reports, or '' for none.
+        """
+        if not reports:
+            yield
+            return
+        store_of(reports).make_folder(reports)
 
-    def follow(self, reports: str, n_tasks: int, stage: str) -> AbstractContextManager:
-        """Tell the user how far a stage is, beside what its tasks count. reports : where they report to, or ''."""
-        return nullcontext()
+        def tell() -> None:
+            progress.set_status(f'{len(list_reports(reports, ENDED))} of {n_tasks} tasks have ended')
+
+        try:
+            with repeat(tell, POLL_SECONDS):
+                yield
+            for name in list_reports(reports, REPEATED):
+                kind, number, attempt = name.removeprefix(REPEATED).split('-')
+                self.reporter.say(f'{progress.name}: {kind} {number} ran again, its attempt {attempt} failed')
+        finally:
+            store_of(reports).remove(reports)
 
     def uri_of(self, folder: str) -> str:
         """Return how Spark names a folder."""
@@ -217,9 +222,10 @@ class LocalSpark(Spark, LocalCopies):
     def run_job(self, job_class: type, plan: InputPlan, arguments: list[str], stage: str) -> Iterator[JobOutput]:
         """Run a job; the context's value is its `JobOutput`, which vanishes at the end."""
         with temporary_folder() as folder:
-            target = self.write(job_class, plan, arguments, os.path.join(folder, 'output'), stage)
+            output = os.path.join(folder, 'output')
+            self.write(job_class, plan, arguments, output, stage)
             demand_unchanged(plan)
-            yield JobOutput(job_class, target)
+            yield JobOutput(job_class, output)
 
     @property
     def n_maps(self) -> int:
@@ -257,10 +263,6 @@ class FrameSpark(LocalSpark):
         """Return how many map tasks there are at most, so that each partition has one of its own."""
         return n_bytes
 
-    def reports_of(self, output: str, folder: str) -> str:
-        """Return '': tasks report nowhere."""
-        return ''
-
 
 class ClusterSpark(Spark, Remote):
     """Run jobs on a cluster of Spark, which keeps inputs and outputs on HDFS, or where `STAGING` says."""
@@ -294,35 +296,9 @@ class ClusterSpark(Spark, Remote):
             return f'./{UNPACKED}/bin/python'
         return self.python or (sys.executable if is_local_cluster() else None)
 
-    def write_output(
-        self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, key: str, stage: str
-    ) -> None:
+    def write_output(self, job_class: type, plan: InputPlan, arguments: list[str], folder: str, stage: str) -> None:
         """Run a job that writes to a folder of the cluster."""
         self.write(job_class, plan, arguments, folder, stage)
-
-    def reports_of(self, output: str, folder: str) -> str:
-        """Return where tasks report to: a folder that they and the driver reach."""
-        return f'{output}.reports'
-
-    @contextmanager
-    def follow(self, reports: str, n_tasks: int, stage: str) -> Iterator[None]:
-        """Tell the user now and then how many map tasks have ended, as they report it themselves.
-
-        Spark tells this in one way for sessions of Connect, and in another one, by its SparkContext, for others.
-        """
-        if not reports:
-            yield
-            return
-        store, done = store_of(reports), threading.Event()
-        store.make_folder(reports)
-        thread = threading.Thread(target=tell, args=(reports, n_tasks, self.reporter, stage, done), daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-            store.remove(reports)
 
     @cached_property
     def n_maps(self) -> int:
@@ -333,16 +309,6 @@ class ClusterSpark(Spark, Remote):
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one for each of Hadoop's usual splits, and for each core."""
         return max(super().maps_over(n_bytes), self.n_maps)
-
-
-def tell(reports: str, n_tasks: int, reporter: Reporter, stage: str, done: threading.Event) -> None:
-    """Print a line when the number of map tasks that have ended has changed, until the job is done."""
-    before = 0
-    while not done.wait(POLL_SECONDS):
-        ended = len(list_reports(reports, f'{ENDED}mapper'))
-        if before < ended < n_tasks:
-            reporter.say(f'{stage}: {ended} of {n_tasks} tasks have ended')
-        before = ended
 
 
 def read_properties(arguments: tuple[str, ...]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
@@ -135,9 +134,8 @@ class SparkJob:
     def reduce_here(self, table: Any) -> Iterator[bytes]:
         """Yield the lines of the reducer of the lines in a table, in this process."""
         rows = sorted(zip(table['key'].to_pylist(), table['value'].to_pylist(), strict=True), key=itemgetter(0))
-        self.stage.sandbox(stdin=(b'%b\t%b\n' % row for row in rows), stderr=io.BytesIO())
         with name_task('reducer 0'):
-            yield from reduce_lines(self.stage)
+            yield from reduce_lines(self.stage, (b'%b\t%b' % row for row in rows))
 
     def explain(self, log: str) -> str:
         """Return the cause of a failure, the task, the split and the executor. log : the exception of Spark."""

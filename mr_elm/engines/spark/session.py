@@ -5,14 +5,11 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import queue
 import re
 import shutil
 import socket
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
@@ -35,7 +32,7 @@ STAGING = 'spark.mr_elm.staging'  # property: the folder of a cluster where a ru
 PYTHON = 'spark.sql.execution.pyspark.python'  # property: the Python of the workers
 ATTEMPTS = 4  # of a task, as on a cluster
 OF_SPARK_SUBMIT = 'PYSPARK_GATEWAY_PORT'  # set where spark-submit has started this process
-MASTER_SECONDS = 5.0  # seconds to wait for a master; Spark alone tries for minutes
+MASTER_SECONDS = 4.0  # seconds to wait for each address of a master; Spark alone tries for minutes
 HTTP_REQUEST = b'GET / HTTP/1.0\r\n\r\n'  # which Hadoop's own protocol and TLS refuse
 QUESTIONS = {  # what a master of a kind answers at once, if only by a refusal
     'sc': b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + bytes(3) + b'\4' + bytes(5),  # HTTP/2 with empty settings
@@ -178,40 +175,25 @@ def close_session(session: Any) -> None:
 
 
 def demand_answer(master: str) -> None:
-    """Raise OSError where no process answers at the address of a master within MASTER_SECONDS."""
+    """Raise OSError where no process answers at the addresses of a master, each within MASTER_SECONDS."""
     words, addresses = find_addresses(master)
-    if not addresses:
-        return
-    problems: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
-
-    def ask(address: str) -> None:
-        if ':' in address:
-            host, _, port = address.rpartition(':')
-        else:
-            host, _, port = address, '', SERVER_PORT
+    reason: Exception | None = None
+    for address in addresses:
+        host, _, port = address.rpartition(':')
+        if not host:
+            host, port = address, SERVER_PORT
         try:
             with socket.create_connection((host.strip('[]'), int(port)), MASTER_SECONDS) as connection:
                 connection.sendall(words)
                 connection.recv(1)  # a refusal is an answer
-            problems.put(None)
-        except (OSError, ValueError) as error:
-            problems.put(error)
-
-    for address in addresses:  # a name server may not answer either: nobody waits for these threads
-        threading.Thread(target=ask, args=(address,), daemon=True).start()
-    reason: Exception | None = None
-    deadline = time.monotonic() + MASTER_SECONDS
-    for _ in addresses:
-        try:
-            reason = problems.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            reason = TimeoutError(f'no answer within {MASTER_SECONDS:.0f} s')
-        if reason is None:
             return
-    kind = 'a master'
-    if master.startswith(SERVER):
-        kind = 'a server'
-    raise OSError(f'--master {master}: expected {kind} of Spark there, none answers ({reason})')
+        except (OSError, ValueError) as error:
+            reason = error
+    if reason is not None:
+        kind = 'a master'
+        if master.startswith(SERVER):
+            kind = 'a server'
+        raise OSError(f'--master {master}: expected {kind} of Spark there, none answers ({reason})')
 
 
 def find_addresses(master: str) -> tuple[bytes, list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import socket
@@ -16,17 +15,14 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
-from mr_elm.engines.tasks import import_stage
-from mr_elm.rows.storage import is_local, store_of
+from mr_elm.engines.tasks import import_stage, run_map, run_reduce
+from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder, temporary_prefix
 
-# Of a task, from which on it pays to load numba, which reads and sums rows faster.
-COMPILER_BYTES = 1 << 28
 BATCH_BYTES = 1 << 23  # of lines that travel together: one Arrow array of bytes holds 2 GB at most
 ROWS = 'group long, key binary, value binary'  # lines between the tasks, cut behind their keys
 FACTS = 'partition long, size long, digest long'  # of a partition of a DataFrame
-GROUP_ROWS = 1 << 16  # of a file, which a task holds in memory
-ENDED = 'ended-'  # begins the name of the report of a task that has ended
+ENDED = 'ended-'  # begins the name of the report of a map task that has ended
 REPEATED = 'repeated-'  # begins that of a task that runs again, since an attempt failed
 
 
@@ -41,7 +37,7 @@ class StageTask:
     module, name : of the class of the stage. words : its options; files stand there by their names.
     files : name -> content of small files, None for one that is an artifact of the session.
     splits : those of each map task, as [file number, start, length].
-    reports : folder where tasks report their end and, where it is on this machine, how far they are; '' for none.
+    reports : folder where tasks report that they have ended, or run again; '' for none.
     partitions : partition of a DataFrame -> (its map task, digest of its rows), where tasks read no files.
     """
 
@@ -57,10 +53,11 @@ class StageTask:
         """Run the map tasks whose numbers come in: their lines, marked by the group that adds them up."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                if sum(length for _, _, length in self.splits[number]) >= COMPILER_BYTES:
-                    import_module('mr_elm.compiled')
-                with self.open('mapper', number, number, io.BytesIO()) as stage:
-                    yield from make_batches(number // tasks_per_group, self.map(stage, number))
+                with self.open('mapper', number) as stage:
+                    _, write = stage.pick_protocols(0, 'mapper')
+                    lines = (write(*pair) for pair in run_map(stage, self.splits[number]))
+                    yield from make_batches(number // tasks_per_group, lines)
+                self.put_report(f'{ENDED}{number}')
 
     def map_rows(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
         """Run the map task of a partition of a DataFrame, whose rows come in: its lines, as of `map_splits`.
@@ -85,45 +82,24 @@ class StageTask:
                 task = replace(self, files={**self.files, name: json.dumps(plan).encode()})
                 yield from task.map_splits(tasks_per_group, [import_module('pyarrow').table({'id': [number]})])
 
-    def map(self, stage: Any, number: int) -> Iterator[bytes]:
-        """Yield the lines of a map task."""
-        _, write = stage.pick_protocols(0, 'mapper')
-        return self.report('mapper', number, (write(*pair) for pair in stage.map_splits(self.splits[number])))
-
     def reduce_groups(self, tasks_per_group: int, batches: Iterable[Any]) -> Iterator[Any]:
         """Run a reduce task over the sorted lines of some groups: its lines, marked by the next group."""
-        context = import_module('pyspark').TaskContext.get()
-        number, name = context.partitionId(), f'{context.stageId()}-{context.partitionId()}'
+        number = import_module('pyspark').TaskContext.get().partitionId()
         for group, rows in groupby(read_batches(batches), itemgetter(0)):
-            lines = (b'%b\t%b\n' % row[1:] for row in rows)
-            with self.open('reducer', number, name, lines) as stage:
-                reduced = self.report('reducer', f'{name}-{group}', reduce_lines(stage))
-                yield from make_batches(group // tasks_per_group, reduced)
+            with self.open('reducer', number) as stage:
+                lines = reduce_lines(stage, (b'%b\t%b' % row[1:] for row in rows))
+                yield from make_batches(group // tasks_per_group, lines)
 
     @contextmanager
-    def open(self, kind: str, number: int, name: object, lines: Any) -> Iterator[Any]:
-        """Give the stage, with its files in a folder. kind : mapper or reducer. lines : its standard input."""
-        with name_task(f'{kind} {number}'), temporary_folder() as folder, self.open_log(kind, name) as log:
+    def open(self, kind: str, number: int) -> Iterator[Any]:
+        """Give the stage, with its files in a folder. kind : mapper or reducer."""
+        with name_task(f'{kind} {number}'), temporary_folder() as folder:
             paths = {file: place_file(folder, file, content) for file, content in self.files.items()}
             words = [paths.get(word, word) for word in self.words]
             stage = import_stage(self.module, self.name)(args=words)
-            stage.sandbox(stdin=lines, stdout=io.BytesIO(), stderr=log)
             if (attempt := import_module('pyspark').TaskContext.get().attemptNumber()) > 0:
                 self.put_report(f'{REPEATED}{kind}-{number}-{attempt}')
             yield stage
-
-    def open_log(self, kind: str, name: object) -> Any:
-        """Open the file to which a task writes its counters, as Streaming's standard error."""
-        if not self.reports or not is_local(self.reports):
-            return open(os.devnull, 'wb')
-        folder = os.path.join(self.reports, kind, str(name))
-        os.makedirs(folder, exist_ok=True)
-        return open(os.path.join(folder, 'stderr'), 'wb')
-
-    def report(self, kind: str, name: object, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Pass on what a task writes, and report at the end that it has ended, where the driver counts this."""
-        yield from lines
-        self.put_report(f'{ENDED}{kind}-{name}')
 
     def put_report(self, name: str) -> None:
         """Leave an empty file of a name where the driver counts such files."""
@@ -136,19 +112,13 @@ class StageTask:
 
 def write_batches(path: str, batches: Iterable[Any]) -> int | None:
     """Write the rows of record batches to a file of Parquet; returns its digest, None where there are none."""
-    import pyarrow as arrow
     from pyarrow import parquet
 
-    waiting: list[Any] = []
     with ExitStack() as stack:
         writer = None
-        for batch in chain(batches, [None]):
-            if waiting and (batch is None or sum(map(len, waiting)) >= GROUP_ROWS):
-                table, waiting = arrow.Table.from_batches(waiting), []
-                writer = writer or stack.enter_context(parquet.ParquetWriter(path, table.schema))
-                writer.write_table(table)
-            if batch is not None and len(batch):
-                waiting.append(batch)
+        for batch in filter(len, batches):
+            writer = writer or stack.enter_context(parquet.ParquetWriter(path, batch.schema))
+            writer.write_batch(batch)
     if writer is None:
         return None
     with open(path, 'rb') as stream:
@@ -188,10 +158,10 @@ def name_task(task: str) -> Iterator[None]:
         raise StageError(f'{task} on {name}: {type(error).__name__}: {error}') from error
 
 
-def reduce_lines(stage: Any) -> Iterator[bytes]:
-    """Yield the lines of a stage that reduces its standard input, sorted lines."""
+def reduce_lines(stage: Any, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a stage that reduces sorted lines."""
     read, write = stage.pick_protocols(0, 'reducer')
-    return (write(*pair) for pair in stage.reduce_pairs(map(read, stage.reduced)))
+    return (write(*pair) for pair in run_reduce(stage, map(read, lines)))
 
 
 def make_batches(group: int, lines: Iterable[bytes]) -> Iterator[Any]:
@@ -215,5 +185,5 @@ def read_batches(batches: Iterable[Any]) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def list_reports(folder: str, prefix: str) -> list[str]:
-    """List the names of the reports of tasks that begin with ENDED or REPEATED and perhaps the kind of the task."""
+    """List the names of the reports of tasks that begin with ENDED or REPEATED."""
     return sorted(entry.name for entry in store_of(folder).entries(folder) if entry.name.startswith(prefix))
