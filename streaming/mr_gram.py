@@ -93,13 +93,14 @@ class MRGram(MRRows):
     def task_bytes(self) -> int:
         """Return the bytes of the sums of a task: E'E of each part as two numbers, and the product of a block.
 
-        The parts that columns name count as one: how many there are is not known before the rows are read.
+        How many parts columns name is not known before the rows are read: there may be as many as are allowed.
         """
         m, n_parts = load_layer(self.options.layer).n_hidden + 1, 1
         if self.options.by_part:
             plan = InputPlan.from_json(read_json(self.options.plan))
-            if not plan.form.part_by:
-                n_parts = len(plan.files)
+            n_parts = len(plan.files)
+            if plan.form.part_by:
+                n_parts = self.options.max_parts
         return (2 * n_parts + 1) * 8 * m * m
 
     def map_begin(self) -> None:

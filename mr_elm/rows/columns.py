@@ -183,8 +183,17 @@ class Table:
 
 
 def join_values(columns: Sequence[Any]) -> np.ndarray:
-    """Join the values of each row, text as it stands and numbers as they are usually written: (n,) of text."""
-    texts = [look_up(column, lambda text: text or 'NA') for column in columns]
+    """Join the values of each row by commas, numbers as they are usually written: (n,) of text.
+
+    Of several columns a value with a comma stands in quotes, as in a CSV file, so that no other values have this name.
+    """
+
+    def write(text: str) -> str:
+        if len(columns) > 1 and (',' in text or '"' in text):
+            return '"' + text.replace('"', '""') + '"'
+        return text or 'NA'
+
+    texts = [look_up(column, write) for column in columns]
     return np.array(list(map(','.join, zip(*texts, strict=True))), str)
 
 

@@ -180,7 +180,7 @@ def test_columns_inside_files_name_the_same_parts_in_all_formats(elm, succeed, t
         models.append(succeed('train', 'pesvm', rows, *words, model=f'{kind}.npz'))
         found = json.loads(elm('parts', models[-1], '--json').out)['parts']
         assert [(part['name'], part['rows']) for part in found] == [
-            (f'{month},{site}', 20) for month in range(4) for site in ('New York, NY', 'Oslo', 'Ærø')
+            (f'{month},{site}', 20) for month in range(4) for site in ('"New York, NY"', 'Oslo', 'Ærø')
         ]
         # the columns are no features, and rows for the model may have them or not
         assert read_model(models[-1]).header.parameters['input']['names'] == [f'x{j}' for j in range(D)]
@@ -305,6 +305,21 @@ def test_a_task_needs_room_for_the_sums_of_each_file(files, succeed, tmp_path, m
     succeed('train', 'pesvm', *paths, '--hidden', 9, *LOCAL, model='all.npz')
     succeed('train', 'pesvm', *paths, '--hidden', 9, '--part-by', 'file', *LOCAL)
     assert {*needed} == {0, 3 * 8 * 10**2, (2 * PARTS + 1) * 8 * 10**2}
+    needed.clear()
+    succeed(
+        'train', 'pesvm', *paths, '--hidden', 9, '--part-by', '1', '--memory', 10, *LOCAL, model='columns.npz'
+    )  # how many parts there are is not known before: as many as fit
+    most = 10_000_000 // 16 // 100
+    assert {*needed} == {0, (2 * most + 1) * 8 * 10**2}
+
+
+def test_parts_whose_values_hold_commas_have_names_of_their_own(elm, succeed, write):
+    values = ['"a,b",x', 'a,"b,x"', '"""a",x', '"a,x",']
+    rows = write('rows.csv', 'y,p,q,z\n' + ''.join(f'{k % 2},{values[k % 4]},{k}\n' for k in range(40)))
+    model = succeed('train', 'pesvm', rows, '--hidden', 5, '--part-by', 'p,q')
+    parts = json.loads(elm('parts', model, '--json').out)['parts']
+    assert {part['name'] for part in parts} == {'"a,b",x', 'a,"b,x"', '"""a",x', '"a,x",NA'}
+    assert [part['rows'] for part in parts] == [10] * 4
 
 
 @pytest.mark.parametrize('words', [(), ('--scale', 'none'), ('--map', 'nystrom')])
