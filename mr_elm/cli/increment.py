@@ -70,7 +70,7 @@ def is_site(path: str) -> bool:
     return path.endswith('.sums.npz') and 'site' in load_header(path)
 
 
-def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], description: str | None) -> None:
+def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], description: str | None) -> None:
     """Run a driver over a model and rows, and write the new model."""
     parser = Parser(command, description)
     parser.add_argument('known', metavar='MODEL', help='a model of mr-elm train pesvm or elm')
@@ -97,21 +97,21 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., tuple], desc
         open_change(args, command, engine.reporter) as ledger,
     ):
         options = rows_for(before, args)
-        plan = plan_rows(args, options)
+        data = DataSet(plan_rows(args, options), engine, args.bad_rows)
         if ledger is None:
             demand_no_ledger(before, args.known)
         else:
             ledger.open(before, path, args.known)
             if command == 'forget':  # of classes that may leave too
-                ledger.hash(DataSet(plan, engine, args.bad_rows), before.classes)
-        model, accounts = driver(before, plan, engine, args.bad_rows)
+                ledger.hash(data, before.classes)
+        model = driver(before, data)
         if ledger is not None and command == 'update':
-            ledger.hash(DataSet(plan, engine, args.bad_rows), model.classes)
+            ledger.hash(data, model.classes)
         rows = None
         if args.calibrate:
             rows = DataSet(plan_inputs(args.calibrate, options), engine, args.bad_rows)
         model = renew_probabilities(before, model, engine.reporter, rows, rows_left=command == 'forget')
-        output.keep(engine, model, accounts, ledger)
+        output.keep(engine, model, data.first, ledger)
 
 
 def add_output_options(parser: Parser) -> None:

@@ -29,17 +29,16 @@ from mr_elm.sums.statistics import list_classes
 from mr_elm.sums.summary import Summary
 
 
-def update(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
-    """Add new rows to a model: (model, accounts) of all rows.
+def update(model: NodeModel, data: DataSet) -> NodeModel:
+    """Add new rows to a model, which is of pesvm or elm and has its sums.
 
-    model : of pesvm or elm, with its sums. plan : of the new rows.
     Raises DataFormatError when rows cannot be used, or are too large to add to the sums of the model.
     """
-    return change_members(model, plan, engine, bad_rows, LivingMachine.add)
+    return change_members(model, data, LivingMachine.add)
 
 
-def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> tuple:
-    """Take rows away from a model that was trained on them: (model, accounts) of the others.
+def forget(model: NodeModel, data: DataSet) -> NodeModel:
+    """Take rows away from a model that was trained on them.
 
     Raises AccountingError when the model keeps some of the rows, or when they cannot have been in it.
     """
@@ -48,9 +47,9 @@ def forget(model: NodeModel, plan: InputPlan, engine: Engine, bad_rows: str = 's
         try:
             return machine.forget(batch)
         except AccountingError as error:
-            raise AccountingError(f'{plan.name}: {error}') from None
+            raise AccountingError(f'{data.plan.name}: {error}') from None
 
-    return change_members(model, plan, engine, bad_rows, forget_batch, leaves=True)
+    return change_members(model, data, forget_batch, leaves=True)
 
 
 def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> NodeModel:
@@ -69,24 +68,21 @@ def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> 
 
 def change_members(
     model: NodeModel,
-    plan: InputPlan,
-    engine: Engine,
-    bad_rows: str,
+    data: DataSet,
     change: Callable[[LivingMachine, Batch], LivingMachine],
     leaves: bool = False,
-) -> tuple:
-    """Change each machine of a model by the same rows, and solve: (model, accounts).
+) -> NodeModel:
+    """Change each machine of a model by the same rows, and solve.
 
     leaves : whether the rows leave, and must not stay readable in the model.
     """
-    data = DataSet(plan, engine, bad_rows)
     summary = summarise_new(model, data)
     if leaves and (warning := warn_of_bounds(model, summary.columns)):
-        warn_unsuitable(f'{plan.name}: {warning}')
+        warn_unsuitable(f'{data.plan.name}: {warning}')
     machines = [
         change(LivingMachine.of_model(member), sum_up_batch(member, summary, data, leaves)) for member in model.members
     ]
-    return solve_members(machines, engine), data.first
+    return solve_members(machines, data.engine)
 
 
 def solve_members(machines: Sequence[LivingMachine], engine: Engine) -> NodeModel:

@@ -25,6 +25,7 @@ from mr_elm.drivers import ledger as ledger_driver
 from mr_elm.drivers.ledger import LedgerChange, open_ledger
 from mr_elm.drivers.receipts import read_receipts, seal, write_line, write_receipt
 from mr_elm.drivers.verify import verify_files
+from mr_elm.engines.local import Local
 from mr_elm.errors import DataFormatError
 from mr_elm.estimators import to_estimator
 from mr_elm.model.file import read_model
@@ -633,6 +634,30 @@ def test_a_copy_of_a_receipt_that_a_killed_command_owes_is_missed_and_written_by
     assert copy.read_bytes() == read_ledger(ledger)[1][1] + b'\n'
     assert audited('forget', model, more, '--overwrite')[0].status == 0
     assert 'no copy' not in elm('verify', model, '--ledger', ledger, '-q').out
+
+
+@pytest.mark.parametrize('command, n_passes', [('train pesvm', 2), ('forget', 1)])
+def test_rows_that_change_between_the_hashes_and_another_pass_are_noticed(
+    audited, living, write, monkeypatch, command, n_passes
+):
+    """A row turns blank after some passes; the file keeps its size and its time. `update` reads it only once."""
+    model, ledger, lines = living
+    rows, run, passes = write('few.csv', ''.join(lines[:20])), Local.run_job, []
+
+    def blank(*words):
+        passes.append(words)
+        if len(passes) == n_passes + 1:
+            status, text = rows.stat(), rows.read_text()
+            rows.write_text(' ' * (len(lines[0]) - 1) + text[len(lines[0]) - 1 :])
+            os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return run(*words)
+
+    monkeypatch.setattr(Local, 'run_job', blank)
+    before = ledger.read_bytes()
+    words = [rows, '--hidden', 5, '--overwrite'] if command == 'train pesvm' else [model, rows]
+    done, left = audited(command, *words, model='x.npz')
+    assert done.status == 1 and 'the first pass counted' in done.err, done
+    assert not left.exists() and ledger.read_bytes() == before
 
 
 def test_a_command_that_meets_another_one_at_the_same_ledger_is_refused(audited, elm, living, write):
