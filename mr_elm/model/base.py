@@ -15,7 +15,7 @@ from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
 from mr_elm.model.checks import check_importance, check_labelling, demand_metric
 from mr_elm.model.header import ModelHeader
-from mr_elm.model.sums import name_sums, remove_sums, save_sums, takes_sums
+from mr_elm.model.sums import new_sums, remove_sums, save_sums, takes_sums
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.labels import label_keys
 from mr_elm.rows.storage import write_file
@@ -144,10 +144,10 @@ class Model(ABC):
     def save(self, path: str | PathLike, before: Callable[[str, str | None], None] | None = None) -> None:
         """Write the model under exactly this name, and its sums, if it has some, beside it: see `name_sums`.
 
-        Files that exist are replaced when both new ones are whole. The sums get their name first: what stops between
-        the two leaves sums that do not belong to the model, which whoever reads them is told. A pipe or a device gets
-        the model alone. path : on this machine, HDFS or S3. before : is called with the files of model and sums, None
-        without these, when both are whole and have not got their names yet.
+        Files that exist are replaced when both new ones are whole. The sums wait under another name until the model
+        has its own: if the command is killed between the two, whoever reads them next completes this. A pipe or a
+        device gets the model alone. path : on this machine, HDFS or S3. before : is called with the files of model and
+        sums, None without these, when both are whole and have not got their names yet.
         Raises ModelFormatError where the file cannot be read back, as after numbers that are not finite.
         """
 
@@ -162,11 +162,12 @@ class Model(ABC):
 
         keeps_sums = self.sums is not None and takes_sums(path)
         with ExitStack() as stack:
+            waiting = stack.enter_context(new_sums(path))
             local = stack.enter_context(write_file(os.fspath(path)))
             save_arrays(local, self.header.to_json(), self.arrays, read_back)
             sums_local = None
             if self.sums is not None and keeps_sums:
-                sums_local = stack.enter_context(write_file(name_sums(path)))
+                sums_local = stack.enter_context(write_file(waiting))
                 save_sums(sums_local, self.sums, local, self.arrays)
             if before is not None:
                 before(local, sums_local)

@@ -13,7 +13,7 @@ from mr_elm.model.base import UNFIT, Model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import AveragedModel, HiddenNodeModel, KernelModel
 from mr_elm.model.parts import check_layer, layer_of
-from mr_elm.model.sums import load_sums, name_sums, restore_counts
+from mr_elm.model.sums import complete_sums, load_sums, name_sums, restore_counts
 from mr_elm.store import FilePath, load_arrays, save_arrays
 
 METHODS = ('auto', 'pesvm', 'sparse-elm', 'oelm', 'elm', 'sphere-svm', 'mr-kelm')
@@ -62,7 +62,9 @@ def add_sums(model: Model, path: str | PathLike, name: str | None = None, sums_p
     path : of the model's file. sums_path : of the file of sums, None for the one beside the model. name : of the model
     in messages. Raises ModelFormatError when there are no sums, or when they do not belong to the model.
     """
-    sums_path = sums_path or name_sums(path)
+    if sums_path is None:
+        complete_sums(path)
+        sums_path = name_sums(path)
     sums = load_sums(sums_path, path, name)
     with refusing(sums_path if name is None else name_sums(name)):
         model = replace(model, sums=restore_counts(sums))

@@ -6,17 +6,19 @@ does not. Where leaves of trees are nodes, their products are counts of rows: th
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import isqrt
 
 import numpy as np
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.rows.storage import COPY_BYTES, copy, is_local, store_of
+from mr_elm.rows.storage import COPY_BYTES, copy, fetch_file, is_local, store_of
 from mr_elm.store import FilePath, is_stream, load_arrays, load_header, save_arrays
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
 GRAM, COUNTS = 'gram', 'leaf_counts'
+WAITING = '.next'  # ends the name of new sums whose model has not got its name yet
 
 
 def name_sums(path: FilePath) -> str:
@@ -149,15 +151,57 @@ def copy_sums(path: FilePath, copy_path: FilePath) -> None:
         copy(name_sums(path), name_sums(copy_path))
 
 
+@contextmanager
+def new_sums(path: FilePath) -> Iterator[str]:
+    """Give the name under which the sums of a new model wait until the model, inside, has got its own name."""
+    waiting = f'{name_sums(path)}{WAITING}'
+    complete_sums(path)  # of the model that is replaced
+    remove_file(waiting)
+    try:
+        yield waiting
+    except BaseException:
+        remove_file(waiting)
+        raise
+    finish_sums(path)
+
+
+def complete_sums(path: FilePath) -> None:
+    """Give the sums of a model their name where a command was killed between the names of model and sums."""
+    waiting = f'{name_sums(path)}{WAITING}'
+    if takes_sums(path) and is_file(waiting) and is_file(os.fspath(path)):
+        with fetch_file(waiting) as sums_local, fetch_file(os.fspath(path)) as local:
+            fits = load_header(sums_local).get(DIGEST) == compute_digest(local)
+        if fits:
+            finish_sums(path)
+
+
+def finish_sums(path: FilePath) -> None:
+    """Give the sums of a model that wait, if there are some, their name."""
+    waiting = f'{name_sums(path)}{WAITING}'
+    if is_file(waiting):
+        remove_file(name_sums(path))
+        store_of(waiting).move(waiting, name_sums(path))
+
+
+def is_file(path: str) -> bool:
+    """Tell whether there is a file, wherever that is."""
+    entry = store_of(path).find(path)
+    return entry is not None and not entry.is_folder
+
+
+def remove_file(path: str) -> None:
+    """Remove a file if it is there."""
+    if is_file(path):
+        store_of(path).remove(path)
+
+
 def find_sums(path: FilePath) -> bool:
     """Tell whether there is a file of sums beside a model, wherever that is."""
-    entry = None
-    if takes_sums(path):
-        entry = store_of(name_sums(path)).find(name_sums(path))
-    return entry is not None and not entry.is_folder
+    complete_sums(path)
+    return takes_sums(path) and is_file(name_sums(path))
 
 
 def remove_sums(path: FilePath) -> None:
     """Remove the sums of a model that was replaced by one without sums."""
-    if find_sums(path):
-        store_of(name_sums(path)).remove(name_sums(path))
+    if takes_sums(path):
+        remove_file(name_sums(path))

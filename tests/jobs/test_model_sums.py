@@ -5,6 +5,8 @@ import itertools
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -18,6 +20,21 @@ from mr_elm.model.file import read_model
 from mr_elm.rows import storage
 
 N = 120
+KILLED = """
+import os, signal, sys
+from itertools import count
+from mr_elm.cli import main
+
+def kill(rename, numbers=count()):
+    def run(*names, **options):
+        if next(numbers) == int(sys.argv[1]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return rename(*names, **options)
+    return run
+
+os.replace, os.rename = kill(os.replace), kill(os.rename)
+sys.exit(main(sys.argv[2:]))
+"""
 SUMS = {'gram', 'gram_low', 'class_sums', 'class_sums_low', 'counts', 'counts_low'}
 
 
@@ -152,9 +169,7 @@ def test_a_model_without_sums_that_replaces_one_with_sums_removes_them(here, tra
 
 
 @pytest.mark.parametrize('n_renamed', [0, 1, 2, 3, 4])
-def test_what_stops_while_a_model_is_replaced_leaves_a_pair_or_is_noticed(
-    elm, train, rows, tmp_path, monkeypatch, n_renamed
-):
+def test_an_error_while_a_model_is_replaced_changes_nothing(elm, train, rows, tmp_path, monkeypatch, n_renamed):
     """Each renaming in turn is the last one that happens."""
     model, count, rename = train(), itertools.count(), os.replace
     before = model.read_bytes(), (tmp_path / 'm.sums.npz').read_bytes()
@@ -171,10 +186,29 @@ def test_what_stops_while_a_model_is_replaced_leaves_a_pair_or_is_noticed(
     assert sorted(os.listdir(tmp_path)) == ['m.npz', 'm.sums.npz', 'rows.csv']
     if done.status == 0:
         assert n_renamed == 4 and after[0] != before[0] and after[1] != before[1]
-    elif after != before:
-        done = elm('update', model, rows, '--model', tmp_path / 'next.npz', '-q')
-        assert done.status == 1 and 'm.sums.npz: expected the sums of the rows of' in done.err
+    else:
+        assert after == before
     assert elm('predict', model, rows, '-o', tmp_path / 'said', '-q').status == 0
+
+
+@pytest.mark.parametrize('n_renamed', range(8))
+@pytest.mark.parametrize('has_ledger', [False, True])
+def test_a_command_killed_while_it_replaces_a_model_leaves_a_pair(elm, train, rows, tmp_path, n_renamed, has_ledger):
+    """It is killed in front of each renaming in turn; the model is then the old one or the new one."""
+    audited = ['--ledger', str(tmp_path / 'm.ledger')] if has_ledger else []
+    model = train('m.npz', *audited)
+    words = ['update', str(model), str(rows), '--model', str(model), '--overwrite', '-q', *audited]
+    killed = subprocess.run([sys.executable, '-c', KILLED, str(n_renamed), *words], timeout=60).returncode
+    assert killed in (0, -9) and (n_renamed or killed)
+    header, n_before = read_model(model, sums=True).header, N
+    if header.n_rows_used != N:
+        n_before = 2 * N
+    assert header.n_rows_used == n_before
+    if has_ledger:
+        assert elm('verify', model, *[rows] * (n_before // N), *audited, '-q').status == 0
+    assert elm('update', model, rows, '--model', model, '--overwrite', '-q', *audited).status == 0
+    assert read_model(model, sums=True).header.n_rows_used == n_before + N
+    assert not [name for name in os.listdir(tmp_path) if name.endswith('.next')]
 
 
 def test_a_pipe_or_a_device_gets_no_sums_and_that_is_said(elm, rows):
