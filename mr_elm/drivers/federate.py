@@ -40,7 +40,6 @@ from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.rows.storage import write_file
 from mr_elm.solvers.increment import size_of, sum_arrays, sums_of
 from mr_elm.store import load_arrays, save_arrays
-from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.masks import MAX_SITES, add, from_ring, make_mask, to_ring
 from mr_elm.sums.statistics import Classes, ColumnStatistics, join_columns, make_zeros
 from mr_elm.sums.summary import Summary
@@ -48,7 +47,6 @@ from mr_elm.sums.values import make_category
 
 STATISTICS = {'format': 'mr_elm-statistics', 'version': 1}
 SITE = 'site'  # in the header of a file of sums: whose they are
-PARTS = 'gram', 'class_sums', 'counts'
 
 
 @dataclass(frozen=True)
@@ -97,16 +95,9 @@ def merge_statistics(paths: Sequence[str], task: str, max_categories: int = MAX_
     summaries = [read_statistics(path, task) for path in paths]
     whole = summaries[0]
     for path, summary in zip(paths[1:], summaries[1:], strict=True):
-        for what, ours, theirs in (
-            ('columns', whole.input.get('names'), summary.input.get('names')),
-            ('encoding', whole.encoding is None, summary.encoding is None),
-            ('features', count_columns(whole), count_columns(summary)),
-            ('targets', whole.n_targets, summary.n_targets),
-            ('--target', whole.input.get('target'), summary.input.get('target')),
-            ('separator', whole.separator, summary.separator),
-            ('weights', whole.weights is None, summary.weights is None),
-        ):
-            if ours != theirs:
+        theirs = describe_rows(summary)
+        for what, ours in describe_rows(whole).items():
+            if ours != theirs[what]:
                 raise DataFormatError(f'{path}: expected rows like those of {paths[0]}, found other {what}')
         joined = {
             name: part.merge(getattr(summary, name))
@@ -120,6 +111,19 @@ def merge_statistics(paths: Sequence[str], task: str, max_categories: int = MAX_
         return replace(whole, columns=reduce(ColumnStatistics.merge, [summary.columns for summary in summaries]))
     encoding, columns = merge_tables(dict(zip(paths, summaries, strict=True)), max_categories)
     return replace(whole, encoding=encoding, columns=columns)
+
+
+def describe_rows(summary: Summary) -> dict[str, Any]:
+    """Return what the rows of all sites have in common."""
+    return {
+        'columns': summary.input.get('names'),
+        'encoding': summary.encoding is None,
+        'features': count_columns(summary),
+        'targets': summary.n_targets,
+        '--target': summary.input.get('target'),
+        'separator': summary.separator,
+        'weights': summary.weights is None,
+    }
 
 
 def count_columns(summary: Summary) -> int:
@@ -258,11 +262,14 @@ def write_sums(layer_path: str, data: DataSet, out: str, mask: Mask | None) -> i
             f'{data.plan.name}: expected a class of {layer_path}, found {strangers[0]!r}: merge the '
             'statistics of all sites again'
         )
-    arrays = sum_arrays(batch.sums)
-    steps = list_steps(steps_of(model.header), model.numeric)
-    rings = [to_ring(arrays[part].ravel(), arrays[f'{part}_low'].ravel(), steps[part]) for part in PARTS]
     n_rows = np.array([batch.n_rows, sum(batch.rejected.values())], float)
-    ring = np.concatenate([*rings, to_ring(n_rows, np.zeros(2), 1.0)])
+    arrays = sum_arrays(batch.sums) | {'rows': n_rows, 'rows_low': np.zeros(2)}
+    ring = np.concatenate(
+        [
+            to_ring(arrays[name].ravel(), arrays[f'{name}_low'].ravel(), step)
+            for name, (_, step) in describe_ring(model).items()
+        ]
+    )
     digest = compute_digest(layer_path)
     facts: dict[str, Any] = {'layer': digest, 'blas': sorted(batch.blas)}
     if mask is not None:
@@ -273,11 +280,21 @@ def write_sums(layer_path: str, data: DataSet, out: str, mask: Mask | None) -> i
     return batch.n_rows
 
 
-def list_steps(steps: GridSteps, numeric: bool) -> dict[str, float]:
-    """Return the step of each part of the sums."""
-    if numeric:
-        return dict(zip(PARTS, steps.steps, strict=True))
-    return {'gram': steps.gram, 'class_sums': steps.gram, 'counts': 1.0}
+def describe_ring(model: HiddenNodeModel) -> dict[str, tuple[tuple[int, ...], float]]:
+    """Return shape and step of each array of sums on a layer, in their order on the ring.
+
+    rows : how many were used, and rejected.
+    """
+    K, m, steps = len(model.classes) or model.n_scores, model.layer.n_hidden + 1, steps_of(model.header)
+    of_targets, of_squares = steps.gram, 1.0  # of classes these are sums of rows of E, and numbers of rows
+    if model.numeric:
+        _, of_targets, of_squares = steps.steps
+    return {
+        'gram': ((m * (m + 1) // 2,), steps.gram),
+        'class_sums': ((K, m), of_targets),
+        'counts': ((K,), of_squares),
+        'rows': ((2,), 1.0),
+    }
 
 
 def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
@@ -289,34 +306,29 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
     seen: dict[bytes, str] = {}
     for path in paths:
         header, arrays = load_arrays(path)
-        own = arrays.pop('ring', np.zeros(0))
-        if SITE not in header or own.dtype != np.uint64 or own.shape[1:] != (2,):
+        site, own = header.pop(SITE, None), arrays.pop('ring', np.zeros(0))
+        if site is None or own.dtype != np.uint64 or own.shape[1:] != (2,):
             raise ModelFormatError(f'{path}: expected a file of `mr-elm sums --layer`, found another one')
-        sites.append(header[SITE])
         digest = hashlib.sha256(own.tobytes()).digest()
         if digest in seen:
             raise ModelFormatError(f'{path}: expected each site once, found the sums of {seen[digest]} again')
         seen[digest] = path
+        sites.append(site)
         if len(sites) == 1:
-            ring = own
-            model = build_layer(path, {k: v for k, v in header.items() if k != SITE}, arrays)
-            continue
-        if header[SITE]['layer'] != sites[0]['layer'] or own.shape != ring.shape:
+            model, ring = build_layer(path, header, arrays), own
+        elif site['layer'] != sites[0]['layer'] or own.shape != ring.shape:
             raise ModelFormatError(f'{path}: expected sums on the same layer as in {paths[0]}, found another layer')
-        ring = add(ring, own)
+        else:
+            ring = add(ring, own)
     demand_all_sites(sites, paths)
-    K, m = len(model.classes) or model.n_scores, model.layer.n_hidden + 1
-    steps, shapes = list_steps(steps_of(model.header), model.numeric), {'gram': (m * (m + 1) // 2,), 'counts': (K,)}
-    arrays, start = {}, 0
+    arrays, layout = {}, describe_ring(model)
+    ends = np.cumsum([np.prod(shape) for shape, _ in layout.values()], dtype=int)
     try:
-        for part in PARTS:
-            shape = shapes.get(part, (K, m))
-            n = int(np.prod(shape))
-            pair = from_ring(ring[start : start + n], steps[part])
-            arrays[part], arrays[f'{part}_low'] = (values.reshape(shape) for values in pair)
-            start += n
-        n_rows, n_rejected = from_ring(ring[start:], 1.0)[0]
-        check_sums(arrays, m, K)
+        for (name, (shape, step)), numbers in zip(layout.items(), np.split(ring, ends)[:-1], strict=True):
+            high, low = from_ring(numbers, step)
+            arrays |= {name: high.reshape(shape), f'{name}_low': low.reshape(shape)}
+        (n_rows, n_rejected), _ = arrays.pop('rows'), arrays.pop('rows_low')
+        check_sums(arrays, model.layer.n_hidden + 1, len(arrays['counts']))
     except (OverflowError, ValueError) as error:
         raise ModelFormatError(f'{paths[0]} and {len(paths) - 1} more: {error}') from None
     sums, blas = sums_of(arrays), sorted({name for site in sites for name in site['blas']})
@@ -334,28 +346,21 @@ def demand_all_sites(sites: Sequence[Mapping[str, Any]], paths: Sequence[str]) -
     """Raise ModelFormatError unless each site is there once whose mask another one has used."""
     if len(sites) > MAX_SITES:
         raise ModelFormatError(f'expected at most {MAX_SITES:,} sites, found {len(sites):,}')
-    masks = [site['mask'] for site in sites if 'mask' in site]
-    if not masks:
-        return
-    keys: set[str] = set()
-    names: dict[str, str] = {}
-    for site, path in zip(sites, paths, strict=True):
-        mask = site.get('mask')
-        if mask is None or mask['session'] != masks[0]['session']:
-            raise ModelFormatError(f'{path}: expected sums that are masked in the same session as all others')
-        if mask['key'] in keys:
-            raise ModelFormatError(f'{path}: expected each site once, found the sums of this one twice')
-        keys.add(mask['key'])
-        names.update(mask['others'])
+    masks = [site.get('mask') for site in sites]
+    keys = [mask['key'] for mask in masks if mask]
+    sessions = {mask['session'] for mask in masks if mask}
     for mask, path in zip(masks, paths, strict=True):
-        partners = {mask['key'], *mask['others']}
-        if missing := sorted(partners - keys):
-            raise ModelFormatError(
-                f'expected the sums of the site {names[missing[0]]} too (key {missing[0][:16]}...), '
-                f'found none: its mask is in {path}, and without its sums no others can be used'
-            )
-        if unknown := sorted(keys - partners):
-            raise ModelFormatError(
-                f'{path}: expected a mask with each other site, found none with '
-                f'{names.get(unknown[0], "a site")} (key {unknown[0][:16]}...)'
-            )
+        if sessions and (mask is None or len(sessions) > 1):
+            raise ModelFormatError(f'{path}: expected sums that are masked in the same session as all others')
+        if mask is None:
+            continue
+        if keys.count(mask['key']) > 1:
+            raise ModelFormatError(f'{path}: expected each site once, found the sums of this one twice')
+        for key, name in mask['others'].items():
+            if key not in keys:
+                raise ModelFormatError(
+                    f'expected the sums of the site {name} too (key {key[:16]}...), found none: its mask is in {path}, '
+                    'and without its sums no others can be used'
+                )
+        if len(mask['others']) + 1 < len(keys):
+            raise ModelFormatError(f'{path}: expected a mask with each other site, found one with some of them')
