@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
+from platform import python_version
 from typing import Any
 
 from mr_elm.export.facts import list_columns, list_facts
@@ -64,7 +65,8 @@ def make_card(
     parts += [
         '<h2>How to use it</h2>',
         f'<pre>{escape(chr(10).join(use))}</pre>',
-        f'<p>Written by mr_elm {escape(version("mr_elm"))}.</p>',
+        f'<p>Written by mr_elm {version("mr_elm")} with numpy {version("numpy")}, scipy {version("scipy")} and Python '
+        f'{python_version()}.</p>',
     ]
     head = f'<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n<title>{escape(name)}</title>'
     return (

@@ -58,6 +58,7 @@ def list_facts(model: Model) -> dict[str, str]:
         'options': write_values(parameters, [name for name in parameters if name not in ELSEWHERE]),
         'solver': ', '.join(part for part in (parameters.get('solver'), write_values(parameters, SOLVED)) if part),
         'certificate': write_values(parameters.get('certificates', {}), ('gap', 'violation', 'n_iter')),
+        'computed by': ', '.join(parameters.get('blas', ())),
         'probabilities': header.calibration and write_values(header.calibration, header.calibration),
         'constant': parameters.get('constant_prediction') is not None
         and (f'nearly all rows are predicted {parameters["constant_prediction"]}'),

@@ -4,30 +4,40 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from mr_elm import sparse as sp
 from mr_elm.export.machines import Writer
 from mr_elm.features.forest import Forest
-from mr_elm.features.kernels import ROUNDING, row_squares
-from mr_elm.features.nodes import NODES
-from mr_elm.model.base import PRESENCE_THRESHOLD, Model
-from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.typing import Floats, Rows
 
 OWN = '/'  # what our names begin with, and those of columns do not
-OPERATORS = {'sigmoid': 'Sigmoid', 'tanh': 'Tanh', 'sine': 'Sin', 'relu': 'Relu', 'exp': 'Exp', 'root': 'Sqrt'}
-MAX_SINGLE_NORM = 50.0  # norm of the weights of a machine whose scores float32 spoils by less than 1e-4
+REAL = TensorProto.DOUBLE  # the type of all numbers that are not whole
+OPERATORS = {
+    '+': 'Add',
+    '-': 'Sub',
+    '*': 'Mul',
+    '/': 'Div',
+    'power': 'Pow',
+    'exp': 'Exp',
+    'root': 'Sqrt',
+    'abs': 'Abs',
+    'sigmoid': 'Sigmoid',
+    'tanh': 'Tanh',
+    'sine': 'Sin',
+    'relu': 'Relu',
+}
 
 
 class Graph(Writer):
-    """Collect operators and constants. real : the type of all numbers that are not whole, float64 or float32.
+    """Collect operators and constants. Values are names of arrays (N, k).
 
-    Values are names of arrays (N, k). prefix : what our names begin with, unlike those of columns.
+    prefix : what our names begin with, unlike those of columns.
     """
 
-    def __init__(self, real: Any = np.float64, prefix: str = OWN) -> None:
-        self.real, self.prefix = np.dtype(real), prefix
+    def __init__(self, prefix: str = OWN) -> None:
+        self.prefix = prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -40,11 +50,8 @@ class Graph(Writer):
 
     def keep(self, values: Any) -> str:
         """Add a constant and return its name. values : numbers, or an array of objects that are texts."""
-        values = np.asarray(values)
-        if values.dtype.kind == 'f':
-            values = values.astype(self.real)
         name = f'{self.prefix}constant_{len(self.constants)}'
-        self.constants.append(numpy_helper.from_array(values, name))
+        self.constants.append(numpy_helper.from_array(np.asarray(values), name))
         return name
 
     def cast(self, values: str, kind: Any) -> str:
@@ -64,73 +71,43 @@ class Graph(Writer):
             Z, W = self.take(Z, columns.astype(np.int64), axis=1), sp.take_columns(W, columns)
         return self.add(self.put('MatMul', Z, np.ascontiguousarray(sp.expand(W).T)), b)
 
-    def measure(self, Z: str, A: Rows, norm: int, takes_root: bool) -> str:
-        """Write distances, (N, L).
-
-        The root of a square that float32 has computed by cancellation would be wrong: there differences are added up.
-        """
-        if norm == 1:
-            return self._sum_differences(Z, sp.expand(A), 'Abs')
-        if takes_root and self.real == np.float32:
-            return self.put('Sqrt', self._sum_differences(Z, sp.expand(A), 'Mul'))
-        squares, row_norms = self.square(Z), row_squares(A)
-        D = self.put('Max', self.put('Add', self.multiply(Z, -2 * A, row_norms), squares), 0.0)
-        if takes_root:
-            equal = self.put('LessOrEqual', D, self.put('Mul', self.add(squares, row_norms), ROUNDING))
-            D = self.put('Where', equal, 0.0, D)
-        D = self.put('Where', self.put('IsInf', squares), squares, D)
-        if takes_root:
-            return self.put('Sqrt', D)
-        return D
-
-    def _sum_differences(self, Z: str, A: Floats, kind: str) -> str:
-        """Return the sum over the features of |z - a|, or of its square, (N, L), feature by feature.
-
-        It needs no more memory than the result. kind : Abs, or Mul for squares.
-        """
-        real, last = helper.np_dtype_to_tensor_dtype(self.real), f'{self.prefix}body_{len(self.nodes)}'
-        names = [f'{last}_{name}' for name in ('total', 'z', 'a', 'column', 'difference', 'size', 'sum', 'shape')]
-        total, z, a, column, difference, size, result, shape = names
-        nodes = [
-            helper.make_node('Reshape', [z, shape], [column]),
-            helper.make_node('Sub', [column, a], [difference]),
-            helper.make_node(kind, [difference] * (2 if kind == 'Mul' else 1), [size]),
-            helper.make_node('Add', [total, size], [result]),
-        ]
+    def add_differences(self, Z: str, A: Floats) -> str:
+        """Write the distances |z - a|_1, (N, L), feature by feature: that needs no more memory than the result."""
+        body = Graph(f'{self.prefix}body_{len(self.nodes)}/')
+        total, z, a = (f'{body.prefix}{name}' for name in ('total', 'z', 'a'))
+        difference = body.put('Sub', body.put('Reshape', z, np.array([-1, 1])), a)
+        result = body.put('Add', total, body.put('Abs', difference))
         total_in, z_in, a_in, total_out = (
-            helper.make_tensor_value_info(name, real, dimensions)
-            for name, dimensions in ((total, [None, None]), (z, [None]), (a, [None]), (result, [None, None]))
+            helper.make_tensor_value_info(name, REAL, shape)
+            for name, shape in ((total, [None, None]), (z, [None]), (a, [None]), (result, [None, None]))
         )
-        body = helper.make_graph(
-            nodes, last, [total_in, z_in, a_in], [total_out], [numpy_helper.from_array(np.array([-1, 1]), shape)]
-        )
+        scanned = helper.make_graph(body.nodes, body.prefix, [total_in, z_in, a_in], [total_out], body.constants)
         n_rows = self.put('Shape', Z, start=0, end=1)
         zeros = self.put('Expand', 0.0, self.put('Concat', n_rows, np.array([len(A)]), axis=0))
-        return self.put('Scan', zeros, Z, A, body=body, num_scan_inputs=2, scan_input_axes=[1, 1])
+        return self.put('Scan', zeros, Z, A, body=scanned, num_scan_inputs=2, scan_input_axes=[1, 1])
 
-    def activate(self, kind: str, values: str) -> str:
-        """Write a function of values; onnxruntime has no cosine of float64: cos(z) = sin(z + pi/2)."""
-        if kind == 'rff':
-            return self.put('Sin', self.put('Add', values, np.pi / 2))
+    def apply(self, kind: str, *operands: Any) -> str:
+        """Write a function of one or several values, number by number."""
+        a, b, c = (*operands, None, None)[:3]
         if kind == 'hardlimit':
-            return self.cast(self.put('GreaterOrEqual', values, 0.0), self.real)
-        if kind == 'squeeze':
-            return self.put('Div', values, self.put('Mul', self.put('Add', self.put('Abs', values), 1.0), 3.0))
-        return self.put(OPERATORS[kind], values)
+            return self.cast(self.put('GreaterOrEqual', a, 0.0), float)
+        if kind == 'normalised':
+            return self.put('Div', a, self.put('Where', self.put('Greater', b, 0.0), self.put('Sqrt', b), np.inf))
+        if kind == 'squares':
+            return self.put('Where', self.put('IsInf', b), b, self.put('Relu', a))
+        if kind == 'distances':
+            return self.put('Sqrt', self.put('Where', self.put('Less', a, b), 0.0, a))
+        if kind == 'largest':
+            return self.put('Where', self.put('Equal', a, b), c, -np.inf)
+        return self.put(OPERATORS[kind], *operands)
 
-    def power(self, values: str, degree: float) -> str:
-        """Write values^degree."""
-        return self.put('Pow', values, float(degree))
+    def total(self, values: str) -> str:
+        """Write the sum of the values of a row, (N, 1)."""
+        return self.put('ReduceSum', values, np.array([1]))
 
-    def square(self, Z: str) -> str:
-        """Write |z|^2, (N, 1)."""
-        return self.put('ReduceSumSquare', Z, np.array([1]))
-
-    def divide(self, values: str, squares: str) -> str:
-        """Write values / sqrt(square), and 0 where the square is 0."""
-        return self.put(
-            'Div', values, self.put('Where', self.put('Greater', squares, 0.0), self.put('Sqrt', squares), np.inf)
-        )
+    def most(self, values: str) -> str:
+        """Write the largest of the values of a row, (N, 1)."""
+        return self.put('ReduceMax', values, np.array([1]))
 
     def fall(self, forest: Forest, X: str, B: Floats) -> str:
         """Write the sums over the trees of the weights of leaves: all rows fall through all trees, step by step.
@@ -155,10 +132,6 @@ class Graph(Writer):
     def _exceeds(self, values: str, limits: Any) -> str:
         return self.cast(self.put('Greater', values, limits), np.int64)
 
-    def operate(self, sign: str, values: str, others: Any) -> str:
-        """Write values + others, or values * others. others : values, or numbers (k,)."""
-        return self.put({'+': 'Add', '*': 'Mul'}[sign], values, others)
-
     def precede(self, number: float, values: str) -> str:
         """Write a number before one value, (N, 2)."""
         return self.put('Pad', values, np.array([0, 1, 0, 0]), number)
@@ -166,15 +139,6 @@ class Graph(Writer):
     def pick(self, values: str, number: int) -> str:
         """Write one of several values, (N, 1)."""
         return self.take(values, np.array([number]), axis=1)
-
-    def keep_largest(self, votes: str, values: str) -> str:
-        """Write the values whose votes are the most of a row, and below all others where they are not, (N, k)."""
-        most = self.put('ReduceMax', votes, np.array([1]))
-        return self.put('Where', self.put('Equal', votes, most), values, -np.inf)
-
-    def softmax(self, values: str) -> str:
-        """Write e^f / sum e^f, (N, k)."""
-        return self.put('Softmax', values, axis=1)
 
     def choose(self, values: str, names: Any) -> str:
         """Write the name of the largest value, the first of equal ones, (N,). names : texts, or whole numbers."""
@@ -191,19 +155,3 @@ class Graph(Writer):
         for k in range(1, len(names)):
             label = self.put('StringConcat', label, self.take(pieces, np.array(k), axis=1))
         return label
-
-
-def suits_single(model: Model) -> bool:
-    """Tell whether float32 computes decision values to about 1e-4: of bounded nodes, and weights of about 1.
-
-    Rounding errors of values of about 1 are independent: they add up to about 1e-7 |B| and a few times of it at most.
-    """
-
-    def suits(machine: Any) -> bool:
-        if isinstance(machine, HiddenNodeModel):
-            bounded, weights = NODES[machine.layer.kind].bounded, machine.arrays['output_weights'][:-1]
-        else:
-            bounded, weights = bool(machine.kernel.kind.exponent), machine.arrays['dual_coef']
-        return bounded and bool(np.linalg.norm(weights, axis=0).max(initial=0.0) < MAX_SINGLE_NORM)
-
-    return not model.numeric and all(map(suits, model.members))

@@ -1,4 +1,4 @@
-"""Write what machines compute in the language of another program, which knows a few steps of arithmetic."""
+"""Write what a model computes in the language of another program, which knows a few steps of arithmetic."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -7,19 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm import sparse as sp
 from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernels import Kernel, invert_root, row_squares
+from mr_elm.features.kernels import ROUNDING, Kernel, invert_root, row_squares
 from mr_elm.features.nodes import NODES
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.model.parts import spread_scaling
+from mr_elm.rows.encoding import Column
 from mr_elm.solvers.multiclass import ONE_VS_ONE, class_pairs
 from mr_elm.typing import Floats, Rows
 
-ACTIVATIONS = ('sigmoid', 'tanh', 'sine', 'rff', 'relu', 'hardlimit')
+ACTIVATIONS = ('sigmoid', 'tanh', 'sine', 'relu', 'hardlimit')
 OF_DISTANCES = ('rbf', 'nystrom', 'laplacian', 'product-laplacian', 'multiquadric')
-KNOWN_NODES = (*ACTIVATIONS, *OF_DISTANCES, 'identity')
+KNOWN_NODES = (*ACTIVATIONS, *OF_DISTANCES, 'rff', 'identity')
+
+
+def columns_of(model: Model) -> list[Column] | None:
+    """Return the columns of the rows; None where they are numbers without names. A missing number may have no mean."""
+    if model.encoding is not None:
+        return list(model.encoding.columns)
+    names = model.header.column_names
+    if names is None:
+        return None
+    return [Column(name, mean=np.nan) for name in names]
 
 
 class Writer(ABC):
@@ -32,7 +44,7 @@ class Writer(ABC):
             return [self.join_names(scores, model.classes, model.header.separator or ''), scores]
         if model.numeric:
             if model.header.is_log:
-                scores = self.activate('exp', scores)
+                scores = self.apply('exp', scores)
             return [scores, scores]
         label, *probabilities = self.write_classes(model, scores, model.classes)
         return [label, scores, *probabilities]
@@ -44,13 +56,17 @@ class Writer(ABC):
             values = candidates = self.precede(0.0, scores)
         elif labelling.scheme == ONE_VS_ONE:
             votes, sums = self._write_votes(scores, len(names))
-            values, candidates = self.add(votes, self.activate('squeeze', sums)), self.keep_largest(votes, sums)
+            candidates = self.apply('largest', votes, self.most(votes), sums)
+            sizes = self.times(self.add(self.apply('abs', sums), np.ones(1)), np.array([3.0]))
+            values = self.add(votes, self.apply('/', sums, sizes))
         else:
             values = candidates = scores
         if labelling.calibration is None:
             return [self.choose(candidates, names)]
-        logits = self.times(values, np.full(len(names), np.exp(labelling.calibration[0])))
-        P = self.softmax(self.add(logits, np.append(0.0, labelling.calibration[1:])))
+        logits = self.times(values, np.exp(labelling.calibration[:1]))
+        logits = self.add(logits, np.append(0.0, labelling.calibration[1:]))
+        powers = self.apply('exp', self.apply('-', logits, self.most(logits)))
+        P = self.apply('/', powers, self.total(powers))
         if labelling.threshold is None:
             return [self.choose(P, names), P]
         positive = labelling.positive
@@ -63,7 +79,7 @@ class Writer(ABC):
         gain: Floats = np.zeros((n_classes, len(pairs)))
         for p, (i, j) in enumerate(pairs):
             gain[i, p], gain[j, p] = -1.0, 1.0
-        lost = self.activate('hardlimit', self.times(scores, -np.ones(len(pairs))))
+        lost = self.apply('hardlimit', self.times(scores, -np.ones(1)))
         votes = self.multiply(lost, -gain, (gain > 0).sum(axis=1).astype(float))
         return votes, self.multiply(scores, gain, np.zeros(n_classes))
 
@@ -72,19 +88,34 @@ class Writer(ABC):
         first, *others = (self._write_machine(machine, X) for machine in model.members)
         for scores in others:
             first = self.add(first, scores)
-        return self.times(first, np.full(model.n_scores, 1 / (1 + len(others))))
+        return self.times(first, np.array([1 / len(model.members)]))
 
     def add(self, values: Any, others: Any) -> Any:
-        """Write the sums of two values, or of values and numbers (k,)."""
+        """Write the sums of two values, or of values and numbers (k,) or (1,)."""
         if isinstance(others, np.ndarray) and not others.any():
             return values
-        return self.operate('+', values, others)
+        return self.apply('+', values, others)
 
     def times(self, values: Any, numbers: Floats) -> Any:
-        """Write the products of values and numbers (k,)."""
+        """Write the products of values and numbers (k,) or (1,)."""
         if (numbers == 1).all():
             return values
-        return self.operate('*', values, numbers)
+        return self.apply('*', values, numbers)
+
+    def square(self, Z: Any) -> Any:
+        """Write |z|^2, (N, 1)."""
+        return self.total(self.apply('*', Z, Z))
+
+    def measure(self, Z: Any, A: Rows, norm: int, takes_root: bool) -> Any:
+        """Write distances of rows and centres A (L, d), dense or CSR: |z - a|_1, |z - a|, or |z - a|^2."""
+        if norm == 1:
+            return self.add_differences(Z, sp.expand(A))
+        size, row_norms = self.square(Z), row_squares(A)
+        D = self.apply('squares', self.apply('+', self.multiply(Z, -2 * A, row_norms), size), size)
+        if not takes_root:
+            return D
+        limits = self.times(self.apply('+', size, row_norms), np.array([ROUNDING]))
+        return self.apply('distances', D, limits)
 
     def scale(self, X: Any, offset: Floats, scale: Floats) -> Any:
         """Write (x - offset) * scale, (N, d)."""
@@ -125,65 +156,68 @@ class Writer(ABC):
         if layer.kind in OF_DISTANCES:
             D = self.measure(self._turn(Z, layer.metric), layer.weights, node.norm, node.takes_root)
             if layer.kind == 'multiquadric':
-                return self.multiply(self.activate('root', self.add(D, layer.biases**2)), W, r)
-            return self.multiply(self.activate('exp', self.times(D, -1 / layer.biases)), W, r)
-        return self.multiply(self.activate(layer.kind, self.multiply(Z, layer.projections, layer.biases)), W, r)
+                return self.multiply(self.apply('root', self.add(D, layer.biases**2)), W, r)
+            return self.multiply(self.apply('exp', self.times(D, -1 / layer.biases)), W, r)
+        kind, biases = layer.kind, layer.biases
+        if kind == 'rff':  # cos(z) = sin(z + pi/2): onnxruntime has no cosine of float64
+            kind, biases = 'sine', biases + np.pi / 2
+        return self.multiply(self.apply(kind, self.multiply(Z, layer.projections, biases)), W, r)
 
     def _write_kernel(self, kernel: Kernel, Z: Any, A: Rows, coefficients: Floats, r: Floats) -> Any:
         """Write K(z, A) coefficients + r. A linear machine has one weight a feature, however many rows A has."""
         if kernel.kind.exponent:
             D = self.measure(Z, A, 2, kernel.takes_root)
-            nodes = self.activate('exp', self.times(D, np.full(A.shape[0], -kernel.factor)))
+            nodes = self.apply('exp', self.times(D, np.array([-kernel.factor])))
             return self.multiply(nodes, coefficients.T, r)
         if kernel.name not in ('linear', 'polynomial'):
             raise ValueError(f'export: expected a kernel that other programs know, found {kernel.name}')
         if kernel.normalised:
             diagonal = replace(kernel, normalised=False).diagonal(row_squares(A))
             coefficients = coefficients * invert_root(diagonal)[:, None]
-        zeros = np.zeros(coefficients.shape[1])
+        zeros, degree = np.zeros(coefficients.shape[1]), np.array([kernel.factor], float)
         if kernel.name == 'linear':
             values = self.multiply(Z, np.asarray(A.T @ coefficients).T, zeros)
         else:
             P = self.multiply(Z, A, np.ones(A.shape[0]))
-            values = self.multiply(self.power(P, kernel.factor), coefficients.T, zeros)
+            values = self.multiply(self.apply('power', P, degree), coefficients.T, zeros)
         if kernel.normalised:
             size = self.square(Z)
-            values = self.divide(
-                values, size if kernel.name == 'linear' else self.power(self.add(size, np.ones(1)), kernel.factor)
-            )
+            if kernel.name != 'linear':
+                size = self.apply('power', self.add(size, np.ones(1)), degree)
+            values = self.apply('normalised', values, size)
         return self.add(values, r)
+
+    @abstractmethod
+    def apply(self, kind: str, *operands: Any) -> Any:
+        """Write a function of one or several values, number by number; those of one column go with each of k columns.
+
+        operands : values, or numbers (k,) or (1,). kind : + - * / power, exp, root, abs, sigmoid, tanh, sine, relu,
+        hardlimit; or
+            normalised  a / sqrt(b), and 0 where b is 0
+            squares     a squared distance a that is rounded; b is the square of the row, which may have overflown
+            distances   the root of a squared distance a, 0 where that is below b
+            largest     c where the votes a are the most votes b, and less than all other numbers elsewhere
+        """
 
     @abstractmethod
     def multiply(self, Z: Any, W: Rows, b: Floats) -> Any:
         """Write Z W' + b, (N, L). W : (L, d), dense or CSR. b : (L,)."""
 
     @abstractmethod
-    def measure(self, Z: Any, A: Rows, norm: int, takes_root: bool) -> Any:
-        """Write distances of rows and centres A (L, d), dense or CSR: |z - a|_1, |z - a|, or |z - a|^2."""
+    def add_differences(self, Z: Any, A: Floats) -> Any:
+        """Write the distances |z - a|_1 of rows and centres A (L, d), (N, L)."""
 
     @abstractmethod
-    def activate(self, kind: str, values: Any) -> Any:
-        """Write a function of values. kind : one of ACTIVATIONS, exp, root, or squeeze: f / (3 (|f| + 1))."""
+    def total(self, values: Any) -> Any:
+        """Write the sum of the values of a row, (N, 1)."""
 
     @abstractmethod
-    def power(self, values: Any, degree: float) -> Any:
-        """Write values^degree."""
-
-    @abstractmethod
-    def square(self, Z: Any) -> Any:
-        """Write |z|^2, (N, 1)."""
-
-    @abstractmethod
-    def divide(self, values: Any, squares: Any) -> Any:
-        """Write values / sqrt(square), and 0 where the square is 0. squares : (N, 1)."""
+    def most(self, values: Any) -> Any:
+        """Write the largest of the values of a row, (N, 1)."""
 
     @abstractmethod
     def fall(self, forest: Forest, X: Any, B: Floats) -> Any:
         """Write the sums over the trees of the weights of leaves, (N, K). B : (n_leaves, K)."""
-
-    @abstractmethod
-    def operate(self, sign: str, values: Any, others: Any) -> Any:
-        """Write values + others, or values * others. others : values, or numbers (k,)."""
 
     @abstractmethod
     def precede(self, number: float, values: Any) -> Any:
@@ -192,14 +226,6 @@ class Writer(ABC):
     @abstractmethod
     def pick(self, values: Any, number: int) -> Any:
         """Write one of several values, (N, 1)."""
-
-    @abstractmethod
-    def keep_largest(self, votes: Any, values: Any) -> Any:
-        """Write the values whose votes are the most of a row, and below all others where they are not, (N, k)."""
-
-    @abstractmethod
-    def softmax(self, values: Any) -> Any:
-        """Write e^f / sum e^f, (N, k)."""
 
     @abstractmethod
     def choose(self, values: Any, names: Sequence[Any]) -> Any:

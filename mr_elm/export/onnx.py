@@ -1,16 +1,15 @@
 """Write a model as a graph of ONNX, which answers as `mr-elm predict` does."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from onnx import checker, helper
+from onnx import TensorProto, checker, helper
 
-from mr_elm.export.columns import columns_of, demand_known
-from mr_elm.export.graph import OWN, Graph, suits_single
+from mr_elm.export.graph import OWN, Graph
+from mr_elm.export.machines import columns_of
 from mr_elm.model.base import Model
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
-from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, THURSDAY, Column
+from mr_elm.rows.encoding import CATEGORY, NUMBER, Column
 
 OPSET, ML_OPSET = 20, 3  # 20 is the first that joins texts
 OUTPUTS = 'label', 'scores', 'probabilities'
@@ -22,34 +21,26 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     """Return a model as an onnx.ModelProto.
 
     Its inputs are X, (N, d), or one a column, by name, where the columns of the training had names: (N, 1) of numbers,
-    NaN for a missing one, or of text, '' for a missing one. A date is a number: days since 1970-01-01 in UTC, always
-    of float64. Its outputs are label, (N,) text, or numbers of a regression (N,) or (N, K); scores, (N, P);
-    probabilities, (N, K), of a calibrated model.
+    NaN for a missing one, or of text, '' for a missing one. A column of dates has three inputs: its days since
+    1970-01-01 in UTC, and month and weekday as text. Its outputs are label, (N,) text, or numbers of a regression (N,)
+    or (N, K); scores, (N, P); probabilities, (N, K), of a calibrated model.
 
-    single : whether numbers come and go in float32, which halves the file. They are computed in float32 only where
-        that does no harm, see `suits_single`.
+    single : whether numbers come and go in float32; the graph computes in float64.
     Raises ValueError where a graph cannot hold the model.
     """
-    demand_known(model)
-    outside = np.float32 if single else np.float64
-    graph = Graph(np.float32 if single and suits_single(model) else np.float64)
-    number = helper.np_dtype_to_tensor_dtype(np.dtype(outside))
+    graph, number = Graph(), TensorProto.DOUBLE
+    if single:
+        number = TensorProto.FLOAT
     inputs, X = write_inputs(graph, model, number)
     answers = dict(zip(OUTPUTS, graph.write_answers(model, X), strict=False))
     if model.numeric and not model.header.target_names:
         answers['label'] = graph.put('Reshape', answers['label'], np.array([-1]))
-    if graph.real != outside:
-        answers = {
-            name: value if name == 'label' and not model.numeric else graph.cast(value, outside)
-            for name, value in answers.items()
-        }
-    outputs, text = [], helper.np_dtype_to_tensor_dtype(np.dtype(object))
+    outputs = []
     for name, value in answers.items():
-        graph.nodes.append(helper.make_node('Identity', [value], [name]))
+        kind, node = number, helper.make_node('Cast', [value], [name], to=number)
         if name == 'label' and not model.numeric:
-            kind = text
-        else:
-            kind = number
+            kind, node = TensorProto.STRING, helper.make_node('Identity', [value], [name])
+        graph.nodes.append(node)
         outputs.append(helper.make_tensor_value_info(name, kind, shape_of(model, name)))
     if sum(len(each.raw_data) for each in graph.constants) > MAX_BYTES:
         raise ValueError('export: expected a model of less than 2 GB, which a file of ONNX holds, found a larger one')
@@ -78,12 +69,8 @@ def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], st
     """Return the inputs, and the features (N, d) that are written of them. number : type of numbers of ONNX."""
     columns = columns_of(model)
     if columns is None:
-        if number == helper.np_dtype_to_tensor_dtype(graph.real):
-            X = 'X'
-        else:
-            X = graph.cast('X', graph.real)
-        return [helper.make_tensor_value_info('X', number, ['N', model.n_features])], X
-    text = helper.np_dtype_to_tensor_dtype(np.dtype(object))
+        return [helper.make_tensor_value_info('X', number, ['N', model.n_features])], graph.cast('X', float)
+    columns = [part for column in columns for part in column.parts]
     names = [column.name for column in columns]
     for name in names:
         if not name or name in OUTPUTS or name.startswith(OWN) or names.count(name) > 1:
@@ -91,9 +78,9 @@ def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], st
                 f'export: expected columns with names, each once, none of which is an output '
                 f'({", ".join(OUTPUTS)}) or begins with {OWN}, found {name!r}'
             )
-    kinds = {CATEGORY: text, NUMBER: number, DATE: helper.np_dtype_to_tensor_dtype(np.dtype(float))}
+    kinds = {CATEGORY: TensorProto.STRING, NUMBER: number}
     inputs = [helper.make_tensor_value_info(each.name, kinds[each.kind], ['N', 1]) for each in columns]
-    features = [part for column in columns for part in write_column(graph, column)]
+    features = [feature for column in columns for feature in write_column(graph, column)]
     return inputs, features[0] if len(features) == 1 else graph.put('Concat', *features, axis=1)
 
 
@@ -111,31 +98,11 @@ def write_column(graph: Graph, column: Column) -> list[str]:
             default_int64=n,
         )
         return [graph.take(np.eye(n + 1), value)]
-    values = graph.cast(graph.put('Reshape', column.name, np.array([-1, 1])), graph.real)
+    values = graph.cast(graph.put('Reshape', column.name, np.array([-1, 1])), float)
     if np.isnan(column.mean):  # a missing number has no stand-in
         return [values]
     missing = graph.put('IsNaN', values)
     features = [graph.put('Where', missing, column.mean, values)]
     if column.missing:
-        features.append(graph.cast(missing, graph.real))
-    if column.kind == DATE:
-        features += write_calendar(graph, column, missing)
+        features.append(graph.cast(missing, float))
     return features
-
-
-def write_calendar(graph: Graph, column: Column, missing: str) -> Iterable[str]:
-    """Write the month and the weekday of dates. missing : which of them are missing, (N, 1).
-
-    After 400 years the calendar begins anew, with the same weekday.
-    """
-    days = np.arange('1970-01-01', '2370-01-01', dtype='M8[D]')
-    calendar = (days.astype('M8[M]').astype(int) % 12).astype(np.uint8)
-    day = graph.cast(graph.put('Floor', graph.put('Reshape', column.name, np.array([-1]))), np.int64)
-    months = graph.take(calendar, graph.put('Mod', day, np.array(len(days))))
-    weekdays = graph.put('Mod', graph.put('Add', day, np.array(THURSDAY)), np.array(7))
-    unknown = graph.put('Reshape', missing, np.array([-1]))
-    for part, number in zip(column.parts[1:], (graph.cast(months, np.int64), weekdays), strict=True):
-        n = len(part.categories)
-        codes = np.array([part.lookup[str(k + 1)] for k in range(n - column.missing)])
-        code = graph.put('Where', unknown, np.array(part.lookup.get(MISSING, n)), graph.take(codes, number))
-        yield graph.take(np.eye(n + 1), code)

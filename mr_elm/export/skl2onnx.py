@@ -8,8 +8,7 @@ from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
 
 from mr_elm.estimators import ESTIMATORS
-from mr_elm.export.columns import demand_known
-from mr_elm.export.graph import Graph, suits_single
+from mr_elm.export.graph import Graph
 from mr_elm.export.onnx import ML_OPSET
 from mr_elm.model.base import PRESENCE_THRESHOLD
 
@@ -60,8 +59,7 @@ def is_text(estimator: Any) -> bool:
 def convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the operators of an estimator to a graph. Raises ValueError where these cannot be written."""
     estimator = operator.raw_operator
-    model, real = estimator.to_model(), np.float64 if number_type(operator) is DoubleTensorType else np.float32
-    demand_known(model)
+    model = estimator.to_model()
     if model.encoding is not None:
         raise ValueError(
             "export: expected rows of numbers, this estimator has encode='auto': write it alone, by "
@@ -69,8 +67,8 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         )
     if container.target_opset < MIN_OPSET:
         raise ValueError(f'export: expected target_opset {MIN_OPSET} at least, found {container.target_opset}')
-    graph = Graph(real if suits_single(model) else np.float64, f'{scope.get_unique_operator_name("mr_elm")}/')
-    scores = graph.write_scores(model, graph.cast(operator.inputs[0].full_name, graph.real))
+    graph = Graph(f'{scope.get_unique_operator_name("mr_elm")}/')
+    scores = graph.write_scores(model, graph.cast(operator.inputs[0].full_name, float))
     if model.numeric:
         outputs = [scores]
     elif model.multilabel:
@@ -79,7 +77,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         names = estimator.classes_.astype(object if is_text(estimator) else np.int64)
         label, *probabilities = graph.write_classes(model, scores, names)
         outputs = [label, *(probabilities or [scores])]
-    outputs[-1] = graph.cast(outputs[-1], real)
+    outputs[-1] = graph.cast(outputs[-1], np.float64 if number_type(operator) is DoubleTensorType else np.float32)
     for value, variable in zip(outputs, operator.outputs, strict=True):
         graph.nodes.append(helper.make_node('Identity', [value], [variable.full_name]))
     container.nodes.extend(graph.nodes)

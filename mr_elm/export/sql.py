@@ -11,10 +11,8 @@ import numpy as np
 from sqlglot import errors, exp
 
 from mr_elm import sparse as sp
-from mr_elm.export.columns import columns_of, demand_known
-from mr_elm.export.machines import Writer
+from mr_elm.export.machines import Writer, columns_of
 from mr_elm.features.forest import Forest
-from mr_elm.features.kernels import ROUNDING, row_squares
 from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
@@ -91,16 +89,24 @@ DIALECTS = {
 # PostgreSQL stops where a number overflows, or a product underflows: e^300 and e^-300 leave some room. NaN is -gamma
 # times a distance that has overflown.
 EXPONENTIAL = 'CASE WHEN 0e0 - {0} < 300e0 THEN EXP(LEAST({0}, 300e0)) ELSE 0e0 END'
-ACTIVATIONS = {
+FUNCTIONS = {
+    '+': '{0} + {1}',
+    '-': '{0} - {1}',
+    '*': '{0} * {1}',
+    '/': '{0} / {1}',
+    'power': 'POWER({0}, {1})',
     'exp': EXPONENTIAL,
     'root': 'SQRT({0})',
+    'abs': 'ABS({0})',
     'sigmoid': f'1e0 / (1e0 + {EXPONENTIAL.format("(-{0})")})',
     'tanh': 'TANH({0})',
     'sine': 'SIN({0})',
-    'rff': 'COS({0})',
     'relu': 'CASE WHEN {0} < 0 THEN 0e0 ELSE {0} END',
     'hardlimit': 'CASE WHEN {0} >= 0 THEN 1e0 ELSE 0e0 END',
-    'squeeze': '{0} / (3e0 * (ABS({0}) + 1e0))',
+    'normalised': 'CASE WHEN {1} > 0 THEN {0} / SQRT({1}) ELSE 0e0 END',
+    'squares': 'CASE WHEN {0} < 0 THEN 0e0 ELSE {0} END',
+    'distances': 'CASE WHEN {0} < {1} THEN 0e0 ELSE SQRT({0}) END',
+    'largest': 'CASE WHEN {0} = {1} THEN {2} ELSE -1e308 END',
 }
 
 Columns = list[str]
@@ -143,23 +149,28 @@ class Query(Writer):
         self.step_of[name] = step
         return name
 
-    def apply(self, template: str, *operands: Columns | Floats) -> Columns:
-        """Write an expression of each value. operands : one or two, values or numbers.
+    def apply(self, kind: str, *operands: Columns | Floats) -> Columns:
+        """Write a function of values or numbers.
 
         It stands once in the query where they are arrays: DuckDB takes minutes to plan a thousand cases.
         """
-        inputs = [value for each in operands if isinstance(each, list) for value in each]
-        arrays = [self._find_array(each) for each in operands]
+        template, size = FUNCTIONS[kind], max(map(len, operands))
+        inputs: Columns = []
+        arrays, texts = [], []
+        for k, values in enumerate(operands):
+            if f'{{{k}}}' not in template:
+                continue
+            if isinstance(values, list):
+                inputs += values
+                arrays.append(self.arrays.get(tuple(values)))
+            else:
+                values = list(map(write, np.broadcast_to(values, size)))
+                arrays.append(self.words.numbers.format(','.join(values)))
+            texts.append(values * (size // len(values)))
         if all(arrays):
             expression = template.format(*self.words.pair)
-            return self.put_array(inputs, self.words.each.format(expression, arrays[0], arrays[-1]), len(operands[0]))
-        texts = [each if isinstance(each, list) else map(write, each) for each in operands]
+            return self.put_array(inputs, self.words.each.format(expression, arrays[0], arrays[-1]), size)
         return self.put(inputs, *map(template.format, *texts))
-
-    def _find_array(self, operand: Columns | Floats) -> str | None:
-        if isinstance(operand, list):
-            return self.arrays.get(tuple(operand))
-        return self.words.numbers.format(','.join(map(write, operand)))
 
     def gather(self, values: Columns) -> str:
         """Return an array that holds the values."""
@@ -217,34 +228,17 @@ class Query(Writer):
         each = f'SELECT {sums.format(array, "w")} + r FROM (VALUES {rows}) AS v(k, w, r) ORDER BY k'
         return self.put_array(Z, f'ARRAY({each})', len(numbers))
 
-    def measure(self, Z: Columns, A: Rows, norm: int, takes_root: bool) -> Columns:
-        """Write distances."""
-        if norm == 1:
-            return self.combine('differences', Z, sp.expand(A), np.zeros(A.shape[0]))
-        row_norms = row_squares(A)
-        (size,) = self.square(Z)
-        products = self.multiply(Z, -2 * A, row_norms)
-        D = self.add(products, [size] * len(products))
-        if not takes_root:
-            return self.activate('relu', D)
-        limits = self.times(self.add([size] * len(products), row_norms), np.full(len(products), ROUNDING))
-        return self.apply('CASE WHEN {0} <= {1} AND {1} < 1e308 THEN 0e0 ELSE SQRT({0}) END', D, limits)
+    def add_differences(self, Z: Columns, A: Floats) -> Columns:
+        """Write the distances |z - a|_1."""
+        return self.combine('differences', Z, A, np.zeros(len(A)))
 
-    def activate(self, kind: str, values: Columns) -> Columns:
-        """Write a function of values."""
-        return self.apply(ACTIVATIONS[kind], values)
+    def total(self, values: Columns) -> Columns:
+        """Write the sum of the values, one column."""
+        return self.put(values, add_up(values))
 
-    def power(self, values: Columns, degree: float) -> Columns:
-        """Write values^degree."""
-        return self.apply(f'POWER({{}}, {int(degree)})', values)
-
-    def square(self, Z: Columns) -> Columns:
-        """Write |z|^2, one column."""
-        return self.put(Z, add_up([f'{z} * {z}' for z in Z]))
-
-    def divide(self, values: Columns, squares: Columns) -> Columns:
-        """Write values / sqrt(square), and 0 where the square is 0."""
-        return self.apply('CASE WHEN {1} > 0 THEN {0} / SQRT({1}) ELSE 0e0 END', values, squares * len(values))
+    def most(self, values: Columns) -> Columns:
+        """Write the largest of the values, one column."""
+        return self.put(values, f'GREATEST({", ".join(values)})')
 
     def fall(self, forest: Forest, X: Columns, B: Floats) -> Columns:
         """Write the sums over the trees of the weights of leaves."""
@@ -258,10 +252,6 @@ class Query(Writer):
 
         return self.put(X, *(add_up([choose(root, weights) for root in forest.roots]) for weights in B.T))
 
-    def operate(self, sign: str, values: Columns, others: Columns | Floats) -> Columns:
-        """Write values + others, or values * others. others : values, or numbers (k,)."""
-        return self.apply(f'{{}} {sign} {{}}', values, others)
-
     def precede(self, number: float, values: Columns) -> Columns:
         """Write a number before one value."""
         return self.put(values, write(number), *values)
@@ -270,23 +260,9 @@ class Query(Writer):
         """Write one of several values."""
         return [values[number]]
 
-    def keep_largest(self, votes: Columns, values: Columns) -> Columns:
-        """Write the values whose votes are the most of a row, and below all others where they are not."""
-        (most,) = self.put(votes, f'GREATEST({", ".join(votes)})')
-        return self.put(
-            [most, *values], *map(f'CASE WHEN {{}} = {most} THEN {{}} ELSE -1e308 END'.format, votes, values)
-        )
-
-    def softmax(self, values: Columns) -> Columns:
-        """Write e^f / sum e^f."""
-        (most,) = self.put(values, f'GREATEST({", ".join(values)})')
-        powers = self.activate('exp', self.apply('{} - {}', values, [most] * len(values)))
-        (total,) = self.put(powers, add_up(powers))
-        return self.apply('{} / {}', powers, [total] * len(powers))
-
     def choose(self, values: Columns, names: Sequence[str]) -> Columns:
         """Write the name of the largest value, the first of equal ones."""
-        (best,) = self.put(values, f'GREATEST({", ".join(values)})')
+        (best,) = self.most(values)
         cases = map(f'WHEN {{}} = {best} THEN {{}}'.format, values, map(self.text, names))
         return self.put([best, *values], f'CASE {" ".join(cases)} END')
 
@@ -327,7 +303,6 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
     keep : names of other columns of the table that are copied.
     Raises ValueError where the model is too large for a query, or cannot be written.
     """
-    demand_known(model)
     demand_small(model)
     query = Query(dialect)
     try:

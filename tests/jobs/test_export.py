@@ -1,6 +1,7 @@
 """mr-elm export: a file of another program answers as predict does."""
 
 import json
+import platform
 import re
 import sys
 from collections import Counter
@@ -102,7 +103,10 @@ def test_a_page_tells_what_a_model_is_and_how_it_does_without_anything_from_else
         f'{scores["accuracy"]:.6g}',
         f'{scores["log_loss"]:.6g}',
         'true class, predicted:',
+        'computed by',
     } <= set(page.texts)
+    versions = [text for text in page.texts if text.startswith('Written by mr_elm')]
+    assert f'numpy {np.__version__}' in versions[0] and f'Python {platform.python_version()}' in versions[0]
     assert 'prefers-color-scheme: dark' in out.read_text()
     assert out.read_text().count('<svg') == 1
 

@@ -23,7 +23,6 @@ from sklearn.base import clone
 
 from mr_elm.estimators import AutoClassifier, ELMRegressor, ESVMClassifier, KernelELMClassifier
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
-from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel, join_members
 
 onnxruntime = pytest.importorskip('onnxruntime')
@@ -200,8 +199,8 @@ def test_columns_enter_by_name_with_gaps_and_unknown_categories(rng):
 
 
 @pytest.mark.parametrize('gaps', [True, False])
-def test_dates_are_days_since_1970(gaps, rng):
-    """Before and after 1970, also centuries without a leap day, with the time of day; float32 would lose minutes."""
+def test_dates_are_days_since_1970_months_and_weekdays(gaps, rng):
+    """Before and after 1970, with the time of day."""
     minutes = rng.integers(-370 * 525_960, 400 * 525_960, 500)
     moments = np.datetime64('1970-01-01', 'm') + minutes
     texts = pd.Series(np.datetime_as_string(moments)).str.replace('T', ' ')
@@ -213,8 +212,16 @@ def test_dates_are_days_since_1970(gaps, rng):
     estimator.fit(frame, np.isin(moments.astype('M8[M]').astype(int) % 12, [1, 2, 10]))
     frame.loc[missing, 'the day'] = ''
     wanted = estimator.decision_function(frame)
+    days = pd.DataFrame({'the day': minutes / 1440, 'size': frame['size']})
+    days.loc[missing, 'the day'] = np.nan
+    numbers = minutes // 1440
+    for part, values in (
+        ('month', moments.astype('M8[M]').astype(int) % 12 + 1),
+        ('weekday', (numbers + 3) % 7 + 1),
+    ):
+        days[f'the day {part}'] = np.where(missing, '', values.astype(str))
     for real, close in ((float, 1e-9), (np.float32, 1e-4)):
-        feed = {'the day': np.where(missing, np.nan, minutes / 1440)[:, None], **feed_of(frame[['size']], real)}
+        feed = feed_of(days, real)
         found = answer(estimator.to_model(), feed, real is np.float32)
         np.testing.assert_allclose(found['scores'][:, 0], wanted, rtol=0, atol=close * abs(wanted).max())
         assert found['label'].tolist() == estimator.predict(frame).astype(str).tolist()
@@ -241,13 +248,6 @@ def test_columns_whose_names_a_graph_cannot_hold_are_refused(name, rng):
     frame = pd.DataFrame(rng.standard_normal((50, 2)), columns=['left', name])
     model = ELMRegressor(n_hidden=3).fit(frame, frame['left']).to_model()
     with pytest.raises(ValueError, match=f"found '{name}'"):
-        make_onnx(model)
-
-
-def test_what_a_graph_does_not_know_is_refused(rng, monkeypatch):
-    model = node_model(rng, 'sigmoid')
-    monkeypatch.setattr(ModelHeader, 'to_json', lambda header: {'requires': ['metric', 'telepathy']})
-    with pytest.raises(ValueError, match='it requires telepathy, which other programs cannot be told'):
         make_onnx(model)
 
 
