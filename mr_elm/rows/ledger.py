@@ -22,8 +22,8 @@ from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError, one_line
 from mr_elm.rows.blocks import Block, fill_weights
 
-MAGIC, VERSION = b'mrledger', 1
-HEADER = struct.Struct('<8sI16sQQ')  # magic, version, check of the key, entries, rows
+MAGIC = b'mrledger\x01\0\0\0'  # of version 1
+HEADER = struct.Struct('<12s16sQQ')  # magic, check of the key, entries, rows
 ENTRY = np.dtype([('hash', 'S16'), ('count', '<u2')])
 MAX_COUNT = 65_535  # of an entry
 FEATURE = np.dtype([('index', '<i8'), ('value', '<f8')])
@@ -119,11 +119,8 @@ class Ledger:
         with open(path, 'rb') as stream:
             header = stream.read(HEADER.size)
         if len(header) < HEADER.size or not header.startswith(MAGIC):
-            raise DataFormatError(f'{name}: expected a ledger of mr-elm, found another file')
-        _, version, key_check, n_entries, n_rows = HEADER.unpack(header)
-        if version != VERSION:
-            raise DataFormatError(f'{name}: expected version {VERSION} of a ledger, found version {version}')
-        ledger = cls(path, name, key_check, n_entries, n_rows)
+            raise DataFormatError(f'{name}: expected a ledger of mr-elm of version 1, found another file')
+        ledger = cls(path, name, *HEADER.unpack(header)[1:])
         if ledger.size > os.path.getsize(path):
             raise DataFormatError(f'{name}: expected a ledger of {n_entries:,} entries, the file is cut short')
         return ledger
@@ -142,9 +139,9 @@ class Ledger:
                 entries['count'][np.cumsum(n_needed) - 1] = n_each - (n_needed - 1) * MAX_COUNT
                 stream.write(entries.tobytes())
                 n_entries += len(entries)
-                n_rows += int(entries['count'].sum(dtype=np.int64))
+                n_rows += int(n_each.sum())
             stream.seek(0)
-            stream.write(HEADER.pack(MAGIC, VERSION, key_check, n_entries, n_rows))
+            stream.write(HEADER.pack(MAGIC, key_check, n_entries, n_rows))
         return cls(path, path, key_check, n_entries, n_rows)
 
     @property
