@@ -15,7 +15,7 @@ from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
 from mr_elm.model.checks import check_importance, check_labelling, demand_metric
 from mr_elm.model.header import ModelHeader
-from mr_elm.model.sums import new_sums, remove_sums, save_sums, takes_sums
+from mr_elm.model.sums import DIGEST, compute_digest, new_sums, remove_sums, shrink_counts, takes_sums
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.labels import label_keys
 from mr_elm.rows.storage import write_file
@@ -162,13 +162,15 @@ class Model(ABC):
 
         keeps_sums = self.sums is not None and takes_sums(path)
         with ExitStack() as stack:
-            waiting = stack.enter_context(new_sums(path))
+            if keeps_sums:
+                waiting = stack.enter_context(new_sums(path))
             local = stack.enter_context(write_file(os.fspath(path)))
             save_arrays(local, self.header.to_json(), self.arrays, read_back)
             sums_local = None
             if self.sums is not None and keeps_sums:
                 sums_local = stack.enter_context(write_file(waiting))
-                save_sums(sums_local, self.sums, local, self.arrays)
+                header = {DIGEST: compute_digest(local)}
+                save_arrays(sums_local, header, shrink_counts(self.sums, self.arrays))
             if before is not None:
                 before(local, sums_local)
         if not keeps_sums:

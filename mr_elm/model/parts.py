@@ -83,19 +83,13 @@ def scaling_arrays(offset: Floats, scale: Floats, metric: Floats | None = None) 
 
     offset, scale : (d,), or () where all are equal.
     """
-    if metric is None:
-        learned = {}
-    else:
-        learned = {'feature_metric': metric}
-    return {'feature_offset': join_equal(offset), 'feature_scale': join_equal(scale), **learned}
-
-
-def join_equal(values: Floats) -> Floats:
-    """Return numbers, (d,) or (), as one of shape () where all are equal."""
-    equal = values.ndim > 0 and values.size > 0 and bool((values == values[0]).all())
-    if equal:
-        return np.array(values[0])
-    return values
+    arrays = {'feature_offset': offset, 'feature_scale': scale}
+    for name, values in arrays.items():
+        if values.size and (values == values.flat[0]).all():  # one number stands for all
+            arrays[name] = np.array(values.flat[0])
+    if metric is not None:
+        arrays['feature_metric'] = metric
+    return arrays
 
 
 def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:

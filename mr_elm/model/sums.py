@@ -14,7 +14,7 @@ import numpy as np
 
 from mr_elm.errors import ModelFormatError
 from mr_elm.rows.storage import COPY_BYTES, copy, fetch_file, is_local, store_of
-from mr_elm.store import FilePath, is_stream, load_arrays, load_header, save_arrays
+from mr_elm.store import FilePath, is_stream, load_arrays, load_header
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
 GRAM, COUNTS = 'gram', 'leaf_counts'
@@ -45,13 +45,6 @@ def compute_digest(path: FilePath) -> str:
         while part := stream.read(COPY_BYTES):
             digest.update(part)
     return digest.hexdigest()
-
-
-def save_sums(
-    path: FilePath, sums: Mapping[str, np.ndarray], model_path: FilePath, arrays: Mapping[str, np.ndarray]
-) -> None:
-    """Write the sums of a model, whose file is complete at model_path. arrays : of the model."""
-    save_arrays(path, {DIGEST: compute_digest(model_path)}, shrink_counts(sums, arrays))
 
 
 def shrink_counts(sums: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -135,16 +128,6 @@ def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None = None
     return arrays
 
 
-def are_sums(path: FilePath) -> bool:
-    """Tell whether there is a file of this machine that holds sums."""
-    if not (is_local(os.fspath(path)) and os.path.isfile(path)):
-        return False
-    try:
-        return DIGEST in load_header(path)
-    except ModelFormatError:
-        return False
-
-
 def copy_sums(path: FilePath, copy_path: FilePath) -> None:
     """Copy the sums beside a model, where there are some, so that they lie beside its copy on this machine."""
     if find_sums(path):
@@ -156,52 +139,41 @@ def new_sums(path: FilePath) -> Iterator[str]:
     """Give the name under which the sums of a new model wait until the model, inside, has got its own name."""
     waiting = f'{name_sums(path)}{WAITING}'
     complete_sums(path)  # of the model that is replaced
-    remove_file(waiting)
     try:
         yield waiting
     except BaseException:
-        remove_file(waiting)
+        if store_of(waiting).find(waiting):
+            store_of(waiting).remove(waiting)
         raise
-    finish_sums(path)
+    complete_sums(path, fits=True)
 
 
-def complete_sums(path: FilePath) -> None:
-    """Give the sums of a model their name where a command was killed between the names of model and sums."""
-    waiting = f'{name_sums(path)}{WAITING}'
-    if takes_sums(path) and is_file(waiting) and is_file(os.fspath(path)):
+def complete_sums(path: FilePath, fits: bool = False) -> None:
+    """Give sums that wait their name if their model has got its own. fits : whether this is known.
+
+    It is not where a command was killed, and has left sums that wait.
+    """
+    name, store = name_sums(path), store_of(name_sums(path))
+    waiting = f'{name}{WAITING}'
+    if not fits and takes_sums(path) and store.find(waiting) and store.find(os.fspath(path)):
         with fetch_file(waiting) as sums_local, fetch_file(os.fspath(path)) as local:
             fits = load_header(sums_local).get(DIGEST) == compute_digest(local)
-        if fits:
-            finish_sums(path)
-
-
-def finish_sums(path: FilePath) -> None:
-    """Give the sums of a model that wait, if there are some, their name."""
-    waiting = f'{name_sums(path)}{WAITING}'
-    if is_file(waiting):
-        remove_file(name_sums(path))
-        store_of(waiting).move(waiting, name_sums(path))
-
-
-def is_file(path: str) -> bool:
-    """Tell whether there is a file, wherever that is."""
-    entry = store_of(path).find(path)
-    return entry is not None and not entry.is_folder
-
-
-def remove_file(path: str) -> None:
-    """Remove a file if it is there."""
-    if is_file(path):
-        store_of(path).remove(path)
+    if fits:
+        if store.find(name):
+            store.remove(name)
+        store.move(waiting, name)
 
 
 def find_sums(path: FilePath) -> bool:
     """Tell whether there is a file of sums beside a model, wherever that is."""
-    complete_sums(path)
-    return takes_sums(path) and is_file(name_sums(path))
+    entry = None
+    if takes_sums(path):
+        complete_sums(path)
+        entry = store_of(name_sums(path)).find(name_sums(path))
+    return entry is not None and not entry.is_folder
 
 
 def remove_sums(path: FilePath) -> None:
     """Remove the sums of a model that was replaced by one without sums."""
-    if takes_sums(path):
-        remove_file(name_sums(path))
+    if find_sums(path):
+        store_of(name_sums(path)).remove(name_sums(path))

@@ -122,7 +122,7 @@ class Ledger:
             raise DataFormatError(f'{name}: expected a ledger of mr-elm of version 1, found another file')
         ledger = cls(path, name, *HEADER.unpack(header)[1:])
         if ledger.size > os.path.getsize(path):
-            raise DataFormatError(f'{name}: expected a ledger of {n_entries:,} entries, the file is cut short')
+            raise DataFormatError(f'{name}: expected a ledger of {ledger.n_entries:,} entries, the file is cut short')
         return ledger
 
     @classmethod
