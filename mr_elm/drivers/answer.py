@@ -9,11 +9,11 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns, Writer
 from mr_elm.model.base import Model
-from mr_elm.rows.blocks import spread
+from mr_elm.rows.blocks import RejectedRow, spread
 from mr_elm.rows.csv_format import find_separators, is_number, readable
 from mr_elm.rows.csv_rows import split_fields
 from mr_elm.rows.kinds import Kind, find_kind, is_text
-from mr_elm.rows.lines import parse_or_reject, split_chunk
+from mr_elm.rows.lines import LineReader, split_chunk
 from mr_elm.rows.options import RowOptions
 
 NAME = 'standard input'
@@ -73,9 +73,11 @@ class Answers:
         self.n_lines += len(lines)
         if not rows:
             return
-        block, errors = parse_or_reject([line for _, line in rows], self.kind, form, self.options.encoding)
+        reader = LineReader(form, NAME, stop=False, encoding=self.options.encoding)
+        block = reader.sort_out([line for _, line in rows])
+        errors = {row.ordinal: row for row in reader.rejected}
         predictions = iter(list[str]())
-        if block is not None:
+        if block is not None and len(block):
             predictions = iter(self.writer.write(spread(block.X)))
         for k, (number, _) in enumerate(rows):
             if k in errors:
@@ -88,7 +90,7 @@ class Answers:
         comment = self.kind.comment
         return bool(line) and not line.isspace() and not (comment and line.lstrip().startswith(comment))
 
-    def reject(self, number: int, error: RowError) -> str:
+    def reject(self, number: int, error: RowError | RejectedRow) -> str:
         """Return the answer to a row that cannot be used."""
         if not self.skip:
             raise DataFormatError(f'{NAME}, line {number}: {error.reason}: {error.detail}')

@@ -16,9 +16,9 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.rows.frames import open_stream
-from mr_elm.rows.inputs import InputPlan, describe_inputs, plan_inputs
+from mr_elm.rows.inputs import describe_inputs, plan_inputs
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.packs import count_record_rows, write_manifest
+from mr_elm.rows.packs import write_manifest
 from mr_elm.rows.storage import Entry, store_of
 from mr_elm.rows.wire import split_key
 from mr_elm.store import temporary_folder
@@ -65,7 +65,6 @@ def pack(
     text = DataSet(plan, engine, bad_rows)
     if plan.needs_encoding:
         text.encode(learn_encoding(text))
-    packing = replace(packing, block_rows=choose_block_rows(text.plan, packing.block_rows))
     if entry:
         store.remove(folder)  # Hadoop writes to new folders only
     arguments = ['--dtype', packing.dtype, '--block-rows', str(packing.block_rows)]
@@ -106,16 +105,6 @@ def pack_stream(
                 writer.write_batch(batch)
         entry = Entry('the stream', False, os.path.getsize(path), copy=path)
         return pack([entry], folder, rows, make_engine('inline'), packing)[0].n_rows
-
-
-def choose_block_rows(plan: InputPlan, block_rows: int) -> int:
-    """Return how many rows of text make a block: fewer than `block_rows` where dense rows are wide."""
-    form, encoding = plan.files[0].format, plan.encoding
-    if encoding is not None and not encoding.sparse:
-        return count_record_rows(encoding.width, block_rows)
-    if encoding is None and form.n_columns:
-        return count_record_rows(form.width, block_rows)
-    return block_rows
 
 
 def close_pack(

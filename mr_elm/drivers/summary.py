@@ -1,5 +1,6 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,6 +29,9 @@ from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_ro
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import MIN_NAME_ROWS, ColumnValues, choose_encoding
 
+# how columns of numbers or names of rows are called
+ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID)')
+
 
 def learn_rows(
     data: DataSet,
@@ -52,7 +56,7 @@ def learn_rows(
     demand_one_label(data.plan, len(form.targets), form.labels_separator, refuses)  # before the first pass
     summary = summarise(data, n_landmarks, seed, n_sampled, judged and task == 'classification')
     check_labels(data.plan, summary, task)
-    warn_of_numbers(data, summary)
+    warn_of_numbers(summary)
     demand_one_label(data.plan, summary.n_targets, summary.separator, refuses)
     if task == 'regression':
         return summary, None
@@ -65,10 +69,10 @@ def learn_rows(
     return summary, classes
 
 
-def warn_of_numbers(data: DataSet, summary: Summary) -> None:
-    """Warn of features that number the rows: range, mean and variance are those of n whole numbers in a row.
+def warn_of_numbers(summary: Summary) -> None:
+    """Warn of features that name or number the rows.
 
-    Warn of a row of totals too: the largest number of a column of positive ones is the sum of all others.
+    They are called like an id, or range, mean and variance are those of n whole numbers in a row.
     """
     columns, n = summary.columns, summary.n_rows
     if n < MIN_NAME_ROWS or columns.n != n:
@@ -79,22 +83,19 @@ def warn_of_numbers(data: DataSet, summary: Summary) -> None:
         & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
         & np.isclose(columns.squares / n, spread, rtol=1e-9)
     )
-    encoded = getattr(summary.encoding, 'columns', ())
-    dates = {repr(column.name) for column in encoded if column.kind == DATE}  # a row a day is no accident
-    for j in numbered.tolist():
-        if (name := summary.name_column(j)) in dates:
-            continue
-        first, last = columns.minimum[j], columns.maximum[j]
-        warn_unsuitable(
-            f'column {name} numbers the rows from {first:,.0f} to '
-            f'{last:,.0f}: leave it out unless their order matters (--drop)'
-        )
-    totals = (columns.minimum > 0) & np.isclose(2 * columns.maximum, n * columns.mean, rtol=1e-6)
-    for j in np.flatnonzero(totals)[:1].tolist():
-        warn_unsuitable(
-            f'column {summary.name_column(j)} holds {columns.maximum[j]:.12g}, the sum of its other numbers: '
-            'leave that row out if it is their total'
-        )
+    if summary.encoding is None:
+        names = dict(enumerate(summary.input.get('names') or ()))
+    else:  # dates and categories are left out: a row a day is no accident
+        columns_by_feature = zip(summary.encoding.starts, summary.encoding.columns, strict=False)
+        names = {start: column.name for start, column in columns_by_feature if column.kind == NUMBER}
+        numbered = np.array([j for j in numbered.tolist() if j in names], int)
+    for j in sorted({*numbered.tolist(), *(j for j, name in names.items() if ID_NAME.fullmatch(name))}):
+        name, first, last = summary.name_column(j), float(columns.minimum[j]), float(columns.maximum[j])
+        if first.is_integer() and last.is_integer():
+            warn_unsuitable(
+                f'column {name} seems to name or number the rows, from {first:,.0f} to {last:,.0f}: leave it out with '
+                f'--drop {name}, or make categories of its values with --category {name} if rows share them'
+            )
 
 
 def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bool] = lambda name: False) -> None:

@@ -5,21 +5,18 @@ A part begins at its share of the file's bytes, so that splits are ranges of byt
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, RowError
+from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_columns import ArrowSchema, Batch, BatchMaker, choose_format
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader, find_errors, read_good_rows, take_rows
-from mr_elm.rows.encoding import encode_table
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, RowReader
 from mr_elm.rows.kinds import Kind
-from mr_elm.rows.labels import read_numbers
 from mr_elm.rows.options import RowOptions
 
 Source = Any  # path of a file of this machine, or an open file that can seek
@@ -49,13 +46,15 @@ class Parts:
         return choose_format(self.kind, ArrowSchema(self.schema, self.name, folders), options)
 
     def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, Any]]:
-        """Yield the rows of neighbouring parts, block_rows together, and the number of the part where they end.
+        """Yield the rows of some parts, at most block_rows together, and the number of their part.
 
         Raises DataFormatError when a part is damaged.
         """
         maker = BatchMaker(ArrowSchema(self.schema, self.name, form.folders), form)
-        parts = ((number, self.read_part(number, maker.columns, block_rows)) for number in numbers)
-        return maker.make_all(parts, block_rows)
+        for number in numbers:
+            for batch in self.read_part(number, maker.columns, block_rows):
+                for start in range(0, batch.num_rows, block_rows):
+                    yield number, maker.make(batch.slice(start, block_rows))
 
     def read_columns(self, columns: list[str]) -> Iterator[Any]:
         """Yield the record batches of some columns of all parts."""
@@ -148,16 +147,6 @@ def demand_end(stream: Any, name: str) -> None:
         raise DataFormatError(f'{name}: the file is cut short: an Arrow stream ends with a mark, this one has none')
 
 
-def measure(source: Source) -> int:
-    """Return the bytes of a file."""
-    if isinstance(source, str):
-        return os.path.getsize(source)
-    position = source.tell()
-    size = source.seek(0, os.SEEK_END)
-    source.seek(position)
-    return size
-
-
 def find_cuts(n_bytes: int, sizes: Sequence[int]) -> list[int]:
     """Return the byte at which each part begins: its share of the bytes of the file."""
     ends = np.cumsum([0, *(size + 1 for size in sizes)], dtype=object)
@@ -165,13 +154,15 @@ def find_cuts(n_bytes: int, sizes: Sequence[int]) -> list[int]:
 
 
 def read_parts(
-    source: Source, parts: Parts, form: RowOptions, split: tuple[int, int], block_rows: int = BLOCK_ROWS
-) -> Iterator[tuple[int, Batch]]:
-    """Yield the batches of the parts that begin in a split (start, length), and how many bytes are new with each."""
-    n_bytes, (start, length) = measure(source), split
+    parts: Parts, n_bytes: int, form: RowOptions, split: tuple[int, int], block_rows: int = BLOCK_ROWS
+) -> Iterator[tuple[int, Any]]:
+    """Yield the batches of the parts of a file of n_bytes that begin in a split, and how many bytes are new with each.
+
+    split : (start, length).
+    """
+    done, length = split
     cuts = find_cuts(n_bytes, parts.sizes)
-    numbers = [number for number, cut in enumerate(cuts) if start <= cut < start + length]
-    done = start
+    numbers = [number for number, cut in enumerate(cuts) if done <= cut < done + length]
     for number, batch in parts.read(numbers, form, block_rows):
         end = [*cuts, n_bytes][number + 1]
         yield end - done, batch
@@ -179,50 +170,20 @@ def read_parts(
 
 
 class BatchReader(RowReader):
-    """Turn the batches of one split into blocks; its rows are counted as lines."""
+    """Turn the batches of one split, also of a pack, into blocks; its rows are counted as lines."""
 
     def blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
         """Yield the rows of each batch that can be used."""
         for batch in batches:
-            block = self._judge(batch)
+            first = self.counts.lines
+            self.counts.lines += len(batch.block)
+            self.counts.records += len(batch.block)
+            block = self.judge(range(first, self.counts.lines), batch.block, {}, batch.show)
             if self.stop and self.rejected:
                 return
             if block is not None and len(block):
                 self.counts.used += len(block)
                 yield block
-
-    def _judge(self, batch: Batch) -> Block | None:
-        n_rows, errors = len(batch.block), find_errors(batch.block, self.form)
-        block, rows = batch.block, np.arange(n_rows)
-        if errors:
-            rows = np.delete(rows, sorted(errors))
-            block = drop_unused_labels(take_rows(block, rows))
-        block = number_labels(block, self.form)
-
-        def encode(some: Sequence[int]) -> Block:
-            return encode_table(block if len(some) == len(block) else take_rows(block, some), self.encoding)
-
-        encoded, late = read_good_rows(len(block), encode)
-        errors |= {int(rows[k]): cast(RowError, error) for k, error in late.items()}
-        self.reject(range(self.counts.lines, self.counts.lines + n_rows), errors, batch.show)
-        self.counts.lines += n_rows
-        self.counts.records += n_rows
-        return encoded
-
-
-def drop_unused_labels(block: Block) -> Block:
-    """Keep only the labels that some row has."""
-    if block.codes is None:
-        return block
-    used, codes = np.unique(block.codes, return_inverse=True)
-    return replace(block, names=tuple(block.names[code] for code in used), codes=codes.astype(np.int32))
-
-
-def number_labels(block: Block, form: RowOptions) -> Block:
-    """Read the labels of a regression that stand there as text."""
-    if not form.numeric_labels or block.codes is None:
-        return block
-    return replace(block, names=(), codes=None, targets=read_numbers(block.names)[block.codes])
 
 
 PARQUET_KIND = Kind(reader=BatchReader, magic=(PARQUET,), open=ParquetParts)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError, one_line
-from mr_elm.rows.columns import Table, TextColumn, Values, join_values
-from mr_elm.rows.labels import check_label, check_target, find_usable
+from mr_elm.rows.columns import Table, TextColumn, Values, is_text, join_values, write_number
+from mr_elm.rows.labels import check_label, check_target, find_usable, read_numbers
 from mr_elm.rows.options import RowOptions
+from mr_elm.rows.text import quote
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
@@ -60,22 +62,61 @@ def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     return tuple(table), np.fromiter(map(table.__getitem__, labels), np.int32, len(labels))
 
 
-def make_block(
-    table: Table, labels: Sequence[Values], weight: Values | None, parts: Sequence[Values], form: RowOptions
-) -> Block:
-    """Make a Block of the columns of some rows. labels : one column of text, targets in several of numbers, or none.
-
-    parts : columns that name the part of each row, or none.
-    """
-    X = table if form.table else table.to_matrix()
-    block = Block(X, weights=None if weight is None else weight.numbers(), parts=join_values(parts) if parts else None)
-    if not labels:
+def leave_out(block: Block, rows: Sequence[int]) -> Block:
+    """Return a block without some rows, and without the labels that no other row has."""
+    block = take_rows(block, np.delete(np.arange(len(block)), rows))
+    if block.codes is None:
         return block
-    if isinstance(labels[0], TextColumn):
-        names, codes = labels[0].coded
+    names, codes = encode_labels([block.names[code] for code in block.codes])
+    return replace(block, names=names, codes=codes)
+
+
+def number_labels(block: Block) -> Block:
+    """Read the labels of a regression as numbers where they stand there as text."""
+    if block.codes is None:
+        return block
+    return replace(block, names=(), codes=None, targets=read_numbers(block.names)[block.codes])
+
+
+def make_block(columns: Mapping[Any, Values], n_rows: int, form: RowOptions) -> Block:
+    """Make a Block of the columns of some rows, by position. Raises RowError at text in a column of numbers."""
+    labels = form.used_labels
+    has_classes = len(labels) == 1 and isinstance(columns[labels[0]], TextColumn)
+    numbers = list({form.weight_column} - {None})
+    if not form.table:
+        numbers += form.feature_positions
+    if not has_classes:
+        numbers += labels
+    for position in numbers:
+        if columns[position].plain is None:
+            raise explain_text(columns[position], position, form)
+    if form.table:
+        block = Block(Table(tuple(columns[j] for j in form.feature_positions), n_rows))
+    else:
+        block = Block(np.empty((n_rows, form.width)))
+        for k, position in enumerate(form.feature_positions):
+            block.X[:, k] = columns[position].plain
+    if form.weight_column is not None:
+        block = replace(block, weights=columns[form.weight_column].plain)
+    if form.part_by:
+        block = replace(block, parts=join_values([columns[j] for j in form.part_by]))
+    if has_classes:
+        names, codes = columns[labels[0]].coded
         return replace(block, names=names, codes=codes)
-    targets = np.column_stack([label.numbers() for label in labels])
-    return replace(block, targets=targets[:, 0] if len(labels) == 1 else targets)
+    if len(labels) == 1:
+        return replace(block, targets=columns[labels[0]].plain)
+    if labels:
+        return replace(block, targets=np.column_stack([columns[j].numbers() for j in labels]))
+    return block
+
+
+def explain_text(values: Values, position: int, form: RowOptions) -> RowError:
+    """Say why a column that holds text cannot be read as numbers."""
+    text = next(text for text in values.coded[0] if is_text(text, values.decimal))
+    hint = '--encode auto reads text and missing values'
+    if form.label_column == 0:
+        hint = f'{form.name_column(0)} is the label, unless --label-column names another; --encode auto reads text'
+    return RowError('not a number', f'{form.name_column(position)} holds {quote(text)} ({hint})')
 
 
 def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:
@@ -103,7 +144,7 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
     return replace(joint, **others)
 
 
-def read_good_rows(n_rows: int, read: Callable[[Sequence[int]], Block]) -> tuple[Block | None, dict[int, ValueError]]:
+def read_good_rows(n_rows: int, read: Callable[[Sequence[int]], Block]) -> tuple[Block | None, dict[int, Any]]:
     """Read rows together; where that fails find the bad ones, and read the others together.
 
     read : returns the Block of the rows at some positions, or raises ValueError.
@@ -141,36 +182,27 @@ def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
     if block.targets is not None:
         T = block.targets.reshape(len(block), -1)
         for row, k in np.argwhere(~find_usable(T, form)).tolist():
-            if np.isnan(T[row, k]):
-                text = ''
-            else:
-                text = str(T[row, k])
             try:
-                check_target(text, k, form)
+                check_target(write_number(T[row, k]), k, form)
             except RowError as error:
                 errors.setdefault(row, error)
     if block.weights is not None:
         for row in np.flatnonzero(~(np.isfinite(block.weights) & (block.weights > 0))).tolist():
-            weight, reason = block.weights[row], 'nan or infinite'
-            if np.isfinite(weight):
-                reason = 'weight is not positive'
-            errors.setdefault(row, RowError(reason, f'the weight is {weight}'))
+            errors.setdefault(row, RowError('weight is not positive', f'the weight is {block.weights[row]}'))
     if isinstance(block.X, np.ndarray) and not np.isfinite(block.X).all():
         for row in np.flatnonzero(~np.isfinite(block.X).all(axis=1)).tolist():
-            errors.setdefault(row, explain_values(block.X[row], form))
+            k = int(np.argmin(np.isfinite(block.X[row])))
+            position = (form.feature_positions or range(block.X.shape[1]))[k]  # a pack knows no positions
+            errors.setdefault(row, explain_value(block.X[row, k], form.name_column(position)))
     return errors
 
 
-def explain_values(values: np.ndarray, form: RowOptions) -> RowError:
-    """Say why the features of a row cannot be used: by the first that is missing or infinite."""
-    k = int(np.argmin(np.isfinite(values)))
-    name = str((form.names or form.feature_positions)[k])
-    if np.isnan(values[k]):
-        return RowError(
-            'missing value',
-            f'column {name!r} is empty (--encode auto takes the mean instead, --drop {name} leaves the column out)',
-        )
-    return RowError('nan or infinite', f'column {name!r} holds {values[k]}')
+def explain_value(value: float, name: str) -> RowError:
+    """Say why a feature cannot be used. name : of its column."""
+    if np.isnan(value):
+        hint = '--encode auto takes the mean instead, --drop leaves the column out'
+        return RowError('missing value', f'{name} has no value ({hint})')
+    return RowError('nan or infinite', f'{name} holds {value}')
 
 
 def stack(parts: Sequence[Rows]) -> Rows:
@@ -218,14 +250,11 @@ class EncodedRows:
 
     def to_csr(self) -> Any:
         """Return the rows as a CSR matrix."""
-        n, c = self.ones.shape
-        values = np.hstack([self.numbers, np.ones((n, c))])
-        positions = np.hstack([np.tile(np.array(self.columns, np.int32), (n, 1)), self.ones.astype(np.int32)])
-        order = np.argsort(positions, axis=1, kind='stable')
-        positions, values = (np.take_along_axis(part, order, axis=1) for part in (positions, values))
-        filled = (positions >= 0) & (values != 0)
-        ends = np.append(0, np.cumsum(filled.sum(axis=1)))
-        return sp.csr_matrix((values[filled], positions[filled], ends), shape=self.shape)
+        rows, groups = np.nonzero(self.ones >= 0)
+        number_rows, numbers = np.nonzero(self.numbers)
+        values = np.append(self.numbers[number_rows, numbers], np.ones(len(rows)))
+        positions = np.append(np.array(self.columns, int)[numbers], self.ones[rows, groups])
+        return sp.csr_matrix((values, (np.append(number_rows, rows), positions)), shape=self.shape)
 
 
 def is_sparse(width: int, n_slots: int) -> bool:
@@ -331,21 +360,35 @@ class RowReader:
         self.packing: list[dict] = []
         self.row_lines: Sequence[int] = ()
 
-    def use(self, n_rows: int) -> None:
-        """Account for rows that are all used."""
-        self.row_lines = range(self.counts.lines, self.counts.lines + n_rows)
-        self.counts.lines += n_rows
-        self.counts.used += n_rows
+    def judge(
+        self, ordinals: Sequence[int], block: Block | None, errors: dict[int, Any], show: Callable[[int], str]
+    ) -> Block | None:
+        """Return those of some rows that can be used, encoded, and account for the others.
 
-    def reject(self, ordinals: Sequence[int], errors: Mapping[int, RowError], show: Callable[[int], str]) -> None:
-        """Account for those of some rows that cannot be used.
-
-        ordinals : of the rows in the split. errors : position of a bad row -> RowError. show : position -> its line.
+        ordinals : of the rows in the split. block : the rows that could be read, not encoded. errors : position of each
+        other row -> RowError. show : returns the text of the row at a position.
         """
+        if block is not None:
+            rows, unusable = np.delete(np.arange(len(ordinals)), sorted(errors)), find_errors(block, self.form)
+            if unusable:
+                errors |= {int(rows[k]): error for k, error in unusable.items()}
+                rows, block = np.delete(rows, [*unusable]), leave_out(block, [*unusable])
+            if self.form.numeric_labels:
+                block = number_labels(block)
+            if self.encoding is not None and isinstance(block.X, Table) and len(block):
+                block, unusable = read_good_rows(len(block), partial(self.encode, block))
+                errors |= {int(rows[k]): error for k, error in unusable.items()}
+        self.row_lines = ordinals
+        if errors:
+            self.row_lines = [ordinal for k, ordinal in enumerate(ordinals) if k not in errors]
         for k in sorted(errors):
             self.counts.rejected[errors[k].reason] += 1
             if not (self.stop and self.rejected):
                 self.rejected.append(RejectedRow(ordinals[k], errors[k].reason, errors[k].detail, show(k)))
-        self.row_lines = ordinals
-        if errors:
-            self.row_lines = [ordinal for k, ordinal in enumerate(ordinals) if k not in errors]
+        return block
+
+    def encode(self, block: Block, rows: Sequence[int]) -> Block:
+        """Return some rows of a block of a Table, encoded. Raises RowError when one cannot be."""
+        if len(rows) < len(block):
+            block = take_rows(block, rows)
+        return replace(block, X=self.encoding.encode(block.X))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -14,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mr_elm.errors import RowError, one_line, warn_unsuitable
+from mr_elm.errors import RowError, one_line
 from mr_elm.rows.arrow_arrays import from_array, to_array, to_texts
 from mr_elm.rows.dates import read_dates
-from mr_elm.rows.text import BLANKS, quote, read_number
+from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
 MISSING_TEXTS = (
@@ -33,21 +32,12 @@ MISSING_TEXTS = (
 )  # what stands for a missing value in text
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
 PROBED_VALUES = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
-MARK = re.compile(
-    r'-?9{2,}(\.0*)?|-200|-?1(\.0*)?[eE]\+?[1-3]\d|-?10{14,}(\.0*)?'
-)  # what often stands for a missing number
-ID_COLUMN = re.compile(
-    r"column '((?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID))'"
-)  # how columns of numbers or names of rows are called
-TIME = re.compile(  # of a day as 20201231, or since 1970 in seconds or milliseconds
-    r'(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|1\d{9}(\d{3})?(\.0*)?'
-)
 MISSING = ''  # how a missing value is called among categories
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """Hold values as they were written, but for blanks around them; no number is read before it is asked for.
+    """Hold values as they were written, without blanks around them; no number is read before it is asked for.
 
     texts : pyarrow.StringArray, or a sequence of texts. decimal : the point of numbers.
     """
@@ -58,8 +48,8 @@ class TextColumn:
 
     @cached_property
     def array(self) -> Any:
-        """Return the texts as Arrow holds them, without the blanks around them."""
-        return import_module('pyarrow.compute').ascii_trim(to_texts(self.texts), characters=BLANKS)
+        """Return the texts as Arrow holds them."""
+        return to_texts(self.texts)
 
     @cached_property
     def coded(self) -> tuple[tuple[str, ...], np.ndarray]:
@@ -95,14 +85,6 @@ class TextColumn:
         table[present] = read_dates([names[j] for j in present], order)
         return table[codes]
 
-    def count(self) -> Counter[str]:
-        """Count each value as text, MISSING for a missing one."""
-        names, codes = self.coded
-        counts = Counter(dict(zip(names, np.bincount(codes).tolist(), strict=True)))
-        if missing := sum(counts.pop(text, 0) for text in MISSING_TEXTS):
-            counts[MISSING] = missing
-        return counts
-
 
 def read_texts(texts: Any, decimal: str = '.') -> Floats:
     """Read a pyarrow.StringArray as numbers, NaN for missing ones. Raises pyarrow.ArrowInvalid at other text."""
@@ -123,39 +105,29 @@ def read_texts(texts: Any, decimal: str = '.') -> Floats:
 class NumberColumn:
     """Hold numbers: (n,) float64, NaN for missing ones."""
 
-    values: Floats
+    plain: Floats
     decimal: ClassVar[str] = '.'
     __repr__ = one_line
 
     def take(self, rows: slice | np.ndarray) -> NumberColumn:
         """Return the values of some rows."""
-        return NumberColumn(self.values[rows])
-
-    @property
-    def plain(self) -> Floats:
-        """Return the numbers."""
-        return self.values
+        return NumberColumn(self.plain[rows])
 
     def numbers(self) -> Floats:
         """Return the numbers."""
-        return self.values
+        return self.plain
 
     def dates(self, order: str) -> Floats:
         """Return NaN where all values are missing. Raises RowError at a number."""
-        if numbers := self.values[~np.isnan(self.values)].tolist():
+        if numbers := self.plain[~np.isnan(self.plain)].tolist():
             raise RowError('not a date', f'holds {numbers[0]:g}, and its dates are written {order}')
-        return self.values
+        return self.plain
 
-    @property
+    @cached_property
     def coded(self) -> tuple[tuple[str, ...], np.ndarray]:
         """Return the values by number: (distinct ones as they are usually written, (n,) numbers of these)."""
-        distinct, codes = np.unique(self.values, return_inverse=True)
+        distinct, codes = np.unique(self.plain, return_inverse=True)
         return tuple(map(write_number, distinct.tolist())), codes
-
-    def count(self) -> Counter[str]:
-        """Count each number as it is usually written, MISSING for a missing one."""
-        distinct, counts = np.unique(self.values, return_counts=True)
-        return Counter(dict(zip(map(write_number, distinct.tolist()), counts.tolist(), strict=True)))
 
 
 Values = TextColumn | NumberColumn  # of one column for some rows
@@ -177,9 +149,23 @@ class Table:
         columns = tuple(column.take(rows) for column in self.columns)
         return Table(columns, len(np.arange(self.n_rows)[rows]))
 
-    def to_matrix(self) -> Floats:
-        """Return the columns as numbers, (rows, columns), NaN for missing ones. Raises RowError at text."""
-        return np.column_stack([column.numbers() for column in self.columns])
+
+@contextmanager
+def name_column(name: str) -> Iterator[None]:
+    """Put the name of a column before the text of a RowError."""
+    try:
+        yield
+    except RowError as error:
+        raise RowError(error.reason, f'{name} {error.detail}') from None
+
+
+def count_values(values: Values) -> Counter[str]:
+    """Count each value as text, numbers as they are usually written, MISSING for a missing one."""
+    names, codes = values.coded
+    counts: Counter[str] = Counter()
+    for name, n_rows in zip(names, np.bincount(codes).tolist(), strict=True):
+        counts[name_of(name)] += n_rows
+    return counts
 
 
 def join_values(columns: Sequence[Any]) -> np.ndarray:
@@ -208,35 +194,6 @@ def name_of(text: str) -> str:
     if text in MISSING_TEXTS:
         return MISSING
     return text
-
-
-def warn_of_numbers(column: str, counts: Mapping[str, int], decimal: str = '.') -> None:
-    """Warn of numbers that seem to be something else: ids, times, or marks of missing values.
-
-    A mark, nines in several rows or a round power of ten, lies far from all other numbers. column : how a message calls
-    it. counts : of its values, none where there are too many.
-    """
-    name = column.removeprefix('column ')
-    values = [text for text in counts if text]
-    if ID_COLUMN.fullmatch(column) and all(map(str.isdecimal, values)):
-        numbers = list(map(int, values)) or [0]
-        if sum(counts.values()) != max(numbers) - min(numbers) + 1:  # else all rows tell whether they number the rows
-            warn_unsuitable(
-                f'{column} is called like an id, and its numbers are features: leave it out with --drop {name}, or '
-                f'make categories of its values with --category {name} if rows share them'
-            )
-    elif values and all(map(TIME.fullmatch, values)):
-        warn_unsuitable(
-            f'{column} holds numbers such as {min(values)}: write them like 2020-12-31 if they are dates or times'
-        )
-    marks = list(filter(MARK.fullmatch, values))
-    others = [read_number(text, decimal) or 0.0 for text in values if marks and not MARK.fullmatch(text)]
-    for mark in marks:
-        if counts[mark] > 2 and len(others) > 2 and abs(float(mark) - others[0]) > 4 * (max(others) - min(others)):
-            warn_unsuitable(
-                f'{column} holds {mark} in {counts[mark]} rows, far from its other numbers: leave these fields '
-                'empty if they are missing values'
-            )
 
 
 def is_text(text: str, decimal: str = '.') -> bool:

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import warn_of_numbers
-from mr_elm.rows.csv_rows import Style, diagnose, find_style, name_column, parse, split_fields, styled_number
+from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, split_fields, styled_number
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import MISSING_LABELS, RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
@@ -30,7 +29,6 @@ FRACTION = re.compile(r'-?(\d*[.,](\d{1,2}|\d{4,})|0[.,]\d+)')  # which cannot b
 WHOLE = re.compile(r'-?(0|[1-9]\d{0,2}([.,]\d{3})*)')  # with separators between thousands, perhaps
 QUOTED = re.compile(r'[;\t|,]"|"[;\t|,]')  # what no line of fields between blanks has
 Fields = list[list[str]]  # of some rows
-SINGLE_QUOTED = re.compile(r"(^|[;\t|,]) *'[^']*' *([;\t|,]|$)")
 INDEX_NAME = re.compile(r'(Unnamed: 0(\.\d+)?)?')  # of the column where pandas writes the numbers of rows
 
 
@@ -48,31 +46,17 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     if len(rows) <= header:
         raise DataFormatError(f'{path}: expected rows, found only a header line')
     n_columns = usual_width(rows[header:])
-    if len(list(filter(SINGLE_QUOTED.search, lines))) > MAJORITY * len(lines):
-        warn_unsuitable(f"{path}: ' encloses fields, and is read as a part of them: write double quotes instead")
     below = [row for row in rows[header:] if len(row) == n_columns]
     names = None
     if header:
         names = tuple(rows[0])
         if len(names) == n_columns - 1 and not any(row[-1] for row in below):
             names += ('',)  # a delimiter ends each row, but not the header
-    if names and names[0].lower() == 'sep=':
-        raise DataFormatError(
-            f'{path}: expected names of columns or a row in the first line, found {lines[0]!r}: '
-            'leave this line out, it only tells Excel the delimiter'
-        )
     if names and len(names) != n_columns:
-        hint = '--header no reads the first line as a row'
-        if len(names) == n_columns - 1:
-            hint = (
-                'R writes row names without a name for their column unless row.names=FALSE, and a number such as 1,234 '
-                'needs quotes in a file with commas'
-            )
-        elif len(names) < n_columns / 2:
-            hint = 'leave out the lines above the names'
         raise DataFormatError(
-            f'{path}: expected a header line of {n_columns} names, as many as rows have fields, '
-            f'found {len(names)}: {hint}'
+            f'{path}: expected a header line of {n_columns} names, as many as rows have fields, found {len(names)}: '
+            'leave out what stands above the names, give a column of row names a name (in R row.names=FALSE leaves it '
+            'out), write numbers such as 1,234 in quotes, or say --header no'
         )
     if header:
         refuse_second_header(path, below, decimal)
@@ -90,19 +74,7 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
         form = usual
     used = {*form.label_columns, form.weight_column, *form.feature_positions}
     form = replace(form, idle=tuple(j for j in idle if j not in used))
-    if form.width < 1:
-        raise DataFormatError(
-            f'{path}: expected a label and at least one feature, rows have {n_columns} field(s): --delimiter says what '
-            'stands between fields'
-        )
     check_width(path, form, options)
-    if form.label_column is not None and not options.trained:
-        labels = [row[form.label_column] for row in below]
-        if len(labels) >= MIN_ROW_NUMBERS and rises_evenly(labels):
-            warn_unsuitable(
-                f'{path}: the labels {", ".join(labels[:3])} and so on number the rows: name another column with '
-                '--label-column',
-            )
     return replace(form, styles=find_styles(below, form, options))
 
 
@@ -170,18 +142,15 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     if are_counted(first, below, decimal):
         return True
     votes = [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
-    for_names, for_row = (sum(side) for side in zip(*votes, strict=True))
-    header, doubt = for_names > for_row, None
-    if for_names == for_row == 0:
-        if before is not None:
-            return before
-        doubt = 'no column tells whether the first line holds names'
-    elif abs(for_names - for_row) < CLOSE_VOTE * (for_names + for_row) or for_row > for_names >= MAJORITY:
-        doubt = f'{for_names:.2g} columns speak for names in the first line, {for_row:.2g} against them'
-    if doubt:
+    for_names, for_row = sum(each for each in votes if each > 0), -sum(each for each in votes if each < 0)
+    if for_names == for_row and before is not None:
+        return before
+    header = for_names > for_row
+    if abs(for_names - for_row) <= CLOSE_VOTE * (for_names + for_row) or for_row > for_names >= MAJORITY:
         meaning, opposite = ('names of the columns', 'no') if header else ('a row', 'yes')
         warn_unsuitable(
-            f'{path}: the first line was taken for {meaning}, although {doubt}: --header {opposite} says otherwise',
+            f'{path}: the first line was taken for {meaning}, although {for_names:.2g} columns speak for names in it '
+            f'and {for_row:.2g} against them: --header {opposite} says otherwise'
         )
     return header
 
@@ -191,9 +160,9 @@ def refuse_second_header(path: str, rows: Fields, decimal: str) -> None:
 
     A single text may stand for a missing value.
     """
-    votes = [(first, vote(first, values, decimal)) for first, *values in zip(*rows, strict=True)]
-    texts = [first for first, (for_names, _) in votes if for_names == 1]
-    if len(texts) > max(1, sum(for_row for _, (_, for_row) in votes)):
+    votes = [(vote(first, values, decimal), first) for first, *values in zip(*rows, strict=True)]
+    texts = [first for each, first in votes if each == 1]
+    if len(texts) > max(1, sum(each == -1 for each, _ in votes)):
         raise DataFormatError(
             f'{path}: expected a row below the names of the columns, found texts such as {texts[0]!r} above numbers: '
             'leave out what stands above the names, and a second line of names, units or types below them'
@@ -238,12 +207,10 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
         if style != Style() or options.trained:
             continue
         grouped = list(filter(GROUPED.fullmatch, values))
-        if options.encode == 'refuse':  # else all rows tell
-            warn_of_numbers(name_column(position, form), Counter(values), form.decimal)
         in_doubt = len(grouped) < len(values) or not has_fractions
         if len(grouped) > 2 and options.decimal == 'auto' and in_doubt and all(map(WHOLE.fullmatch, values)):
             warn_unsuitable(
-                f'{name_column(position, form)} holds numbers such as {grouped[0]}, which were read as fractions: '
+                f'{form.name_column(position)} holds numbers such as {grouped[0]}, which were read as fractions: '
                 f'--decimal {".,".replace(form.decimal, "")} reads thousands, --decimal {form.decimal} fractions'
             )
     return tuple(styles)
@@ -261,17 +228,10 @@ def describe(form: RowOptions) -> str:
     if form.charset:
         parts.append('carriage returns' if form.charset == 'utf-8' else form.charset)
     if form.label_columns:
-        names = form.target_names or (form.label_name,) * len(form.label_columns)
-        called = [
-            repr(name) if name else f'in column {j + 1}' for name, j in zip(names, form.label_columns, strict=True)
-        ]
-        parts.append(f'label {" and ".join(called)}')
+        parts.append(f'label in {" and ".join(map(form.name_column, form.label_columns))}')
     for position, *signs in form.styles:
-        parts.append(f'numbers of {name_column(position, form)} {Style(*signs)}')
-    for position in form.idle:
-        parts.append(
-            f'without column {position + 1}, which {"is empty" if position + 1 == form.n_columns else "names the rows"}'
-        )
+        parts.append(f'numbers of {form.name_column(position)} {Style(*signs)}')
+    parts += [f'without column {position + 1}, which names the rows or is empty' for position in form.idle]
     return ', '.join(parts)
 
 
@@ -333,30 +293,30 @@ def names_label(first: Sequence[str], below: Fields, label: str | int | None, de
     return name not in MISSING and not is_number(name, decimal) and all(is_number(text, decimal) for text in labels)
 
 
-def vote(first: str, column: Sequence[str], decimal: str) -> tuple[float, float]:
-    """Return how much a column speaks for and against a header. first : its first field. column : those below."""
+def vote(first: str, column: Sequence[str], decimal: str) -> float:
+    """Return how much a column speaks for a header, below 0 against it. first : its first field."""
     values = [value for value in column if value not in MISSING]
     if not values or first in MISSING:
-        return 0.0, 0.0
+        return 0.0
+    first_is_number = is_number(first, decimal)
     if sum(is_number(value, decimal) for value in values) > MAJORITY * len(values):
-        if not is_number(first, decimal):
-            return (1.0, 0.0)
-        if first.isdecimal() and not any(map(str.isdecimal, values)):  # a year above fractions
-            return (0.0, 0.0)
-        return (0.0, 1.0)
+        if not first_is_number:
+            return 1.0
+        is_year = first.isdecimal() and not any(map(str.isdecimal, values))  # above fractions
+        return float(is_year) - 1.0
     counts = Counter(values)
     if first in counts:
-        return 0.0, 1.0
+        return -1.0
     shapes = Counter(map(shape_of, values))
     with_digits = sum(count for shape, count in shapes.items() if '9' in shape)
     if with_digits > MAJORITY * len(values) and len(shapes) <= max(3, len(values) // 10):  # dates, codes
         if shape_of(first) in shapes:
-            return (0.0, 1.0)
-        return (float(not is_number(first, decimal)), 0.0)
+            return -1.0
+        return float(not first_is_number)
     if len(counts) > len(values) / 2:  # names, free text
-        return 0.0, 0.0
+        return 0.0
     once = sum(count == 1 for count in counts.values()) / len(values)  # the chance that a row brings a new value
-    return max(0.0, 1.0 - once - 1 / len(values)), 0.0
+    return max(0.0, 1.0 - once - 1 / len(values))
 
 
 def shape_of(text: str) -> str:
@@ -377,9 +337,7 @@ def are_counted(first: Sequence[str], below: Fields, decimal: str) -> bool:
     counted = [j for j, field in enumerate(first) if field.isdecimal()]
     values = [row[j] for row in below for j in counted]
     fractions = sum(not value.lstrip('-').isdecimal() for value in values)
-    named = any(
-        vote(first[j], [row[j] for row in below], decimal) == (1.0, 0.0) for j in range(len(first)) if j not in counted
-    )
+    named = any(vote(first[j], [row[j] for row in below], decimal) == 1 for j in range(len(first)) if j not in counted)
     return len(counted) >= MIN_ROW_NUMBERS or named or fractions > len(values) / 2
 
 

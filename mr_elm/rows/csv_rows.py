@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.arrow_arrays import from_array
+from mr_elm.rows.arrow_arrays import from_array, to_texts
 from mr_elm.rows.blocks import Block, make_block
-from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, Values, look_up
-from mr_elm.rows.labels import check_target, decode_label
+from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, TextColumn, Values, look_up, name_column
+from mr_elm.rows.labels import check_target, decode_text
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import BLANKS, find_line_ends, quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
@@ -119,17 +119,13 @@ def parse(text: bytes, form: RowOptions) -> Block:
     letter = max(header) in text  # no row of numbers has it, and to find that out takes a tenth of the time
     if letter and form.header_line and (text.startswith(header) or b'\n' + header in text):
         raise ValueError('the header again')
-    n_rows = np.count_nonzero(find_line_ends(text))  # in a third of the time that `bytes.count` takes
+    n_rows = int(np.count_nonzero(find_line_ends(text)))  # in a third of the time that `bytes.count` takes
     text = separate_plainly(text, form.delimiter)
     arrays = read_arrays(text, form, choose_piece(text, form.n_columns or 0))
     if arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
-    columns = read_values(arrays, form)
-    labels = () if form.ignore_label else form.label_columns
-    table = Table(tuple(columns[j] for j in form.feature_positions), arrays.num_rows)
-    return make_block(
-        table, [columns[j] for j in labels], columns.get(form.weight_column), [columns[j] for j in form.part_by], form
-    )
+    columns = zip(form.used_columns, arrays.columns, strict=True)
+    return make_block({j: read_values(array, j, form) for j, array in columns}, n_rows, form)
 
 
 def choose_piece(text: bytes, n_columns: int) -> int:
@@ -144,22 +140,16 @@ def choose_piece(text: bytes, n_columns: int) -> int:
 def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
     """Read the columns that rows need as a pyarrow.RecordBatch, each named by its position.
 
-    Columns of plain numbers become float64, those of a table with nulls for missing ones, all else text. piece : bytes
-    that are parsed together. Raises pyarrow.ArrowInvalid, a ValueError, where that cannot be.
+    Columns of plain numbers become float64, with nulls for missing ones, all else text. piece : bytes that are parsed
+    together. Raises pyarrow.ArrowInvalid, a ValueError, where that cannot be.
     """
     import pyarrow as arrow
     from pyarrow import csv as reader
 
-    if form.ignore_label:
-        labels = set()
-    else:
-        labels = {*form.label_columns}
-    weights = {form.weight_column} - {None}
-    numbers = weights | {*(form.numbers if form.table else form.feature_positions)}
+    numbers = {form.weight_column, *(form.numbers if form.table else form.feature_positions)}
     if form.numeric_labels:
-        numbers |= labels
+        numbers |= {*form.used_labels}
     numbers -= {*form.styles_by_column}
-    positions = sorted({*form.feature_positions, *labels, *weights, *form.part_by})
     [columns] = (
         reader.read_csv(
             arrow.BufferReader(text),
@@ -168,10 +158,10 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
             ),
             reader.ParseOptions(delimiter=form.delimiter or ' ', newlines_in_values=False),
             reader.ConvertOptions(
-                column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in positions},
-                include_columns=list(map(str, positions)),
+                column_types={str(j): arrow.float64() if j in numbers else arrow.string() for j in form.used_columns},
+                include_columns=list(map(str, form.used_columns)),
                 decimal_point=form.decimal,
-                null_values=MISSING_TEXTS if form.numbers else [],
+                null_values=MISSING_TEXTS,
                 strings_can_be_null=False,
             ),
         )
@@ -181,19 +171,17 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
     return columns
 
 
-def read_values(arrays: Any, form: RowOptions) -> dict[int | None, Values]:
-    """Return position -> values of each column: numbers, or text."""
-    from pyarrow import types
+def read_values(array: Any, position: int, form: RowOptions) -> Values:
+    """Return the values of a column: numbers, or text without the blanks around it."""
+    from pyarrow import compute, types
 
-    columns: dict[int | None, Values] = {}
-    for position, array in zip(map(int, arrays.schema.names), arrays.columns, strict=True):
-        if types.is_floating(array.type):
-            columns[position] = NumberColumn(from_array(array, math.nan))
-        elif position in form.styles_by_column:
-            columns[position] = NumberColumn(read_styled(array, position, form))
-        else:
-            columns[position] = TextColumn(array, form.decimal)
-    return columns
+    if types.is_floating(array.type):
+        return NumberColumn(from_array(array, math.nan))
+    texts = compute.ascii_trim(array, characters=BLANKS)
+    if position not in form.styles_by_column:
+        return TextColumn(texts, form.decimal)
+    with name_column(form.name_column(position)):
+        return NumberColumn(Style(*form.styles_by_column[position]).read(texts, form.decimal))
 
 
 @dataclass(frozen=True)
@@ -258,85 +246,21 @@ def styled_number(decimal: str) -> re.Pattern[str]:
     )
 
 
-def read_styled(texts: Any, position: int, form: RowOptions) -> Floats:
-    """Return the numbers of a column that has a style. Raises RowError when a text is not of this style."""
-    try:
-        return Style(*form.styles_by_column[position]).read(texts, form.decimal)
-    except RowError as error:
-        raise RowError(error.reason, f'{name_column(position, form)} {error.detail}') from None
-
-
 def diagnose(line: str, form: RowOptions) -> RowError:
     """Say why one line was refused, as a RowError."""
+    if line == form.header_line:
+        return RowError('repeated header', 'the line holds the names of the columns again: leave it out')
+    if '\r' in line.removesuffix('\r'):
+        return RowError('carriage return', 'one stands within the line, and other programs would end it there')
     try:
-        if line == form.header_line:
-            return RowError('repeated header', 'the line holds the names of the columns again: leave it out')
-        if '\r' in line.removesuffix('\r'):
-            return RowError('carriage return', 'one stands within the line, and other programs would end it there')
         row = split_fields(line, form.delimiter)
         if len(row) != form.n_columns:
             return RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
-        special = [j for j in (*form.label_columns, form.weight_column) if j is not None]
-        for j in sorted({*form.feature_positions, *special}):
-            check_field(row[j], j, form)
+        texts = {j: decode_text(row[j], form.name_column(j)) for j in form.used_columns}
+        for j in form.used_labels:
+            if form.numeric_labels and j not in form.styles_by_column:
+                check_target(texts[j].replace(form.decimal, '.'), form.label_columns.index(j), form)
+        make_block({j: read_values(to_texts([text]), j, form) for j, text in texts.items()}, 1, form)
     except RowError as error:
         return error
     return RowError('not readable', quote(line))
-
-
-def name_column(position: int, form: RowOptions) -> str:
-    """Name a column for a message."""
-    names = {form.label_column: form.label_name, **form.feature_names}
-    if names.get(position):
-        return f'column {names[position]!r}'
-    return f'column {position + 1}'
-
-
-def read_field(text: str, j: int, form: RowOptions) -> float | None:
-    """Read the number of field j, in its style where it has one; None for other text, and for a missing one."""
-    if j not in form.styles_by_column:
-        return read_number(text, form.decimal)
-    number = float(read_styled([text], j, form)[0])
-    if math.isnan(number):
-        return None
-    return number
-
-
-def check_field(text: str, j: int, form: RowOptions) -> None:
-    """Raise RowError when field j cannot be what its column holds. text : decoded as Latin-1."""
-    if j in form.label_columns:
-        if form.ignore_label:
-            return
-        if form.numeric_labels:
-            if j in form.styles_by_column:
-                text = str(read_styled([text], j, form)[0])
-            elif form.decimal != '.' and read_number(text, form.decimal) is not None:
-                text = text.replace(form.decimal, '.')
-            check_target(text, form.label_columns.index(j), form)
-        else:
-            decode_label(text, form)
-        return
-    try:
-        text = text.encode('latin-1').decode('utf-8')
-    except UnicodeDecodeError:
-        raise RowError(
-            'not UTF-8',
-            f'{name_column(j, form)} holds {ascii(text)}: save the file as UTF-8, or say '
-            'how it is written (--encoding latin-1)',
-        ) from None
-    if form.table and j != form.weight_column:
-        if j in form.styles_by_column:
-            read_styled([text], j, form)
-        return
-    number = read_field(text, j, form)
-    if number is None:
-        hint = ' (--encode auto reads text and missing values)'
-        if form.label_column == 0:
-            hint = (
-                f' ({name_column(0, form)} is the label, unless --label-column names another; --encode auto reads text)'
-            )
-        raise RowError('not a number', f'{name_column(j, form)} holds {quote(text)}{hint}')
-    if not math.isfinite(number):
-        raise RowError('nan or infinite', f'{name_column(j, form)} holds {quote(text)}')
-    if j == form.weight_column and number <= 0:
-        raise RowError('weight is not positive', f'{name_column(j, form)} holds {quote(text)}')

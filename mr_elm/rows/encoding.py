@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -12,17 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, RowError, one_line, warn_unsuitable
+from mr_elm.errors import DataFormatError, RowError, one_line
 from mr_elm.json_file import read_json
-from mr_elm.rows.blocks import Block, EncodedRows, is_sparse
-from mr_elm.rows.columns import MISSING, NumberColumn, Table, TextColumn, Values, look_up, to_number, write_number
+from mr_elm.rows.blocks import EncodedRows, is_sparse
+from mr_elm.rows.columns import (
+    MISSING,
+    NumberColumn,
+    Table,
+    TextColumn,
+    Values,
+    look_up,
+    name_column,
+    to_number,
+    write_number,
+)
 from mr_elm.rows.dates import ORDERS
 from mr_elm.rows.options import RowOptions
 from mr_elm.typing import Floats
 
 NUMBER, CATEGORY, DATE = 'number', 'category', 'date'
 MONTHS, WEEKDAYS = sorted(map(str, range(1, 13))), sorted(map(str, range(1, 8)))  # from January, and from Monday
-THURSDAY, TELLING_ROWS = 3, 20  # days from Monday to 1970-01-01; rows that tell whether a category is known
+THURSDAY = 3  # days from Monday to 1970-01-01
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ class Column:
         """Return the values of each part. Raises RowError at a text that is no date."""
         if self.kind != DATE:
             return [values]
-        with self.name_errors():
+        with name_column(f'column {self.name!r}'):
             days = values.dates(self.order)
         months = np.where(np.isnan(days), np.nan, np.floor(days).astype('M8[D]').astype('M8[M]').astype(int) % 12 + 1)
         return [*map(NumberColumn, (days, months, (np.floor(days) + THURSDAY) % 7 + 1))]
@@ -100,35 +109,20 @@ class Column:
     def find_categories(self, values: Values) -> np.ndarray:
         """Return the position of the category of each value, the last one for all others: (n,).
 
-        Text is compared as it is written, but by value where one side holds only numbers. Warns where none is known.
+        Text is compared as it is written, but by value where one side holds only numbers.
         """
         other, numbers = len(self.categories), self.by_value
         if isinstance(values, TextColumn) and not self.holds_numbers:
             numbers = {}
-        codes = look_up(values, lambda text: self.lookup.get(text, numbers.get(to_number(text), other)))
-        known = (codes >= (MISSING in self.lookup)) & (codes < other)
-        if not known.any() and look_up(values, bool).sum() >= TELLING_ROWS:
-            warn_unsuitable(
-                f'column {self.name!r} holds none of the categories of the training, such as '
-                f'{", ".join(map(repr, self.categories[-3:]))}: all its values count as others'
-            )
-        return codes
+        return look_up(values, lambda text: self.lookup.get(text, numbers.get(to_number(text), other)))
 
     def read_numbers(self, values: Values) -> Floats:
         """Return the values as numbers, NaN for missing ones. Raises RowError when one is text or infinite."""
-        with self.name_errors():
+        with name_column(f'column {self.name!r}'):
             numbers = values.numbers()
         if np.isinf(numbers).any():
             raise RowError('nan or infinite', f'column {self.name!r} holds an infinite number')
         return numbers
-
-    @contextmanager
-    def name_errors(self) -> Iterator[None]:
-        """Name the column in a RowError."""
-        try:
-            yield
-        except RowError as error:
-            raise RowError(error.reason, f'column {self.name!r} {error.detail}') from None
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold, the order of dates alone; `from_json` undoes it."""
@@ -260,10 +254,3 @@ def read_encoding(path: str | None) -> Encoding | None:
         return Encoding.from_json(read_json(path))
     except (KeyError, TypeError, ValueError) as error:
         raise DataFormatError(f'{path}: expected an encoding of columns ({error!r})') from None
-
-
-def encode_table(block: Block, encoding: Encoding | None) -> Block:
-    """Encode the rows of a block where they are a Table and there is an encoding."""
-    if encoding is None or not isinstance(block.X, Table):
-        return block
-    return replace(block, X=encoding.encode(block.X))

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import RowError, write_value
-from mr_elm.rows.columns import NumberColumn, Table, TextColumn, Values
+from mr_elm.rows.columns import Table
 from mr_elm.rows.labels import hold_integers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, order_features
 from mr_elm.rows.text import demand_distinct
 from mr_elm.typing import Floats
-
-NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
-CATEGORIES = ('category', 'Categorical', 'Enum')  # how types of categories begin in pandas and polars
 
 
 @dataclass(frozen=True)
@@ -61,8 +57,8 @@ def read_frame(X: Any) -> Frame:
     """
     if isinstance(X, Frame):
         return X
-    if hasattr(X, 'columns') and hasattr(X, '__getitem__') and not hasattr(X, 'column_names'):
-        return read_columns(X)
+    if hasattr(X, 'iloc'):
+        return read_arrow(read_pandas(X))
     if hasattr(X, '__arrow_c_stream__'):
         return read_arrow(open_stream(X).read_all())
     raise TypeError(
@@ -70,53 +66,43 @@ def read_frame(X: Any) -> Frame:
     )
 
 
-def read_columns(X: Any) -> Frame:
-    """Read a data frame column by column, as pandas and polars offer them."""
-    names = tuple(map(str, X.columns))
-    demand_distinct('X', names)
-    series = {str(label): X[label] for label in X.columns}
-    columns = tuple(map(read_values, series.values(), series))
-    categorical = frozenset(name for name, values in series.items() if str(values.dtype).startswith(CATEGORIES))
-    return Frame(names, Table(columns, len(X)), categorical)
+def read_pandas(X: Any) -> Any:
+    """Return a data frame of pandas as a pyarrow.Table: objects of several types become text."""
+    import pyarrow as arrow
 
-
-def read_values(series: Any, name: str) -> Values:
-    """Read the values of a column. Raises ValueError for values that are neither numbers nor text."""
-    values = np.asarray(series)
-    if values.dtype.kind in 'fiub':
-        return NumberColumn(values.astype(float))
-    if values.dtype.kind in 'mcV':
-        raise ValueError(
-            f'X: expected numbers or text in column {write_value(name)}, found {values.dtype}: make numbers of it first'
-        )
-    if values.dtype.kind == 'M':
-        return TextColumn(['' if text == 'NaT' else text for text in np.datetime_as_string(values).tolist()])
-    missing = np.asarray(series.isna()) if hasattr(series, 'isna') else [value is None for value in values]
-    return read_objects([None if lacks else value for lacks, value in zip(missing, values.tolist(), strict=True)], name)
-
-
-def read_objects(values: Sequence[Any], name: str) -> Values:
-    """Read objects of Python, None for missing values: numbers where all are, else text."""
-    if all(value is None or isinstance(value, NUMBERS) for value in values):
-        return NumberColumn(np.array([np.nan if value is None else float(value) for value in values], float))
-    if others := [value for value in values if isinstance(value, (list, tuple, dict, set, bytes, np.ndarray))]:
-        raise ValueError(f'X: expected numbers or text in column {write_value(name)}, found {type(others[0]).__name__}')
-    return TextColumn(['' if value is None else str(value) for value in values])
+    demand_distinct('X', tuple(map(str, X.columns)))
+    columns = {}
+    for name in X.columns:
+        try:
+            columns[str(name)] = arrow.array(X[name], from_pandas=True)
+        except arrow.ArrowException:
+            columns[str(name)] = arrow.array(X[name].map(str, na_action='ignore'), from_pandas=True)
+    return arrow.table(columns)
 
 
 def read_arrow(table: Any) -> Frame:
     """Read a pyarrow.Table. Raises ValueError when a column can be neither numbers nor categories."""
     from pyarrow import types
 
-    from mr_elm.rows.arrow_columns import ArrowSchema, BatchMaker
+    from mr_elm.rows.arrow_columns import NUMBER, TABLE_KINDS, ArrowSchema, BatchMaker, kind_of
 
-    schema = ArrowSchema(table.schema, 'X')
-    for column in schema.columns:
-        schema.demand_feature(column, True)
-    form = RowOptions('arrow', labelled=False, names=tuple(schema.fields), encode='auto')
-    rows = BatchMaker(schema, form).make(table)
     categorical = frozenset(field.name for field in table.schema if types.is_dictionary(field.type))
-    return Frame(form.names or (), rows.block.X, categorical)
+    for number, field in enumerate(table.schema):  # numbers that are categories are compared by value
+        if types.is_dictionary(field.type) and kind_of(field.type.value_type) == NUMBER:
+            table = table.set_column(number, field.name, table.column(number).cast(field.type.value_type))
+    schema = ArrowSchema(table.schema, 'X')
+    for name in schema.columns:
+        if schema.kind(name) not in TABLE_KINDS:
+            raise ValueError(
+                f'X: expected numbers or text in column {write_value(name)}, found {schema.describe(name)}: make '
+                'numbers of it first'
+            )
+    names = tuple(schema.fields)
+    form = RowOptions('arrow', label_column=None, n_columns=len(names), names=names, encode='auto')
+    [batch] = table.combine_chunks().to_batches() or [
+        import_module('pyarrow').RecordBatch.from_pylist([], table.schema)
+    ]
+    return Frame(names, BatchMaker(schema, form).make(batch).block.X, categorical)
 
 
 def open_stream(X: Any) -> Any:

@@ -134,26 +134,24 @@ class HadoopCommand:
             raise OSError(f'hadoop fs {words[0]}: {lines[-1]}')
         return done.stdout
 
-    def exists(self, path: str) -> bool:
-        """Tell whether there is a file or a folder."""
-        found = subprocess.run([self.command, 'fs', '-test', '-e', escape_glob(path)], capture_output=True)
-        return found.returncode == 0
-
     def info(self, path: str) -> dict:
         """Describe a file or a folder. Raises FileNotFoundError when there is none."""
-        if not self.exists(path):
-            raise FileNotFoundError(path)
-        kind, size, time = self.run('-stat', '%F %b %Y', escape_glob(path)).rsplit(None, 2)
-        return {
-            'name': path,
-            'type': 'directory' if kind == 'directory' else 'file',
-            'size': int(size),
-            'modificationTime': time,
-        }
+        try:
+            [entry] = self.list('-d', path)
+        except OSError as error:
+            if 'No such file' in str(error):
+                raise FileNotFoundError(path) from None
+            raise
+        return entry
 
     def ls(self, path: str, detail: bool = True) -> list[dict]:
         """Describe what is in a folder."""
-        listing = (line.split(None, 7) for line in self.run('-ls', escape_glob(path)).splitlines())
+        return self.list(path)
+
+    def list(self, *words: str) -> list[dict]:
+        """Describe files and folders; the last word is a path."""
+        *flags, path = words
+        lines = (line.split(None, 7) for line in self.run('-ls', *flags, escape_glob(path)).splitlines())
         return [
             {
                 'name': f'{path.rstrip("/")}/{fields[7].rpartition("/")[2]}',
@@ -161,7 +159,7 @@ class HadoopCommand:
                 'type': 'directory' if fields[0].startswith('d') else 'file',
                 'modificationTime': ' '.join(fields[5:7]),
             }
-            for fields in listing
+            for fields in lines
             if len(fields) == 8
         ]
 

@@ -3,7 +3,6 @@
 import os
 import re
 from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,13 +17,13 @@ from mr_elm.rows.arrow_files import find_cuts
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_binary_kind, find_kind
-from mr_elm.rows.lines import split_chunk
+from mr_elm.rows.lines import clean_chunk
 from mr_elm.rows.options import AUTO, KINDS, MAX_CATEGORIES, RowOptions
 from mr_elm.rows.packs import MANIFEST, load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.splits import CHUNK_BYTES, DAMAGE, decompress, find_ending, hadoop_cuts, read_stream
 from mr_elm.rows.storage import Entry, expand_patterns, is_local, name_folders, open_ranges, store_of
-from mr_elm.rows.text import quote
+from mr_elm.rows.text import quote, split_lines
 from mr_elm.rows.wire_rows import write_block
 
 READERS = 4  # threads that look at files elsewhere; for each file the hadoop command starts a Java
@@ -32,43 +31,22 @@ MAGIC_BYTES = 8  # first bytes of a file, which tell its kind
 CHARSET_BYTES = 1 << 16  # first bytes of a file, which tell how its text is encoded
 MAX_LINES = 200  # lines that are looked at
 MIN_LINES = 3  # lines, once as many bytes as one chunk have been read
-MAGICS = (  # first bytes of a file that holds no rows, and what it is
-    (
-        b'PK\x03\x04',
-        'a zip archive: an Excel or OpenDocument workbook, or numpy arrays; save a workbook as csv, '
-        'give a zip archive of one csv file a name that ends in .zip',
-    ),
-    (b'\x1f\x8b', 'gzip data: give the file a name that ends in .gz'),
-    (b'BZh', 'bzip2 data: give the file a name that ends in .bz2'),
-    (b'\x28\xb5\x2f\xfd', 'zstandard data: give the file a name that ends in .zst'),
-    (b'\xfd7zXZ', 'xz data: unpack the file (xz -d)'),
-    (b'\xd0\xcf\x11\xe0', 'an old Excel workbook: save it as csv'),
-    (b'\x93NUMPY', 'a numpy array: write it as csv (numpy.savetxt) or as parquet'),
-    (b'\x89HDF', 'an HDF5 file: write its table as csv or as parquet'),
-    (b'ORC', 'an ORC file: write it as parquet'),
-    (b'SQLite format 3', 'an SQLite database: write its table as csv'),
-    (b'\x80\x04', 'a Python pickle: write its table as csv or as parquet'),
-    (b'%PDF', 'a PDF document'),
-    (b'7z\xbc\xaf', '7z data: unpack the file (7z x)'),
-    (b'Rar!', 'a rar archive: unpack the file (unrar x)'),
-    (b'$FL2', 'an SPSS file: save its table as csv'),
-    (b'<stata_dta>', 'a Stata file: write its table as csv (export delimited)'),
-    (b'MATLAB', 'a MATLAB file: write its matrix as csv (writematrix)'),
-    (b'HEADER RECORD**', 'a SAS transport file: write its table as csv (PROC EXPORT)'),
-    (b'version https://git-lfs', 'a pointer of git-lfs to the file: fetch the file itself (git lfs pull)'),
-)
-TEXTS = (  # how a text begins that holds no rows, and what it is
-    (
-        re.compile(r'(%.*\n\s*)*@(relation|attribute)\b', re.I),
-        'an ARFF file: leave out the lines above the rows, which begin with % or @, or convert it to csv',
-    ),
-    (re.compile(r'<(!doctype|html|\?xml)', re.I), 'a web page or XML, perhaps instead of a download that failed'),
-    (re.compile(r'\{\s*("|$)|\[\s*[\[{]'), 'JSON: write its rows as csv or as parquet'),
-    (
-        re.compile(r'[-+.\d]+( [-+.\d]+)* \|\w* [A-Za-z]\w*:\S'),
-        'rows of Vowpal Wabbit: write them as LIBSVM text',
-    ),
-)
+FOREIGN = {  # how a file begins that holds no rows -> what it is
+    r'PK\x03\x04': 'a zip archive: an Excel or OpenDocument workbook, or numpy arrays; save a workbook as csv, give a '
+    'zip archive of one csv file a name that ends in .zip',
+    r'\x1f\x8b': 'gzip data: give the file a name that ends in .gz',
+    r'BZh': 'bzip2 data: give the file a name that ends in .bz2',
+    r'\x28\xb5\x2f\xfd': 'zstandard data: give the file a name that ends in .zst',
+    r'\xd0\xcf\x11\xe0': 'an old Excel workbook: save it as csv',
+    r'\x93NUMPY': 'a numpy array: write it as csv (numpy.savetxt) or as parquet',
+    r'version https://git-lfs': 'a pointer of git-lfs to the file: fetch the file itself (git lfs pull)',
+    r'\x89HDF|%PDF|HEADER RECORD|MATLAB|<stata_dta>|\$FL2': 'a file of another program: save its table as csv',
+    r'(?i)(%.*\n\s*)*@(relation|attribute)\b': 'an ARFF file: leave out the lines above the rows, which begin with % '
+    'or @, or convert it to csv',
+    r'(?i)<(!doctype|html|\?xml)': 'a web page or XML, perhaps instead of a download that failed',
+    r'\{\s*("|$)|\[\s*[\[{]': 'JSON: write its rows as csv or as parquet',
+    r'[-+.\d]+( [-+.\d]+)* \|\w* [A-Za-z]\w*:\S': 'rows of Vowpal Wabbit: write them as LIBSVM text',
+}
 TEXT_CHARACTERS = 4096  # characters that tell what a text is
 # first bytes of a text -> its encoding
 MARKS = {b'\xff\xfe\0\0': 'utf-32', b'\0\0\xfe\xff': 'utf-32', b'\xff\xfe': 'utf-16', b'\xfe\xff': 'utf-16'}
@@ -264,31 +242,32 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
     packed, encoding = RowOptions.from_json(manifest['input']), None
     if manifest.get('encoding'):
         encoding = Encoding.from_json(manifest['encoding'])
-    if options.encoding is not None and encoding != options.encoding:
+    if (
+        manifest.get('task') == 'regression'
+        and options.labelled
+        and not (options.ignore_label or options.numeric_labels)
+    ):
+        raise DataFormatError(
+            f'{pack}: expected classes, found targets of a regression: pack the rows again (mr-elm pack --task '
+            'classification)'
+        )
+    if options.encoding not in (None, encoding):
         raise DataFormatError(
             f'{pack}: expected rows whose columns are encoded as in the model, found another '
             'encoding: pack them again (mr-elm pack --like MODEL)'
         )
-    if options.names and packed.names and options.names != packed.names:
-        raise DataFormatError(
-            f'{pack}: expected the columns {", ".join(options.names[:SHOWN_NAMES])} in this order, found '
-            f'{", ".join(packed.names[:SHOWN_NAMES])}: pack them again (mr-elm pack --like MODEL)'
-        )
-    expected, packed_targets = ([*map(str, form.target_names or form.targets)] for form in (options, packed))
-    if options.labelled and not options.ignore_label and expected and expected != packed_targets:
-        raise DataFormatError(
-            f'{pack}: expected rows packed with the targets {", ".join(expected)}, found '
-            f'{", ".join(packed_targets) or "one label"}: pack them again (mr-elm pack --targets)'
-        )
-    if options.labels_separator not in (None, packed.labels_separator):
-        raise DataFormatError(
-            f'{pack}: expected rows packed with --labels-separator {options.labels_separator!r}, '
-            f'found {packed.labels_separator or "one label in each row"}: pack them again'
-        )
-    if options.part_by and tuple(map(str, packed.part_names)) != options.part_by:
-        raise DataFormatError(
-            f'{pack}: expected rows packed with --part-by {",".join(options.part_by)}, found others: pack them again'
-        )
+    targets, packed_targets = (list(map(str, form.target_names or form.targets)) for form in (options, packed))
+    for what, wanted, found in (
+        ('columns', options.names, packed.names or options.names),
+        ('targets', targets * (options.labelled and not options.ignore_label), packed_targets),
+        ('--labels-separator', options.labels_separator, packed.labels_separator),
+        ('--part-by', list(options.part_by), list(map(str, packed.part_names))),
+    ):
+        if wanted and wanted != found:
+            raise DataFormatError(
+                f'{pack}: expected rows packed with the {what} {", ".join(wanted[:SHOWN_NAMES])}, found '
+                f'{", ".join((found or ["none"])[:SHOWN_NAMES])}: pack them again (mr-elm pack, or pack --like MODEL)'
+            )
     if missing := sorted(set(manifest['labels']) & set(options.missing_labels or ())):
         raise DataFormatError(
             f'{pack}: expected rows without the missing label {quote(missing[0])}, the pack has '
@@ -346,39 +325,24 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
         )
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]):
-            file = inspect_parts(entry, kind, options)
-        else:
-            charset = options.charset or choose_charset(stream, entry, options.trained)
-            file = None
-            lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
-            if lines:
-                form = replace(sniff(lines, entry.path, options, blank_bytes), charset=charset)
-                file = InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
-    if (
-        file
-        and len(options.targets) > 1
-        and file.format.labelled
-        and not (file.format.targets or options.ignore_label or file.format.kind == 'packed')
-    ):
-        raise DataFormatError(
-            f'{entry.path}: expected csv, parquet or arrow rows for several targets, found '
-            f'{file.format.kind} rows, which have one label'
-        )
-    return file
+            return inspect_parts(entry, kind, options)
+        charset = options.charset or choose_charset(entry, options.trained)
+        lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
+    if not lines:
+        return None
+    form = replace(sniff(lines, entry.path, options, blank_bytes), charset=charset)
+    return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
 
 
-def choose_charset(stream: Any, entry: Entry, like: RowOptions | None) -> str | None:
-    """Return the encoding of an open text: as it says itself, or as in the training unless it is plainly UTF-8.
+def choose_charset(entry: Entry, like: RowOptions | None) -> str | None:
+    """Return the encoding of a text: as it says itself, or as in the training unless it is plainly UTF-8.
 
     None stands for UTF-8 with line feeds, which Hadoop reads as well. Text with carriage returns only is in an encoding
     that has to be decoded, too.
     """
     first_bytes, path = b'', entry.copy or entry.path
-    if not find_ending(entry.path):
-        first_bytes = stream.peek(CHARSET_BYTES)[:CHARSET_BYTES]
-    else:  # bytes that are damaged say nothing
-        with suppress(*DAMAGE, OSError), store_of(path).open(path) as packed, decompress(packed, entry.path) as plain:
-            first_bytes = plain.read(CHARSET_BYTES)
+    with suppress(*DAMAGE, OSError), store_of(path).open(path) as stream, decompress(stream, entry.path) as plain:
+        first_bytes = plain.read(CHARSET_BYTES)  # bytes that are damaged say nothing
     for mark, charset in MARKS.items():
         if first_bytes.startswith(mark):
             return charset
@@ -406,7 +370,7 @@ def take_first_lines(chunks: Iterable[bytes]) -> tuple[list[str], int]:
         if not lines:
             rest = chunk.removeprefix(BOM_UTF8).decode('latin-1').lstrip()
             blank_bytes += chunk.rfind(b'\n', 0, len(chunk) - len(rest)) + 1
-        lines += [line for line in split_chunk(chunk) if line.strip()]
+        lines += [line for line in split_lines(clean_chunk(chunk)) if line.strip()]
         size += len(chunk)
         if len(lines) >= MAX_LINES or size >= CHUNK_BYTES and len(lines) >= MIN_LINES:
             break
@@ -420,15 +384,16 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     options : RowOptions of the command line.
     Raises DataFormatError when the lines are no rows at all.
     """
-    first_bytes, binary = lines[0].encode('latin-1'), ['\0' in line for line in lines]
-    foreign = next((what for magic, what in MAGICS if first_bytes.startswith(magic)), None)
-    if foreign or binary[0] or sum(binary) > len(lines) // 2:
-        cure = 'binary data: text of two bytes a letter needs --encoding utf-16-le or utf-16-be'
-        raise DataFormatError(f'{path}: expected rows of text, found {foreign or cure}')
-    text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip()
-    foreign = next((what for pattern, what in TEXTS if pattern.match(text)), None)
+    binary = ['\0' in line for line in lines]
+    text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip(' \t')
+    foreign = next((what for pattern, what in FOREIGN.items() if re.match(pattern, text)), None)
     if foreign and options.kind == 'auto':
         raise DataFormatError(f'{path}: expected rows, found {foreign}')
+    if binary[0] or sum(binary) > len(lines) // 2:
+        raise DataFormatError(
+            f'{path}: expected rows of text, found binary data: text of two bytes a letter needs --encoding utf-16-le '
+            'or utf-16-be'
+        )
     lines = [line for line, is_binary in zip(lines, binary, strict=True) if not is_binary]  # these are bad rows
     if options.kind != 'auto':
         kind = find_kind(options.kind)
@@ -462,32 +427,24 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
 def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
     """Return the folder of a packed data set. Raises DataFormatError when its manifest is missing though `closed`."""
     folders = sorted({os.path.dirname(file.path) for file in files})
-    if not closed and not any(store_of(folder).find(f'{folder}/{MANIFEST}') for folder in folders):
+    closed_folders = [folder for folder in folders if store_of(folder).find(f'{folder}/{MANIFEST}')]
+    if not closed and not closed_folders:
         return None
     if len(folders) > 1:
         raise DataFormatError(f'{folders[1]}: expected one pack, {folders[0]} is another')
-    if store_of(folders[0]).find(f'{folders[0]}/{MANIFEST}') is None:
+    if not closed_folders:
         raise DataFormatError(f'{folders[0]}: expected a pack with its {MANIFEST}, found none: packing did not finish')
     return folders[0]
 
 
 def demand_unchanged(plan: InputPlan) -> None:
     """Raise DataFormatError when a file of a plan is gone, or was written since the plan was made."""
-    files = [file for file in plan.files if not file.uri]  # others are copies of ours, which nobody else writes
-    n_files = Counter(os.path.dirname(file.path) for file in files)
-    listed = {entry.path: entry for folder, n in n_files.items() if n > 1 for entry in store_of(folder).entries(folder)}
-    for file in files:
-        entry = listed.get(file.path) or store_of(file.path).find(file.path)
-        if entry is None:
+    for file in plan.files:
+        if file.uri:  # a copy of ours, which nobody else writes
+            continue
+        entry = store_of(file.path).find(file.path)
+        if entry is None or (entry.size, entry.modified) != (file.size, file.modified):
             raise DataFormatError(
-                f'{file.path}: the file must stay while jobs read it, but it is gone: run the '
-                'command again when it is back'
-            )
-        if (entry.size, entry.modified) != (file.size, file.modified):
-            change = f'{file.size:,} bytes before, {entry.size:,} now'
-            if entry.size == file.size:
-                change = 'its size is the same, the time of its last change is not'
-            raise DataFormatError(
-                f'{file.path}: the file must stay the same while jobs read it, but it changed '
-                f'meanwhile ({change}): run the command again when nothing writes to it'
+                f'{file.path}: the file must stay the same while jobs read it, but it was changed or removed: run the '
+                'command again when nothing writes to it'
             )

@@ -120,7 +120,7 @@ def check_target(text: str, k: int, form: RowOptions) -> None:
     """Raise RowError when the text of target `k`, or of the label of a regression, is no finite number."""
     what, who = 'label', 'the label'
     if form.targets:
-        what, who = 'target', f'target {describe_target(form.targets[k], form)}'
+        what, who = 'target', f'the target in {form.name_column(form.targets[k])}'
     if is_missing(text, form):
         raise RowError(f'missing {what}', f'{who} {explain_missing(text)}')
     number = read_number(text)
@@ -135,24 +135,15 @@ def check_target(text: str, k: int, form: RowOptions) -> None:
         raise RowError(f'{what} is not above 0', f'{who} is {quote(text)}, which has no logarithm (--target log)')
 
 
-def describe_target(position: int, form: RowOptions) -> str:
-    """Name a target for a message, by its column or by the position of that."""
-    names = dict(zip(form.targets, form.target_names or (), strict=False))
-    if position in names:
-        return repr(names[position])
-    return f'in column {position}'
-
-
-def decode_label(text: str, form: RowOptions) -> str:
-    """Decode a label and check that it can be one."""
+def decode_text(text: str, name: str) -> str:
+    """Decode a field that was read as Latin-1. name : what a message calls it. Raises RowError when it is not UTF-8."""
     try:
-        name = text.encode('latin-1').decode('utf-8')
+        return text.encode('latin-1').decode('utf-8')
     except UnicodeDecodeError:
         raise RowError(
-            'bad label',
-            f'{ascii(text)} is not UTF-8 text: save the file as UTF-8, or say how it is written (--encoding latin-1)',
+            'not UTF-8',
+            f'{name} holds {ascii(text)}: save the file as UTF-8, or say how it is written (--encoding latin-1)',
         ) from None
-    return check_label(name, form)
 
 
 def check_label(name: str, form: RowOptions) -> str:

@@ -5,19 +5,20 @@ import re
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import RowError
+from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows.blocks import Block, encode_labels
 from mr_elm.rows.kinds import Kind
-from mr_elm.rows.labels import decode_label, read_numbers
+from mr_elm.rows.labels import check_label, decode_text, read_numbers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
 PAIRS = re.compile(r'(\S+\s+)?[+-]?\d+:[-+.\w]+(\s+\S+:[-+.\w]+)*\s*')  # behind a label, or without one
+PAIR = re.compile(r'([+-]?\d{1,18}):(.*)')  # Python refuses to read thousands of digits
 QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
 NUMBER_CHARACTERS = b'0123456789.+-eE'
 LARGEST_INDEX = 10_000_000  # that is believed where nobody said how many features there are
-MAX_DIGITS = 18  # of an index; Python refuses to read thousands
+LABEL = 'the label'  # what messages call it
 
 
 def parse(text: bytes, form: RowOptions) -> Block:
@@ -37,11 +38,14 @@ def parse(text: bytes, form: RowOptions) -> Block:
     if labels is None or form.ignore_label:
         return Block(X)
     if form.numeric_labels:
-        return Block(X, targets=read_numbers(labels))
+        targets = read_numbers(labels)
+        if np.isnan(targets).any():
+            raise ValueError('labels that are no numbers')
+        return Block(X, targets=targets)
     names, codes = encode_labels(labels)
     if form.labels_separator is None and any(',' in name for name in names):
         raise ValueError('several labels of a row')
-    return Block(X, tuple(decode_label(name, form) for name in names), codes)
+    return Block(X, tuple(decode_text(name, LABEL) for name in names), codes)
 
 
 def separate(lines: list[str], form: RowOptions) -> tuple[list[str] | None, list[str]]:
@@ -111,7 +115,7 @@ def diagnose(line: str, form: RowOptions) -> RowError:
                 return RowError('missing label', f'the line begins with {quote(line[:20])}')
             label = tokens.pop(0)
             if not form.ignore_label:
-                decode_label(label, form)
+                check_label(decode_text(label, LABEL), form)
                 if ',' in label and form.labels_separator is None and not form.numeric_labels:
                     hint = '--labels-separator , reads several labels of a row'
                     return RowError('bad label', f'expected one label, found {quote(label)} ({hint})')
@@ -131,14 +135,10 @@ def diagnose(line: str, form: RowOptions) -> RowError:
 
 def check_pair(token: str, previous: int, form: RowOptions) -> int:
     """Return the index of one `index:value` token, or raise RowError."""
-    left, colon, right = token.partition(':')
-    if not colon:
-        raise RowError('not index:value', f'{quote(token)}')
-    if not re.fullmatch(r'[+-]?\d+', left):
-        raise RowError('bad index', f'{quote(token)}')
-    if len(left) > MAX_DIGITS:
-        raise RowError('index too large', f'{quote(token)}')
-    index, value = int(left), read_number(right)
+    pair = PAIR.fullmatch(token)
+    if pair is None:
+        raise RowError('not index:value', quote(token))
+    index, value = int(pair[1]), read_number(pair[2])
     if index < 1:
         raise RowError('index below 1', f'{quote(token)}; indices begin at 1')
     if index <= previous:
@@ -146,9 +146,9 @@ def check_pair(token: str, previous: int, form: RowOptions) -> int:
     if index > find_largest(form):
         raise RowError('index too large', f'{index}: --n-features says how many features rows have, if it is right')
     if value is None:
-        raise RowError('not a number', f'{quote(token)}')
+        raise RowError('not a number', quote(token))
     if not np.isfinite(value):
-        raise RowError('nan or infinite', f'{quote(token)}')
+        raise RowError('nan or infinite', quote(token))
     return index
 
 
@@ -158,7 +158,11 @@ def recognise(lines: list[str]) -> bool:
 
 
 def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOptions:
-    """Return the RowOptions, which the lines have no say in."""
+    """Return the RowOptions, which the lines have no say in. Raises DataFormatError at several targets."""
+    if len(options.targets) > 1 and options.labelled and not options.ignore_label:
+        raise DataFormatError(
+            f'{path}: expected csv, parquet or arrow rows for several targets, found libsvm rows, which have one label'
+        )
     return options.decide('libsvm', n_features=options.n_features, ignore_extra=options.ignore_extra)
 
 

@@ -4,15 +4,14 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.blocks import Block, RowReader, find_errors, read_good_rows
-from mr_elm.rows.encoding import Encoding, encode_table
-from mr_elm.rows.kinds import Kind, find_kind
-from mr_elm.rows.options import RowOptions
+from mr_elm.rows.blocks import Block, RowReader, read_good_rows
+from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.text import find_line_ends, split_lines
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
@@ -32,11 +31,17 @@ class LineReader(RowReader):
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
         for text in group_lines(self._read_rows(chunks), self.block_rows):
             first = self.counts.lines
-            block = self._parse(text)
+            try:
+                block: Block | None = self._read(text)
+            except ValueError:  # some are no rows, or cannot be read
+                block = self.sort_out(split_lines(text))
+            else:
+                self.counts.lines += len(block)  # type: ignore[arg-type]
+                block = self.judge(range(first, self.counts.lines), block, {}, partial(take_line, text))
             self.counts.records += self.counts.lines - first
             if self.stop and self.rejected:
                 return
-            if block is not None:
+            if block is not None and len(block):
                 self.counts.used += len(block)
                 yield block
 
@@ -56,29 +61,35 @@ class LineReader(RowReader):
                     self.counts.blank += 1
             yield chunk
 
-    def _parse(self, text: bytes) -> Block | None:
-        """Parse lines at once where all are rows that can be used, else one by one."""
-        try:
-            block = parse_rows(text, self.kind, self.form, self.encoding)
-        except ValueError:
-            if self.form.numbers:
-                self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
-                return self._parse(text)
-            return self._sort_out(split_lines(text))
-        self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
-        self.counts.lines += len(block)
-        return block
-
-    def _sort_out(self, lines: list[str]) -> Block | None:
-        """Parse the lines that are rows, and reject those that cannot be used."""
+    def sort_out(self, lines: list[str]) -> Block | None:
+        """Return the rows among some lines that can be used, encoded, and account for all others."""
         first = self.counts.lines
         self.counts.lines += len(lines)
         rows = [i for i, line in enumerate(lines) if self._is_row(line)]
         if not rows:
             return None
-        block, errors = parse_or_reject([lines[i] for i in rows], self.kind, self.form, self.encoding)
-        self.reject([first + i for i in rows], errors, lambda k: lines[rows[k]])
-        return block
+
+        def read(some: Sequence[int]) -> Block:
+            try:
+                return self._read(''.join(f'{lines[rows[k]]}\n' for k in some).encode('latin-1'))
+            except ValueError as error:
+                if len(some) > 1 or isinstance(error, RowError):
+                    raise
+                raise self.kind.diagnose(lines[rows[some[0]]], self.form) from None
+
+        return self.judge([first + i for i in rows], *read_good_rows(len(rows), read), lambda k: lines[rows[k]])
+
+    def _read(self, text: bytes) -> Block:
+        """Parse whole lines. Raises ValueError when any is no row, or cannot be read."""
+        if b'\0' in text:
+            raise RowError('binary data', 'the line holds bytes of zero')
+        try:
+            return self.kind.parse(text, self.form)
+        except ValueError:
+            if not self.form.numbers:
+                raise
+        self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
+        return self.kind.parse(text, self.form)
 
     def _is_row(self, line: str) -> bool:
         if not line or line.isspace():
@@ -88,6 +99,11 @@ class LineReader(RowReader):
         else:
             return True
         return False
+
+
+def take_line(text: bytes, number: int) -> str:
+    """Return a line, which is counted from 0."""
+    return split_lines(text)[number]
 
 
 def clean_chunk(chunk: bytes) -> bytes:
@@ -123,31 +139,3 @@ def group_lines(chunks: Iterable[bytes], block_rows: int) -> Iterator[bytes]:
 def split_chunk(chunk: bytes) -> list[str]:
     """Decode a chunk byte for byte and split it at its line ends."""
     return split_lines(clean_chunk(chunk))
-
-
-def parse_rows(text: bytes, kind: Kind, form: RowOptions, encoding: Encoding | None = None) -> Block:
-    """Parse whole lines. Raises ValueError when any is no row, or cannot be used."""
-    if b'\0' in text:
-        raise RowError('binary data', 'the line holds bytes of zero')
-    block = kind.parse(text, form)
-    if find_errors(block, form):
-        raise ValueError('rows that cannot be used')
-    return encode_table(block, encoding)
-
-
-def parse_or_reject(
-    lines: list[str], kind: Kind, form: RowOptions, encoding: Encoding | None = None
-) -> tuple[Block | None, dict[int, RowError]]:
-    """Parse lines that are rows; returns (Block or None, position of a bad one -> RowError)."""
-
-    def parse(rows: Sequence[int]) -> Block:
-        text = ''.join(f'{lines[row]}\n' for row in rows)
-        return parse_rows(text.encode('latin-1'), kind, form, encoding)
-
-    block, raised = read_good_rows(len(lines), parse)
-    errors = {}
-    for row, error in raised.items():
-        if not isinstance(error, RowError) or not form.table and '\0' not in lines[row]:
-            error = kind.diagnose(lines[row], form)
-        errors[row] = error
-    return block, errors

@@ -356,15 +356,32 @@ class RowOptions:
         """Return position -> (prefix, suffix, thousands) of the columns whose numbers have a style."""
         return {position: signs for position, *signs in self.styles}  # type: ignore[misc]
 
-    @cached_property
-    def feature_names(self) -> dict[int, str]:
-        """Return position -> name of the columns that are features; empty where columns have no names (csv)."""
-        return dict(zip(self.feature_positions, self.names or (), strict=False))
+    def name_column(self, position: int) -> str:
+        """Name a column for a message."""
+        names: dict[ColumnPlace, str | None] = dict(zip(self.feature_positions, self.names or (), strict=False))
+        names |= zip(self.targets, self.target_names or (), strict=False)
+        names |= {self.label_column: self.label_name, self.weight_column: self.weight_name}
+        if names.get(position):
+            return f'column {names[position]!r}'
+        return f'column {position + 1}'
 
     @property
     def label_columns(self) -> tuple[ColumnPlace, ...]:
         """Return the label, or all targets."""
         return self.targets or (() if self.label_column is None else (self.label_column,))
+
+    @property
+    def used_labels(self) -> tuple[int, ...]:
+        """Return the label, or all targets; none where these are ignored."""
+        if self.ignore_label:
+            return ()
+        return self.label_columns
+
+    @cached_property
+    def used_columns(self) -> list[int]:
+        """List the columns that are read."""
+        columns = {*self.feature_positions, *self.used_labels, self.weight_column, *self.part_by}
+        return sorted(columns - {None})
 
     @property
     def width(self) -> int:

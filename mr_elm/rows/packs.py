@@ -7,7 +7,7 @@ checksum, which readers verify; the manifest of the pack has that of each footer
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -18,10 +18,10 @@ from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch, write_facts
-from mr_elm.rows.arrow_files import PARQUET, ParquetParts, Source, number_labels
-from mr_elm.rows.blocks import Block, EncodedRows, RowReader, take_rows
+from mr_elm.rows.arrow_columns import Batch
+from mr_elm.rows.arrow_files import PARQUET, BatchReader, ParquetParts, Source
+from mr_elm.rows.blocks import Block, EncodedRows, take_rows
 from mr_elm.rows.kinds import Kind
-from mr_elm.rows.labels import find_usable
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import store_of, write_file
 
@@ -31,11 +31,6 @@ DICTIONARIES = ['label', 'part', 'ones.list.element']  # columns with few values
 FOOTER_END_BYTES = 8  # bytes behind the footer of Parquet: its length, and PARQUET
 FORMAT = {'format': 'mr_elm-pack', 'version': 1}
 NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input'}
-
-
-def count_record_rows(n_features: int, block_rows: int) -> int:
-    """Return how many dense rows of this width fit a row group, at most block_rows."""
-    return max(1, min(block_rows, MAX_RECORD // (8 * max(n_features, 1))))
 
 
 def cut_to_records(block: Block) -> Iterator[Block]:
@@ -105,7 +100,7 @@ def convert(X: Any, dtype: str) -> Any:
 
 
 class PackParts(ParquetParts):
-    """Read a file of a pack by row groups; see `Parts`. Its batches are blocks."""
+    """Read a file of a pack by row groups, each a block; see `Parts`."""
 
     def open_file(self, source: Source) -> Any:
         """Open the file to be read by whole row groups."""
@@ -116,44 +111,14 @@ class PackParts(ParquetParts):
         return options.decide('packed')
 
     def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, Any]]:
-        """Yield the block of each row group. Raises DataFormatError when one is damaged."""
+        """Yield each row group. Raises DataFormatError when one is damaged."""
         with refuse_damage(self.name):
             facts = read_facts(self.file.metadata.metadata)
         for number in numbers:
-            group_name = f'{self.name}, row group {number + 1}'
-            with refuse_damage(group_name):
-                [batch] = self.file.read_row_group(number, use_threads=False).combine_chunks().to_batches()
-                block = fit_labels(from_batch(batch, facts), form, group_name)
-            yield number, block
-
-
-def fit_labels(block: Block, form: RowOptions, group_name: str) -> Block:
-    """Read classes as targets where these are wanted. Raises DataFormatError when rows were packed for another task."""
-    if form.ignore_label or not block.labelled:
-        return block
-    if block.targets is not None and not form.numeric_labels:
-        raise DataFormatError(
-            f'{group_name}: expected classes, found targets of a regression: pack the rows again (mr-elm '
-            'pack --task classification)'
-        )
-    numbered = number_labels(block, form)
-    if numbered.targets is not None and not find_usable(numbered.targets, form).all():
-        raise DataFormatError(
-            f'{group_name}: expected numbers as labels of a regression, above 0 for --target log, found others: pack '
-            'the rows again (mr-elm pack --task regression)'
-        )
-    return numbered
-
-
-class PackReader(RowReader):
-    """Account for the blocks of one split of a pack; its rows are counted as lines."""
-
-    def blocks(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """Pass the blocks on."""
-        for block in blocks:
-            self.counts.records += len(block)
-            self.use(len(block))
-            yield block
+            with refuse_damage(f'{self.name}, row group {number + 1}'):
+                [record_batch] = self.file.read_row_group(number, use_threads=False).combine_chunks().to_batches()
+                batch = Batch(from_batch(record_batch, facts), record_batch)
+            yield number, batch
 
 
 def sum_footer(source: Source) -> int:
@@ -198,4 +163,4 @@ def load_manifest(folder: str) -> dict:
     return manifest
 
 
-KIND = Kind(reader=PackReader, magic=(PARQUET,), open=PackParts)
+KIND = Kind(reader=BatchReader, magic=(PARQUET,), open=PackParts)

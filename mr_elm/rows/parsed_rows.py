@@ -1,18 +1,16 @@
 """Keep the rows of a split when they are parsed: later passes need not parse them again.
 
-They stand in a file of this machine, which later passes map into memory: a record for each block, one after another. A
-record is an Arrow IPC stream of one record batch as of `arrow_blocks`; its metadata name the lines of its rows. The
-last record has no rows: its metadata hold the counts of the split and its rejected rows.
+They stand in a file of this machine, which later passes map into memory: an Arrow IPC stream of record batches as of
+`arrow_blocks`, each with its facts, which name the lines of its rows. The last batch has no rows: its facts are the
+counts of the split and its rejected rows.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
-from mr_elm.errors import DataFormatError
 from mr_elm.rows.arrow_arrays import refuse_damage
 from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch, write_facts
 from mr_elm.rows.blocks import Block, RejectedRow, RowReader, widen
@@ -22,7 +20,7 @@ from mr_elm.store import replace_file
 class ParsedRows(RowReader):
     """Read the rows of a split by a reader; the second time from the file `path`.
 
-    length : bytes of the split. count : called with the bytes that records stand for, as these are read instead.
+    length : bytes of the split. count : called with the bytes that batches stand for, as these are read instead.
     """
 
     def __init__(self, reader: Any, path: str, length: int, count: Callable[[int], object]) -> None:
@@ -38,54 +36,44 @@ class ParsedRows(RowReader):
             yield from self._keep(chunks)
 
     def _keep(self, chunks: Iterable[bytes]) -> Iterator[Block]:
+        import pyarrow as arrow
+
         rejected: dict[int, RejectedRow] = {}
+        batch, writer = arrow.RecordBatch.from_pylist([], arrow.schema([])), None
         with replace_file(self.path) as stream:
             for block in self.reader.blocks(chunks):
                 self.row_lines = lines = self.reader.row_lines
                 rejected |= {row.ordinal: row for row in self.rejected}  # whom we give the block may empty the list
                 batch = to_batch(block, lines=lines.start if isinstance(lines, range) else list(lines))
-                stream.write(write_record(batch.schema, [batch]))
+                writer = writer or arrow.ipc.new_stream(stream, batch.schema)
+                writer.write_batch(batch, batch.schema.metadata)
                 yield block
             rejected |= {row.ordinal: row for row in self.rejected}
             end = {'counts': self.counts.to_json(), 'rejected': list(map(vars, rejected.values()))}
-            stream.write(write_record(import_module('pyarrow').schema([], write_facts(end))))
+            writer = writer or arrow.ipc.new_stream(stream, batch.schema)
+            writer.write_batch(batch.slice(0, 0), write_facts(end))
+            writer.close()
 
     def _read(self) -> Iterator[Block]:
-        name, counted = f'{self.counts.file}, its rows as they were kept', 0
-        with import_module('pyarrow').memory_map(self.path) as source:
-            for facts, table in read_records(source, name):
+        import pyarrow as arrow
+
+        counted = 0
+        name = f'{self.counts.file}, its rows as they were kept'
+        with refuse_damage(name), arrow.memory_map(self.path) as source:
+            batches = arrow.ipc.open_stream(source)
+            while True:
+                batch, metadata = batches.read_next_batch_with_custom_metadata()
+                facts = read_facts(metadata)
+                if 'counts' in facts:  # rows are counted as they are read, all else is as it was
+                    self.count(self.length - counted)
+                    vars(self.counts).update(facts['counts'], used=self.counts.used)
+                    self.counts.rejected = Counter(self.counts.rejected)
+                    self.rejected.extend(RejectedRow(**row) for row in facts['rejected'])
+                    return
                 before, counted = counted, self.length * source.tell() // source.size()
                 self.count(counted - before)
-                with refuse_damage(name):
-                    if 'counts' in facts:  # rows are counted as they are read, all else is as it was
-                        counts = {**facts['counts'], 'used': self.counts.used}
-                        vars(self.counts).update(counts, rejected=Counter(counts['rejected']))
-                        self.rejected.extend(RejectedRow(**row) for row in facts['rejected'])
-                        return
-                    [batch] = table.to_batches()
-                    block, self.row_lines = from_batch(batch, facts), facts['lines']
-                    if isinstance(self.row_lines, int):
-                        self.row_lines = range(self.row_lines, self.row_lines + len(block))
-                    block = replace(block, X=widen(block.X, self.form.n_features or 0))
+                block, self.row_lines = from_batch(batch, facts), facts['lines']
+                if isinstance(self.row_lines, int):
+                    self.row_lines = range(self.row_lines, self.row_lines + len(block))
                 self.counts.used += len(block)
-                yield block
-        raise DataFormatError(f'{self.counts.file}: expected the end of the parsed rows, they were changed')
-
-
-def write_record(schema: Any, batches: Sequence[Any] = ()) -> Any:
-    """Return an Arrow IPC stream as a pyarrow.Buffer."""
-    import pyarrow as arrow
-
-    sink = arrow.BufferOutputStream()
-    with arrow.ipc.new_stream(sink, schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-    return sink.getvalue()
-
-
-def read_records(source: Any, name: str) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield (metadata, pyarrow.Table) of the records of an open file. Raises DataFormatError when it is damaged."""
-    while source.tell() < source.size():
-        with refuse_damage(name), import_module('pyarrow').ipc.open_stream(source) as reader:
-            record = read_facts(reader.schema.metadata), reader.read_all()
-        yield record
+                yield replace(block, X=widen(block.X, self.form.n_features or 0))

@@ -6,7 +6,7 @@ from typing import Any
 
 from mr_elm.errors import DataFormatError, suggest, warn_unsuitable
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import demand_distinct, find_repeated
+from mr_elm.rows.text import demand_distinct
 
 SHOWN_NAMES = 50  # names in a message
 LABEL_NAMES = ('class', 'label', 'labels', 'target')
@@ -27,18 +27,23 @@ class Header:
     def locate(self, column: str | int) -> int:
         """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name.
 
-        Raises DataFormatError when there is no such column.
+        Raises DataFormatError when there is no such column, or several have the name.
         """
-        if self.names is not None and column in self.names:
-            return self.find(str(column))
+        names: Sequence[Any] = self.names or ()
+        if names.count(column) == 1:
+            return names.index(column)
+        if column in names:
+            raise DataFormatError(
+                f'{self.path}: expected one column named {column!r}, found several: give each another name, or name it '
+                'by its position'
+            )
         try:
             position = int(column)
         except ValueError:
-            hint = suggest(str(column), self.names or ())
-            if self.names is None:
-                description = 'it has no header line'
-            else:
-                description = f'its {len(self.names)} columns are {", ".join(self.names[:SHOWN_NAMES])}'
+            description = 'it has no header line'
+            if names:
+                description = f'its {len(names)} columns are {", ".join(names[:SHOWN_NAMES])}'
+            hint = suggest(str(column), names)
             raise DataFormatError(f'{self.path}: expected a column named {column!r}{hint}, {description}') from None
         if not -self.n_columns <= position < self.n_columns:
             raise DataFormatError(
@@ -46,14 +51,11 @@ class Header:
             )
         return position % self.n_columns
 
-    def find(self, name: str) -> int:
-        """Find a column by its name, which it must have. Raises DataFormatError when two have it."""
-        if self.names is None or self.names.count(name) != 1:
-            raise DataFormatError(
-                f'{self.path}: expected one column named {name!r}, found several: give each another '
-                'name, or name it by its position'
-            )
-        return self.names.index(name)
+    def name(self, position: int | None) -> str | None:
+        """Return the name of a column, None where there is none."""
+        if self.names is None or position is None:
+            return None
+        return self.names[position]
 
     def call(self, position: int) -> str | int:
         """Return the name of a column, or its position where it has none, or shares it with another."""
@@ -77,59 +79,62 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
     special = *labels, weight, *parts
     if len({*special}) < len(special):
         raise DataFormatError(
-            f'{header.path}: expected label, weight and parts in columns of their own, one is given twice'
+            f'{header.path}: expected labels, weight and parts in columns of their own, one is given twice'
         )
-    names = header.names
     named = {header.locate(column) for column in options.columns or ()}
-    named |= {j for j in header.idle if names is not None and names[j] in (options.names or ())}
+    named |= {j for j in header.idle if header.name(j) in (options.names or ())}
     free = [j for j in range(header.n_columns) if j not in (*labels, weight) and (j not in header.idle or j in named)]
     features = choose_features(header, free, options)
-    decided: dict[str, Any] = {
-        'n_columns': header.n_columns,
-        'label_column': labels[0] if labels else None,
-        'weight_column': weight,
-        'labelled': len(labels) > 0,
-        'targets': labels if len(labels) > 1 else (),
-        'encode': 'auto' if options.table else 'refuse',
-        'part_by': parts,
-        'part_names': tuple(map(header.call, parts)),
-    }
-    if names is not None:
-        if labels:
-            warn_of_label(header, labels[0], options)
+    if not features:
+        raise DataFormatError(
+            f'{header.path}: expected a label and at least one feature, found {header.n_columns} column(s): in a csv '
+            'file --delimiter says what stands between them'
+        )
+    label, targets, names = next(iter(labels), None), labels * (len(labels) > 1), None
+    if header.names is not None:
+        warn_of_label(header, label, options)
         if options.names is not None:
             features = order_features(header, features, options.names)
-        decided |= {
-            'names': tuple(names[j] for j in features),
-            'label_name': names[labels[0]] if labels else None,
-            'weight_name': None if weight is None else names[weight],
-            'target_names': tuple(names[j] for j in decided['targets']) or None,
-        }
+        names = tuple(header.names[j] for j in features)
         demand_distinct(
-            header.path,
-            decided['names'],
-            ': give each another name, or leave all but one out with --drop and their positions',
+            header.path, names, ': give each another name, or leave all but one out with --drop and their positions'
         )
     chosen = set(features)
+    category: tuple[int, ...] = ()
     if options.category:
-        decided['category'] = find_categories(header, options, chosen)
-    return decided | {'positions': tuple(features), 'dropped': tuple(header.call(j) for j in free if j not in chosen)}
+        category = find_categories(header, options, chosen)
+    return {
+        'n_columns': header.n_columns,
+        'label_column': label,
+        'label_name': header.name(label),
+        'labelled': len(labels) > 0,
+        'targets': targets,
+        'target_names': tuple(map(header.name, targets)) if targets and header.names else None,
+        'weight_column': weight,
+        'weight_name': header.name(weight),
+        'part_by': parts,
+        'part_names': tuple(map(header.call, parts)),
+        'encode': 'auto' if options.table else 'refuse',
+        'category': category,
+        'names': names,
+        'positions': tuple(features),
+        'dropped': tuple(header.call(j) for j in free if j not in chosen),
+    }
 
 
-def warn_of_label(header: Header, label: int, options: RowOptions) -> None:
+def warn_of_label(header: Header, label: int | None, options: RowOptions) -> None:
     """Warn where nobody has named the label, and another column than the first one has the name of a label."""
-    names = header.names or ()
-    others = [name for name in names if name.lower() in LABEL_NAMES]
-    if options.label_column == 0 and options.label_name is None and others and names[label] not in others:
+    name, others = header.name(label), [name for name in header.names or () if name.lower() in LABEL_NAMES]
+    if label is not None and options.label_column == 0 and options.label_name is None and others and name not in others:
         warn_unsuitable(
-            f'{header.path}: the label is the first column, {names[label]!r}, although there is a column '
+            f'{header.path}: the label is the first column, {name!r}, although there is a column '
             f'{others[0]!r}: --label-column {others[0]} makes that one the label',
         )
 
 
 def find_categories(header: Header, options: RowOptions, features: Container[int]) -> tuple[int, ...]:
     """Return the positions of the columns of --category. Raises DataFormatError where one is no feature."""
-    if options.encode != 'auto' and options.encoding is None:
+    if not options.table:
         raise DataFormatError('--category: expected --encode auto too, without which all columns are numbers')
     positions = tuple(header.locate(column) for column in options.category)
     for position in positions:
@@ -144,7 +149,7 @@ def find_categories(header: Header, options: RowOptions, features: Container[int
 def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
     """Find the label, or all targets; none where rows have no label.
 
-    Raises DataFormatError when a target is missing, is there twice, or is left out.
+    Raises DataFormatError when one is missing.
     """
     if not options.labelled:
         return ()
@@ -160,20 +165,10 @@ def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
             f'{header.path}: expected a label, column {header.call(label)!r} is a feature of the '
             'model: name the label with --label-column'
         )
-    named = options.target_names is not None and header.names is not None
-    columns: Sequence[str | int] = options.target_names if named else options.targets  # type: ignore[assignment]
-    if named and options.ignore_label:
-        columns = [name for name in columns if name in (header.names or ())]
-    positions = [header.locate(column) for column in columns]
-    if repeated := find_repeated([str(header.call(j)) for j in positions]):
-        raise DataFormatError(
-            f'{header.path}: expected each target once, --targets names column {repeated[0]!r} {repeated[1]} times'
-        )
-    if clash := {header.locate(column) for column in options.drop or ()} & set(positions):
-        raise DataFormatError(
-            f'{header.path}: expected targets that are not in --drop, column {header.call(min(clash))!r} is in both'
-        )
-    return tuple(positions)
+    if options.target_names is None or header.names is None:
+        return tuple(map(header.locate, options.targets))
+    names = [name for name in options.target_names if name in header.names or not options.ignore_label]
+    return tuple(map(header.locate, names))
 
 
 def find_special(header: Header, column: str | int | None, name: str | None, may_miss: bool) -> int | None:
@@ -243,11 +238,8 @@ def check_width(path: str, form: RowOptions, options: RowOptions) -> None:
         expected = None
         if options.encoding is not None:
             expected = len(options.encoding.columns)
-    if expected in (None, form.width):
-        return
-    hint = ''
-    if form.labelled and form.width + 1 == expected:
-        hint = ' (--no-label reads rows without a label)'
-    elif not form.labelled and form.width - 1 == expected:
-        hint = ' (is there a label? then leave --no-label out)'
-    raise DataFormatError(f'{path}: expected rows of {expected} features, found rows of {form.width}{hint}')
+    if expected not in (None, form.width):
+        raise DataFormatError(
+            f'{path}: expected rows of {expected} features, found rows of {form.width}: --no-label reads rows without '
+            'a label, --drop leaves columns out'
+        )

@@ -27,7 +27,7 @@ from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.parsed_rows import ParsedRows
-from mr_elm.rows.storage import open_ranges
+from mr_elm.rows.storage import READ_AHEAD_BYTES, open_ranges, store_of
 
 if TYPE_CHECKING:
     from mr_elm.rows.inputs import InputFile, InputPlan
@@ -219,12 +219,12 @@ def count_lines_before(file: InputFile, start: int) -> int:
     if start == 0:
         return 0
     kind = find_kind(file.format.kind)
-    with open_ranges(file.path) as source:
-        if kind.magic:
-            batches = read_parts(source, kind.open(source, file.path), file.format, (0, start))
+    if kind.magic:
+        with open_ranges(file.path) as source:
+            batches = read_parts(kind.open(source, file.path), file.size, file.format, (0, start))
             return sum(len(batch.block) for _, batch in batches)
-        with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK_BYTES) as stream:
-            return sum(chunk.count(b'\n') for chunk in read_plain_split(stream, 0, start))
+    with store_of(file.path).open(file.path) as stream:
+        return sum(chunk.count(b'\n') for chunk in read_plain_split(stream, 0, start))
 
 
 @dataclass(frozen=True)
@@ -260,15 +260,15 @@ class SplitReader:
     def read(self, number: int, start: int, length: int, count: Count) -> Iterator[Any]:
         """Yield the chunks of whole lines of a split, or its batches where rows are no lines."""
         file = self.plan.files[number]
-        kind = find_kind(file.format.kind)
-        with open_ranges(file.uri or file.path) as source:
-            if kind.magic:
+        path, kind = file.uri or file.path, find_kind(file.format.kind)
+        if kind.magic:
+            with open_ranges(path) as source:
                 parts = kind.open(source, file.path)
-                for n_bytes, batch in read_parts(source, parts, file.format, (start, length), self.block_rows):
+                for n_bytes, batch in read_parts(parts, file.size, file.format, (start, length)):
                     count(n_bytes)
                     yield batch
-                return
-            with open(source, 'rb') if isinstance(source, str) else io.BufferedReader(source, CHUNK_BYTES) as stream:
-                for chunk in read_stream(stream, file.path, start, length, file.format.charset):
-                    count(len(chunk))
-                    yield chunk
+            return
+        with store_of(path).open(path, READ_AHEAD_BYTES) as stream:
+            for chunk in read_stream(stream, file.path, start, length, file.format.charset):
+                count(len(chunk))
+                yield chunk

@@ -48,12 +48,13 @@ class WireReader(RowReader):
             return
         if kind != BLOCK or len(value) != 1 or value[0].ndim != 2:
             raise DataFormatError(f'{self._position()}: expected a block of rows, found {kind} of {len(value)} arrays')
-        n = len(value[0])
-        self.use(n)
+        block = Block(value[0])
         if coordinates:
-            yield Block(value[0], (' '.join(coordinates),), np.zeros(n, np.int32))
-        else:
-            yield Block(value[0])
+            block = Block(value[0], (' '.join(coordinates),), np.zeros(len(block), np.int32))
+        self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
+        self.counts.lines += len(block)
+        self.counts.used += len(block)
+        yield block
 
     def _position(self) -> str:
         where = ''

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import MISSING, Values, is_text, look_up, warn_of_numbers
+from mr_elm.rows.columns import MISSING, Values, count_values, is_text, look_up
 from mr_elm.rows.dates import ORDERS, place_years
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -38,10 +38,6 @@ DAY = (
 DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{TIME}', re.IGNORECASE)
 MIN_NAME_ROWS = 20  # rows that tell so
 DIGIT_FIRST = re.compile(r'([A-Z]{2,3} )?\W*\d')  # a number with signs before or behind it, perhaps
-DATE_MARK = re.compile(  # what often stands for a missing date, or for never
-    r'((9999|0001)[-/.]\d+[-/.]\d+|\d+[-/.]\d+[-/.](9999|0001)|1900[-/.]0?1[-/.]0?1|0?1[-/.]0?1[-/.]1900'
-    r'|1899-12-3[01])\b.*'
-)
 CODE = re.compile(r'0\d{3,}')  # such as a postal code
 
 
@@ -70,7 +66,7 @@ class ColumnValues:
     @classmethod
     def of(cls, values: Values, weights: RowWeights = None) -> ColumnValues:
         """Count the values of some rows; weights (n,) say how often each counts, once by default."""
-        counts, numbers, texts = values.count(), values.plain, {}
+        counts, numbers, texts = count_values(values), values.plain, {}
         if numbers is None or np.isfinite(numbers).sum() + counts[MISSING] < len(numbers):
             texts = {text: n for text, n in counts.items() if is_text(text, values.decimal)}
             numbers = read_numbers(values, counts)
@@ -257,9 +253,6 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
             )
         elif n_texts < n_rows / 2:  # which are numbers, or dates
             doubt = 'leave these fields empty if this text stands for missing values'
-    elif marks := list(filter(DATE_MARK.fullmatch, counts)):
-        kind = f'holds {quote(marks[0])} in {counts[marks[0]]:,} rows, and becomes a number of days'
-        doubt = 'leave these fields empty if the date is not known, or never comes'
     elif not values.weight and not values.dates:
         kind, doubt = 'holds no value', f'leave it out with --drop {name!r}'
     elif codes := list(filter(CODE.fullmatch, counts)):
@@ -282,7 +275,6 @@ def choose_column(
     """Choose how one column becomes features. decided : see `list_orders`."""
     if not values.texts and not (is_category and values.weight):
         warn_of_doubt(name, values)
-        warn_of_numbers(f'column {name!r}', values.counts or {})
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight and not is_category:
         return choose_date(name, values, dates, decided)

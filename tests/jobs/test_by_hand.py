@@ -190,7 +190,7 @@ def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
     rows = folder / 'rows.csv'
     rows.write_text(rows.read_text())
     done = elm('finish', 'm.training.json', 'm.stats.1', 'm.gram.2')
-    assert done.status == 1 and 'changed meanwhile' in done.err and not os.path.exists('m.npz')
+    assert done.status == 1 and 'changed or removed' in done.err and not os.path.exists('m.npz')
 
 
 @pytest.mark.parametrize('more', [['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])

@@ -9,27 +9,13 @@ RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
     {'label': np.arange(N) % 2, 'price': RNG.normal(50, 9, N).round(2), 'items': RNG.integers(1, 9, N)}
 )
-DAYS = pd.Series(pd.date_range('2020-01-01', periods=N).strftime('%Y-%m-%d'))
-SECONDS = 1_600_000_000 + 86_400 * np.arange(N) + RNG.integers(0, 80_000, N)
 IDS = RNG.choice(900_000, N, replace=False) + 100_000
 MANY = np.arange(N) % 5 == 0
 DOUBTFUL = {
-    'ids': (TABLE.assign(customer_id=IDS), "'customer_id' is called like an id", '--drop'),
-    'ids in capitals': (TABLE.assign(orderID=IDS), "'orderID' is called like an id", '--drop'),
-    'few ids': (TABLE.assign(store_id=TABLE['items']), "'store_id' is called like an id", '--category'),
-    'seconds': (TABLE.assign(ts=SECONDS), "'ts' holds numbers such as 16", 'write them like 2020-12-31'),
-    'milliseconds': (TABLE.assign(ts=SECONDS * 1000), "'ts' holds numbers such as 16", 'write them like 2020-12-31'),
-    'compact days': (
-        TABLE.assign(day=DAYS.str.replace('-', '')),
-        "'day' holds numbers such as 2020",
-        'write them like',
-    ),
-    'huge marks': (TABLE.assign(a=np.where(MANY, 1e20, TABLE['price'])), "'a' holds 1e+20 in", 'leave these fields'),
-}
-DATES = {
-    'never': '9999-12-31',
-    'long ago': '1900-01-01',
-    'the first': '0001-01-01',
+    'ids': (TABLE.assign(customer_id=IDS), "'customer_id' seems to name"),
+    'ids in capitals': (TABLE.assign(orderID=IDS), "'orderID' seems to name"),
+    'few ids': (TABLE.assign(store_id=TABLE['items']), "'store_id' seems to name"),
+    'numbers of rows': (TABLE.assign(n=np.arange(N)), "'n' seems to name or number the rows, from 0 to 119"),
 }
 
 
@@ -51,26 +37,9 @@ def warn(elm, tmp_path):
 @pytest.mark.parametrize('encode', ['refuse', 'auto'])
 @pytest.mark.parametrize('kind', DOUBTFUL)
 def test_numbers_that_may_be_something_else_are_named_once(warn, kind, encode):
-    table, doubt, cure = DOUBTFUL[kind]
+    table, doubt = DOUBTFUL[kind]
     found = warn(table, '--encode', encode)
-    assert len(found) == 1 and doubt in found[0] and cure in found[0], found
-
-
-@pytest.mark.parametrize('date', DATES.values(), ids=DATES)
-def test_dates_that_stand_for_none_are_named(warn, date):
-    [found] = warn(TABLE.assign(until=DAYS.where(~MANY, date)), '--encode', 'auto')
-    assert f"column 'until' holds '{date}' in 24 rows" in found and 'leave these fields empty' in found
-
-
-def test_a_row_of_totals_is_named(warn):
-    total = TABLE.sum().to_frame().T.assign(label=0)
-    [found] = warn(pd.concat([TABLE, total]))
-    assert "column 'price' holds" in found and 'the sum of its other numbers: leave that row out' in found
-
-
-def test_single_quotes_around_fields_are_named(warn):
-    found = warn(TABLE.assign(label=TABLE['label'].map("'{}'".format)))
-    assert len(found) == 1 and 'write double quotes' in found[0]
+    assert len(found) == 1 and doubt in found[0] and '--drop' in found[0] and '--category' in found[0], found
 
 
 @pytest.mark.parametrize('encode', ['refuse', 'auto'])

@@ -38,7 +38,8 @@ def read_back(folder, **options):
     blocks = []
     for file in plan_inputs([str(folder)], RowOptions(**options)).files:
         parts = PackParts(file.path, file.path)
-        blocks += [block for _, block in parts.read(range(len(parts.sizes)), file.format, 4096)]
+        batches = parts.read(range(len(parts.sizes)), file.format, 4096)
+        blocks += [batch.block for _, batch in batches]
     return blocks
 
 
@@ -109,7 +110,7 @@ def test_packing_skips_bad_rows_on_demand_and_counts_them(write, csv_of, packed,
     X, labels = table
     good = csv_of(labels, X)
     folder = packed(write('a.csv', good + 'x,1,2\n' + 'y,1,2,3,nan\n'), '--bad-rows', 'skip')
-    assert json.loads((folder / MANIFEST).read_text())['rejected'] == {'wrong width': 1, 'nan or infinite': 1}
+    assert json.loads((folder / MANIFEST).read_text())['rejected'] == {'wrong width': 1, 'missing value': 1}
     assert np.array_equal(rows_and_labels(read_back(folder))[0], X)
 
 

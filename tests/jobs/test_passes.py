@@ -148,8 +148,6 @@ def test_a_file_that_changes_before_any_job_is_noticed(elm, jobs_of, rows, out, 
         jobs.before(number, partial(rows.write_text, change(text)))
         done = elm(*words)
         demand_refusal(done, out, f'{rows}: the file must stay the same')
-        same_size = len(change(text)) == len(text)
-        assert ('its size is the same' in done.err) == same_size != ('bytes before' in done.err)
 
 
 def lose_a_split(patch):
@@ -185,7 +183,9 @@ def test_a_file_that_goes_after_it_was_read_is_noticed(write):
     plan = plan_inputs([str(write('a.csv', '0,1\n1,2\n')), str(write('b.csv', '0,1\n1,2\n'))], RowOptions())
     demand_unchanged(plan)
     write('b.csv', '').unlink()
-    with pytest.raises(DataFormatError, match=r'b\.csv: the file must stay while jobs read it, but it is gone'):
+    with pytest.raises(
+        DataFormatError, match=r'b\.csv: the file must stay the same while jobs read it, but it was changed or removed'
+    ):
         demand_unchanged(plan)
 
 

@@ -186,7 +186,7 @@ def test_a_wider_sparse_row_is_an_error_with_a_way_out(elm, sparse_model, write,
     ('row', 'command', 'hint'),
     [
         ('1,2,3', 'predict', '--no-label'),
-        ('1,2,3,4', 'predict --no-label', 'leave --no-label out'),
+        ('1,2,3,4', 'predict --no-label', '--no-label'),
         ('1,2', 'predict', ''),
         ('1,2,3,4,5,6', 'predict', ''),
         ('1,2', 'evaluate', ''),
@@ -219,7 +219,12 @@ def test_a_bad_row_stops_before_anything_is_written(elm, model, write, table, cs
     lines[271] = 'low,1,nan,3'
     path, out = write('rows.csv', '\n'.join(lines)), write('out', 'old')
     done = elm('predict', model, path, '-o', out, '--overwrite', '-q', *maps(n))
-    assert done == (1, '', f"mr-elm: {path}, line 272: nan or infinite: column 3 holds 'nan'\n")
+    assert done == (
+        1,
+        '',
+        f'mr-elm: {path}, line 272: missing value: column 3 has no value (--encode auto takes the mean instead, --drop '
+        'leaves the column out)\n',
+    )
     assert out.read_text() == 'old' and sorted(p.name for p in tmp_path.glob('out*')) == ['out']
 
 

@@ -134,9 +134,9 @@ REASONS = [
     ('a,1,2,3', 'wrong width'),
     ('a', 'wrong width'),
     ('a,1,x', 'not a number'),
-    ('a,1,', 'not a number'),
-    ('a,,1', 'not a number'),
-    ('a,1,nan', 'nan or infinite'),
+    ('a,1,', 'missing value'),
+    ('a,,1', 'missing value'),
+    ('a,1,nan', 'missing value'),
     ('a,-inf,1', 'nan or infinite'),
     ('a,1e999,1', 'nan or infinite'),
     (',1,2', 'missing label'),
@@ -171,8 +171,8 @@ def test_a_bad_row_is_refused_with_its_reason_among_good_ones(line, reason):
         ('0', 'weight is not positive'),
         ('-1', 'weight is not positive'),
         ('x', 'not a number'),
-        ('inf', 'nan or infinite'),
-        ('', 'not a number'),
+        ('inf', 'weight is not positive'),
+        ('', 'weight is not positive'),
         ('1_0', 'not a number'),
     ],
 )
@@ -191,7 +191,7 @@ def test_labels_of_a_regression_are_numbers(label, good):
 def test_a_label_of_other_bytes_than_utf_8_is_refused():
     reader = LineReader(RowOptions('csv', ',', '.', n_columns=2), stop=False)
     assert list(reader.blocks([b'caf\xe9,1\n'])) == []
-    assert reader.rejected[0].reason == 'bad label' and reader.rejected[0].line.encode('latin-1') == b'caf\xe9,1'
+    assert reader.rejected[0].reason == 'not UTF-8' and reader.rejected[0].line.encode('latin-1') == b'caf\xe9,1'
 
 
 def test_messages_show_little_and_nothing_that_could_steer_a_terminal():

@@ -254,14 +254,6 @@ def test_a_column_named_like_a_label_is_mentioned(names):
     assert decide(write(table), label_column=names[1])[1] == decide(write(table), label_name=names[0])[1] == []
 
 
-@pytest.mark.parametrize('header', [True, False])
-def test_labels_that_number_the_rows_are_mentioned(header):
-    data = write({'id': list(map(str, range(500, 500 + N))), **TABLES['numbers']}, header=header)
-    _, said = decide(data)
-    assert '500, 501, 502 and so on number the rows' in said[-1]
-    assert decide(data, label_column='1')[1] == []
-
-
 def test_points_between_thousands_are_mentioned():
     numbers = [7, 120, 999, *RNG.integers(1000, 99_999, N - 3)]
     table = {'label': word(['a', 'b']), 'price': [f'{x:,}'.replace(',', '.') for x in numbers], 'size': whole()}

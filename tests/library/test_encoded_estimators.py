@@ -182,8 +182,8 @@ def test_a_frame_that_does_not_fit_is_refused_with_the_name_of_the_column(change
         ([f'{day:02}/{month:02}/{day + month:02}' for day in range(1, 6) for month in range(1, 5)], 'dates'),
         ([[1, 2]] * 20, 'found list'),
         ([1.0, np.inf] * 10, 'infinite'),
-        ([b'a', b'b'] * 10, 'found bytes'),
-        (pd.to_timedelta(range(20), unit='D'), 'found timedelta'),
+        ([b'a', b'b'] * 10, 'found binary'),
+        (pd.to_timedelta(range(20), unit='D'), 'found duration'),
     ],
 )
 def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, word):
@@ -197,7 +197,6 @@ def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, 
     ('values', 'calls'),
     [
         ([f'0{i % 7}139' for i in range(60)], ["astype({'shop id': 'category'})"]),
-        ([7 * i for i in range(60)], ["drop(columns='shop id')", "astype({'shop id': 'category'})"]),
         ([f'shop {i}' for i in range(60)], ["drop(columns='shop id')"]),
         ([None] * 60, ["drop(columns='shop id')"]),
         (['N/K', *range(59)], ['leave these fields empty']),

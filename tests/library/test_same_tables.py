@@ -181,15 +181,3 @@ def test_a_number_is_the_category_of_the_same_value_if_there_is_one(categories, 
     else:
         given = TextColumn(values)
     assert column(*categories).find_categories(given).tolist() == wanted
-
-
-@pytest.mark.parametrize(('values', 'warns'), [(['x'] * 20, True), (['x'] * 19 + [''] * 9, False), ([''] * 30, False)])
-@pytest.mark.parametrize('categories', [('a', 'b'), ('', 'a', 'b')])
-def test_a_column_without_any_known_category_is_named(values, warns, categories, recwarn):
-    column(*categories).find_categories(TextColumn([*values[:-1], 'a']))
-    assert not len(recwarn)
-    column(*categories).find_categories(TextColumn(values))
-    assert [str(each.message) for each in recwarn] == warns * [
-        f"column 'plan' holds none of the categories of the training, such as "
-        f'{", ".join(map(repr, categories))}: all its values count as others'
-    ]

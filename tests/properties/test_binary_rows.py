@@ -74,7 +74,7 @@ def read_file(kind_name, data, **options):
     kind = find_kind(kind_name)
     parts = kind.open(io.BytesIO(data), 'f')
     reader = kind.reader(parts.choose_format(RowOptions(**options), ()), 'f', 0, stop=False)
-    batches = read_parts(io.BytesIO(data), parts, reader.form, (0, len(data)))
+    batches = read_parts(parts, len(data), reader.form, (0, len(data)))
     blocks = [shown(block) for block in reader.blocks(batch for _, batch in batches)]
     return blocks, reader.counts
 

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 from mr_elm.errors import RowError
 from mr_elm.rows.columns import MISSING_TEXTS, TextColumn
-from mr_elm.rows.csv_rows import Style, diagnose, find_style
-from mr_elm.rows.kinds import find_kind
-from mr_elm.rows.lines import parse_rows
+from mr_elm.rows.csv_rows import Style, find_style
+from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions
 
-CSV = find_kind('csv')
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 DECIMALS = st.from_regex(r'[+-]?([0-9]{1,22}(\.[0-9]{0,22})?|\.[0-9]{1,22})([eE][+-]?[0-9]{1,3})?', fullmatch=True)
 HALFWAY = st.builds(lambda odd, shift: str((2 * odd + 1) << shift), st.integers(2**52, 2**53 - 1), st.integers(0, 9))
@@ -30,7 +28,8 @@ def bits(number):
 @example(['9007199254740993', '-0.0', '1e22', '1e23', '8.988465674311582e307', '2.2250738585072014e-308'], '.')
 def test_a_number_is_the_nearest_float(texts, decimal):
     line = ';'.join(['a', *(text.replace('.', decimal) for text in texts)])
-    block = parse_rows(f'{line}\n'.encode(), CSV, RowOptions('csv', ';', decimal, n_columns=len(texts) + 1))
+    form = RowOptions('csv', ';', decimal, n_columns=len(texts) + 1)
+    [block] = LineReader(form).blocks([line.encode()])
     assert list(map(bits, block.X[0].tolist())) == [bits(float(text)) for text in texts]
     column = TextColumn([text.replace('.', decimal) for text in texts], decimal)
     assert list(map(bits, column.numbers().tolist())) == [bits(float(text)) for text in texts]
@@ -61,9 +60,9 @@ def test_a_number_is_the_nearest_float(texts, decimal):
 )
 def test_anything_but_a_finite_number_is_refused(text):
     form = RowOptions('csv', ';', '.', n_columns=2)
-    with pytest.raises(ValueError):
-        parse_rows(f'a;{text}\n'.encode(), CSV, form)
-    assert diagnose(f'a;{text}'.encode().decode('latin-1'), form).reason in ('not a number', 'nan or infinite')
+    reader = LineReader(form, stop=False)
+    assert list(reader.blocks([f'a;{text}'.encode()])) == []
+    assert reader.rejected[0].reason in ('not a number', 'nan or infinite', 'missing value')
 
 
 @pytest.mark.parametrize('text', MISSING_TEXTS)

@@ -17,7 +17,7 @@ from reference import rows as twin
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows import splits as splits
 from mr_elm.rows.blocks import spread
-from mr_elm.rows.columns import Table
+from mr_elm.rows.columns import Table, count_values
 from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.rows.inputs import sniff, take_first_lines
 from mr_elm.rows.lines import LineReader, split_chunk
@@ -77,7 +77,7 @@ def rows_of(block):
 
 def values_of(column, n_rows):
     """List the values of a column of a table: the text of each, and its number if it is one."""
-    return [(*value.count(), number_of(value)) for value in (column.take(slice(i, i + 1)) for i in range(n_rows))]
+    return [(*count_values(value), number_of(value)) for value in (column.take(slice(i, i + 1)) for i in range(n_rows))]
 
 
 def number_of(value):

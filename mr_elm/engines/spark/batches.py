@@ -13,7 +13,7 @@ from mr_elm.errors import RowError
 from mr_elm.model.base import Model
 from mr_elm.model.file import read_model
 from mr_elm.rows.columns import NumberColumn, Table, Values
-from mr_elm.rows.frames import Frame, read_values, to_matrix
+from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.labels import read_labels
 from mr_elm.typing import Floats, Rows
 
@@ -65,13 +65,11 @@ def find_labels(model: Model) -> np.ndarray:
 
 def read_features(model: Model, batch: Any, sizes: Mapping[str, int]) -> Rows:
     """Return the features of a batch, (n, d), dense or CSR. Raises ValueError when they do not fit the model."""
-    columns: dict[str, Values] = {}
-    for name in batch.columns:
-        if name in sizes:
-            X = stack_arrays(batch[name], sizes[name], name)
-            columns |= {f'{name}[{item}]': NumberColumn(X[:, item]) for item in range(sizes[name])}
-        else:
-            columns[name] = read_values(batch[name], name)
+    frame = read_frame(batch.drop(columns=list(sizes)))
+    columns: dict[str, Values] = dict(zip(frame.names, frame.table.columns, strict=True))
+    for name, size in sizes.items():
+        items = enumerate(stack_arrays(batch[name], size, name).T)
+        columns |= {f'{name}[{item}]': NumberColumn(values) for item, values in items}
     names = feature_names(model)
     table = Table(tuple(columns[name] for name in names), len(batch))
     if model.encoding is None:
@@ -87,7 +85,7 @@ def stack_arrays(values: Iterable[Any], size: int, name: str) -> Floats:
     rows = [np.full(size, np.nan) if value is None else np.asarray(value, float) for value in values]
     if wrong := [len(row) for row in rows if len(row) != size]:
         raise ValueError(f'df: expected vectors of size {size} in column {name!r}, found one of size {wrong[0]}')
-    return np.array(rows, float).reshape(-1, size)
+    return np.array(rows).reshape(-1, size)
 
 
 def demand_finite(X: Floats, names: list[str]) -> Floats:
