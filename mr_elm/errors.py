@@ -72,10 +72,6 @@ def warn_of_leaves(flag: str) -> None:
     )
 
 
-class ConstantWarning(UserWarning):
-    """Warn that a machine says the same of all rows."""
-
-
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # what the system says where no more fits
 EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from importlib import import_module
 
 from mr_elm.errors import (
-    ConstantWarning,
     ConvergenceWarning,
     NumericalWarning,
     UnsuitableWarning,
@@ -19,7 +18,7 @@ from mr_elm.errors import (
 from mr_elm.methods import METHODS
 from mr_elm.signals import Terminated, terminable
 
-OURS = (NumericalWarning, ConvergenceWarning, UnsuitableWarning, ConstantWarning)
+OURS = (NumericalWarning, ConvergenceWarning, UnsuitableWarning)
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
     'layer': ('by_hand', 'by hand: write the input of the next stage of a training'),

@@ -26,7 +26,6 @@ from mr_elm.machines.auto import (
     make_machine,
 )
 from mr_elm.machines.calibrating import add_intervals
-from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
@@ -56,8 +55,7 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     if n_machines > 1:
         machines = f'averages {n_machines} machines'
     say(f'the model {machines}, chosen and trained in {time.monotonic() - began:.1f} s')
-    with one_thread():
-        return note_rows(model, rows.X, rows.T, searched=True), inputs.data.first
+    return model, inputs.data.first
 
 
 def train_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -> list[HiddenNodeModel]:

@@ -15,11 +15,8 @@ from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.machines.calibrating import ScoreSample
-from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines, FoldsTask
-from mr_elm.machines.gathering import join_rows
-from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.options import DualOptions
 from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
@@ -43,7 +40,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    summary, classes, task = begin(data, options, judged=True)
+    summary, classes, task = begin(data, options)
     demand_memory(plan, task, classes, options.memory)
     n_keys = task.scheme.n_machines * task.partitions
     parts = read_machines(run_problem(data, MRDual, task, 'machines', n_keys))
@@ -60,16 +57,13 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
     model = make_model(header, task.model_arrays(machines))
     if options.probabilities:
         model = add_probabilities(data, model, task, classes, options.threshold)
-    judge_machine(model, summary, classes)
-    rows = join_rows([machine.support for machine in machines])
-    with one_thread():
-        return note_rows(model, rows.X, rows.numbers), data.first
+    return model, data.first
 
 
-def begin(data: DataSet, options: DualOptions, judged: bool = False) -> tuple[Summary, Classes, DualTask]:
-    """Learn what the rows of a DataSet are and state the problem. judged : see `learn_rows`."""
+def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:
+    """Learn what the rows of a DataSet are and state the problem."""
     summary, classes = learn_rows(
-        data, 'classification', seed=options.seed, n_sampled=options.n_sampled, positive=options.positive, judged=judged
+        data, 'classification', seed=options.seed, n_sampled=options.n_sampled, positive=options.positive
     )
     with one_thread():
         return summary, classes, state_task(options, summary, classes)

@@ -7,7 +7,6 @@ from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.nodes import fit_initial
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
@@ -38,8 +37,7 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
         model = fit_initial(header, layer, rows.X, T, rows.weights)
     rank = model.header.parameters['rank']
     data.engine.reporter.say(f'svd of {len(rows):,} x {layer.n_hidden:,} node outputs: rank {rank:,}')
-    with one_thread():
-        return note_rows(model, rows.X, rows.numbers), data.first
+    return model, data.first
 
 
 def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:

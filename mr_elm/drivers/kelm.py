@@ -13,10 +13,8 @@ from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make
 from mr_elm.drivers.pass_report import PassReport
 from mr_elm.engines.base import Engine
 from mr_elm.machines.calibrating import add_intervals, demand_every_class
-from mr_elm.machines.constant_check import note_values
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.kernel import KernelMachine, make_rough
-from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
@@ -55,14 +53,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
             model = fit_to(data.source, model, fold or hold_out(data, solution), data.options.threshold, kind)
         elif data.options.intervals:
             model = add_intervals(model, fold or hold_out(data, solution))
-        judge_machine(model, data.summary, data.classes)
-        return note_values(model, [fit_values(data, solution)], data.rows.numbers), data.source.first
-
-
-def fit_values(data: KernelData, solution: KernelSolution) -> Floats:
-    """Return the decision values of the rows of the training, (N, K): f = T - A / (C w)."""
-    strengths = data.options.C * np.where(data.rows.weights > 0, data.rows.weights, np.inf)
-    return data.targets - solution.dual_coef / strengths[:, None]
+        return model, data.source.first
 
 
 def score_fold(data: KernelData, machine: KernelMachine) -> HeldOut:

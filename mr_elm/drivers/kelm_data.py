@@ -101,7 +101,6 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
         n_sampled=options.n_sampled,
         refuses=options.needs_one_label,
         positive=options.positive,
-        judged=True,
     )
     with one_thread():
         task, kernel, learned = state_rows(options, summary, classes)

@@ -16,8 +16,6 @@ from mr_elm.drivers.summary import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.constant_check import differs_by_sums, note_rows, note_sums
-from mr_elm.machines.linear_check import judge_machine
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import describe_targets
@@ -70,11 +68,11 @@ def train_on(
     """Do what `train` does, on a DataSet that other passes may have read before."""
     if like is None:
         demand_memory(options)
-        inputs = NodeInputs.learn(data, options, options.n_landmarks, options.needs_one_label, judged=True)
+        inputs = NodeInputs.learn(data, options, options.n_landmarks, options.needs_one_label)
         layer = make_layer(inputs)
         steps = inputs.choose_grid(layer)
     else:
-        inputs = NodeInputs.learn(data, options, refuses=options.needs_one_label, judged=True)
+        inputs = NodeInputs.learn(data, options, refuses=options.needs_one_label)
         demand_targets_of(like, inputs)
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
         layer = like.layer
@@ -93,8 +91,7 @@ def train_on(
             start = like.arrays['output_weights']
         model = pesvm_passes.train(inputs, layer, steps, start)
     else:
-        model = check_machine(make_model(inputs, layer, steps, sum_up(inputs, layer, steps)), inputs)
-    judge_machine(model, inputs.summary, inputs.classes)
+        model = make_model(inputs, layer, steps, sum_up(inputs, layer, steps))
     return model, data.first
 
 
@@ -105,7 +102,7 @@ def train_by_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, par
 
     parts = sum_up_parts(inputs, layer, steps, part_by)
     sums = reduce(add_sums, (part.sums for part in parts))
-    return keep_parts(check_machine(make_model(inputs, layer, steps, sums), inputs), parts)
+    return keep_parts(make_model(inputs, layer, steps, sums), parts)
 
 
 def make_layer(inputs: NodeInputs) -> HiddenLayer:
@@ -149,21 +146,6 @@ def calibrate(data: DataSet, model: NodeModel, options: PESVMOptions, class_weig
     from mr_elm.drivers.calibrate import fit_held_out
 
     return fit_held_out(data, model, options, class_weights)
-
-
-def check_machine(model: HiddenNodeModel, inputs: NodeInputs) -> HiddenNodeModel:
-    """Return a model with its sums; warn, and say so in its header, if it says the same of all rows."""
-    if inputs.options.numeric:
-        return note_sums(model)
-    if differs_by_sums(model):
-        return model
-    from mr_elm.drivers.sample import find_rows
-
-    rows = find_rows(inputs)
-    with one_thread():
-        if rows is None:
-            return model
-        return note_rows(model, *rows)
 
 
 def estimate_solve(n: int) -> float:

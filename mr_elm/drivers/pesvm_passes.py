@@ -16,9 +16,7 @@ from mr_elm.drivers.summary import NodeInputs
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import demand_every_class, keep_held_out
-from mr_elm.machines.constant_check import choose_rows, note_rows
 from mr_elm.machines.fold_machines import FOLDS
-from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.pass_problem import PassProblem, PassResult, PassSolution, make_sample
@@ -39,7 +37,6 @@ class JobProblem(PassProblem):
     """
 
     inputs: NodeInputs
-    few: GatheredRows = field(kw_only=True)
     folder: str = field(kw_only=True)
     files: list[str] = field(kw_only=True)
 
@@ -73,10 +70,6 @@ class JobProblem(PassProblem):
         inputs = self.inputs.with_options(nu=solution.nu)
         return self.describe(solution, inputs.describe(self.layer, self.steps, inputs.data.blas))
 
-    def check(self, model: HiddenNodeModel) -> HiddenNodeModel:
-        """Return a model; warn, and say so in its header, if it says the same of all rows that are looked at."""
-        return note_rows(model, self.few.X, self.few.numbers)
-
 
 @contextmanager
 def open_problem(
@@ -101,7 +94,6 @@ def open_problem(
             largest_nu or options.nu,
             engine.n_threads,
             engine.reporter.say,
-            few=rows.take(choose_rows(rows.numbers, options.numeric)),
             folder=folder,
             files=files,
         )
@@ -118,7 +110,7 @@ def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Float
         start = start + np.outer(np.arange(len(start)) == len(start) - 1, steps.origin)
     with open_problem(inputs, layer, steps) as problem:
         if not options.holds_out:
-            return problem.check(problem.make_model(problem.solve(options.nu, start)))
+            return problem.make_model(problem.solve(options.nu, start))
         return train_on_all(problem, hold_out_fold(problem, options).solve(options.nu, start), FOLDS)
 
 
@@ -136,4 +128,4 @@ def train_on_all(problem: JobProblem, solution: PassSolution, n_folds: int) -> H
     """
     inputs = problem.inputs
     scored = fit_held_out(inputs.data, problem.make_model(solution), inputs.options, inputs.weights, n_folds)
-    return problem.check(keep_held_out(scored, problem.make_model(problem.solve(solution.nu, solution.B))))
+    return keep_held_out(scored, problem.make_model(problem.solve(solution.nu, solution.B)))

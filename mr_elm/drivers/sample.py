@@ -6,16 +6,12 @@ from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import DataFormatError
 from mr_elm.features.metric import FeatureColumns
-from mr_elm.features.sample import part_labels
 from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.machines.sample import SampleRows, count_sample
 from mr_elm.model.parts import scaling_arrays
-from mr_elm.rows.blocks import BLOCK_ROWS, spread, stack
-from mr_elm.rows.splits import SplitReader
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.statistics import list_classes
-from mr_elm.typing import Rows
 
 
 def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
@@ -54,26 +50,3 @@ def read_sample(inputs: NodeInputs) -> SampleRows:
         n_classes = len(list_classes(classes))
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(rows.X, rows.numbers, n_classes, weights, columns, inputs.options.center)
-
-
-def find_rows(inputs: NodeInputs) -> tuple[Rows, np.ndarray] | None:
-    """Return some rows of a training without a pass over them, and their labels, (n,); None where none are at hand.
-
-    They are the sample of the statistics, or the first rows of two files of a pack.
-    """
-    if inputs.summary.sample is not None:
-        X, labels, _ = part_labels(inputs.summary.sample)
-        return X, labels
-    if not inputs.plan.pack:
-        return None
-    files = inputs.plan.files
-    reader = SplitReader(inputs.plan, None, True, BLOCK_ROWS)
-    blocks = []
-    for number in sorted({0, len(files) - 1}):
-        rows, chunks = reader.open(number, 0, files[number].size, lambda _: None)
-        try:
-            blocks += [block for block in [next(rows.blocks(chunks), None)] if block is not None]
-        except OSError:  # tasks can read it, but this process cannot
-            return None
-    labels = np.concatenate([np.array(block.names)[block.codes] for block in blocks])
-    return stack([spread(block.X) for block in blocks]), labels

@@ -11,7 +11,6 @@ import numpy as np
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.checks import check_labels, demand_one_label, demand_rows, find_classes
 from mr_elm.errors import AccountingError, DataFormatError, warn_unsuitable
-from mr_elm.machines.linear_check import FEWEST_FEATURES, N_ROWS
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
@@ -41,20 +40,17 @@ def learn_rows(
     n_sampled: int = 0,
     refuses: str = 'this training',
     positive: str | None = None,
-    judged: bool = False,
 ) -> tuple[Summary, Any]:
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
     n_landmarks, n_sampled : how many landmarks and sampled rows to choose, by hashes with the key `seed`.
-    judged : whether `judge_machine` and `note_rows` will look at the machine, which takes a sample of the rows. In a
-        pass over text it costs next to nothing; from packed rows it is taken where they are wide.
     refuses : what cannot take several targets or labels of a row, '' where they are welcome.
     positive : the class that the options name as the positive one, or None.
     Raises DataFormatError when the rows or their labels cannot be used.
     """
     form = data.plan.form
     demand_one_label(data.plan, len(form.targets), form.labels_separator, refuses)  # before the first pass
-    summary = summarise(data, n_landmarks, seed, n_sampled, judged and task == 'classification')
+    summary = summarise(data, n_landmarks, seed, n_sampled)
     check_labels(data.plan, summary, task)
     warn_of_numbers(summary)
     demand_one_label(data.plan, summary.n_targets, summary.separator, refuses)
@@ -132,7 +128,7 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
             break
 
 
-def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0, judged: bool = False) -> Summary:
+def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
     """Return the Summary of a DataSet, whose sparse rows have from then on the width that was found.
 
     Packed rows need a pass only for landmarks and a sample. Later passes may find the rows parsed.
@@ -145,9 +141,6 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int =
     manifest = None
     if not data.plan.form.held_out:
         manifest = data.plan.manifest
-    wide = (data.plan.n_features or FEWEST_FEATURES) >= FEWEST_FEATURES
-    if judged and not data.engine.by_hand and (wide or not manifest):  # by hand, stages have the options of the user
-        n_sampled = n_sampled or N_ROWS
     is_transformed = data.plan.form.target == 'log'  # the manifest tells of the targets as they are
     if manifest and not landmarks and not n_sampled and not is_transformed:
         summary = Summary.of_manifest(manifest)
@@ -245,14 +238,13 @@ class NodeInputs(NodeProblem):
         options: PESVMOptions,
         n_landmarks: int = 0,
         refuses: str = 'this training',
-        judged: bool = False,
     ) -> 'NodeInputs':
-        """Look at the rows once, and learn a metric if options ask for one. refuses, judged : see `learn_rows`.
+        """Look at the rows once, and learn a metric if options ask for one. refuses : see `learn_rows`.
 
         Raises DataFormatError when the rows cannot be used.
         """
         summary, classes = learn_rows(
-            data, options.task, n_landmarks, options.seed, options.n_sampled, refuses, options.positive, judged
+            data, options.task, n_landmarks, options.seed, options.n_sampled, refuses, options.positive
         )
         inputs = cls(options, summary, classes, data)
         if options.n_sampled:

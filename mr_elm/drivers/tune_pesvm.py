@@ -11,7 +11,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers import tune_passes
 from mr_elm.drivers.fold_sums import sum_up_folds
 from mr_elm.drivers.gram_job import sum_up
-from mr_elm.drivers.pesvm import check_machine, estimate_solve, make_model, train_on
+from mr_elm.drivers.pesvm import estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
 from mr_elm.engines.base import Engine
@@ -59,7 +59,6 @@ def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Eng
         options.seed,
         search.n_sampled,
         positive=options.positive,
-        judged=not plan.manifest,
     )
     inputs = NodeInputs(options, *rows, data)
     share = 1.0
@@ -103,7 +102,7 @@ def tune_by_sums(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> tuple[
         with one_thread():
             leading = leading_sums(total_of(sums[nodes]), best.n_hidden)
         model = make_model(inputs, layers[nodes].take(best.n_hidden), steps[nodes], leading)
-    return Tuned(scores, best), check_machine(model, inputs)
+    return Tuned(scores, best), model
 
 
 def make_layers(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> Iterator[tuple[Nodes, HiddenLayer]]:

@@ -26,7 +26,6 @@ from mr_elm.machines.auto import (
     make_machine,
 )
 from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep_held_out
-from mr_elm.machines.constant_check import note_rows
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
@@ -78,8 +77,7 @@ class AutoEstimator(TableRows, Convertible):
                 problem, sample, Budget(*read_budget(self.budget)), LOG.info, count_threads(self.n_jobs), self.keep_sums
             )
             models = [self._train(member, rows) for member in choice.members]
-            model = join_members(models)
-            self.model_ = note_rows(model, rows.X, rows.y, searched=True)
+            self.model_ = join_members(models)
             self._hold_out(choice)
             self._importance = choice.measure_importance()
         return self

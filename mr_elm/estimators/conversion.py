@@ -10,14 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
 from mr_elm.estimators.tables import AUTO
-from mr_elm.machines.constant_check import note_rows
 from mr_elm.model.base import Model
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.parts import spread_scaling
 from mr_elm.rows.labels import read_labels, write_label
 from mr_elm.rows.options import MISSING_LABELS
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Rows, Weights
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
 # what models call by other names than estimators
@@ -55,15 +53,6 @@ class Convertible:
                 'kernel: expected a kernel of rows, a precomputed matrix has no rows that a model could keep'
             )
         return self.model_
-
-    def _note_constant(self, X: Rows, labels: np.ndarray, sample_weight: Weights) -> None:
-        """Warn where the model says the same of all rows of the training; see `machines.constant_check`."""
-        if not hasattr(self, 'model_'):  # a ready kernel matrix has no rows
-            return
-        if sample_weight is not None:
-            counted = np.asarray(sample_weight) > 0
-            X, labels = X[counted], labels[counted]
-        self.model_ = note_rows(self.model_, X, labels)
 
     @classmethod
     def _of_model(cls, model: Any) -> Any:

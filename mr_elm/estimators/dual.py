@@ -85,7 +85,6 @@ class DualClassifier(Labelled, KernelOrNodes):
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_ = machines.intercept
         self.n_iter_ = max(machines.n_iter, 1)
-        self._warn_of_machine(X, codes, T, sample_weight)
         return self
 
     def _score_folds(self, X: Rows, source: Any, take: Callable, codes: np.ndarray, weights: RowWeights) -> Floats:

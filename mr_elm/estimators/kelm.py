@@ -136,7 +136,6 @@ class KernelELMClassifier(Labelled, KernelELM):
             self._calibrate(X, hold_out(codes, weights, T - self.loo_residuals_, self._leverages))
         if self.leave_one_out and codes is not None:
             self.loo_score_ = score_values(T - self.loo_residuals_, codes, weights, len(self.classes_))['accuracy']
-        self._warn_of_machine(X, codes, T, sample_weight)
         return self
 
 
@@ -162,7 +161,6 @@ class KernelELMRegressor(Targets, KernelELM):
         T = self._set_targets(y, X, weights)
         with self._reporter.follow('kernel', len(T)):
             self._fit_targets(X, T, weights)
-        self._note_constant(X, T, sample_weight)
         if self.leave_one_out:
             squares = (self.loo_residuals_**2).mean(axis=1)
             self.loo_score_ = float(np.sqrt(np.average(squares, weights=weights)))

@@ -257,7 +257,6 @@ class LivingEstimator(MetricLearner, Convertible):
                 self._fit_by_passes(problem, layer, labelled, like)
             else:
                 self._fit_by_sums(problem, layer, labelled, rows, labels)
-            self._judge(rows)
             return self
         machine = self._machine()
         return self._take(machine.add(self._sum_up(rows, labels, machine)), labels)
@@ -288,11 +287,6 @@ class LivingEstimator(MetricLearner, Convertible):
     def _holds_out(self) -> bool:
         """Tell whether something is to be fitted to rows that are held out."""
         return False
-
-    def _judge(self, rows: tuple) -> None:
-        """Warn where the machine does not suit the rows (X, y, weights)."""
-        X, y, sample_weight = rows
-        self._note_constant(X, to_sets(y), sample_weight)
 
     def _take_form(self, like: 'LivingEstimator') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""

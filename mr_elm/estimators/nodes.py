@@ -15,7 +15,6 @@ from mr_elm.estimators.values import (
     join_classes,
     number_labels,
     row_weights,
-    to_sets,
     warn_of_single_rows,
 )
 from mr_elm.machines.calibrating import add_intervals
@@ -55,15 +54,6 @@ class LivingClassifier(Labelled, LivingEstimator):
         """Take rows away, see `LivingEstimator.forget`."""
         self._demand_lasting_weights()
         return super().forget(X, y, sample_weight)
-
-    def _judge(self, rows: tuple) -> None:
-        X, y, sample_weight = rows
-        codes = T = None
-        if self.multilabel_:
-            T = to_sets(y)
-        else:
-            codes = np.searchsorted(self.classes_, y)
-        self._warn_of_machine(X, codes, T, sample_weight)
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self._calibrate(X, rows, kind)

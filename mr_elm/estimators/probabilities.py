@@ -10,7 +10,6 @@ from mr_elm.estimators.parameters import ClassifierParameters
 from mr_elm.estimators.values import available_with, is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.calibrating import calibrate
-from mr_elm.machines.linear_check import is_doubtful, sample_labelled, warn_of_linear
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.model.header import ModelHeader
@@ -20,7 +19,7 @@ from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP
-from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights
 
 
 def demand_one_label(estimator: Any) -> None:
@@ -109,28 +108,6 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         if hasattr(self, 'model_'):
             return self.model_.labelling
         return Labelling(len(self.classes_), self.multiclass, getattr(self, 'calibration_', None))
-
-    def _compare_with_linear(self, X: Rows, codes: np.ndarray | None, sample_weight: Weights) -> None:
-        """Warn where a linear machine is far better than that of the model; see `machines.linear_check`."""
-        model = getattr(self, 'model_', None)
-        if model is None or codes is None or not is_doubtful(model):
-            return
-        weights = None
-        if sample_weight is not None:
-            weights = np.asarray(sample_weight, dtype=float)
-            counted = weights > 0
-            X, codes, weights = X[counted], codes[counted], weights[counted]
-        names = tuple(model.classes)
-        sample = sample_labelled(X, names, codes, weights, model.header.parameters['seed'])
-        warn_of_linear(model, sample, {name: number for number, name in enumerate(names)})
-
-    def _warn_of_machine(self, X: Rows, codes: np.ndarray | None, T: Floats | None, sample_weight: Weights) -> None:
-        """Warn where the machine does not suit its rows. codes : class numbers, None where rows have several labels."""
-        self._compare_with_linear(X, codes, sample_weight)
-        labels = codes
-        if labels is None:
-            labels = T
-        self._note_constant(X, labels, sample_weight)  # type: ignore[attr-defined]
 
     def _calibrate(self, X: Rows, rows: HeldOut, kind: str = 'leave-one-out') -> None:
         """Fit probabilities to rows X that were held out, and keep them in the model where there is one."""

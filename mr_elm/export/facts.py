@@ -27,7 +27,6 @@ ELSEWHERE = {
     'peak',
     'passes',
     'residual',
-    'constant_prediction',
     'normalised',
     'n_hidden',
 }
@@ -60,8 +59,6 @@ def list_facts(model: Model) -> dict[str, str]:
         'certificate': write_values(parameters.get('certificates', {}), ('gap', 'violation', 'n_iter')),
         'computed by': ', '.join(parameters.get('blas', ())),
         'probabilities': header.calibration and write_values(header.calibration, header.calibration),
-        'constant': parameters.get('constant_prediction') is not None
-        and (f'nearly all rows are predicted {parameters["constant_prediction"]}'),
         'history': '; '.join(f'{event.get("action")} {event.get("when", "")}' for event in header.history[-3:]),
     }
     return {name: str(value) for name, value in facts.items() if value}

@@ -87,7 +87,7 @@ class LivingMachine:
         parameters = {
             name: value
             for name, value in model.header.parameters.items()
-            if name not in ('constant_prediction', 'ledger', 'parts')
+            if name not in ('ledger', 'parts')
         }
         header = replace(model.header, calibration=None, threshold=None, parameters=parameters)
         return cls(header, model.layer, sums_of(model.sums or {}))
