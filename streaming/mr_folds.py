@@ -19,9 +19,7 @@ class MRFolds(MRRows):
 
     As mr_gram, with two more coordinates: LAYER is the number of a candidate layer
     of hidden nodes, FOLD that of a fold. A keyed hash of the row chooses its fold.
-    Folds that are never held out count as one, which has the last number. A layer
-    that is tested on one fold only, as one behind a metric, has two sums: FOLD 0 is
-    that fold, FOLD 1 all others.
+    Folds that are never held out count as one, which has the last number.
 
     Input:  <split, rows>, text or packed
     Output: <gram LAYER FOLD I J, [high, low]>    a tile of E'E, see mr_gram
@@ -58,9 +56,9 @@ class MRFolds(MRRows):
         self.sums = [
             [
                 GramSum(layer.n_hidden + 1, steps, self.plan.form.numeric_labels, workspace, n_leaves=layer.n_leaves)
-                for _ in range(self.task.n_sums(number))
+                for _ in range(self.task.folds.n_parts)
             ]
-            for number, (layer, steps) in enumerate(zip(self.task.layers, self.task.grids, strict=True))
+            for layer, steps in zip(self.task.layers, self.task.grids, strict=True)
         ]
 
     def map_block(self, block: Block, row_key: list[int]) -> None:
@@ -89,7 +87,7 @@ class MRFolds(MRRows):
                 of_rows = None
                 if leaves is not None:
                     of_rows = leaves[rows]
-                sums[self.task.find_sum(number, fold)].add(ET[rows], part, weights, of_rows)
+                sums[fold].add(ET[rows], part, weights, of_rows)
 
     def expand(self, layer: HiddenLayer, block: Block, n_targets: int = 0) -> Floats:
         """Return [E T] of a block in a buffer that is kept."""

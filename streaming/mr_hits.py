@@ -47,7 +47,7 @@ class MRHits(MRFolds):
         truth = self.task.folds.class_numbers(block)
         for number, layer in enumerate(self.task.layers):
             E = self.expand(layer, block)
-            for fold in self.task.list_tested(number):
+            for fold in range(self.task.folds.n_tested):
                 rows = slice(edges[fold], edges[fold + 1])
                 self.count(number, E[rows] @ self.task.scores[number, fold], truth[rows])
 

@@ -93,7 +93,7 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
 
 
 def report_nodes(tuned: Tuned, search: NodeSearch) -> None:
-    """Print the best kind, metric, nu and L of hidden nodes; write table and figure where they were asked for."""
+    """Print the best kind, nu and L of hidden nodes; write table and figure where they were asked for."""
     write_table(search.table, list(map(cell_of, tuned.scores)))
     if search.figure is not None:
         from mr_elm.figures.node_figure import draw
@@ -116,7 +116,6 @@ def cell_of(score: Any) -> dict[str, Any]:
         'accuracy': score.accuracy,
         'trusted': score.trusted,
         'kernel': kind.kernel,
-        'metric': kind.metric,
     }
 
 

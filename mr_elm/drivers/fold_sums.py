@@ -11,17 +11,17 @@ from mr_elm.streaming.mr_gram import group_sums
 
 
 def sum_up_folds(inputs: NodeInputs, task: GridTask) -> list[list[Sums]]:
-    """Run the job: for each layer the Sums of each fold that it is tested on, and of all other rows.
+    """Run the job: for each layer the Sums of each fold that is held out, and of all other rows.
 
     Raises DataFormatError where a fold has no rows.
     """
     inputs.data.fix_width(task.layers[0].n_features)
     written = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
-    if len(written) < sum(map(task.n_sums, range(len(task.layers)))):
+    if len(written) < len(task.layers) * task.folds.n_parts:
         raise DataFormatError(
             f'{inputs.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has none: lower --folds'
         )
     return [
-        [assemble_sums(written.pop((number, part)), layer, inputs.classes) for part in range(task.n_sums(number))]
+        [assemble_sums(written.pop((number, part)), layer, inputs.classes) for part in range(task.folds.n_parts)]
         for number, layer in enumerate(task.layers)
     ]

@@ -1,7 +1,7 @@
-"""Choose nodes, metric, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
+"""Choose nodes, nu and L of PESVM: one job builds the sums of every fold, the finisher scores every cell."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,16 +10,13 @@ import numpy as np
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers import tune_passes
 from mr_elm.drivers.fold_sums import sum_up_folds
-from mr_elm.drivers.gram_job import sum_up
 from mr_elm.drivers.pesvm import estimate_solve, make_model, train_on
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
+from mr_elm.drivers.summary import NodeInputs, learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.choose import NUS, learn_fold_metrics
-from mr_elm.machines.grid_task import Folds, GridTask, Nodes
-from mr_elm.machines.metric import learn_metric
+from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.options import MOST_GRAM_NODES, PASSES, PESVMOptions
 from mr_elm.machines.search_options import NodeSearch
 from mr_elm.machines.shared_options import ROWS
@@ -40,26 +37,14 @@ COUNTED = 10  # of the candidates: a second pass scores them on held-out rows
 def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Engine) -> tuple:
     """Search, and train the best: (Tuned, model, accounts of a first pass over text).
 
-    options : whose nodes, metric, nu and L do not matter. Raises DataFormatError when the rows cannot be used,
-    ValueError for metrics by passes.
+    options : whose nodes, nu and L do not matter. Raises DataFormatError when the rows cannot be used.
     """
     n_landmarks = 0
     if options.landmarks == ROWS and 'nystrom' in search.map:
         n_landmarks = max(search.hidden)
     data = DataSet(plan, engine, options.bad_rows)
     by_passes = options.solver == PASSES or not options.solver and max(search.hidden) > MOST_GRAM_NODES
-    if by_passes and search.n_sampled:
-        raise ValueError(
-            f'--metric: expected none with --solver passes, or at most {MOST_GRAM_NODES:,} --hidden and --solver gram'
-        )
-    rows = learn_rows(
-        data,
-        options.task,
-        n_landmarks,
-        options.seed,
-        search.n_sampled,
-        positive=options.positive,
-    )
+    rows = learn_rows(data, options.task, n_landmarks, options.seed, positive=options.positive)
     inputs = NodeInputs(options, *rows, data)
     share = 1.0
     if search.sample is not None:
@@ -75,57 +60,36 @@ def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Eng
 def tune_by_sums(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> tuple[Tuned, HiddenNodeModel]:
     """Score every candidate by the sums of all folds, and train the best."""
     reporter = inputs.data.engine.reporter
-    # 1. the nodes, those behind a metric once for each fold, and the sums of all folds on them
+    # 1. the nodes, and the sums of all folds on them
     with one_thread():
-        layers = dict(make_layers(inputs, search, folds))
+        layers = {kind: inputs.take_candidate(kind, max(search.hidden)).make_layer() for kind in search.kinds}
     demand_memory(inputs.plan.name, search, layers)
-    steps = {nodes: inputs.choose_grid(layer) for nodes, layer in layers.items()}
-    task = GridTask(folds, list(layers.values()), list(steps.values()), held=[nodes.held for nodes in layers])
+    steps = {kind: inputs.choose_grid(layer) for kind, layer in layers.items()}
+    task = GridTask(folds, list(layers.values()), list(steps.values()))
     sums = dict(zip(layers, sum_up_folds(inputs, task), strict=True))
     # 2. the error of every nu and L, and the accuracy of the best ones
     n, n_systems = max(search.hidden) + 1, len(search.kinds) * search.folds * len(search.nu)
     with one_thread():
         reporter.announce(f'solving {n_systems} systems of at most {n} unknowns', lambda: n_systems * estimate_solve(n))
-        grids = {nodes: FoldGrid(sums[nodes], inputs.options.numeric, inputs.options.center) for nodes in layers}
+        grids = {kind: FoldGrid(sums[kind], inputs.options.numeric, inputs.options.center) for kind in layers}
         scores = score_grids(inputs, grids, search)
         if inputs.classes:
-            scores = count_hits(inputs, scores, task, grids)
+            scores = count_hits(inputs, scores, folds, layers, grids)
     # 3. the best one: from the sums that are there, where these are of all rows
     best = best_nodes(scores)
     inputs = inputs.take_candidate(best.kind, best.n_hidden).with_options(nu=best.nu)
-    if best.kind.metric != 'none':
-        model = train_behind_metric(inputs, best.kind, max(search.hidden))
-    elif folds.share < 1:
+    if folds.share < 1:
         model = train_on(inputs.data, inputs.options)[0]
     else:
-        nodes = Nodes(best.kind)
         with one_thread():
-            leading = leading_sums(total_of(sums[nodes]), best.n_hidden)
-        model = make_model(inputs, layers[nodes].take(best.n_hidden), steps[nodes], leading)
+            leading = leading_sums(total_of(sums[best.kind]), best.n_hidden)
+        model = make_model(inputs, layers[best.kind].take(best.n_hidden), steps[best.kind], leading)
     return Tuned(scores, best), model
 
 
-def make_layers(inputs: NodeInputs, search: NodeSearch, folds: Folds) -> Iterator[tuple[Nodes, HiddenLayer]]:
-    """Yield the nodes of a search: of a kind with a metric those for each fold, whose rows the metric has not seen."""
-    sample = None
-    if search.n_sampled:
-        sample = inputs.read_sample()
-    for kind in search.kinds:
-        layer = inputs.take_candidate(kind, max(search.hidden)).make_layer()
-        if sample is None or kind.metric == 'none':
-            yield Nodes(kind), layer
-        else:
-            inputs.data.engine.reporter.say(f'learning a metric for each fold: {kind.describe()}')
-            for fold, learned in enumerate(learn_fold_metrics(layer, sample, kind.metric, folds)):
-                yield Nodes(kind, fold), layer.pass_metric(learned.metric)
-
-
-def demand_memory(name: str, search: NodeSearch, layers: Mapping[Nodes, HiddenLayer]) -> None:
+def demand_memory(name: str, search: NodeSearch, layers: Mapping[NodeChoice, HiddenLayer]) -> None:
     """Raise DataFormatError when the sums of a task over the data set `name` would not fit into memory."""
-    n_bytes = 0
-    for nodes, layer in layers.items():
-        n_sums = search.folds if nodes.held is None else 2
-        n_bytes += 16 * n_sums * (layer.n_hidden + 1) ** 2
+    n_bytes = 16 * search.folds * sum((layer.n_hidden + 1) ** 2 for layer in layers.values())
     if n_bytes > search.memory * 1e6:
         raise DataFormatError(
             f'{name}: the sums of {len(search.kinds)} kinds of nodes in {search.folds} folds take '
@@ -134,69 +98,45 @@ def demand_memory(name: str, search: NodeSearch, layers: Mapping[Nodes, HiddenLa
         )
 
 
-def score_grids(inputs: NodeInputs, grids: Mapping[Nodes, FoldGrid], search: NodeSearch) -> list[NodeScore]:
+def score_grids(inputs: NodeInputs, grids: Mapping[NodeChoice, FoldGrid], search: NodeSearch) -> list[NodeScore]:
     """Return the NodeScore of every kind of nodes, nu and L, and show how many are scored."""
     cells = defaultdict(list)
     with Meter(inputs.data.engine.reporter, 'scoring', len(grids)) as meter:
-        for number, (nodes, grid) in enumerate(grids.items(), 1):
+        for number, (kind, grid) in enumerate(grids.items(), 1):
             sizes = sorted({min(size, len(grid.total.gram) - 1) for size in search.hidden})
-            if nodes.held is None:
-                of_nodes = grid.score(search.nu, sizes)
-            else:
-                of_nodes = [replace(cell, fold=nodes.held) for cell in grid.score(search.nu, sizes, [0])]
-            for cell in of_nodes:
-                cells[nodes.kind, cell.nu, cell.n_hidden].append(cell)
+            for cell in grid.score(search.nu, sizes):
+                cells[kind, cell.nu, cell.n_hidden].append(cell)
             meter.show(number, partial('{} of {} layers of nodes'.format, number, len(grids)))
     return [NodeScore(kind, nu, size, tuple(of_kind)) for (kind, nu, size), of_kind in cells.items()]
 
 
 def count_hits(
-    inputs: NodeInputs, scores: Sequence[NodeScore], task: GridTask, grids: Mapping[Nodes, FoldGrid]
+    inputs: NodeInputs,
+    scores: Sequence[NodeScore],
+    folds: Folds,
+    layers: Mapping[NodeChoice, HiddenLayer],
+    grids: Mapping[NodeChoice, FoldGrid],
 ) -> list[NodeScore]:
     """Count the rows that the most promising candidates label right without having seen them.
 
-    task : with a layer for each of `grids`. Returns the NodeScores again.
+    Returns the NodeScores again.
     """
     chosen = defaultdict(list)
     for score in finalists(scores, COUNTED):
         chosen[score.kind].append(score)
     # output weights of the candidates on a layer, trained without a fold, side by side
-    layers: list[HiddenLayer] = []
-    kinds, held = [], []
     weights: dict[tuple[int, int], Floats] = {}
-    for kind in chosen:
-        for number, (nodes, grid) in enumerate(grids.items()):
-            if nodes.kind == kind:
-                layer = task.layers[number]
-                cells = [(score.nu, score.n_hidden) for score in chosen[kind]]
-                for fold in task.list_tested(number):
-                    of_cells = grid.weights(task.find_sum(number, fold), cells)
-                    weights[len(layers), fold] = np.hstack(
-                        [  # the bias stays last
-                            np.insert(B, [len(B) - 1] * (layer.n_hidden + 1 - len(B)), 0.0, axis=0) for B in of_cells
-                        ]
-                    )
-                layers.append(layer)
-                kinds.append(kind)
-                held.append(nodes.held)
-    counted: dict[int, NodeScore] = {}
-    finals = GridTask(task.folds, layers, scores=weights, held=held)
-    for key, value in run_problem(inputs.data, MRHits, finals, 'held-out rows'):
-        for score, correct in zip(chosen[kinds[int(split_key(key)[1][0])]], value['correct'], strict=True):
-            before = counted.get(id(score), score)
-            counted[id(score)] = replace(
-                before, correct=(before.correct or 0) + correct, total=(before.total or 0) + value['total']
+    for number, (kind, of_kind) in enumerate(chosen.items()):
+        for fold in range(folds.n_tested):
+            of_cells = grids[kind].weights(fold, [(score.nu, score.n_hidden) for score in of_kind])
+            weights[number, fold] = np.hstack(
+                [  # the bias stays last
+                    np.insert(B, [len(B) - 1] * (layers[kind].n_hidden + 1 - len(B)), 0.0, axis=0) for B in of_cells
+                ]
             )
+    candidates, counted = list(chosen.values()), {}
+    finals = GridTask(folds, [layers[kind] for kind in chosen], scores=weights)
+    for key, value in run_problem(inputs.data, MRHits, finals, 'held-out rows'):
+        for score, correct in zip(candidates[int(split_key(key)[1][0])], value['correct'], strict=True):
+            counted[id(score)] = replace(score, correct=correct, total=value['total'])
     return [counted.get(id(score), score) for score in scores]
-
-
-def train_behind_metric(inputs: NodeInputs, kind: NodeChoice, n_hidden: int) -> HiddenNodeModel:
-    """Return the model of a machine whose metric the whole sample teaches. n_hidden : nodes of the search."""
-    with one_thread():
-        layer = inputs.with_options(n_hidden=n_hidden).make_layer()
-        learned = learn_metric(layer, inputs.read_sample(), NUS, kind.metric, seed=inputs.options.seed)
-    say_metric(inputs.data.engine.reporter, learned)
-    inputs = replace(inputs, learned=learned)
-    layer = inputs.make_layer()
-    steps = inputs.choose_grid(layer)
-    return make_model(inputs, layer, steps, sum_up(inputs, layer, steps))

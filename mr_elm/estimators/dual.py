@@ -44,7 +44,7 @@ class DualClassifier(Labelled, KernelOrNodes):
     n_jobs, seed, random_state : see `Parameters`; threads share the machines of several classes, and the rows of a
         prediction, and each machine that is trained takes a cache of its own; nodes and the order of passes follow the
         seed.
-    metric, metric_steps : see `MetricLearner`.
+    metric : see `MetricLearner`.
     """
 
     rule: str | None = None

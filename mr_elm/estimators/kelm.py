@@ -38,7 +38,7 @@ class KernelELM(KernelOrNodes):
     scale, encode, max_categories : see `TableRows`.
     n_jobs, seed, random_state : see `Parameters`; threads share the kernel, its Cholesky factor, and the rows of a
         prediction; the seed chooses landmarks.
-    metric, metric_steps : see `MetricLearner`.
+    metric : see `MetricLearner`.
     """
 
     solver: str = 'cholesky'

@@ -85,7 +85,7 @@ class LivingEstimator(MetricLearner, Convertible):
     scale, encode, max_categories : see `TableRows`; the rows of `fit`, or of the first `partial_fit`, decide how
         features are scaled, and what columns and categories there are.
     n_jobs, seed, random_state : see `Parameters`; threads share the rows of a fit and of a prediction.
-    metric, metric_steps : see `MetricLearner`; the first rows decide.
+    metric : see `MetricLearner`; the first rows decide.
     solver : gram, which sums up one matrix of L x L numbers; passes, conjugate gradients, for very many nodes; None for
         gram up to 5,000 nodes. Passes leave no sums.
     tolerance, max_passes, memory : of passes, as the options of `mr-elm train pesvm`.

@@ -23,14 +23,12 @@ class MetricLearner(TableRows):
 
     scale : see `TableRows`.
     metric : none, diagonal (a number for each feature) or full (also combinations of features).
-    metric_steps : how many steps; None for the best of 0 to 4 by rows that the metric has not seen.
 
     Sets feature_importances_ where a metric was learned.
     """
 
     scale: str = MetricOptions.scale
     metric: str = MetricOptions.metric
-    metric_steps: int | None = None
 
     _learned = LearnedMetric()
 
@@ -62,7 +60,7 @@ class MetricLearner(TableRows):
             self._learned = learn_from_sample(
                 nodes,
                 sample,
-                MetricOptions(metric=self.metric, metric_steps=self.metric_steps, seed=self.seed_),
+                MetricOptions(metric=self.metric, seed=self.seed_),
                 nu,
                 X.shape[0],
                 count_threads(self.n_jobs),

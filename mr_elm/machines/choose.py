@@ -32,11 +32,10 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.features.metric import choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, NODES
-from mr_elm.machines.grid_task import Folds
-from mr_elm.machines.metric import N_FOLDS, LearnedMetric, learn_metric, measure_importance, take_metric_step
+from mr_elm.machines.metric import N_FOLDS, LearnedMetric, measure_importance, take_metric_step
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.sample import SampleRows
-from mr_elm.scores.selection import FOLD, METRIC_FOLD, NodeChoice, fold_numbers
+from mr_elm.scores.selection import METRIC_FOLD, NodeChoice, fold_numbers
 from mr_elm.solvers.folds import NuPath, decompose
 from mr_elm.solvers.increment import largest_nu
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, factor_ridge
@@ -265,17 +264,6 @@ def try_metrics(
                 path = decompose_layer(layer, others)
                 for nu, values in zip(path.nus, path.predict(expand(layer, tested.X)), strict=True):
                     yield MetricTrial(kind, n_steps, kernel, nu), placed.with_options(nu=nu), values
-
-
-def learn_fold_metrics(layer: HiddenLayer, sample: SampleRows, kind: str, folds: Folds) -> list[LearnedMetric]:
-    """Return the metric for each fold that is held out, learned from the sampled rows of all other folds.
-
-    layer : without a metric. kind : diagonal or full. The nu of the machines that teach a metric is chosen by
-    leave-one-out of these rows, so that it depends neither on the nu of a search nor on the rows that test it.
-    """
-    numbers = fold_numbers(sample.X, folds.n_folds, folds.seed + FOLD)
-    others = [sample.take(numbers != fold) for fold in range(folds.n_tested)]
-    return [learn_metric(layer, rows, NUS, kind, seed=folds.seed) for rows in others]
 
 
 def refine_candidate(candidate: Candidate, rows: SampleRows, n_hidden: int) -> Candidate:

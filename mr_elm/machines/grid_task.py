@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,16 +21,9 @@ from mr_elm.model.parts import (
     vectors_of,
 )
 from mr_elm.rows.blocks import Block, take_rows
-from mr_elm.scores.selection import FOLD, SAMPLE, NodeChoice, fold_numbers, select_sample
+from mr_elm.scores.selection import FOLD, SAMPLE, fold_numbers, select_sample
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import GridSteps
-
-
-class Nodes(NamedTuple):
-    """Name the nodes of a search: a kind, and the fold that their metric has not seen, None without a metric."""
-
-    kind: NodeChoice
-    held: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,40 +77,18 @@ class Folds:
 
 @dataclass(frozen=True)
 class GridTask:
-    """Know the candidate layers, of one scaling but perhaps several metrics, and the folds.
+    """Know the candidate layers, of one scaling, and the folds.
 
     grids : GridSteps of each layer's sums, where rows are summed up.
     scores : (layer, fold) -> (m, K' P), where candidates are scored: the output weights of P candidates on a layer
         that have not seen a fold, side by side.
-    held : the one fold that each layer is tested on, None for all that are held out; () stands for None of each layer.
     """
 
     folds: Folds
     layers: Sequence[HiddenLayer]
     grids: Sequence[GridSteps] = ()
     scores: Mapping[tuple[int, int], np.ndarray] = field(default_factory=dict)
-    held: Sequence[int | None] = ()
     __repr__ = one_line
-
-    def list_tested(self, number: int) -> list[int]:
-        """Return the folds that a layer is tested on."""
-        held = None
-        if self.held:
-            held = self.held[number]
-        if held is None:
-            return list(range(self.folds.n_tested))
-        return [held]
-
-    def n_sums(self, number: int) -> int:
-        """Count the sums of a layer: those of each fold that it is tested on, and of all other rows."""
-        return min(len(self.list_tested(number)) + 1, self.folds.n_parts)
-
-    def find_sum(self, number: int, part: int) -> int:
-        """Return which sum of a layer the rows of a part belong to."""
-        tested = self.list_tested(number)
-        if part in tested:
-            return tested.index(part)
-        return len(tested)
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
@@ -141,7 +111,6 @@ class GridTask:
                 'layers': [layer.kind for layer in self.layers],
                 'grids': [steps.to_json() for steps in self.grids],
                 'scores': list(self.scores),
-                'held': self.held,
                 'n_features': self.layers[0].n_features,
             },
             arrays,
@@ -160,7 +129,6 @@ def load_task(path: str | PathLike) -> GridTask:
         layers,
         list(map(GridSteps.from_json, header['grids'])),
         {(layer, fold): arrays[f'scores-{layer}-{fold}'] for layer, fold in header['scores']},
-        header['held'],
     )
 
 

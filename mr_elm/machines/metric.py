@@ -9,7 +9,7 @@ learned anew, on more rows, can be much worse.
 Source: as in `features.metric`; the choice by held-out rows is ours.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -31,7 +31,6 @@ from mr_elm.model.parts import landmark_widths
 from mr_elm.parallel import sum_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
-from mr_elm.solvers.folds import decompose
 from mr_elm.solvers.ridge import solve_regularized
 from mr_elm.sums.gram import expand
 from mr_elm.sums.statistics import Classes
@@ -41,6 +40,7 @@ from mr_elm.typing import Floats, Rows
 
 N_NODES = 500  # of the machines that a metric is learned by
 N_FOLDS = 4  # of a sample, one of which judges a metric
+N_STEPS = 4  # that are tried
 
 
 def measure_importance(
@@ -75,14 +75,14 @@ class MetricStep:
 def learn_steps(
     layer: HiddenLayer,
     rows: SampleRows,
-    nu: float | Sequence[float],
+    nu: float,
     kind: str,
-    n_steps: int = 4,
+    n_steps: int = N_STEPS,
     n_threads: int | None = None,
 ) -> Iterator[MetricStep]:
     """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
 
-    layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : as in `fit_nodes`.
+    layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : weight of the errors.
     kind : diagonal or full; full becomes diagonal where `choose_kind` says so. n_threads : see `map_in_threads`.
     """
     full = choose_kind(kind, layer.n_features, hasattr(rows.X, 'toarray')) == 'full'
@@ -105,19 +105,11 @@ def take_metric_step(
     return make_metric(gradients, rows.columns.variance * layer.scale**2)
 
 
-def fit_nodes(
-    layer: HiddenLayer, rows: SampleRows, nu: float | Sequence[float], n_threads: int | None = None
-) -> Floats:
+def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float, n_threads: int | None = None) -> Floats:
     """Return the output weights (L + 1, K) of the ridge regression of the targets.
 
-    nu : weight of the errors; of several, the one with the least squared error by leave-one-out.
-    n_threads : see `map_in_threads`; no bit depends on it.
+    nu : weight of the errors. n_threads : see `map_in_threads`; no bit depends on it.
     """
-    if isinstance(nu, Sequence):
-        path = decompose(expand(layer, rows.X), rows.T, nu, rows.weights)
-        errors = [rows.measure_error(values, clip=np.inf) for values in path.leave_out()]
-        return path.weights[:, int(np.argmin(errors))]
-
     m = layer.n_hidden + 1
 
     def sum_part(start: int) -> Floats:
@@ -138,10 +130,8 @@ class LearnedMetric:
     """Hold what learning has found: the metric, None for step 0, and the number of steps that it took.
 
     n_steps : None where no metric was asked for.
-    judged : (share labelled wrong, mean squared error) on held-out rows of each step, none where all rows were learned
-    from.
-    importance : of features and columns to the machine behind the metric; None where no step was to be taken, and where
-    that machine has no gradient.
+    judged : (share labelled wrong, mean squared error) on held-out rows of each step.
+    importance : of features and columns to the machine behind the metric; None where that machine has no gradient.
     """
 
     metric: Floats | None = None
@@ -173,27 +163,14 @@ class LearnedMetric:
 
 
 def learn_metric(
-    layer: HiddenLayer,
-    rows: SampleRows,
-    nu: float | Sequence[float],
-    kind: str,
-    n_steps: int | None = None,
-    seed: int = 0,
-    n_threads: int | None = None,
+    layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, seed: int = 0, n_threads: int | None = None
 ) -> LearnedMetric:
-    """Learn a metric from a sample of the rows.
+    """Learn a metric from a sample of the rows: the best step by rows held out.
 
-    n_steps : that many, learned from all rows; None for the best of 0 to 4 by rows held out.
     layer, nu, kind, n_threads : as in `learn_steps`; the first 500 nodes are taken.
     """
     if layer.kind != 'identity':
         layer = layer.take(N_NODES)
-    if n_steps is not None:
-        *_, step = steps = list(learn_steps(layer, rows, nu, kind, n_steps, n_threads))
-        importance = None
-        if n_steps:
-            importance = measure_importance(step.layer, rows, step.output_weights, n_threads)
-        return LearnedMetric(step.metric, len(steps) - 1, (), importance)
     held = fold_numbers(rows.X, N_FOLDS, seed + METRIC_FOLD) == 0
     if held.all() or not held.any():
         return LearnedMetric(None, 0)
@@ -215,7 +192,7 @@ def learn_from_sample(
     nu : weight of the errors in a training on n_rows rows. n_threads : see `map_in_threads`.
     """
     nu = min(nu * n_rows / len(sample), 1e8)  # as strong beside all errors as in the training; beyond it rounding shows
-    return learn_metric(layer, sample, nu, options.metric, options.metric_steps, options.seed, n_threads)
+    return learn_metric(layer, sample, nu, options.metric, options.seed, n_threads)
 
 
 def learn_for_kernel(

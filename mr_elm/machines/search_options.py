@@ -7,15 +7,12 @@ from typing import Any, ClassVar
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.metric import KINDS
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.options import RANDOM_NODES, parameters_of
 from mr_elm.machines.shared_options import (
-    METRIC_ROWS,
     ROWS,
     WEIGHTS,
     demand,
-    demand_slope,
     landmarks_option,
 )
 from mr_elm.option import option
@@ -176,7 +173,7 @@ class KELMSearch(KernelSearch):
 
 @dataclass(frozen=True)
 class NodeSearch:
-    """Keep what to search over hidden nodes: lists of kinds, metrics, nu and L, and how they are scored."""
+    """Keep what to search over hidden nodes: lists of kinds, nu and L, and how they are scored."""
 
     draws_targets: ClassVar[bool] = True
     map: tuple[str, ...] = option(
@@ -191,14 +188,6 @@ class NodeSearch:
     )
     landmarks: str = landmarks_option(GRID)
     weight_scale: tuple[float, ...] = option((0.5, 1.0, 2.0), 'values to try (default: 0.5,1,2)', GRID)
-    metric: tuple[str, ...] = option(
-        ('none',),
-        'metrics of the features to try: {choices} (default: none). Each fold '
-        'is tested with a metric learned without its rows',
-        GRID,
-        KINDS,
-        advanced=True,
-    )
     nu: tuple[float, ...] = option(
         tuple(10.0**k for k in range(-4, 8)), 'values to try (default: 1e-4,1e-3,...,1e7)', GRID
     )
@@ -227,23 +216,15 @@ class NodeSearch:
         return {'weights': self.weights, 'class_weight': self.class_weight, 'memory': self.memory, **nodes}
 
     @property
-    def n_sampled(self) -> int:
-        """Return how large the sample is from which metrics are learned, 0 where no kind has one."""
-        if set(self.metric) == {'none'}:
-            return 0
-        return METRIC_ROWS
-
-    @property
     def kinds(self) -> tuple[NodeChoice, ...]:
         """Return all kinds of nodes to try; the kernel is one of landmarks only."""
         nodes = [(map, kernel) for map in self.map for kernel in (self.kernel if map == 'nystrom' else ('gaussian',))]
         return tuple(
-            NodeChoice(map, scale, kernel, metric)
-            for (map, kernel), scale, metric in product(nodes, self.weight_scale, self.metric)
+            NodeChoice(map, scale, kernel) for (map, kernel), scale in product(nodes, self.weight_scale)
         )
 
     def check(self) -> None:
-        """Raise ValueError when there is one fold, a kernel without landmarks, or a metric that nodes cannot learn."""
+        """Raise ValueError when there is one fold, or a kernel or landmarks without --map nystrom."""
         demand(
             self.kernel == ('gaussian',) or 'nystrom' in self.map,
             f'--kernel {",".join(self.kernel)}: expected --map nystrom, found {",".join(self.map)}',
@@ -252,6 +233,4 @@ class NodeSearch:
             self.landmarks == ROWS or 'nystrom' in self.map,
             f'--landmarks {self.landmarks}: expected --map nystrom, found {",".join(self.map)}',
         )
-        for metric, kind in product(self.metric, self.map):
-            demand_slope(metric, kind)
         demand(self.folds != 1, '--folds: expected at least 2 folds, found 1')

@@ -184,24 +184,11 @@ class MetricOptions(TrainingOptions):
         advanced=True,
         tuned=False,
     )
-    metric_steps: int | None = option(
-        None,
-        'learn in N steps (default: the best of 0 to 4 steps on held-out rows)',
-        'metric',
-        bounds=(0, 100),
-        advanced=True,
-        tuned=False,
-    )
 
     @property
     def n_sampled(self) -> int:
         """Return how large the sample is from which a metric is learned, 0 where there is none."""
         return 0 if self.metric == 'none' else METRIC_ROWS
-
-    def check(self) -> None:
-        """Raise ValueError where options of the metric contradict each other."""
-        super().check()
-        demand(self.metric != 'none' or self.metric_steps is None, '--metric-steps: expected --metric diagonal or full')
 
 
 def demand_slope(metric: str, kind: str) -> None:

@@ -107,14 +107,14 @@ class FoldGrid:
         self.folds = [Ordered.of(sums, numeric) for sums in folds]
         self.total = reduce(Ordered.__add__, self.folds)
 
-    def score(self, nus: Sequence[float], sizes: Sequence[int], tested: Iterable[int] | None = None) -> list[GridCell]:
+    def score(self, nus: Sequence[float], sizes: Sequence[int]) -> list[GridCell]:
         """Return a GridCell for every nu, L' and fold held out.
 
-        nus, sizes : lists of nu and of L'. tested : numbers of the folds to hold out, all by default.
+        nus, sizes : lists of nu and of L'.
         """
         cells = []
-        for fold in range(len(self.folds)) if tested is None else tested:
-            held, rest = self.folds[fold], self.total.without(self.folds[fold])
+        for fold, held in enumerate(self.folds):
+            rest = self.total.without(held)
             weights = {nu: solve_nested(rest, nu, sizes, self.center) for nu in nus}
             for number, size in enumerate(sizes):
                 errors = squared_errors(held, [weights[nu][number] for nu in nus])

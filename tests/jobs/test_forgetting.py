@@ -147,7 +147,7 @@ def test_a_row_that_left_is_nowhere_in_the_model(elm, forget, rows, model_of, tm
 @pytest.mark.parametrize('kind, kernel, metric', pair_up(list(LANDMARK_NODES), ['none', 'diagonal', 'full']))
 def test_landmarks_are_found_behind_any_kernel_and_metric(elm, forget, rows, model_of, tmp_path, kernel, metric):
     path, options, X, lines = rows
-    words = () if metric == 'none' else ('--metric', metric, '--metric-steps', 1)
+    words = () if metric == 'none' else ('--metric', metric)
     model = tmp_path / 'm.npz'
     assert (
         elm('train', 'pesvm', path, *options, *NYSTROM, '--kernel', kernel, *words, '--model', model, '-q').status == 0

@@ -288,7 +288,7 @@ def test_elm_has_no_leaves(elm, dense, tmp_path):
 
 
 def test_a_metric_is_of_the_nodes_beside_the_leaves(train, dense, table):
-    model = read_model(train(dense, 'leaves+sigmoid', '--metric', 'diagonal', '--metric-steps', 1))
+    model = read_model(train(dense, 'leaves+sigmoid', '--metric', 'diagonal'))
     assert model.layer.metric is not None and model.layer.n_leaves
     assert (model.predict(table[0]) == table[1]).mean() > 0.9
 

@@ -113,7 +113,7 @@ def test_a_search_has_each_option_once_its_own_or_one_that_it_passes_on(name):
         map(flag_of, searched.values())
     )
     assert len(flags) == len({*flags}) and {'seed', 'scale', 'probabilities', 'threshold', 'positive'} <= {*passed}
-    assert not {'--metric-steps', '--leaves', '--leaf-ridge', '--leave-one-out', '--rank'} & {*flags}
+    assert not {'--leaves', '--leaf-ridge', '--leave-one-out', '--rank'} & {*flags}
 
 
 @pytest.mark.parametrize('name', METHODS)

@@ -11,7 +11,6 @@ from mr_elm.estimators import ESVMClassifier
 
 N, D = 500, 6
 METRIC = '--metric', 'diagonal', '--nu', '100'
-STEPS = *METRIC, '--metric-steps', '2'
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def same_bits(one, other):
 
 @pytest.mark.parametrize('kind, map_name', [('diagonal', 'sigmoid'), ('full', 'rbf'), ('full', 'nystrom')])
 def test_packed_rows_give_the_same_bits_for_any_splits_and_runner(packed, trained, kind, map_name, maps):
-    options = packed, '--metric', kind, '--map', map_name, '--nu', 100, '--metric-steps', 2
+    options = packed, '--metric', kind, '--map', map_name, '--nu', 100
     _, alone = trained(*options)
     assert alone['feature_metric'].ndim == (1 if kind == 'diagonal' else 2)
     assert same_bits(trained(*options, *maps(4))[1], alone) and same_bits(trained(*options, *LOCAL)[1], alone)
@@ -36,8 +35,8 @@ def test_packed_rows_give_the_same_bits_for_any_splits_and_runner(packed, traine
 def test_the_order_of_the_rows_does_not_change_what_is_learned(write, csv_of, table, trained, rng):
     X, labels = table
     order = rng.permutation(N)
-    _, one = trained(write('a.csv', csv_of(labels, X)), *STEPS)
-    _, other = trained(write('b.csv', csv_of(labels[order], X[order])), *STEPS)
+    _, one = trained(write('a.csv', csv_of(labels, X)), *METRIC)
+    _, other = trained(write('b.csv', csv_of(labels[order], X[order])), *METRIC)
     assert np.allclose(one['feature_metric'], other['feature_metric'], rtol=1e-9)
     assert np.allclose(one['output_weights'], other['output_weights'], rtol=1e-6)
 
@@ -50,12 +49,6 @@ def test_a_model_with_a_metric_names_it_and_predicts_better(dense, trained, elm)
     assert header['requires'] == ['metric'] and header['parameters']['metric'] == 'diagonal'
     assert header['parameters']['metric_steps'] > 0
     assert sorted(np.argsort(arrays['feature_metric'])[-2:]) == [1, 3] and errors[1] < 0.7 * errors[0]
-
-
-def test_no_step_is_no_metric_to_the_bit(dense, trained):
-    without, none = trained(dense), trained(dense, '--metric', 'full', '--metric-steps', 0)
-    assert same_bits(without[1], none[1]) and none[0]['requires'] == []
-    assert (none[0]['parameters']['metric'], none[0]['parameters']['metric_steps']) == ('none', 0)
 
 
 @pytest.mark.parametrize('method', ['pesvm', 'elm'])
@@ -73,8 +66,6 @@ def test_a_regression_learns_a_metric(write, csv_of, rng, elm, tmp_path, method)
             30,
             '--metric',
             'diagonal',
-            '--metric-steps',
-            1,
             '--model',
             tmp_path / 'm.npz',
             '-q',
@@ -90,7 +81,7 @@ def test_sparse_rows_learn_a_diagonal_and_predict_as_dense_ones(write, csv_of, l
     labels = (X[:, 0] + X[:, 1] > 0) * 1
     paths = write('rows.libsvm', libsvm_of(labels, X)), write('rows.csv', csv_of(labels, X))
     sparse, dense = (
-        trained(path, '--metric', kind, '--metric-steps', 1)[1]['feature_metric']
+        trained(path, '--metric', kind)[1]['feature_metric']
         for path, kind in zip(paths, ('full', 'diagonal'), strict=True)
     )
     assert sparse.shape == (8,) and np.allclose(sparse, dense, rtol=1e-9)
@@ -101,7 +92,7 @@ def test_weights_of_rows_and_classes_count(write, csv_of, rng, trained):
     labels, light = np.where(X[:, 0] > 0, 1, 2), np.where(rng.random(400) < 0.5, 1.0, 1e-9)
     labels = np.where(light < 1, np.where(X[:, 1] > 0, 1, 2), labels)  # rows that hardly count say something else
     path = write('rows.csv', csv_of(labels, np.column_stack([light, X])))
-    _, weighed = trained(path, '--weight-column', 1, '--class-weight', 'balanced', *STEPS)
+    _, weighed = trained(path, '--weight-column', 1, '--class-weight', 'balanced', *METRIC)
     assert np.argmax(weighed['feature_metric']) == 0
     assert weighed['feature_metric'][1] < 0.5 * weighed['feature_metric'][0]
 
@@ -122,10 +113,10 @@ def test_rows_come_leave_and_merge_behind_the_metric_that_was_learned(elm, halve
         assert done.status == 0, done.err
         return model_of(tmp_path / 'changed.npz')
 
-    two, first = halves[1], trained(halves[0], *STEPS)
+    two, first = halves[1], trained(halves[0], *METRIC)
     path = trained.path
     header, grown = change('update', path, two)
-    assert header['requires'] == ['metric'] and header['parameters']['metric_steps'] == 2
+    assert header['requires'] == ['metric']
     assert np.array_equal(grown['feature_metric'], first[1]['feature_metric'])
     assert elm('train', 'pesvm', two, '--like', path, '--model', tmp_path / 'two.npz', '-q').status == 0
     assert same_bits(change('merge', path, tmp_path / 'two.npz')[1], grown)
@@ -135,7 +126,7 @@ def test_rows_come_leave_and_merge_behind_the_metric_that_was_learned(elm, halve
 
 
 def test_models_of_different_metrics_do_not_merge(elm, halves, trained, tmp_path):
-    trained(halves[0], *STEPS)
+    trained(halves[0], *METRIC)
     one = trained.path
     for options in (STEPS, ('--nu', 100)):
         trained(halves[1], *options, '--scale', 'none')
@@ -146,7 +137,7 @@ def test_models_of_different_metrics_do_not_merge(elm, halves, trained, tmp_path
 def test_inspect_ranks_the_columns_by_name(write, csv_of, table, trained, elm, tmp_path):
     X, labels = table
     text = 'label,a,b,c,d,e,f\n' + csv_of(labels, X)
-    trained(write('rows.csv', text), *STEPS)
+    trained(write('rows.csv', text), *METRIC)
     shown = elm('inspect', trained.path, '--figure', tmp_path / 'importance.png').out
     lines = shown.split('importance:\n')[1].splitlines()
     assert [line.split()[0] for line in lines[:2]] in (['b', 'd'], ['d', 'b']) and len(lines) == D
@@ -160,7 +151,7 @@ def test_inspect_ranks_the_columns_by_name(write, csv_of, table, trained, elm, t
 
 def test_inspect_prints_the_most_important_of_many_columns(write, csv_of, rng, trained, elm):
     X = rng.normal(size=(400, 104))
-    trained(write('rows.csv', csv_of((X[:, 102] > 0) * 1, X)), '--metric', 'diagonal', '--metric-steps', 1)
+    trained(write('rows.csv', csv_of((X[:, 102] > 0) * 1, X)), '--metric', 'diagonal')
     lines = elm('inspect', trained.path).out.split('importance:\n')[1].splitlines()
     assert len(lines) == 101 and lines[0].startswith('  feature 103 ') and lines[-1] == '  and 4 more'
 
@@ -224,8 +215,6 @@ def test_the_command_and_the_estimator_find_the_same_importance(write, orders, e
             'pesvm',
             path,
             *TABLE,
-            '--metric-steps',
-            2,
             '--hidden',
             50,
             '--nu',
@@ -239,13 +228,13 @@ def test_the_command_and_the_estimator_find_the_same_importance(write, orders, e
     )
     found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance_by_column']
     estimator = ESVMClassifier(
-        n_hidden=50, nu=10, encode='auto', metric='diagonal', metric_steps=2, class_weight=weights
+        n_hidden=50, nu=10, encode='auto', metric='diagonal', class_weight=weights
     )
     assert np.allclose(estimator.fit(frame, labels).feature_importances_, list(found.values()), rtol=1e-6)
 
 
 def test_importance_stays_when_rows_come_and_in_a_training_on_the_same_nodes(elm, halves, trained, tmp_path, model_of):
-    first, path = trained(halves[0], *STEPS)[0]['parameters']['importance'], trained.path
+    first, path = trained(halves[0], *METRIC)[0]['parameters']['importance'], trained.path
     for words in (['update', path, halves[1]], ['train', 'pesvm', halves[1], '--like', path]):
         assert elm(*words, '--model', tmp_path / 'other.npz', '--overwrite', '-q').status == 0
         assert model_of(tmp_path / 'other.npz')[0]['parameters']['importance'] == first
@@ -282,7 +271,6 @@ def test_sets_that_choose_no_step_show_importance_all_the_same(write, rng, elm, 
 @pytest.mark.parametrize(
     'options, message',
     [
-        (('--metric-steps', 2), 'expected --metric diagonal or full'),
         (('--metric', 'full', '--map', 'hardlimit'), 'these nodes have no slope'),
         (('--metric', 'round'), 'expected one of none, diagonal, full'),
     ],
@@ -320,7 +308,7 @@ def test_a_kernel_machine_behind_a_metric_is_that_of_rows_that_passed_it(
             assert elm(*command).status == 0
         return np.array([float(line.split('\t')[1]) for line in (tmp_path / f'{name}.said').read_text().splitlines()])
 
-    behind = scores('behind', X, '--metric', kind, '--metric-steps', 2)
+    behind = scores('behind', X, '--metric', kind)
     header, arrays = model_of(tmp_path / 'behind.npz')
     assert header['requires'] == ['metric'] and header['parameters']['metric'] == kind
     A = arrays['feature_metric']
@@ -346,7 +334,7 @@ def test_other_methods_learn_the_same_metric_on_any_runner(packed, elm, tmp_path
         path = tmp_path / f'{k}.npz'
         assert (
             elm(
-                'train', *words, packed, '--metric', 'diagonal', '--metric-steps', 1, '--model', path, '-q', *runner
+                'train', *words, packed, '--metric', 'diagonal', '--model', path, '-q', *runner
             ).status
             == 0
         )

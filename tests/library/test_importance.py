@@ -208,7 +208,7 @@ def test_columns_that_matter_rank_before_all_others_and_as_permutations_say(esti
     for seed in range(10):
         table, score, relevant = draw_table(seed, 900)
         y = score if 'Regressor' in type(estimator).__name__ else np.where(score > 0.5, 'yes', 'no')
-        model = estimator.set_params(seed=seed, encode='auto', metric_steps=2).fit(table[:600], y[:600])
+        model = estimator.set_params(seed=seed, encode='auto').fit(table[:600], y[:600])
         share = dict(zip(table.columns, model.feature_importances_, strict=True))
         rest = [share[name] for name in table if name not in relevant]
         assert min(share[name] for name in relevant) > max(rest) and np.isclose(sum(share.values()), 1)
@@ -221,7 +221,7 @@ def test_rows_of_weight_0_do_not_count():
     table, score, _ = draw_table(0, 300)
     y = np.where(score > 0.5, 'yes', 'no')
     more, weights = pd.concat([table, *[table.assign(age=1e6)] * 20]), np.repeat([1.0, 0.0], [300, 6000])
-    estimator = ESVMClassifier(n_hidden=40, nu=10, encode='auto', metric='diagonal', metric_steps=1)
+    estimator = ESVMClassifier(n_hidden=40, nu=10, encode='auto', metric='diagonal')
     few = estimator.fit(table, y).feature_importances_
     assert np.allclose(estimator.fit(more, np.tile(y, 21), weights).feature_importances_, few, rtol=1e-6)
 
@@ -232,7 +232,7 @@ def test_rows_of_weight_0_do_not_count():
 @pytest.fixture(scope='module')
 def fitted():
     table, score, _ = draw_table(0, 300)
-    return ELMRegressor(n_hidden=30, C=10, encode='auto', metric='diagonal', metric_steps=1).fit(table, score)
+    return ELMRegressor(n_hidden=30, C=10, encode='auto', metric='diagonal').fit(table, score)
 
 
 def test_a_model_keeps_the_shares_of_its_training(fitted, tmp_path):

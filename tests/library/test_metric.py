@@ -11,12 +11,13 @@ from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import FeatureColumns, apply_metric, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
-from mr_elm.machines.metric import LearnedMetric, fit_nodes, learn_metric, learn_steps
+from mr_elm.machines.metric import N_FOLDS, fit_nodes, learn_metric, learn_steps
 from mr_elm.machines.sample import SampleRows
 from mr_elm.model.file import read_model, save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.model.parts import kernel_arrays, layer_arrays, scaling_arrays
+from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
 from mr_elm.sums.gram import expand
 
 D, L, N, K = 4, 12, 60, 3
@@ -224,14 +225,19 @@ def test_step_0_is_the_layer_without_a_metric():
     rows = make_sample(100)
     first = next(learn_steps(plain_layer('tanh', 12), rows, 1.0, 'diagonal'))
     assert first.metric is None and first.layer.metric is None
-    assert learn_metric(plain_layer('tanh', 12), rows, 1.0, 'diagonal', n_steps=0) == LearnedMetric(None, 0)
 
 
-def test_so_many_steps_are_learned_as_asked_for():
-    rows = make_sample(100)
-    steps = list(learn_steps(plain_layer('tanh', 12), rows, 1.0, 'diagonal', 6))
-    learned = learn_metric(plain_layer('tanh', 12), rows, 1.0, 'diagonal', n_steps=6)
-    assert learned.n_steps == 6 == len(steps) - 1 and np.array_equal(learned.metric, steps[-1].metric)
+def test_rows_that_judge_a_metric_do_not_shape_it():
+    rows = make_sample(400)
+    layer, held = plain_layer('tanh', 12), fold_numbers(rows.X, N_FOLDS, METRIC_FOLD) == 0
+    learned = learn_metric(layer, rows, 1.0, 'diagonal')
+    steps = list(learn_steps(layer, rows.take(~held), 1.0, 'diagonal'))
+    errors = [(np.sign(expand(step.layer, rows.X[held]) @ step.output_weights) != rows.T[held]).mean() for step in steps]
+    assert errors[learned.n_steps] == min(errors) and np.array_equal(learned.metric, steps[learned.n_steps].metric)
+
+
+def test_too_few_rows_teach_no_metric():
+    assert learn_metric(plain_layer('tanh', 12), make_sample(1), 1.0, 'diagonal').metric is None
 
 
 @pytest.mark.parametrize('weighted', [False, True])
@@ -240,8 +246,10 @@ def test_threads_learn_the_same_bits(monkeypatch, weighted):
     monkeypatch.setattr('mr_elm.features.gradients.MAX_ROWS', 32)
     rows = make_sample(1000)
     rows = SampleRows(rows.X, rows.T, 2, np.random.default_rng(0).uniform(1, 3, 1000) if weighted else None)
-    alone, *others = (learn_metric(plain_layer('tanh', 12), rows, 1.0, 'full', 2, n_threads=n) for n in (None, 1, 3))
-    assert all(np.array_equal(alone.metric, other.metric) for other in others)
+    *_, alone = learn_steps(plain_layer('tanh', 12), rows, 1.0, 'full', 2)
+    for n_threads in (1, 3):
+        *_, other = learn_steps(plain_layer('tanh', 12), rows, 1.0, 'full', 2, n_threads)
+        assert np.array_equal(alone.metric, other.metric)
 
 
 def test_several_targets_share_a_metric():

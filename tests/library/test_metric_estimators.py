@@ -51,29 +51,27 @@ def test_the_features_that_matter_are_the_most_important(estimator, metric):
 
 
 @ALL
-def test_no_metric_and_no_step_are_the_same_bits_and_have_no_importance(estimator):
-    plain, none = fit(estimator), fit(estimator, metric='full', metric_steps=0)
-    assert plain.predict(X).tobytes() == none.predict(X).tobytes()
-    for one in (plain, none, clone(estimator)):
+def test_without_a_metric_there_is_no_importance(estimator):
+    for one in (fit(estimator), clone(estimator)):
         assert not hasattr(one, 'feature_importances_')
 
 
 @ALL
 def test_a_model_file_and_the_estimator_of_it_keep_the_metric(estimator, tmp_path):
-    fitted = fit(estimator, metric='full', metric_steps=1)
+    fitted = fit(estimator, metric='full')
     fitted.to_model().save(tmp_path / 'm.npz')
     again = to_estimator(read_model(tmp_path / 'm.npz'))
     assert np.array_equal(again.predict(X), fitted.predict(X))
     assert np.array_equal(again.feature_importances_, fitted.feature_importances_)
-    assert again.metric == 'full' and again.metric_steps == 1
+    assert again.metric == 'full'
 
 
 @ALL
 def test_the_order_of_the_rows_does_not_matter(estimator):
     order = np.random.default_rng(1).permutation(len(X))
-    one = fit(estimator, metric='diagonal', metric_steps=2)
+    one = fit(estimator, metric='diagonal')
     y = (TARGETS if estimator in REGRESSORS else LABELS)[order]
-    other = clone(estimator).set_params(metric='diagonal', metric_steps=2).fit(X[order], y)
+    other = clone(estimator).set_params(metric='diagonal').fit(X[order], y)
     assert np.allclose(one.feature_importances_, other.feature_importances_, rtol=1e-6)
 
 
@@ -88,17 +86,17 @@ def test_a_metric_predicts_new_rows_better(estimator):
 def test_sparse_rows_stay_sparse_behind_a_diagonal():
     rows = sp.csr_matrix(np.where(RNG.random(X.shape) < 0.6, X, 0))
     for estimator in (ESVMClassifier(nu=10), KernelELMClassifier(C=10)):
-        model = fit(estimator, rows, metric='full', metric_steps=1).model_
+        model = fit(estimator, rows, metric='full').model_
         assert model.arrays['feature_metric'].shape == (8,)
 
 
 def test_several_targets_share_a_metric():
-    model = KernelELMRegressor(C=100, metric='diagonal', metric_steps=1).fit(X, np.column_stack([TARGETS, X[:, 0]]))
+    model = KernelELMRegressor(C=100, metric='diagonal').fit(X, np.column_stack([TARGETS, X[:, 0]]))
     assert sorted(np.argsort(model.feature_importances_)[-3:]) == [0, 2, 5]
 
 
 def test_rows_come_and_leave_behind_the_metric_of_the_first():
-    model = ESVMClassifier(n_hidden=30, metric='diagonal', metric_steps=1).fit(X[:200], LABELS[:200])
+    model = ESVMClassifier(n_hidden=30, metric='diagonal').fit(X[:200], LABELS[:200])
     metric, old = model.layer_.metric, model.decision_function(X)
     model.partial_fit(X[200:], LABELS[200:])
     assert np.array_equal(model.layer_.metric, metric) and not np.array_equal(model.decision_function(X), old)

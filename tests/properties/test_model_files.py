@@ -21,7 +21,7 @@ from mr_elm.store import FORMAT, VERSION, save_arrays
 
 REGRESSION = ['--task', 'regression']
 TRAININGS = {  # name: arguments of train, and whether labels are targets
-    'metric': ['pesvm', '--hidden', 4, '--metric', 'full', '--metric-steps', 1],
+    'metric': ['pesvm', '--hidden', 4, '--metric', 'full'],
     'pesvm': ['pesvm', '--hidden', 4],
     'nystrom': ['pesvm', '--hidden', 4, '--map', 'nystrom', *REGRESSION],
     'elm': ['elm', '--hidden', 4, '--map', 'rbf', *REGRESSION],
