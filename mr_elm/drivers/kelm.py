@@ -1,7 +1,6 @@
 """Train the kernel ELM: rows to the driver, Omega or its products by jobs, one small solve."""
 
 import time
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,10 @@ from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import kernel_arrays
-from mr_elm.progress import describe_time
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import MACHINE_FOLD, score_values
-from mr_elm.solvers.kelm import SUBSPACE_PASSES, KernelSolution, Product
+from mr_elm.solvers.kelm import KernelSolution
 from mr_elm.solvers.nystrom import Preconditioner, hash_rounded
 from mr_elm.typing import Floats
 
@@ -86,40 +84,20 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
         return solve_by_gradients(data, machine, data.rows.weights)
     T, weights = data.targets, data.rows.weights
     facts: dict[str, Any] = {}
-    if machine.takes_passes:
-        solution, residual = machine.solve_truncated(
-            count_passes(data, SUBSPACE_PASSES + 2), T, weights, make_factor_product(data), True
-        )
-        facts = {'rank': min(machine.rank or data.n_rows, data.n_rows), 'residual': residual}
-        data.reporter.say(f'svd: rank {facts["rank"]:,}, relative residual {residual:.1e}')
-    else:
-        omega = compute_matrix(data)
-        data.reporter.announce(
-            f'{machine.solver} of the kernel matrix of {data.n_rows:,} rows',
-            lambda: estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows),
-        )
-        solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
-        if machine.solver == 'svd':
-            facts = {'rank': data.n_rows}
+    omega = compute_matrix(data)
+    data.reporter.announce(
+        f'{machine.solver} of the kernel matrix of {data.n_rows:,} rows',
+        lambda: estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows),
+    )
+    solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
+    if machine.solver == 'svd':
+        facts = {'rank': data.n_rows}
     if data.options.leave_one_out:
         facts['leave_one_out'] = score = score_values(
             T - solution.residuals, data.rows.numbers, weights, data.task.n_classes
         )
         data.reporter.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))
     return solution, facts
-
-
-def count_passes(data: KernelData, n_passes: int) -> Product:
-    """Return the product with Omega, which says after each pass how many there are, and the time left."""
-    multiply, numbers, start = make_product(data), count(1), time.monotonic()
-
-    def product(vectors: Floats) -> Floats:
-        result, n = multiply(vectors), next(numbers)
-        left = (time.monotonic() - start) / n * (n_passes - n)
-        data.reporter.say(f'svd: pass {n} of {n_passes}, about {describe_time(left)} left')
-        return result
-
-    return product
 
 
 def solve_by_gradients(
@@ -157,7 +135,7 @@ def solve_by_gradients(
 def describe(data: KernelData, facts: dict[str, Any]) -> ModelHeader:
     """Make the header of the model. facts : what the solver says of itself."""
     options = data.options
-    if options.solver != 'cg' and not (options.solver == 'svd' and options.rank):
+    if options.solver != 'cg':
         facts = {'emit': options.emit, **facts}
     center = {}
     if options.numeric:

@@ -31,8 +31,7 @@ class KernelELM(KernelOrNodes):
     degree : of the polynomial (1 + u.v)^degree.
     C : > 0.
     solver : cholesky (memory for one kernel matrix), svd (for three, and slow), cg (for none).
-    rank : svd: so many eigenvalues instead of all; cg: of the preconditioner, by default twice the effective dimension,
-        and at most 4,000.
+    rank : cg: of the preconditioner, by default twice the effective dimension, and at most 4,000.
     tol, max_iter : cg: relative residual, and bound on passes over the rows.
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
     scale, encode, max_categories : see `TableRows`.
@@ -67,7 +66,7 @@ class KernelELM(KernelOrNodes):
             n_threads,
             getattr(self, 'center', False),
         )
-        self._demand_fitting(machine.takes_passes)
+        self._demand_fitting()
         self.n_iter_ = 1
         if self.kernel == PRECOMPUTED:
             PrecomputedRows(X)  # is it a kernel?
@@ -82,8 +81,6 @@ class KernelELM(KernelOrNodes):
                     weights,
                     rough=make_rough(X, kernel, lambda layer: make_single_product(layer, n_threads)),
                 )
-            elif machine.takes_passes:
-                solution, _ = machine.solve_truncated(make_kernel_product(X, kernel, n_threads), T, weights)
             else:
                 solution = machine.solve_matrix(compute_lower_triangle(X, kernel, n_threads), T, weights)
             self._keep_kernel(kernel, X, solution.dual_coef, intercept=solution.intercept)
@@ -99,17 +96,14 @@ class KernelELM(KernelOrNodes):
     def _holds_out(self) -> bool:
         return self.leave_one_out or getattr(self, 'probabilities', False)
 
-    def _demand_fitting(self, takes_passes: bool) -> None:
+    def _demand_fitting(self) -> None:
         self._demand_known_kernel()
         if self.solver not in SOLVERS:
             raise ValueError(f'solver: expected one of {", ".join(SOLVERS)}, found {write_value(self.solver)}')
         if self._holds_out and self.solver == 'cg':
             raise ValueError('leave_one_out, probabilities: expected the solver cholesky or svd, found cg')
-        if takes_passes and self.kernel == PRECOMPUTED:
-            raise ValueError(
-                'solver: expected cholesky, or svd without rank, for a precomputed matrix, found '
-                f'{write_value(self.solver)}'
-            )
+        if self.solver == 'cg' and self.kernel == PRECOMPUTED:
+            raise ValueError('solver: expected cholesky or svd for a precomputed matrix, found cg')
 
     def _describe_solver(self) -> dict:
         return {'solver': self.solver, 'rank': self.rank, 'tolerance': self.tol, 'max_passes': self.max_iter}

@@ -32,9 +32,7 @@ from mr_elm.solvers.kelm import (
     Product,
     RoughProduct,
     decompose,
-    decompose_by_passes,
     list_targets,
-    relative_residual,
     restore_mean,
     solve_cg,
     solve_cholesky,
@@ -59,8 +57,8 @@ MAX_RANK = 4000  # unless the user says more: beyond it the preconditioner costs
 class KernelMachine:
     """Say how the kernel ELM is solved.
 
-    C : > 0. solver : cholesky or svd, from Omega; svd with a rank or cg, by passes over the rows.
-    rank : svd: so many eigenvalues instead of all; cg: of the preconditioner, None for as many as pay.
+    C : > 0. solver : cholesky or svd, from Omega; cg, by passes over the rows.
+    rank : cg: of the preconditioner, None for as many as pay.
     most_rank : cg: of the preconditioner, what the memory allows.
     tolerance, max_passes : cg: relative residual at which to stop, and when to give up.
     leave_one_out : whether residuals of machines that have not seen a row are wanted; cholesky and svd.
@@ -99,11 +97,6 @@ class KernelMachine:
             options.center,
         )
 
-    @property
-    def takes_passes(self) -> bool:
-        """Tell whether Omega is never formed."""
-        return self.solver == 'cg' or self.solver == 'svd' and self.rank is not None
-
     def solve_matrix(
         self, omega: Floats, T: Floats, weights: RowWeights, multiply_factors: FactorProduct | None = None
     ) -> KernelSolution:
@@ -124,29 +117,6 @@ class KernelMachine:
         if self.center:
             return CentredTargets.of(T, weights)
         return None
-
-    def solve_truncated(
-        self,
-        multiply: Product,
-        T: Floats,
-        weights: RowWeights,
-        multiply_factors: FactorProduct | None = None,
-        measure: bool = False,
-    ) -> tuple[KernelSolution, float | None]:
-        """Solve by the largest `rank` eigenvalues: the solution, and its relative residual where it is to be measured.
-
-        multiply : V -> Omega V; each call is a pass, the residual takes one more.
-        """
-        centred, n_targets = self.center_targets(T, weights), T.shape[1]
-        s, T = weigh(None, list_targets(T, centred, self.leave_one_out), weights)
-        multiply = weigh_product(multiply, s)
-        decomposition = decompose_by_passes(multiply, len(T), self.rank or len(T), self.seed)
-        solution = decomposition.solve(T, self.C, self.leave_one_out, multiply_factors)
-        residual = None
-        if measure:
-            dual_coef = solution.dual_coef[:, :n_targets]
-            residual = relative_residual(multiply(dual_coef), dual_coef, T[:, :n_targets], self.C)
-        return restore_mean(unweigh(solution, s), centred), residual
 
     def solve_by_gradients(
         self,
@@ -229,8 +199,6 @@ def memory_for_rows(options: KELMOptions, n_rows: int) -> float:
 
 def count_matrices(options: KELMOptions) -> int:
     """Return how many matrices of N x N numbers the solver keeps."""
-    if options.rank:
-        return 0
     return MATRICES_KEPT.get(options.solver or SOLVERS[0], 0)
 
 

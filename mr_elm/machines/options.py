@@ -401,8 +401,7 @@ class KELMOptions(CentredOptions, KernelOptions):
     )
     rank: int | None = option(
         None,
-        'svd: compute only R eigenvalues, by passes over the data; cg: the rank '
-        'of the preconditioner (default: twice the effective dimension, as --memory allows)',
+        'cg: the rank of the preconditioner (default: twice the effective dimension, as --memory allows)',
         SOLVER,
         metavar='R',
         advanced=True,
@@ -432,8 +431,4 @@ class KELMOptions(CentredOptions, KernelOptions):
             not (self.emit and self.solver == 'cg'),
             '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix',
         )
-        demand(
-            not (self.emit and self.rank),
-            '--emit: expected --solver svd without --rank, which finds a rank by passes that form no kernel matrix',
-        )
-        demand(not (self.rank and self.solver in (None, 'cholesky')), '--rank: expected --solver svd or cg')
+        demand(not self.rank or self.solver == 'cg', '--rank: expected --solver cg')

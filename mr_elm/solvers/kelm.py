@@ -8,7 +8,6 @@ row weights w the ridge is 1/(C w_i): in s_i = sqrt(w_i), A = s (I/C + s Omega s
 
     cholesky:       I/C + Omega = L L', in the place of Omega
     decomposition:  I/C + Omega = U S V' with U = V, for Omega is symmetric and not negative; A = V S^-1 U'T
-    truncated:      k of the eigenvalues l, the others taken as 0: A = U ((l + 1/C)^-1 - C) U'T + C T
     leave-one-out:  t_i - f^(-i)(x_i) = A_i / ((I/C + Omega)^-1)_ii
     regression:     T = t - m, f(x) = K(x, X) A + m, see `centred`; the mean of the rows but i is m + d_i, so that
                     t_i - f^(-i)(x_i) = (A - d a)_i / ((I/C + Omega)^-1)_ii,  a = (I/C + Omega)^-1 1
@@ -41,18 +40,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import ConvergenceWarning, NumericalWarning, one_line
+from mr_elm.errors import ConvergenceWarning, one_line
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.cholesky import factor_upper
-from mr_elm.solvers.passes import LIMITS, Approximation, LateProduct, PassLimits, measure_sizes, solve_positive
+from mr_elm.solvers.passes import LIMITS, Approximation, LateProduct, PassLimits, solve_positive
 from mr_elm.typing import Floats, RowWeights
 
 if TYPE_CHECKING:
     from mr_elm.solvers.nystrom import Preconditioner
 
 FactorProduct = Callable[[Floats, Floats, Floats], Floats]
-SUBSPACE_PASSES = 3  # of the subspace iteration
-TAIL_SHARE = 0.01  # of 1/C: an omitted eigenvalue above this shows in the predictions
 
 
 @dataclass(frozen=True)
@@ -170,48 +167,25 @@ def inverse_diagonal(factor: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Hold eigenvalues of Omega (k,) in falling order, and their eigenvectors (N, k); k = N when it is whole."""
+    """Hold the eigenvalues of Omega (N,) in falling order, and their eigenvectors (N, N)."""
 
     values: np.ndarray
     vectors: np.ndarray
     __repr__ = one_line
 
-    @property
-    def is_whole(self) -> bool:
-        """Tell whether no eigenvalue was left out."""
-        return len(self.values) == len(self.vectors)
-
-    def inverse(self, C: float) -> tuple[Floats, float]:
-        """Return what is inverse to l + 1/C (k,), less the tail, and the tail: 1/C^-1 where eigenvalues were left out.
-
-        Warns where those left out show in the predictions.
-        """
-        demand_C(C)
-        if self.is_whole:
-            return 1 / (self.values + 1 / C), 0.0
-        if self.values[-1] > TAIL_SHARE / C:
-            warnings.warn(
-                f'expected to leave out only eigenvalues below {TAIL_SHARE:g}/C = {TAIL_SHARE / C:.2g}, the last of '
-                f'{len(self.values):,} kept is {self.values[-1]:.2g}: raise --rank or lower C',
-                NumericalWarning,
-                stacklevel=2,
-            )
-        return 1 / (self.values + 1 / C) - C, C
-
     def solve(
         self, T: Floats, C: float, leave_one_out: bool = False, multiply: FactorProduct | None = None
     ) -> KernelSolution:
-        """Return the KernelSolution at C, eigenvalues that were left out taken as 0.
+        """Return the KernelSolution at C.
 
-        multiply : function (vectors U, inverse (k,), T) -> U diag(inverse) U'T, or None to multiply here.
+        multiply : function (vectors U, inverse (N,), T) -> U diag(inverse) U'T, or None to multiply here.
         """
-        inverse, tail = self.inverse(C)
-        dual_coef = (multiply or multiply_here)(self.vectors, inverse, T) + tail * T
-        return KernelSolution(dual_coef, self.inverse_diagonal(inverse, tail) if leave_one_out else None)
-
-    def inverse_diagonal(self, inverse: Floats, tail: float) -> Floats:
-        """Return the diagonal of U diag(inverse) U' + tail I, (N,)."""
-        return np.array([row * inverse @ row for row in self.vectors]) + tail
+        demand_C(C)
+        inverse = 1 / (self.values + 1 / C)
+        diagonal = None
+        if leave_one_out:
+            diagonal = np.array([row * inverse @ row for row in self.vectors])
+        return KernelSolution((multiply or multiply_here)(self.vectors, inverse, T), diagonal)
 
 
 def multiply_here(vectors: Floats, inverse: Floats, T: Floats) -> Floats:
@@ -220,42 +194,12 @@ def multiply_here(vectors: Floats, inverse: Floats, T: Floats) -> Floats:
 
 
 def decompose(omega: Floats) -> Decomposition:
-    """Return the whole Decomposition of Omega, whose lower triangle is read; it is overwritten.
+    """Return the Decomposition of Omega, whose lower triangle is read; it is overwritten.
 
     What rounding makes negative is 0. Source: Zhao et al., eq. 4, where S = l + 1/C.
     """
     values, vectors = linalg.eigh(omega.T, lower=False, overwrite_a=True, check_finite=False, driver='evd')
     return Decomposition(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
-
-
-def decompose_by_passes(
-    multiply: Callable[[Floats], Floats],
-    n_rows: int,
-    rank: int,
-    seed: int = 0,
-    n_passes: int = SUBSPACE_PASSES,
-    more: int = 20,
-) -> Decomposition:
-    """Return the `rank` largest eigenvalues of Omega and their vectors, by randomised subspace iteration.
-
-    multiply : function V (N, k) -> Omega V; each of the n_passes + 1 passes is one call.
-    more : vectors beyond the rank, which the iteration needs and then drops.
-    Source: Halko, Martinsson, Tropp, Finding structure with randomness, 2011, algorithms 4.4 and 5.3.
-    """
-    width = min(rank + more, n_rows)
-    basis = np.random.default_rng(seed).standard_normal((n_rows, width))
-    for _ in range(n_passes):
-        basis = np.linalg.qr(multiply(basis))[0]
-    small = basis.T @ multiply(basis)
-    values, vectors = linalg.eigh((small + small.T) / 2)
-    largest = np.argsort(values)[::-1][: min(rank, n_rows)]
-    return Decomposition(np.maximum(values[largest], 0.0), basis @ vectors[:, largest])
-
-
-def relative_residual(product: Floats, dual_coef: Floats, T: Floats, C: float) -> float:
-    """Return the largest |T - (I/C + Omega) A| / |T| of any target; product = Omega A."""
-    rest = T - product - dual_coef / C
-    return float((np.linalg.norm(rest, axis=0) / measure_sizes(T)).max())
 
 
 ROUGH_SHARE = 0.5  # of the tolerance, that rough products may take

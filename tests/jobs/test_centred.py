@@ -27,7 +27,6 @@ TRAININGS = {
     'kernel': ('mr-kelm', '--C', 100),
     'kernel of ones': ('mr-kelm', '--kernel', 'polynomial', '--leave-one-out'),
     'decomposed': ('mr-kelm', '--solver', 'svd', '--intervals'),
-    'of rank': ('mr-kelm', '--solver', 'svd', '--rank', 90),
     'cg': ('mr-kelm', '--solver', 'cg', '--C', 10, '--intervals'),
     'tiles': ('mr-kelm', '--emit', 'tiles'),
     'entries': ('mr-kelm', '--emit', 'entries', '--solver', 'svd'),
@@ -35,7 +34,6 @@ TRAININGS = {
 TUNINGS = {
     'pesvm': ('pesvm', '--nu', '0.1,1,10', '--hidden', '10,30', '--intervals'),
     'passes': ('pesvm', '--nu', 10, *PASSES, '--weight-scale', 1),
-    'metric': ('pesvm', '--nu', 1, '--hidden', 20, '--weight-scale', 1, '--metric', 'none,diagonal'),
     'kernel': ('mr-kelm', '--sigma', '1,2', '--C', '1,100'),
 }
 

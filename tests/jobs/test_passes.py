@@ -36,7 +36,6 @@ COMMANDS = {
     'train mr-kelm tiles': ['--emit', 'tiles'],
     'train mr-kelm entries': ['--solver', 'svd', '--emit', 'entries'],
     'train mr-kelm cg': ['--solver', 'cg', '--rank', '30'],
-    'train mr-kelm rank': ['--solver', 'svd', '--rank', '5', '--C', '1e-3'],
     'tune pesvm': [*FEW, '--map', 'sigmoid', '--nu', '1', '--weight-scale', '1'],
     'tune pesvm sample': [*FEW, '--map', 'sigmoid', '--nu', '1', '--weight-scale', '1', '--sample', '30'],
     'tune sparse-elm': ONE,

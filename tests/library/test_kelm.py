@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from mr_elm.errors import ConvergenceWarning, NumericalWarning
+from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers import kelm, nystrom
@@ -140,39 +140,6 @@ def test_algorithm_2_needs_its_corrections(rows):
     printed_v = right.T * T[:, 0]
     for wrong in (VS @ printed_u, printed_v @ UT):
         assert np.abs(wrong - expected).max() > 0.1
-
-
-def test_a_truncated_decomposition_is_as_good_as_its_tail_is_small(rows):
-    Z, T = rows
-    wide = make_kernel('gaussian', sigma=20)
-    multiply = make_kernel_product(Z, wide)
-    truncated = kelm.decompose_by_passes(multiply, N, 150)
-    whole = kelm.decompose(compute_lower_triangle(Z, wide))
-    assert np.allclose(truncated.values[:50], whole.values[:50], rtol=1e-8)
-    solution = truncated.solve(T, 1.0)
-    assert np.abs(multiply(solution.dual_coef - whole.solve(T, 1.0).dual_coef)).max() < 1e-4
-    assert kelm.relative_residual(multiply(solution.dual_coef), solution.dual_coef, T, 1.0) < 1e-4
-    with pytest.warns(NumericalWarning, match='raise --rank or lower C'):
-        kelm.decompose_by_passes(make_kernel_product(Z, GAUSSIAN), N, 20).solve(T, 1e4)
-
-
-@pytest.mark.parametrize('weighted', [False, True])
-def test_leave_one_out_of_a_truncated_decomposition_has_its_tail(rows, weighted):
-    Z, T = rows[0][:40], rows[1][:40]
-    weights = np.arange(1.0, 41) / 20 if weighted else np.ones(40)
-    omega = compute_lower_triangle(Z, make_kernel('gaussian', sigma=20))
-    s, right = kelm.weigh(omega, T, weights)
-    whole = kelm.decompose(omega)
-    cut = kelm.Decomposition(whole.values[:12], whole.vectors[:, :12])
-    solution = kelm.unweigh(cut.solve(right, 0.1, leave_one_out=True), s)
-    # eigenvalues that were left out are 0: then the machine is this one, and without a row i that of all other rows
-    kernel = (cut.vectors * cut.values) @ cut.vectors.T
-    kernel = kernel if s is None else kernel / np.outer(s, s)
-    for i in range(40):
-        rest = np.arange(40) != i
-        system = kernel[np.ix_(rest, rest)] + np.diag(1 / (0.1 * weights[rest]))
-        expected = T[i] - kernel[i, rest] @ np.linalg.solve(system, T[rest])
-        np.testing.assert_allclose(solution.residuals[i], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_passes_are_few_and_foreseen(rows):

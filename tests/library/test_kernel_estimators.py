@@ -55,8 +55,8 @@ def test_leave_one_out_is_that_of_scikit_learn(blobs):
     X, y = blobs
     plain = KernelELMClassifier(gamma=0.3, scale='none', C=5)
     held_out = cross_val_predict(plain, X, y, cv=LeaveOneOut())
-    for solver, rank in (('cholesky', None), ('svd', None), ('svd', 90)):
-        told = KernelELMClassifier(gamma=0.3, scale='none', C=5, solver=solver, rank=rank, leave_one_out=True).fit(X, y)
+    for solver in ('cholesky', 'svd'):
+        told = KernelELMClassifier(gamma=0.3, scale='none', C=5, solver=solver, leave_one_out=True).fit(X, y)
         assert told.loo_score_ == np.mean(held_out == y)
     target, plain = X[:, 0] * X[:, 1], KernelELMRegressor(gamma=0.3, scale='none', C=5)
     told = KernelELMRegressor(gamma=0.3, scale='none', C=5, leave_one_out=True).fit(X, target)

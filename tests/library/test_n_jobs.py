@@ -31,7 +31,7 @@ CASES = {
     'nodes': (ELMClassifier(n_hidden=30), 9000),
     'cholesky': (KernelELMClassifier(), 700),
     'passes': (KernelELMClassifier(solver='cg', rank=50), 700),
-    'truncated': (KernelELMRegressor(solver='svd', rank=20), 700),
+    'svd': (KernelELMRegressor(solver='svd'), 300),
     'small pairs': (SparseELMClassifier(), 300),
     'pairs': (SparseELMClassifier(rule='paper', tol=0.1), 300),
     'classes against all': (SparseELMClassifier(multiclass='one-vs-all', C=10), 300),
