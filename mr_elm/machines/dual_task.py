@@ -13,7 +13,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
+from mr_elm.features.scaling import moments_of_nodes
 from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
 from mr_elm.machines.metric import learn_for_kernel
@@ -21,7 +21,7 @@ from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.model.header import ModelHeader
-from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays, spread_scaling
+from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Settings
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -70,8 +70,7 @@ class DualTask(RowsTask):
     subset, attempts : of Algorithm 1 of SphereSVM, see Settings.
     row_numbers : how many numbers a row of the dual has, sparse ones on average.
     partitions : how many parts the rows of a machine are cut into.
-    arrays : those of RowsTask; where there are hidden nodes these, and feature_means and feature_variances, (d,) each,
-        by which others are drawn.
+    arrays : those of RowsTask, and of hidden nodes where there are some.
     """
 
     method: str
@@ -213,11 +212,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
         }
         layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
         learned = learn_for_kernel(options, summary, classes, layer)
-        arrays = {
-            **layer_arrays(layer.pass_metric(learned.metric)),
-            'feature_means': moments.means,
-            'feature_variances': moments.variances,
-        }
+        arrays = layer_arrays(layer.pass_metric(learned.metric))
     return DualTask(
         method=options.method,
         index=classes.index,
@@ -244,7 +239,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
 class KernelGridTask(DualTask):
     """Know which candidates to cross-validate.
 
-    n_folds : of the cross-validation. kernels : the parameters of each kernel, or of nodes. C_values : rising.
+    n_folds : of the cross-validation. kernels : the parameters of each kernel, none of nodes. C_values : rising.
     """
 
     n_folds: int
@@ -253,20 +248,5 @@ class KernelGridTask(DualTask):
     __repr__ = one_line
 
     def choose(self, number: int) -> 'KernelGridTask':
-        """Return the task of one candidate: with its kernel, or with its nodes, drawn anew."""
-        features = {**self.features, **self.kernels[number]}
-        if self.kernel is not None:
-            return replace(self, features=features)
-        moments = ScaledMoments(self.arrays['feature_means'], self.arrays['feature_variances'])
-        nodes = draw_nodes(
-            features['map'],
-            features['n_hidden'],
-            self.n_features,
-            self.seed,
-            features['weight_scale'],
-            features['weights'],
-            moments,
-        )
-        layer = HiddenLayer(features['map'], *nodes, *spread_scaling(self.arrays, self.n_features))
-        layer = layer.pass_metric(self.arrays.get('feature_metric'))
-        return replace(self, features=features, arrays=layer_arrays(layer))
+        """Return the task of one candidate."""
+        return replace(self, features={**self.features, **self.kernels[number]})

@@ -72,7 +72,8 @@ class KernelSearch:
 
         variance : of the scaled rows, v.
         """
-        kernels, C_values = candidates(self.grid, KERNELS[self.kernel], variance)
+        kind = KERNELS.get(self.kernel, KERNELS['linear'])  # random nodes have no parameter either
+        kernels, C_values = candidates(self.grid, kind, variance)
         return self.kernels or kernels, sorted(self.C or C_values)
 
     def choose_share(self, name: str, n_rows: int, memory: float, row_pair_bytes: int, need: str) -> float:
@@ -130,31 +131,6 @@ class BoxSearch(DualSearch):
         (*KERNELS, *RANDOM_NODES),
         metavar='NAME',
     )
-    weight_scale: tuple[float, ...] | None = option(
-        None, 'random nodes: values to try (default: 0.5,1,2)', GRID, advanced=True
-    )
-    n_hidden: tuple[int, ...] | None = option(
-        None, 'random nodes: numbers of nodes to try (default: 200)', GRID, flag='--hidden', advanced=True
-    )
-
-    def candidates(self, variance: float) -> tuple[list[dict], list[float]]:
-        """Return the parameters of the kernel, or of the nodes, and the C to score."""
-        if self.kernel in KERNELS:
-            return super().candidates(variance)
-        nodes = [
-            {'weight_scale': scale, 'n_hidden': size}
-            for scale, size in product(self.weight_scale or (0.5, 1.0, 2.0), self.n_hidden or (200,))
-        ]
-        return nodes, sorted(self.C or candidates(self.grid, KERNELS['linear'], variance)[1])
-
-    def check(self) -> None:
-        """Raise ValueError where candidates do not fit the kernel or the nodes, or there is one fold."""
-        super().check()
-        for name, flag in (('weight_scale', '--weight-scale'), ('n_hidden', '--hidden')):
-            demand(
-                getattr(self, name) is None or self.kernel not in KERNELS,
-                f'{flag}: expected random nodes with it, as in --kernel sigmoid',
-            )
 
 
 @dataclass(frozen=True)

@@ -231,7 +231,6 @@ def best_of(scores: Any) -> Any:
             -score.C,
             score.parameters.get('sigma', 0),
             -score.parameters.get('degree', 0),
-            -score.parameters.get('n_hidden', 0),
         ),
     )
 
