@@ -110,15 +110,11 @@ def solve_by_gradients(
     def announce(M: Preconditioner) -> None:
         report.start = time.monotonic()
         d_eff = M.effective_dimension
-        expected = M.expected_passes(machine.tolerance, data.targets.shape[1])
-        facts.update(rank=M.rank, expected_passes=expected, effective_dimension=d_eff)
-        hint = ': a larger --rank or --memory would save some'
+        facts.update(rank=M.rank, effective_dimension=d_eff)
+        hint = ': a larger --rank or --memory would save passes'
         if M.rank >= min(2 * d_eff, data.n_rows):
             hint = ''
-        data.reporter.say(
-            f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}, expected to take at most '
-            f'about {expected} passes to reach {machine.tolerance:g}{hint}'
-        )
+        data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}{hint}')
 
     most = machine.largest_rank(data.n_rows)
     size = np.cbrt(data.n_rows * most**2 / (machine.n_threads or 1))

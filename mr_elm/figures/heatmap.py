@@ -11,22 +11,16 @@ from mr_elm.typing import Floats
 
 
 def draw(scores: list, path: str | Path) -> None:
-    """Draw Scores as a heat map, C across and the parameter with the most values down, the best one marked.
-
-    Of several parameters each cell shows the best accuracy over the values of the others.
+    """Draw Scores as a heat map, C across and the parameter of the kernel down, the best one marked.
 
     scores : list of Score over a full grid. path : of the png.
     """
-    name = max(scores[0].parameters, key=lambda name: len({score.parameters[name] for score in scores}), default=None)
+    name = next(iter(scores[0].parameters), None)
     bounds = sorted({score.C for score in scores})
-    if name:
-        widths = sorted({score.parameters.get(name) for score in scores})
-    else:
-        widths = [None]
+    widths = sorted({score.parameters.get(name) for score in scores})
     values = np.full((len(widths), len(bounds)), np.nan)
     for score in scores:
-        cell = widths.index(score.parameters.get(name)), bounds.index(score.C)
-        values[cell] = np.fmax(values[cell], score.accuracy)
+        values[widths.index(score.parameters.get(name)), bounds.index(score.C)] = score.accuracy
     with open_figure(path, figsize=(2.5 + 0.55 * len(bounds), 1.8 + 0.4 * len(widths))) as (figure, axes):
         image = draw_cells(axes, values, bounds, widths)
         axes.set(ylabel=name or '', title=f'cross-validated accuracy, best {np.nanmax(values):.4f}')

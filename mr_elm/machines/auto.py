@@ -19,7 +19,6 @@ import numpy as np
 from mr_elm import linalg
 from mr_elm.errors import one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.choose import (
     COMPARED_NODES,
     Candidate,
@@ -156,12 +155,6 @@ def choose_machines(
     """
     rows = arrange_rows(rows, problem.options.seed)
     problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
-    n_copies = len(rows) - len(np.unique(hash_rows(rows.X, 0)))
-    if 2 * n_copies > len(rows):
-        say(
-            f'{n_copies:,} rows are copies of others: how many rows are right says little of new ones, so score the '
-            'model on rows that it has not seen'
-        )
     if problem.summary.n_rows <= COMPARED_ROWS:
         choice = choose_small(problem, rows, budget, say, n_threads)
     else:

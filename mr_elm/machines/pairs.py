@@ -134,25 +134,6 @@ def fit_machines(
     return JoinedMachines(*join_columns(columns), intercept, n_iter, results)
 
 
-class PairResults(Sequence):
-    """Serve the Result of each machine; those of small ones are made when they are asked for.
-
-    small : SmallMachines. others : number -> Result of the machines that were solved alone.
-    """
-
-    def __init__(self, small: 'SmallMachines', others: dict[int, Result]) -> None:
-        self.small, self.others = small, others
-
-    def __len__(self) -> int:
-        return self.small.n_machines
-
-    def __getitem__(self, machine: Any) -> Any:
-        if isinstance(machine, slice):
-            return [self[number] for number in range(len(self))[machine]]
-        number = range(len(self))[machine]
-        return self.others.get(number) or self.small.make_result(number)
-
-
 def fit_pairs(
     small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool], Result], n_threads: int | None = None
 ) -> JoinedMachines:
@@ -173,7 +154,8 @@ def fit_pairs(
         small.alpha[place] = result.alpha
         small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter
     others = dict(zip(unsolved, results, strict=True))
-    return JoinedMachines(*small.join(), small.intercept, int(small.n_iter.max()), PairResults(small, others))
+    every = [others.get(machine) or small.make_result(machine) for machine in range(small.n_machines)]
+    return JoinedMachines(*small.join(), small.intercept, int(small.n_iter.max()), every)
 
 
 def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarray, Floats]:

@@ -21,7 +21,6 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.parallel import map_in_threads, sum_in_threads
 from mr_elm.solvers.cholesky import add_gram, divide, factor_upper
 from mr_elm.solvers.kelm import inverse_diagonal
-from mr_elm.solvers.passes import CountedProduct, iterate
 from mr_elm.typing import Floats, Rows
 
 FLAT_SPECTRUM = 1e-12  # of the sum of eigenvalues: a tau below it would be rounding
@@ -69,19 +68,6 @@ class Preconditioner:
         """Return d_eff = sum l / (l + tau) over the eigenvalues l of Omega, estimated."""
         captured = self.rank - self.tau * inverse_diagonal(self.upper.copy(order='F')).sum()
         return float(captured + (self.missed / (self.missed + self.tau)).sum())
-
-    def expected_passes(self, tolerance: float, n_targets: int = 1, most: int = 1000) -> int:
-        """Return about how many passes will do, mostly fewer: those of random targets on the estimated spectrum.
-
-        The spectrum is that of M^-1 (Omega + tau I); eigenvectors make no difference.
-        """
-        spectrum = np.append((self.missed + self.tau) / self.tau, 1.0)
-        each = (self.B.shape[1] - self.rank) / len(self.missed)
-        squares = np.append(np.full(len(self.missed), each), self.rank)
-        T = np.random.default_rng(0).standard_normal((len(spectrum), n_targets)) * np.sqrt(squares)[:, None]
-        product = CountedProduct(lambda S: spectrum[:, None] * S, most)
-        iterate(product, T, np.linalg.norm(T, axis=0), lambda R: R, tolerance)
-        return product.count
 
 
 def precondition_well(

@@ -255,18 +255,6 @@ def test_many_rows_that_are_all_alike_are_enough_too(elm, write, tmp_path, many)
 
 
 @pytest.mark.parametrize('size', ['few', 'many'])
-def test_rows_that_are_mostly_copies_are_told(elm, write, csv_of, rng, tmp_path, size, request):
-    """A copy among the rows that train makes a row that is held out a known one."""
-    if size == 'many':
-        request.getfixturevalue('many')
-    X, y = rng.normal(size=(150, 3)), rng.integers(2, size=150)
-    for n_copies in 3, 1:
-        path = write(f'{n_copies}.csv', csv_of(np.repeat(y, n_copies), np.repeat(X, n_copies, axis=0)))
-        done = elm('train', 'auto', path, '--model', tmp_path / f'{n_copies}.npz')
-        assert done.status == 0 and ('rows are copies of others' in done.err) == (n_copies == 3)
-
-
-@pytest.mark.parametrize('size', ['few', 'many'])
 def test_sparse_rows_and_weights_of_classes(elm, trained, write, libsvm_of, rng, size, request):
     if size == 'many':
         request.getfixturevalue('many')

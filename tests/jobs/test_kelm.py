@@ -286,7 +286,7 @@ def test_leave_one_out_is_told(fit, dense, table, model_of):
 
 def test_progress_says_what_to_expect(elm, packed, tmp_path):
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--solver', 'cg', '--rank', 30, '--model', tmp_path / 'cg.npz')
-    assert 'expected to take at most about' in done.err
+    assert 'effective dimension about' in done.err
     left = r'about \d+ (?:s|min) left$'
     assert re.search(rf'^cg: pass 1 of at most 200, relative residual \S+, {left}', done.err, re.MULTILINE)
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'entries.npz')

