@@ -35,10 +35,10 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     with gather_data(plan, options, engine) as data:
-        machine = KernelMachine.of_options(data.options, data.n_rows, engine.n_threads)
+        machine = KernelMachine(data.options, engine.n_threads)
         with one_thread():
             fold = None
-            if machine.solver == 'cg' and data.options.holds_out:
+            if data.options.solver == 'cg' and data.options.holds_out:
                 fold = score_fold(data, machine)
             solution, facts = solve(data, machine)
         model = make_model(
@@ -80,17 +80,17 @@ def hold_out(data: KernelData, solution: KernelSolution) -> HeldOut:
 
 def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
     """Run the jobs of a solver: (solution, what the header says of it)."""
-    if machine.solver == 'cg':
+    if data.options.solver == 'cg':
         return solve_by_gradients(data, machine, data.rows.weights)
     T, weights = data.targets, data.rows.weights
     facts: dict[str, Any] = {}
     omega = compute_matrix(data)
     data.reporter.announce(
-        f'{machine.solver} of the kernel matrix of {data.n_rows:,} rows',
+        f'{data.options.solver} of the kernel matrix of {data.n_rows:,} rows',
         lambda: estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows),
     )
     solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
-    if machine.solver == 'svd':
+    if data.options.solver == 'svd':
         facts = {'rank': data.n_rows}
     if data.options.leave_one_out:
         facts['leave_one_out'] = score = score_values(
@@ -105,7 +105,7 @@ def solve_by_gradients(
 ) -> tuple[KernelSolution, dict[str, Any]]:
     """Run conjugate gradients, a job a pass; see `solve`. weights : of the rows, (N,)."""
     facts: dict[str, Any] = {'rank': None, 'passes': None, 'residual': None}  # in the order of the header
-    report = PassReport(data.reporter, 'cg', machine.tolerance, machine.max_passes)
+    report = PassReport(data.reporter, 'cg', data.options.tolerance, data.options.max_passes)
 
     def announce(M: Preconditioner) -> None:
         report.start = time.monotonic()
@@ -125,7 +125,7 @@ def solve_by_gradients(
     solution, passes, residual = machine.solve_by_gradients(
         data.task_rows, make_product(data), data.targets, weights, announce, report, rough
     )
-    return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': machine.tolerance}
+    return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': data.options.tolerance}
 
 
 def describe(data: KernelData, facts: dict[str, Any]) -> ModelHeader:

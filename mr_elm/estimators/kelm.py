@@ -7,6 +7,7 @@ import numpy as np
 from mr_elm.errors import write_value
 from mr_elm.estimators.jobs import count_threads, watched
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
+from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.probabilities import Labelled, hold_out
 from mr_elm.estimators.tables import check_weights
 from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
@@ -53,20 +54,11 @@ class KernelELM(KernelOrNodes):
 
     def _fit_targets(self, X: Rows, T: Floats, weights: RowWeights) -> None:
         """Set dual_coef_, n_iter_, and loo_residuals_ when asked for."""
-        n_threads = count_threads(self.n_jobs)
-        machine = KernelMachine(
-            self.C,
-            self.solver,
-            self.rank,
-            None,
-            self.tol,
-            self.max_iter,
-            self._holds_out,
-            self.seed_,
-            n_threads,
-            getattr(self, 'center', False),
-        )
         self._demand_fitting()
+        n_threads = count_threads(self.n_jobs)
+        no_center = self._numeric and not getattr(self, 'center', True)
+        options = make_options(self, ('sigma', 'degree', 'metric'), task=self._task, seed=self.seed_, no_center=no_center)
+        machine = KernelMachine(options, n_threads)
         self.n_iter_ = 1
         if self.kernel == PRECOMPUTED:
             PrecomputedRows(X)  # is it a kernel?

@@ -55,47 +55,18 @@ MAX_RANK = 4000  # unless the user says more: beyond it the preconditioner costs
 
 @dataclass(frozen=True)
 class KernelMachine:
-    """Say how the kernel ELM is solved.
+    """Solve the kernel ELM as its options say.
 
-    C : > 0. solver : cholesky or svd, from Omega; cg, by passes over the rows.
-    rank : cg: of the preconditioner, None for as many as pay.
-    most_rank : cg: of the preconditioner, what the memory allows.
-    tolerance, max_passes : cg: relative residual at which to stop, and when to give up.
-    leave_one_out : whether residuals of machines that have not seen a row are wanted; cholesky and svd.
-    center : whether targets are those of a regression, and their mean is taken off before, see `centred`.
-    seed : of landmarks, and of where the iteration begins. n_threads : of cholesky and of the preconditioner, see
-    `map_in_threads`.
+    n_threads : of cholesky and of the preconditioner, see `map_in_threads`.
     """
 
-    C: float
-    solver: str = 'cholesky'
-    rank: int | None = None
-    most_rank: int | None = None
-    tolerance: float = 1e-8
-    max_passes: int = 200
-    leave_one_out: bool = False
-    seed: int = 0
+    options: KELMOptions
     n_threads: int | None = None
-    center: bool = False
 
-    @classmethod
-    def of_options(cls, options: KELMOptions, n_rows: int, n_threads: int | None = None) -> 'KernelMachine':
-        """Make the machine that the options ask for."""
-        most_rank = min(count_vectors(options.memory, n_rows), n_rows)
-        if not options.rank:
-            most_rank = min(most_rank, MAX_RANK)
-        return cls(
-            options.C,
-            options.solver or SOLVERS[0],
-            options.rank,
-            most_rank,
-            options.tolerance,
-            options.max_passes,
-            options.leave_one_out or bool(options.holds_out),
-            options.seed,
-            n_threads,
-            options.center,
-        )
+    @property
+    def holds_out(self) -> bool:
+        """Tell whether residuals of machines that have not seen a row are wanted."""
+        return self.options.leave_one_out or bool(self.options.holds_out)
 
     def solve_matrix(
         self, omega: Floats, T: Floats, weights: RowWeights, multiply_factors: FactorProduct | None = None
@@ -105,16 +76,16 @@ class KernelMachine:
         weights : (N,) or None. multiply_factors : see `Decomposition.solve`.
         """
         centred = self.center_targets(T, weights)
-        s, T = weigh(omega, list_targets(T, centred, self.leave_one_out), weights)
-        if self.solver == 'cholesky':
-            solution = solve_cholesky(omega, T, self.C, self.leave_one_out, self.n_threads)
+        s, T = weigh(omega, list_targets(T, centred, self.holds_out), weights)
+        if self.options.solver == 'svd':
+            solution = decompose(omega).solve(T, self.options.C, self.holds_out, multiply_factors)
         else:
-            solution = decompose(omega).solve(T, self.C, self.leave_one_out, multiply_factors)
+            solution = solve_cholesky(omega, T, self.options.C, self.holds_out, self.n_threads)
         return restore_mean(unweigh(solution, s), centred)
 
     def center_targets(self, T: Floats, weights: RowWeights) -> CentredTargets | None:
         """Return the CentredTargets of a regression, None where targets are taken as they are."""
-        if self.center:
+        if self.options.center:
             return CentredTargets.of(T, weights)
         return None
 
@@ -138,23 +109,23 @@ class KernelMachine:
         preconditioner = self.approximate(rows, s)
         if announce:
             announce(preconditioner)
-        limits = PassLimits(self.tolerance, self.max_passes, report)
+        limits = PassLimits(self.options.tolerance, self.options.max_passes, report)
         solution, passes, residual = solve_cg(
-            weigh_product(multiply, s), T, self.C, preconditioner, limits, rough and weigh_rough(rough, s)
+            weigh_product(multiply, s), T, self.options.C, preconditioner, limits, rough and weigh_rough(rough, s)
         )
         return restore_mean(unweigh(solution, s), centred), passes, residual
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
         """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
-        most = self.largest_rank(rows.X.shape[0])
+        options, most = self.options, self.largest_rank(rows.X.shape[0])
         first = FIRST_RANK
-        if self.rank:
+        if options.rank:
             first = most
-        return precondition_well(rows.X, rows.kernel, self.C, most, s, self.seed, self.n_threads, first)
+        return precondition_well(rows.X, rows.kernel, options.C, most, s, options.seed, self.n_threads, first)
 
     def largest_rank(self, n_rows: int) -> int:
         """Return the largest rank of the preconditioner of so many rows."""
-        return min(self.rank or self.most_rank or MAX_RANK, self.most_rank or n_rows, n_rows)
+        return min(self.options.rank or MAX_RANK, count_vectors(self.options.memory, n_rows), n_rows)
 
 
 def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:
@@ -308,7 +279,7 @@ class LeaveOneOutTask(RowsTask):
     """Know which kernels to score by leave-one-out, each at which C.
 
     kernel : name. kernels : the parameters of each candidate.
-    C_values : in increasing order. center : see `KernelMachine`.
+    C_values : in increasing order. center : whether the mean of the targets is taken off before.
     """
 
     kernel: str
