@@ -41,9 +41,8 @@ class MRPass(MRRows):
                 origin of targets: they are centred by it
 
     With --folds, products and sums are of the rows that are not held out. The file
-    of D says whether they are output weights, whether E'T is wanted too, and
-    whether E of dense rows may be of float32: its products are of float32 then, and
-    their sums of float64. For E'T alone D has no column.
+    of D says whether they are output weights, and whether E'T is wanted too. For
+    E'T alone D has no column.
 
     Map:     add E_b'(E_b D) and E_b'T_b of some rows of a block to the sums of the
              task, write them at its end.
@@ -84,7 +83,7 @@ class MRPass(MRRows):
         targets = None
         if header['targets']:
             targets = TargetSums(steps, self.plan.form.numeric_labels, self.plan.form.labels_separator)
-        self.sums = PassSums(self.layer, arrays['vectors'], steps, targets, header['single'])
+        self.sums = PassSums(self.layer, arrays['vectors'], steps, targets)
         self.held = None
         if self.folds is not None and header['weights']:
             self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)

@@ -1,4 +1,4 @@
-"""Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients, or of the SVD."""
+"""Multiply the kernel matrix with vectors without ever storing it: a pass of conjugate gradients."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import AccountingError
-from mr_elm.features.single import SingleLayer, SingleMachine, make_landmarks
 from mr_elm.machines.gathering import RECORD_BYTES
-from mr_elm.rows.blocks import Block, widen
+from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.sparse import issparse
 from mr_elm.store import load_arrays
 from mr_elm.streaming.mr_kernel_rows import MRKernelRows
 from mr_elm.streaming.stage import demand_width
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats
 
 
 class MRProduct(MRKernelRows):
@@ -31,9 +29,6 @@ class MRProduct(MRKernelRows):
 
     Map:    scale each block, multiply tile by tile.
 
-    The file of V says whether K may be of float32. Then its products with V are of
-    float32 too, and their sums of float64.
-
     One task computes a row of the product, in one order. So a retry gives the same
     bits, and so do other splits of packed rows.
     """
@@ -48,33 +43,17 @@ class MRProduct(MRKernelRows):
     def map_begin(self) -> None:
         """Load X and V."""
         super().map_begin()
-        header, arrays = load_arrays(self.options.vectors)
-        V = arrays['vectors']
+        V = load_arrays(self.options.vectors)[1]['vectors']
         arrays = {**self.model.arrays, 'dual_coef': V, 'intercept': np.zeros(V.shape[1])}
         self.model = replace(self.model, arrays=arrays)
-        layer = None
-        if header.get('single'):
-            layer = make_landmarks(self.model.support_vectors, self.model.kernel)
-        if layer is None:
-            self.single = None
-        else:
-            self.single = SingleMachine.of_product(SingleLayer(layer), V)
 
     def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Multiply a block."""
         demand_width(block.X, self.model.n_features)
-        product = self.multiply(block.X)
+        product = self.model.decision_function(block.X)
         rows = max(1, RECORD_BYTES // (8 * product.shape[1]))
         for start in range(0, len(product), rows):
             yield make_key('product', *row_key[:2], row_key[2] + start), [product[start : start + rows]]
-
-    def multiply(self, X: Rows) -> Floats:
-        """Return K(x, X) V for some rows."""
-        if self.single is not None:
-            Z = self.model.scale(widen(X, self.model.n_features))
-            if not issparse(Z):
-                return self.single.evaluate(Z)[0]
-        return self.model.decision_function(X)
 
 
 def read_product(

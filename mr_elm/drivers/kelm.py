@@ -13,7 +13,7 @@ from mr_elm.drivers.pass_report import PassReport
 from mr_elm.engines.base import Engine
 from mr_elm.machines.calibrating import add_intervals, demand_every_class
 from mr_elm.machines.fold_machines import FOLDS
-from mr_elm.machines.kernel import KernelMachine, make_rough
+from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
@@ -121,9 +121,8 @@ def solve_by_gradients(
     data.reporter.announce(
         f'cg: computing a preconditioner of rank at most {most:,}', lambda: estimate_seconds(lambda A: A @ A, size)
     )
-    rough = make_rough(data.rows.X, data.kernel, lambda _: make_product(data, single=True))
     solution, passes, residual = machine.solve_by_gradients(
-        data.task_rows, make_product(data), data.targets, weights, announce, report, rough
+        data.task_rows, make_product(data), data.targets, weights, announce, report
     )
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': data.options.tolerance}
 

@@ -121,12 +121,12 @@ def demand_disk(data: KernelData, emit: str) -> None:
         )
 
 
-def make_product(data: KernelData, single: bool = False) -> Callable[[Floats], Floats]:
-    """Return the function V (N, k) -> Omega V, each call one job over the rows. single : in float32."""
+def make_product(data: KernelData) -> Callable[[Floats], Floats]:
+    """Return the function V (N, k) -> Omega V, each call one job over the rows."""
 
     def multiply(vectors: Floats) -> Floats:
         path = data.path('vectors.npz')
-        save_arrays(path, {'single': single}, {'vectors': vectors})
+        save_arrays(path, {}, {'vectors': vectors})
         job = data.source.run(MRProduct, ['--rows', data.rows_file, '--vectors', path], 'product')
         return read_product(job, vectors.shape, data.rows.first_of_splits)
 

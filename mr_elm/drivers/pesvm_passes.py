@@ -40,10 +40,10 @@ class JobProblem(PassProblem):
     folder: str = field(kw_only=True)
     files: list[str] = field(kw_only=True)
 
-    def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
+    def run(self, D: Floats, *, weights: bool = False, targets: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`. The options go to the header of D, see `MRPass`."""
         path = os.path.join(self.folder, 'vectors.npz')
-        save_arrays(path, {'weights': weights, 'targets': targets, 'single': single}, {'vectors': D})
+        save_arrays(path, {'weights': weights, 'targets': targets}, {'vectors': D})
         pairs = list(self.inputs.data.run(MRPass, [*self.files, '--vectors', path], 'pass'))
         return PassResult(read_product(pairs, D.shape), read_targets(pairs), read_held_out(pairs))
 

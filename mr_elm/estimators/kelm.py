@@ -14,8 +14,7 @@ from mr_elm.estimators.values import Targets, is_set_matrix, row_weights
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.single import make_single_product
-from mr_elm.machines.kernel import KernelMachine, KernelRowsTask, make_rough
+from mr_elm.machines.kernel import KernelMachine, KernelRowsTask
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.scores.selection import score_values
 from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
@@ -71,7 +70,6 @@ class KernelELM(KernelOrNodes):
                     make_kernel_product(X, kernel, n_threads),
                     T,
                     weights,
-                    rough=make_rough(X, kernel, lambda layer: make_single_product(layer, n_threads)),
                 )
             else:
                 solution = machine.solve_matrix(compute_lower_triangle(X, kernel, n_threads), T, weights)

@@ -31,14 +31,14 @@ class MemoryProblem(PassProblem):
         sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
         return cls.of_sample(inputs, layer, steps, sample, options.nu, rows=rows)
 
-    def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
+    def run(self, D: Floats, *, weights: bool = False, targets: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`."""
         rows, numeric = self.rows, self.rows.classes is None
         if rows.classes is None:
             block = Block(rows.X, targets=rows.y)
         else:
             block = Block(rows.X, tuple(rows.classes.names), rows.y)
-        sums = PassSums(self.layer, D, self.steps, TargetSums(self.steps, numeric) if targets else None, single)
+        sums = PassSums(self.layer, D, self.steps, TargetSums(self.steps, numeric) if targets else None)
         for start in range(0, len(rows.y), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
             sums.add(take_rows(block, part), take_weights(rows.sample_weight, part))

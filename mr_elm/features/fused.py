@@ -83,18 +83,6 @@ def exponentiate_negative_single(x: np.ndarray) -> None:
             x[j] = value
 
 
-@ordered
-def raise_two_negative(x: np.ndarray) -> None:
-    """Turn numbers x <= 0 of float32 into 2^x, in place, as `exponentiate_negative`; relative error 1.2e-7."""
-    for j in range(len(x)):
-        n = np.floor(x[j] + np.float32(0.5))
-        value = _raise_two(n, x[j] - n)
-        if x[j] < np.float32(-126):
-            x[j] = np.float32(0)
-        else:
-            x[j] = value
-
-
 @inline
 def _square_distance(both: float, product: float) -> float:
     """Return |u - v|^2 from |u|^2 + |v|^2 and u.v: 0 where it is rounding, infinite where a square overflows."""
@@ -184,18 +172,6 @@ def exponentiate(products: np.ndarray, squares: Pair, gammas: Floats, root: bool
             d = _square_distance(square + b_squares[j], row[j])
             row[j] = -gammas[j] * (np.sqrt(d) if root else d)
         exponentiate_negative(row)
-
-
-@fast
-def exponentiate_single(products: np.ndarray, squares: tuple) -> None:
-    """Turn inner products (m, n) of u and -2 v into 2^-|u - v|^2 in their place; all arrays of float32."""
-    a_squares, b_squares = squares
-    m, n = products.shape
-    for r in range(m):
-        row, square = products[r], a_squares[r]
-        for j in range(n):
-            row[j] = -_square_single(square + b_squares[j], -row[j])
-        raise_two_negative(row)
 
 
 @inner

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, one_line
-from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
-from mr_elm.features.single import make_landmarks, product_error
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.metric import LearnedMetric, learn_for_kernel
 from mr_elm.machines.options import SOLVERS, KELMOptions
@@ -30,7 +28,6 @@ from mr_elm.solvers.kelm import (
     FactorProduct,
     KernelSolution,
     Product,
-    RoughProduct,
     decompose,
     list_targets,
     restore_mean,
@@ -97,12 +94,11 @@ class KernelMachine:
         weights: RowWeights,
         announce: Callable[[Preconditioner], None] | None = None,
         report: Callable[[int, float], None] | None = None,
-        rough: RoughProduct | None = None,
     ) -> tuple[KernelSolution, int, float]:
         """Solve by conjugate gradients: (solution, passes, relative residual).
 
         multiply : V -> Omega V; each call is a pass. announce : is called with the Preconditioner before the first
-        pass. report, rough : see `solve_cg`.
+        pass. report : see `PassLimits`.
         """
         centred = self.center_targets(T, weights)
         s, T = weigh(None, list_targets(T, centred, leave_one_out=False), weights)
@@ -110,9 +106,7 @@ class KernelMachine:
         if announce:
             announce(preconditioner)
         limits = PassLimits(self.options.tolerance, self.options.max_passes, report)
-        solution, passes, residual = solve_cg(
-            weigh_product(multiply, s), T, self.options.C, preconditioner, limits, rough and weigh_rough(rough, s)
-        )
+        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.options.C, preconditioner, limits)
         return restore_mean(unweigh(solution, s), centred), passes, residual
 
     def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
@@ -176,24 +170,6 @@ def count_matrices(options: KELMOptions) -> int:
 def count_vectors(memory: float, n_rows: int) -> int:
     """Return how many vectors of N numbers fit into half of the memory, in MB."""
     return int(memory * 1e6 / 2 / (8 * n_rows))
-
-
-def make_rough(Z: Rows, kernel: Kernel, make_product: Callable[[HiddenLayer], Product]) -> RoughProduct | None:
-    """Return the product with K(Z, Z) in float32, None where that does not pay.
-
-    make_product : function (layer whose values are K(x, Z)) -> the product.
-    """
-    layer = make_landmarks(Z, kernel)
-    if layer is None:
-        return None
-    return RoughProduct(make_product(layer), product_error(layer))
-
-
-def weigh_rough(rough: RoughProduct, s: Floats | None) -> RoughProduct:
-    """Turn a RoughProduct of Omega into that of s Omega s; s (N,), or None for 1."""
-    if s is None:
-        return rough
-    return RoughProduct(weigh_product(rough.multiply, s), rough.error * float(s.max()) ** 2)
 
 
 def weigh_product(multiply: Product, s: Floats | None) -> Product:

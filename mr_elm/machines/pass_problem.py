@@ -12,7 +12,6 @@ import numpy as np
 
 from mr_elm.errors import ConvergenceWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.single import takes_single
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import PASSES
@@ -77,10 +76,10 @@ class PassProblem:
     n_sample: int
     penalty: Penalty | None = None
     folds: Folds | None = None
-    T: Floats | None = field(default=None, init=False)  # E'T, (m, K), as a float64 pass has summed it up
+    T: Floats | None = field(default=None, init=False)  # E'T, (m, K)
     mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
     E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
-    last: tuple = field(default=(), init=False)  # B, X, E'E X and score of the last float64 pass over weights
+    last: tuple = field(default=(), init=False)  # B, X, E'E X and score of the last pass over weights
     __repr__ = one_line
 
     @classmethod
@@ -113,11 +112,8 @@ class PassProblem:
         """Return after how many passes to give up."""
         return self.inputs.options.max_passes
 
-    def run(self, D: Floats, *, weights: bool = False, targets: bool = False, single: bool = False) -> PassResult:
-        """Run a pass over D, (L + 1, K).
-
-        weights : whether D are output weights. targets : whether E'T is wanted. single : whether E may be of float32.
-        """
+    def run(self, D: Floats, *, weights: bool = False, targets: bool = False) -> PassResult:
+        """Run a pass over D, (L + 1, K). weights : whether D are output weights. targets : whether E'T is wanted."""
         raise NotImplementedError
 
     def report(self) -> Callable[[int, float], None]:
@@ -154,14 +150,12 @@ class PassProblem:
         limits = PassLimits(
             self.tolerance, self.max_passes - n_begun, lambda n, residual: report(n_begun + n, residual)
         )
-        rough = (lambda D: self.multiply(D, single=True) + self.weigh(D, nu)) if takes_single(self.layer) else None
         solution, n_passes = solve_positive(
             lambda D: self.multiply(D) + self.weigh(D, nu),
             lambda B: self.measure(B, nu),
             start_point,
             M.apply,
             limits,
-            rough,
         )
         n_passes, residual = n_begun + n_passes, solution.residual
         if residual > self.tolerance:
@@ -187,32 +181,24 @@ class PassProblem:
         return self.pad(M.apply(self.gram.ET))
 
     def begin(self, nu: float, B: Floats) -> tuple[Approximation, int]:
-        """Return the Approximation by output weights B, (L + 1, K), and the passes that it took: E'E B may be known.
-
-        It may be of float32.
-        """
+        """Return the Approximation by output weights B, (L + 1, K), and the passes that it took: E'E B may be known."""
         if self.T is not None and self.last and np.array_equal(B, self.last[0]):
             _, X, product, _ = self.last
             return Approximation.of(X, self.T, product + self.weigh(X, nu)), 0
-        single = takes_single(self.layer)
         if B.any():
-            result = self.run(B, targets=True, single=single)
+            result = self.run(B, targets=True)
             product = result.product
         else:  # E'E B is 0
-            result = self.run(B[:, :0], targets=True, single=single)
+            result = self.run(B[:, :0], targets=True)
             product = B
-        T = self.read_targets(result.sums)
-        if not single:
-            self.T = T
+        self.T = self.read_targets(result.sums)
         X, product = self.take_mean(B, product)
-        return Approximation.of(X, T, product + self.weigh(X, nu)), 1
+        return Approximation.of(X, self.T, product + self.weigh(X, nu)), 1
 
     def measure(self, X: Floats, nu: float) -> Approximation:
-        """Run a pass in float64 over the output weights of X, (m, K); the first one sums up E'T too."""
+        """Run a pass over the output weights of X, (m, K)."""
         B = self.add_mean(X)
-        result = self.run(B, weights=True, targets=self.T is None)
-        if self.T is None:
-            self.T = self.read_targets(result.sums)
+        result = self.run(B, weights=True)
         product = self.take_mean(B, result.product)[1]
         self.last = B, X, product, result.score
         return Approximation.of(X, self.T, product + self.weigh(X, nu))
@@ -223,9 +209,9 @@ class PassProblem:
             return D / nu
         return self.penalty.multiply(D)
 
-    def multiply(self, D: Floats, single: bool = False) -> Floats:
-        """Run a pass: E'E D, (m, K). single : in float32."""
-        return self.run(self.pad(D), single=single).product[: len(D)]
+    def multiply(self, D: Floats) -> Floats:
+        """Run a pass: E'E D, (m, K)."""
+        return self.run(self.pad(D)).product[: len(D)]
 
     def add_mean(self, X: Floats) -> Floats:
         """Return the output weights B, (L + 1, K), of a solution X, (m, K)."""

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm import sparse as sp
 from mr_elm.features.forest import add_leaf_weights
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_BYTES, TILE_ROWS, KernelTiles, PairProduct
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
-from mr_elm.features.single import SingleMachine, takes_single
 from mr_elm.model.base import Model
 from mr_elm.model.checks import check_arrays, check_header, check_metric, check_scaling, check_sums, check_vectors
 from mr_elm.model.header import ModelHeader
@@ -81,34 +79,6 @@ class HiddenNodeModel(Model):
         if self.numeric:
             return values - B[-1]
         return values
-
-    @cached_property
-    def single(self) -> SingleMachine | None:
-        """Return the layer in float32, None where that does not pay, or where decision values themselves count."""
-        if self.numeric or self.multilabel or 'calibration' in self.arrays or not takes_single(self.layer):
-            return None
-        return SingleMachine(self.layer, self.arrays['output_weights'])
-
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return a class number a row, (n,) int; for a regression a number a row.
-
-        Many nodes are evaluated in float32, and those rows again in float64 whose label its rounding could change.
-        """
-        if self.single is None or sp.issparse(X) or X.shape[1] != self.n_features:
-            return super().predict(X)
-        values, errors = self.single.evaluate(X)
-        doubtful = ~(measure_margins(values) > 2 * errors)  # rows that overflow float32 have no margin, which is NaN
-        if doubtful.any():
-            values[doubtful] = self.decision_function(X[doubtful])
-        return self.decide(values)
-
-
-def measure_margins(values: Floats) -> Floats:
-    """Return how far decision values (n, K) are from another label, (n,): from 0, or the second largest one."""
-    if values.shape[1] == 1:
-        return np.abs(values[:, 0])
-    second, first = np.partition(values, -2, axis=1)[:, -2:].T
-    return first - second
 
 
 @dataclass(frozen=True, repr=False)

@@ -43,7 +43,7 @@ from mr_elm import linalg
 from mr_elm.errors import ConvergenceWarning, one_line
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.cholesky import factor_upper
-from mr_elm.solvers.passes import LIMITS, Approximation, LateProduct, PassLimits, solve_positive
+from mr_elm.solvers.passes import LIMITS, Approximation, PassLimits, solve_positive
 from mr_elm.typing import Floats, RowWeights
 
 if TYPE_CHECKING:
@@ -202,17 +202,7 @@ def decompose(omega: Floats) -> Decomposition:
     return Decomposition(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
 
 
-ROUGH_SHARE = 0.5  # of the tolerance, that rough products may take
-
 Product = Callable[[Floats], Floats]
-
-
-@dataclass(frozen=True)
-class RoughProduct:
-    """Hold a function V (N, k) -> Omega V whose result is off by about `error` |V|."""
-
-    multiply: Product
-    error: float
 
 
 def solve_cg(
@@ -221,25 +211,19 @@ def solve_cg(
     C: float,
     preconditioner: 'Preconditioner',
     limits: PassLimits = LIMITS,
-    rough: RoughProduct | None = None,
 ) -> tuple[KernelSolution, int, float]:
     """Return (KernelSolution, passes, relative residual), the largest of any target, computed anew at the end.
 
-    multiply : function V (N, k) -> Omega V, one pass. rough : the same, taken once its errors no longer matter: a step
-    is at most C times as long as the residual. Warns when `limits.max_passes` do not suffice.
+    multiply : function V (N, k) -> Omega V, one pass. Warns when `limits.max_passes` do not suffice.
     """
     demand_C(C)
     T = np.array(T, dtype=float)
-    late = None
-    if rough is not None:
-        late = LateProduct(lambda V: rough.multiply(V) + V / C, ROUGH_SHARE * limits.tolerance / (rough.error * C))
     solution, passes = solve_positive(
         lambda V: multiply(V) + V / C,
         lambda A: Approximation.of(A, T, multiply(A) + A / C),
         Approximation.of(np.zeros(T.shape), T),
         preconditioner.apply,
         limits,
-        late=late,
     )
     residual = solution.residual
     if residual > limits.tolerance:

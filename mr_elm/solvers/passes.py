@@ -19,9 +19,6 @@ from mr_elm.errors import one_line
 from mr_elm.typing import Floats
 
 VANISHED_SHARE = 1e-14  # of the largest squared residual: a direction with no more is dropped
-ROUGH_REDUCTION = 1e-4  # of a residual: what iterations by a rough product are asked to leave of it
-TOLERANCE_SHARE = 0.9  # of the tolerance: what they are asked for at most, so that the true residual meets it too
-MIN_REDUCTION = 10  # times that a residual must fall, for a rough product to be used again
 
 
 @dataclass(frozen=True)
@@ -65,32 +62,16 @@ class Approximation:
         return float((np.linalg.norm(self.rest, axis=0) / self.sizes).max())
 
 
-@dataclass(frozen=True)
-class LateProduct:
-    """Hold a product that is faster and less accurate, and the relative residual `below` which it is accurate enough.
-
-    Its errors are multiplied by the steps, which become as small as the residual. Source: van den Eshof, Sleijpen,
-    Inexact Krylov subspace methods for linear systems, 2004.
-    """
-
-    multiply: Callable[[Floats], Floats]
-    below: float
-
-
 class CountedProduct:
-    """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed.
-
-    late : LateProduct that is taken once the residual allows it, or None.
-    """
+    """Multiply a matrix with vectors, count the passes that takes, and report each; `most` of them are allowed."""
 
     def __init__(
         self,
         multiply: Callable[[Floats], Floats],
         most: int,
         report: Callable[[int, float], None] | None = None,
-        late: LateProduct | None = None,
     ) -> None:
-        self.multiply, self.most, self.report, self.late, self.count = multiply, most, report, late, 0
+        self.multiply, self.most, self.report, self.count = multiply, most, report, 0
 
     def __call__(self, V: Floats) -> Floats:
         self.count += 1
@@ -100,12 +81,6 @@ class CountedProduct:
         """Report a pass."""
         if self.report is not None:
             self.report(self.count, residual)
-        self.relax(residual)
-
-    def relax(self, residual: float) -> None:
-        """Take the late product where the residual allows it."""
-        if self.late is not None and residual <= self.late.below:
-            self.multiply = self.late.multiply
 
 
 def solve_positive(
@@ -114,34 +89,21 @@ def solve_positive(
     start: Approximation,
     precondition: Callable[[Floats], Floats],
     limits: PassLimits = LIMITS,
-    rough: Callable[[Floats], Floats] | None = None,
-    late: LateProduct | None = None,
 ) -> tuple[Approximation, int]:
     """Return (Approximation as `measure` returns it at the end, passes).
 
     multiply : function V (n, k) -> A V, one pass. measure : function X (n, K) -> Approximation, one pass.
-    start : where to begin; its rest may be inaccurate. precondition : function R -> M^-1 R. rough : the same as
-    multiply, faster and less accurate: iterations take it as long as the residual, which `measure` finds, falls by
-    them. late : LateProduct, or None.
+    start : where to begin. precondition : function R -> M^-1 R.
     """
-    product = CountedProduct(multiply, limits.max_passes - 1, limits.report, late)  # one is for the end
+    product = CountedProduct(multiply, limits.max_passes - 1, limits.report)  # one is for the end
     solution, measured = start, False
     while not measured or solution.residual > limits.tolerance and product.count < limits.max_passes:
-        X, before = solution.X, solution.residual
-        if before > limits.tolerance:
-            goal = limits.tolerance
-            if rough is not None:
-                goal = max(TOLERANCE_SHARE * goal, ROUGH_REDUCTION * before)
-            elif product.late is not None:
-                goal = TOLERANCE_SHARE * goal
-            product.multiply = rough or multiply
-            product.relax(before)
-            X = X + iterate(product, solution.rest, solution.sizes, precondition, goal)
+        X = solution.X
+        if solution.residual > limits.tolerance:
+            X = X + iterate(product, solution.rest, solution.sizes, precondition, limits.tolerance)
         solution, measured = measure(X), True
         product.count += 1
-        product.late = None  # whose errors were too large if there is another round
         product.tell(solution.residual)
-        rough = rough if solution.residual * MIN_REDUCTION <= before else None
     return solution, product.count
 
 

@@ -159,15 +159,6 @@ class TargetSums:
             return np.column_stack([T, np.ones(len(T))])
         return T
 
-    def add_products(self, products: Floats, block: Block, row_weights: RowWeights = None) -> None:
-        """Add E'WT of a block, (m, K), where T is that of `make_targets`."""
-        if self.numeric:
-            self._add_numbers(products.T, block, row_weights)
-        else:
-            names, holds = self.label_sets(block)
-            self._add_classes(products.T, names, block, holds)
-        self.n_rows += len(block)
-
     def label_sets(self, block: Block) -> tuple[tuple[str, ...], Floats | None]:
         """Return the labels of a block, and which of them each of its names holds; None where each holds itself."""
         if self.separator is None:

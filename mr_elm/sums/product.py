@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.single import SingleLayer
 from mr_elm.rows.blocks import Block, take_rows, take_weights, widen
 from mr_elm.sums.exact_sum import STEP_BITS, add_values, choose_step
 from mr_elm.sums.gram import GridSteps, TargetSums, expand
@@ -47,41 +45,15 @@ class ProductSum:
         add_values(self.high, self.low, E.T @ product, self.step)
         self.n_rows += len(E)
 
-    def add_single(self, layer: SingleLayer, X: Floats, T: Floats, row_weights: RowWeights = None) -> Floats:
-        """Add dense rows, (n, d), and return E'WT of targets T (n, k): in float32, but sums of slices in float64."""
-        D = self.D.astype(np.float32)
-        total = np.zeros((len(D), D.shape[1] + T.shape[1]))
-        Z, squares = layer.place(X)
-        step = max(1, EXPANDED_NUMBERS // layer.layer.n_hidden)
-        for start in range(0, len(X), step):
-            rows = slice(start, start + step)
-            tiles = [(nodes, layer.evaluate(Z[rows], squares[rows], nodes)) for nodes in layer.cut()]
-            product = np.tile(-self.D[-1], (len(Z[rows]), 1))
-            for nodes, tile in tiles:
-                product += tile @ D[nodes]
-            right = np.column_stack([product, T[rows]])
-            if row_weights is not None:
-                right *= row_weights[rows, None]
-            for nodes, tile in tiles:
-                total[nodes] += tile.T @ right.astype(np.float32)
-            total[-1] -= right.sum(axis=0)
-        add_values(self.high, self.low, total[:, : D.shape[1]], self.step)
-        self.n_rows += len(X)
-        return total[:, D.shape[1] :]
-
 
 class PassSums:
     """Accumulate what a task finds in one pass: E'W E D, and E'T where it is wanted.
 
     layer : HiddenLayer. D : (m, K). steps : GridSteps. targets : TargetSums for E'T, or None.
-    single : whether E of dense rows may be of float32.
     """
 
-    def __init__(
-        self, layer: HiddenLayer, D: Floats, steps: GridSteps, targets: TargetSums | None = None, single: bool = False
-    ) -> None:
+    def __init__(self, layer: HiddenLayer, D: Floats, steps: GridSteps, targets: TargetSums | None = None) -> None:
         self.layer, self.product, self.targets = layer, ProductSum(D, steps), targets
-        self.single = SingleLayer(layer) if single else None
 
     def expand(self, block: Block, weights: RowWeights) -> Iterator[tuple[Floats, Block, Floats | None]]:
         """Yield (rows of E, the same rows of a block, their weights), a few rows at a time."""
@@ -90,15 +62,6 @@ class PassSums:
 
     def add(self, block: Block, weights: RowWeights = None) -> None:
         """Add rows. weights : (n,), or None when all count once."""
-        if self.single is not None and not sp.issparse(block.X):
-            if self.targets is None:
-                T = np.empty((len(block), 0))
-            else:
-                T = self.targets.make_targets(block)
-            sums = self.product.add_single(self.single, block.X, T, weights)
-            if self.targets is not None:
-                self.targets.add_products(sums, block, weights)
-            return
         for E, part, part_weights in self.expand(block, weights):
             self.product.add(E, part_weights)
             if self.targets is not None:

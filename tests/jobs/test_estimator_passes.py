@@ -7,7 +7,6 @@ import pytest
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
-from mr_elm.features import single
 from mr_elm.machines import passes
 from mr_elm.model.file import read_model
 
@@ -117,13 +116,6 @@ def test_weights_several_targets_and_sets_of_labels():
         wanted = values(make(kind, 'nystrom').fit(X, y, weights))
         found = values(make(kind, 'nystrom', solver='passes', tolerance=1e-11).fit(X, y, weights))
         assert np.abs(found - wanted).max() <= 1e-6 * np.abs(wanted).max()
-
-
-def test_many_nodes_are_evaluated_in_float32(monkeypatch):
-    wanted = values(make(ESVMClassifier, 'nystrom').fit(X, LABELS))
-    monkeypatch.setattr(single, 'MIN_NODES', 10)
-    found = values(make(ESVMClassifier, 'nystrom', solver='passes', tolerance=1e-8).fit(X, LABELS))
-    assert np.abs(found - wanted).max() <= 1e-5
 
 
 def test_many_nodes_are_solved_by_passes_as_by_the_command(monkeypatch):

@@ -11,11 +11,9 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 
 from mr_elm.engines.local import Inline, Local
 from mr_elm.engines.replay import noun_of
-from mr_elm.features import single
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.inputs import plan_blocks
 from mr_elm.streaming.mr_kernel import MRKernel
-from mr_elm.streaming.mr_product import MRProduct
 
 N, D, C, SIGMA = 60, 4, 20.0, 1.7
 GAUSSIAN = ('--sigma', SIGMA, '--C', C)
@@ -140,20 +138,6 @@ def test_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, packed, ma
         demand_same_bits(arrays, others)
         assert beyond['parameters'] == header['parameters']
         assert ('columns' in fit.stages) == (emit != 'rows')
-
-
-def test_the_last_passes_of_many_rows_are_of_float32(fit, packed, maps, monkeypatch):
-    words, taken, real = (*GAUSSIAN, '--solver', 'cg', '--rank', 20, '--tolerance', '1e-4'), [], MRProduct.multiply
-    wanted = fit(packed, *words)[1]
-    monkeypatch.setattr(single, 'MIN_NODES', N)
-    monkeypatch.setattr(
-        MRProduct, 'multiply', lambda stage, X: taken.append(stage.single is not None) or real(stage, X)
-    )
-    header, arrays = fit(packed, *words)
-    assert header['parameters']['residual'] <= 1e-4
-    assert not taken[0] and any(taken) and not taken[-1]  # the last one measures the residual
-    assert abs(arrays['dual_coef'] - wanted['dual_coef']).max() < 1e-2 * abs(wanted['dual_coef']).max()
-    demand_same_bits(arrays, fit(packed, *words, *maps(3))[1])
 
 
 def test_passes_over_rows_beyond_the_memory_of_the_driver_give_the_same_bits(fit, elm, write, csv_of, rng, tmp_path):

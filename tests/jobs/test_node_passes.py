@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from reference.files import LOCAL
 
-from mr_elm.features import hidden, single
 from mr_elm.features.nodes import MAPS
 from mr_elm.machines import passes
-from mr_elm.sums.product import ProductSum
 
 N, D = 300, 4
 EXACT = ('--solver', 'passes', '--tolerance', '1e-11')
@@ -168,18 +166,3 @@ def test_inspect_says_how_a_model_was_solved(elm, train, packed, tmp_path):
     train(packed, '--hidden', 10, '--solver', 'passes')
     told = json.loads(elm('inspect', tmp_path / '1.npz', '--json').out)
     assert told['parameters']['solver'] == 'passes' and 'gram' not in told['arrays']
-
-
-@pytest.mark.parametrize('kind', ['nystrom', 'tanh', 'rbf'])
-def test_passes_of_large_layers_are_of_float32_until_the_residual_is_measured(train, packed, monkeypatch, kind):
-    words, taken = ('--map', kind, '--hidden', 30, '--nu', 5, '--class-weight', 'balanced'), []
-    wanted = train(packed, *words, *EXACT)[2]
-    monkeypatch.setattr(single, 'MIN_NODES', 30)
-    monkeypatch.setattr(single, 'TILE_NODES', 16)
-    monkeypatch.setattr(hidden, 'COMPILED_LANDMARKS', 30)
-    for name in 'add', 'add_single':
-        real = getattr(ProductSum, name)
-        monkeypatch.setattr(ProductSum, name, lambda *given, real=real, name=name: taken.append(name) or real(*given))
-    header, _, values = train(packed, *words, '--solver', 'passes', '--tolerance', '1e-9')
-    assert header['parameters']['residual'] <= 1e-9 and abs(values - wanted).max() < 1e-6 * abs(wanted).max()
-    assert taken[0] == 'add_single' and taken[-1] == 'add'

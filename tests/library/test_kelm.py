@@ -10,7 +10,7 @@ from mr_elm.errors import ConvergenceWarning
 from mr_elm.features.kernel_tiles import compute_kernel, compute_lower_triangle, make_kernel_product
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.solvers import kelm, nystrom
-from mr_elm.solvers.kelm import RoughProduct, U, V, multiply_block, multiply_entries, solve_cg
+from mr_elm.solvers.kelm import U, V, multiply_block, multiply_entries, solve_cg
 from mr_elm.solvers.nystrom import choose_landmarks, precondition_well
 from mr_elm.solvers.passes import PassLimits
 
@@ -150,24 +150,6 @@ def test_passes_are_few(rows):
     assert M.rank >= 2 * d_eff and M.effective_dimension == pytest.approx(d_eff, rel=0.2)
     _, passes, residual = by_cg(Z, T, tolerance=1e-6, rank=M.rank)
     assert residual <= 1e-6 and passes <= 15
-
-
-def test_rough_products_are_taken_once_their_errors_are_small_and_cost_no_pass(rows):
-    Z, T = rows
-    M, multiply, taken = precondition(Z, C, 100), make_kernel_product(Z, GAUSSIAN), []
-
-    def multiply_roughly(V):
-        noise = np.random.default_rng(len(taken)).standard_normal(V.shape)
-        taken.append(V.shape[1])
-        return multiply(V) + 1e-5 * np.linalg.norm(V, axis=0) / np.sqrt(N) * noise
-
-    _, passes, _ = solve_cg(multiply, T, C, M)
-    solution, rough_passes, residual = solve_cg(multiply, T, C, M, rough=RoughProduct(multiply_roughly, 1e-5))
-    assert residual <= 1e-8 and passes <= rough_passes <= passes + 1
-    assert 0 < len(taken) < passes - 1
-    assert solution.dual_coef == pytest.approx(
-        kelm.solve_cholesky(rbf_kernel(Z, gamma=1 / (2 * SIGMA**2)), T, C).dual_coef, abs=1e-5
-    )
 
 
 @pytest.mark.parametrize('C', [0.1, 1e4])

@@ -139,9 +139,3 @@ def test_what_needs_one_label_refuses_an_indicator_matrix(estimator, message, X,
         estimator.fit(X, sets)
     with pytest.raises(ValueError, match='1d array'):
         ESVMRegressor(intervals=True).fit(X, sets)
-
-
-def test_a_model_of_many_nodes_labels_by_its_decision_values_in_float64(X, sets):
-    model = ELMClassifier(n_hidden=4200, C=100).fit(X, sets).to_model()
-    assert model.single is None
-    np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0.5)
