@@ -79,7 +79,7 @@ class PassProblem:
     T: Floats | None = field(default=None, init=False)  # E'T, (m, K)
     mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
     E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
-    last: tuple = field(default=(), init=False)  # B, X, E'E X and score of the last pass over weights
+    score: HeldOutScore | None = field(default=None, init=False)  # of the last output weights
     __repr__ = one_line
 
     @classmethod
@@ -144,20 +144,17 @@ class PassProblem:
             M = self.gram.factor(nu * self.folds.share_trained)  # a multiple of M is as good
         else:
             M = self.gram.factor(nu)
-        start_point, n_begun = self.begin(nu, self.choose_start(M, start))
-        if n_begun:
-            report(n_begun, start_point.residual)
-        limits = PassLimits(
-            self.tolerance, self.max_passes - n_begun, lambda n, residual: report(n_begun + n, residual)
-        )
+        start_point = self.measure(self.choose_start(M, start), nu)
+        report(1, start_point.residual)
+        limits = PassLimits(self.tolerance, self.max_passes - 1, lambda n, residual: report(1 + n, residual))
         solution, n_passes = solve_positive(
             lambda D: self.multiply(D) + self.weigh(D, nu),
-            lambda B: self.measure(B, nu),
+            lambda X: self.measure(self.add_mean(X), nu),
             start_point,
             M.apply,
             limits,
         )
-        n_passes, residual = n_begun + n_passes, solution.residual
+        n_passes, residual = 1 + n_passes, solution.residual
         if residual > self.tolerance:
             warnings.warn(
                 f'stopped after {n_passes} passes with a relative residual of {residual:.1e}, expected at '
@@ -166,7 +163,7 @@ class PassProblem:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return PassSolution(nu, self.add_mean(solution.X), n_passes, residual, self.last[-1])
+        return PassSolution(nu, self.add_mean(solution.X), n_passes, residual, self.score)
 
     def choose_start(self, M: SampleFactor, start: Floats | None) -> Floats:
         """Return output weights to begin with, (L + 1, K): those given where they fit, else those of the sample.
@@ -180,27 +177,13 @@ class PassProblem:
             return self.pad(np.zeros(shape))
         return self.pad(M.apply(self.gram.ET))
 
-    def begin(self, nu: float, B: Floats) -> tuple[Approximation, int]:
-        """Return the Approximation by output weights B, (L + 1, K), and the passes that it took: E'E B may be known."""
-        if self.T is not None and self.last and np.array_equal(B, self.last[0]):
-            _, X, product, _ = self.last
-            return Approximation.of(X, self.T, product + self.weigh(X, nu)), 0
-        if B.any():
-            result = self.run(B, targets=True)
-            product = result.product
-        else:  # E'E B is 0
-            result = self.run(B[:, :0], targets=True)
-            product = B
-        self.T = self.read_targets(result.sums)
-        X, product = self.take_mean(B, product)
-        return Approximation.of(X, self.T, product + self.weigh(X, nu)), 1
-
-    def measure(self, X: Floats, nu: float) -> Approximation:
-        """Run a pass over the output weights of X, (m, K)."""
-        B = self.add_mean(X)
-        result = self.run(B, weights=True)
-        product = self.take_mean(B, result.product)[1]
-        self.last = B, X, product, result.score
+    def measure(self, B: Floats, nu: float) -> Approximation:
+        """Run a pass over output weights B, (L + 1, K): the Approximation by them. The first pass sums up E'T too."""
+        result = self.run(B, weights=True, targets=self.T is None)
+        if self.T is None:
+            self.T = self.read_targets(result.sums)
+        self.score = result.score
+        X, product = self.take_mean(B, result.product)
         return Approximation.of(X, self.T, product + self.weigh(X, nu))
 
     def weigh(self, D: Floats, nu: float) -> Floats:

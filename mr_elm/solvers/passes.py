@@ -96,12 +96,11 @@ def solve_positive(
     start : where to begin. precondition : function R -> M^-1 R.
     """
     product = CountedProduct(multiply, limits.max_passes - 1, limits.report)  # one is for the end
-    solution, measured = start, False
-    while not measured or solution.residual > limits.tolerance and product.count < limits.max_passes:
-        X = solution.X
-        if solution.residual > limits.tolerance:
-            X = X + iterate(product, solution.rest, solution.sizes, precondition, limits.tolerance)
-        solution, measured = measure(X), True
+    solution = start
+    while solution.residual > limits.tolerance and product.count < limits.max_passes:
+        solution = measure(
+            solution.X + iterate(product, solution.rest, solution.sizes, precondition, limits.tolerance)
+        )
         product.count += 1
         product.tell(solution.residual)
     return solution, product.count
