@@ -5,14 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from mr_elm.errors import ConvergenceWarning
-from mr_elm.features.kernel_rows import NodeRows
+from mr_elm.features.kernel_rows import NodeRows, ready_rows
 from mr_elm.machines.dual_task import KernelGridTask
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.pairs import LabelledKernel, cross_validate
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
 from mr_elm.scores.selection import FOLD, SAMPLE, fold_numbers, select_sample
-from mr_elm.solvers.path import ready_rows
 from mr_elm.streaming.problem_stage import ProblemStage
 
 

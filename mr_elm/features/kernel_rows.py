@@ -115,6 +115,13 @@ class PrecomputedRows(KernelSource):
         return total
 
 
+def ready_rows(source: KernelSource, dtype: DTypeLike = np.float32) -> PrecomputedRows:
+    """Compute the whole kernel matrix of a source of rows and return its PrecomputedRows."""
+    n = source.n_samples
+    matrix = np.empty((n, n), dtype)
+    return PrecomputedRows(source.rows(np.arange(n), matrix.dtype, matrix), checked=True)
+
+
 def demand_kernel(K: np.ndarray) -> None:
     """Raise ValueError unless K is square and, on a sample, symmetric; warn when it is not positive there."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:

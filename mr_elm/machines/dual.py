@@ -5,7 +5,7 @@ f(x) = sum_i a_i t_i K(z_i, z)   or   f(x) = h(x) beta,  beta = sum_i a_i t_i h(
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from mr_elm.typing import Floats, RowWeights
 
 if TYPE_CHECKING:  # compiled code, which is loaded when it is used
     from mr_elm.solvers.pairs import SmallMachines
-    from mr_elm.solvers.path import PathPoint
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,20 @@ class BoxMachine:
     C: float
     rule: str
     settings: Settings
-    walks: ClassVar[dict[str, str]] = {'block': 'walk_path'}  # rule -> what goes on from one C to the next
 
-    def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
-        """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None."""
-        return solve_dual(BoxQP(source, targets, self.C, weights), self.rule, self.settings)
+    def solve(
+        self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None
+    ) -> Result:
+        """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None.
+
+        before : of the same rows at a smaller C, from which the rule `block` goes on.
+        """
+        problem = BoxQP(source, targets, self.C, weights)
+        if before is None or self.rule != 'block':
+            return solve_dual(problem, self.rule, self.settings)
+        from mr_elm.solvers.block_rule import solve_by_blocks
+
+        return solve_by_blocks(problem, self.settings, before.alpha, before.decision)
 
     def solve_alone(self, source: Any, targets: Floats, weights: RowWeights) -> Result:
         """Train one machine as `solve_pairs` trains it among those of other classes."""
@@ -66,22 +74,17 @@ class BoxMachine:
         return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve_path(
-        self,
-        source: Any,
-        targets: Floats,
-        C_values: Iterable[float],
-        weights: RowWeights = None,
-        fold: int | None = None,
-    ) -> 'Iterator[PathPoint]':
-        """Train for every C in increasing order and yield a PathPoint for each; only some rules go on from the last."""
-        from mr_elm.solvers import path
+        self, source: Any, targets: Floats, C_values: Iterable[float], weights: RowWeights = None
+    ) -> Iterator[Result]:
+        """Train for every C in increasing order and yield a Result for each.
 
-        if self.rule in self.walks:
-            walk = getattr(path, self.walks[self.rule])
-            yield from walk(source, targets, C_values, weights, self.settings, fold)
-            return
+        Rows of weight 0 are held out: they do not train, and the result's decision values are theirs too, at no price.
+        So one kernel matrix serves every C and every fold.
+        """
+        result = None
         for C in sorted(C_values):
-            yield path.PathPoint(C, fold, replace(self, C=C).solve(source, targets, weights))
+            result = replace(self, C=C).solve(source, targets, weights, result)
+            yield result
 
     def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
         """Return the duality gap over all rows of a machine that was trained on some of them.
@@ -95,10 +98,10 @@ class BoxMachine:
 class NodeMachine(BoxMachine):
     """Train a machine on the outputs of hidden nodes: by coordinate descent, or by a rule of kernels on H H'."""
 
-    walks: ClassVar[dict[str, str]] = {}
-
-    def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
-        """Train on node outputs (n, L), or on NodeRows of them; returns a NodeResult."""
+    def solve(
+        self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None
+    ) -> Result:
+        """Train on node outputs (n, L), or on NodeRows of them; returns a NodeResult. before : is not used."""
         from mr_elm.solvers.coordinate import solve_node_dual, solve_node_rows
 
         if isinstance(source, NodeRows):
@@ -114,8 +117,6 @@ class NodeMachine(BoxMachine):
 class SphereMachine(BoxMachine):
     """Train a SphereSVM on rows of a normalised kernel; symbols: sphere."""
 
-    walks: ClassVar[dict[str, str]] = {'exact': 'walk_sphere_path'}
-
     def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
         if self.rule != 'exact' or self.settings.dtype == 'float32':
@@ -124,11 +125,16 @@ class SphereMachine(BoxMachine):
 
         return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
-    def solve(self, source: Any, targets: Floats, weights: RowWeights = None) -> Result:
-        """Train on a source of kernel rows; see `solve_sphere`."""
+    def solve(
+        self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None
+    ) -> Result:
+        """Train on a source of kernel rows, see `solve_sphere`. before : at a smaller C, from which `exact` goes on."""
         from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 
-        return solve_sphere(SphereProblem(source, targets, self.C, weights), self.rule, self.settings)
+        start = None
+        if before is not None and self.rule == 'exact':
+            start = before.alpha
+        return solve_sphere(SphereProblem(source, targets, self.C, weights), self.rule, self.settings, start)
 
     def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
         """Return |c|^2 - min c.x~_i over all rows; least_margin is the smallest y f / |c|^2."""

@@ -204,11 +204,11 @@ def cross_validate(
         trained: list[list[Result]] = [[] for _ in C_values]
         for column, (rows, targets, part) in enumerate(machines):
             kept = np.where(folds[rows] == fold, 0.0, kernel.weights[rows])
-            points = machine.solve_path(part, targets, C_values, kept, fold) if kept.any() else ()
-            for number, point in enumerate(points):
-                decisions[number, :, column] = decide(point.result, kernel.source, part, rows, targets, held)
-                used[number, rows[point.result.alpha > 0]] = True
-                trained[number].append(point.result)
+            path = machine.solve_path(part, targets, C_values, kept) if kept.any() else ()
+            for number, result in enumerate(path):
+                decisions[number, :, column] = decide(result, kernel.source, part, rows, targets, held)
+                used[number, rows[result.alpha > 0]] = True
+                trained[number].append(result)
         for number, C in enumerate(sorted(C_values)):
             predicted = class_numbers(decisions[number], scheme.n_classes, scheme.name)
             correct = int((predicted == kernel.codes[held]).sum())

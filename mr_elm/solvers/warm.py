@@ -13,14 +13,13 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.compiled import LOOPS
-from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernel_rows import kernel_rows, ready_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers import sphere
 from mr_elm.solvers.box import BoxQP, Settings
 from mr_elm.solvers.choose_solver import RULES, solve_dual
 from mr_elm.solvers.coordinate import solve_node_dual
 from mr_elm.solvers.pairs import solve_small_machines
-from mr_elm.solvers.path import ready_rows
 from mr_elm.typing import Floats
 
 N, NARROW, WIDE = 90, 3, 60

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.estimators import SparseELMClassifier
-from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernel_rows import kernel_rows, ready_rows
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.dual import BoxMachine
@@ -30,7 +30,6 @@ from mr_elm.scores.selection import (
 from mr_elm.solvers.box import Settings
 from mr_elm.solvers.folds import GridCell
 from mr_elm.solvers.kelm import decompose, weigh
-from mr_elm.solvers.path import ready_rows
 
 BOUNDS = [0.3, 3.0, 30.0]
 

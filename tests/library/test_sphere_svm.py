@@ -8,12 +8,12 @@ from reference import sphere
 
 from mr_elm.errors import ConvergenceWarning
 from mr_elm.estimators import SphereSVMClassifier
-from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
+from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows, ready_rows
 from mr_elm.features.kernels import make_kernel
+from mr_elm.machines.dual import SphereMachine
 from mr_elm.model.models import KernelModel
 from mr_elm.solvers import box as box_qp
 from mr_elm.solvers.box import Settings
-from mr_elm.solvers.path import ready_rows, walk_sphere_path
 from mr_elm.solvers.sphere import RULES, SphereProblem, solve_sphere
 
 TIGHT = Settings(eps=1e-7)
@@ -229,9 +229,10 @@ def test_a_rule_that_is_stopped_says_so(rule, most):
 def test_a_path_of_C_is_what_solves_from_nothing_find():
     X, y = noisy_rows(300, seed=11)
     source, weights = kernel_rows(X, make_kernel('gaussian', gamma=0.4)), (np.arange(300) % 3 > 0).astype(float)
-    for point in walk_sphere_path(ready_rows(source, np.float64), y, [10.0, 0.1, 1.0], weights, TIGHT):
-        alone = solve_sphere(SphereProblem(source, y, point.C, weights), 'exact', TIGHT)
-        assert np.allclose(point.result.decision, alone.decision, rtol=0, atol=1e-5)
+    path = SphereMachine(1.0, 'exact', TIGHT).solve_path(ready_rows(source, np.float64), y, [10.0, 0.1, 1.0], weights)
+    for C, result in zip((0.1, 1.0, 10.0), path, strict=True):
+        alone = solve_sphere(SphereProblem(source, y, C, weights), 'exact', TIGHT)
+        assert np.allclose(result.decision, alone.decision, rtol=0, atol=1e-5)
 
 
 def test_machines_of_pairs_share_one_scale():
