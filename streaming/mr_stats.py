@@ -1,17 +1,15 @@
-"""Summarise a data set in one pass: columns, labels, landmarks, a sample."""
+"""Summarise a data set in one pass: columns, labels, landmarks."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import Landmarks, rows_from_arrays
-from mr_elm.features.sample import join_labels, make_sample
 from mr_elm.rows.blocks import Block, spread
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.stage import MRRows, Pair, RowKey
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats
 
 PIECE = 1 << 16  # features a record
 LANDMARK_BYTES = 4 << 20
@@ -36,7 +34,7 @@ def merge_labels(values: Iterable[Any]) -> Any:
 
 
 class MRStats(MRRows):
-    """Describe columns and labels of the rows, choose landmarks and a sample.
+    """Describe columns and labels of the rows, choose landmarks.
 
     Input:  <split, rows>, text or packed
     Output: <columns COLUMN, [n, minimum, maximum, mean, squares]>
@@ -56,11 +54,6 @@ class MRStats(MRRows):
             <landmarks PIECE, [X] or [data, indices, indptr, shape]>
                 with --landmarks L: the L distinct rows with the smallest keyed
                 hashes, in the order of the hashes, dense or sparse (CSR)
-            <sample PIECE, [S] or [data, indices, indptr, shape]>
-                with --sample N: in the same way N rows of the columns label,
-                weight, features. The label is the target, or a whole number that
-                is a hash of the text of the label. Of wide dense rows there are
-                fewer, so that S takes at most 64 MB
 
     Map:    describe each block, merge, write when the task ends.
     Reduce: merge what the tasks wrote under one key.
@@ -84,18 +77,11 @@ class MRStats(MRRows):
             help='how many rows to choose as landmarks (default: %(default)s)',
         )
         self.add_passthru_arg(
-            '--sample',
-            type=int,
-            default=0,
-            metavar='N',
-            help='how many labelled rows to choose as a sample (default: %(default)s)',
-        )
-        self.add_passthru_arg(
             '--seed',
             type=int,
             default=0,
             metavar='N',
-            help='key of the hashes that choose landmarks and sample (default: %(default)s)',
+            help='key of the hashes that choose landmarks (default: %(default)s)',
         )
 
     def map_begin(self) -> None:
@@ -104,7 +90,7 @@ class MRStats(MRRows):
         self.target: ColumnStatistics | None = None
         self.weights: ColumnStatistics | None = None
         self.labels = LabelTable()
-        self.chosen: dict[str, Landmarks] = {}
+        self.landmarks = Landmarks(self.options.landmarks, self.options.seed)
 
     def map_block(self, block: Block, row_key: RowKey) -> None:
         """Take in a block."""
@@ -117,19 +103,7 @@ class MRStats(MRRows):
             self.labels.add_block(block, row_key[:2], self.row_lines, self.plan.form.labels_separator)
             check_classes(self.labels)
         if self.options.landmarks:
-            self.choose('landmarks', spread(block.X))
-        if self.options.sample:
-            self.choose('sample', join_labels(replace(block, X=spread(block.X)), self.plan.form.numeric_labels))
-
-    def choose(self, kind: str, rows: Rows) -> None:
-        """Consider rows as landmarks or for the sample."""
-        if kind not in self.chosen:
-            n_rows, seed = getattr(self.options, kind), self.options.seed
-            if kind == 'landmarks':
-                self.chosen[kind] = Landmarks(n_rows, seed)
-            else:
-                self.chosen[kind] = make_sample(n_rows, seed, rows)
-        self.chosen[kind].add(rows)
+            self.landmarks.add(spread(block.X))
 
     def map_end(self) -> Iterator[Pair]:
         """Emit what was seen, nothing when there was no row."""
@@ -142,21 +116,19 @@ class MRStats(MRRows):
                 yield make_key(kind), getattr(self, kind).to_arrays()
         if not self.plan.form.numeric_labels:
             yield make_key('labels'), self.labels.entries
-        for kind, chosen in self.chosen.items():
-            for arrays in chosen.to_pieces(LANDMARK_BYTES):
-                yield make_key(kind), arrays
+        for arrays in self.landmarks.to_pieces(LANDMARK_BYTES):
+            yield make_key('landmarks'), arrays
 
     def reducer(self, key: str, values: Iterable[Any]) -> Iterator[Pair]:
-        """Merge the values of a key; landmarks and sample leave in pieces."""
-        kind = split_key(key)[0]
-        if kind not in ('landmarks', 'sample'):
+        """Merge the values of a key; landmarks leave in pieces."""
+        if split_key(key)[0] != 'landmarks':
             yield from super().reducer(key, values)
             return
-        self.chosen = {}
+        landmarks = Landmarks(self.options.landmarks, self.options.seed)
         for arrays in values:
-            self.choose(kind, rows_from_arrays(arrays))
-        for number, arrays in enumerate(self.chosen[kind].to_pieces(LANDMARK_BYTES)):
-            yield make_key(kind, number), arrays
+            landmarks.add(rows_from_arrays(arrays))
+        for number, arrays in enumerate(landmarks.to_pieces(LANDMARK_BYTES)):
+            yield make_key('landmarks', number), arrays
 
 
 def merged(statistics: ColumnStatistics | None, X: Any, weights: Floats | None = None) -> ColumnStatistics:

@@ -15,11 +15,10 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from benchmarks import papers
 from mr_elm.estimators import ESVMRegressor
 from mr_elm.features.kernels import make_kernel
-from mr_elm.features.single import MIN_NODES
 from mr_elm.features.synthetic import MAX_NUMBERS
 from mr_elm.machines import auto, calibrating, joint
 from mr_elm.machines.options import MOST_GRAM_NODES, KELMOptions, PESVMOptions
-from mr_elm.machines.passes import TOLERANCES
+from mr_elm.machines.passes import SINGLE_NODES, TOLERANCES
 from mr_elm.machines.sample import SAMPLE_ROWS
 from mr_elm.machines.shared_options import N_HIDDEN
 from mr_elm.methods import METHODS, load
@@ -85,9 +84,7 @@ def describe_methods():
     yield f'More than {MAX_NUMBERS:,} columns of numbers are refused'
     yield f'as in `auto`, on {SAMPLE_ROWS:,} rows'
     yield f'default {PESVMOptions.leaves}; each tree has {TreeOptions.n_leaves} |'
-    yield f'From {MIN_NODES:,} nodes on, passes over dense rows'
-    yield f'of 4 bytes each from {MIN_NODES:,} nodes on'
-    yield f'From {MIN_NODES:,} nodes on, `predict`'
+    yield f'of 4 bytes each from {SINGLE_NODES:,} nodes on'
     yield f'more than about {MOST_GRAM_NODES:,} nodes'
     yield f'if L is more than {MOST_GRAM_NODES:,}, or'
     yield f'the default for more than {MOST_GRAM_NODES:,} nodes'

@@ -11,7 +11,8 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_to, score_rows
 from mr_elm.drivers.dual_rounds import close_gap
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import learn_rows
+from mr_elm.drivers.sample import read_sample
+from mr_elm.drivers.summary import NodeInputs, learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.machines.calibrating import ScoreSample
@@ -25,12 +26,14 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.kinds import find_kind
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 from mr_elm.streaming.mr_dual_folds import MRDualFolds
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 
+MEASURED_ROWS = 400  # that tell how many numbers sparse rows have
 CERTIFIED = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'n_support', 'seconds')
 
 
@@ -62,11 +65,15 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
 
 def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTask]:
     """Learn what the rows of a DataSet are and state the problem."""
-    summary, classes = learn_rows(
-        data, 'classification', seed=options.seed, n_sampled=options.n_sampled, positive=options.positive
-    )
+    form, n_measured = data.plan.form, 0
+    if not data.engine.by_hand and (form.table or find_kind(form.kind).sparse):  # rows are sparse, or may become so
+        n_measured = MEASURED_ROWS
+    summary, classes = learn_rows(data, 'classification', n_measured, options.seed, positive=options.positive)
+    sample = None
+    if options.metric != 'none':
+        sample = read_sample(NodeInputs(options, summary, classes, data))  # type: ignore[arg-type]
     with one_thread():
-        return summary, classes, state_task(options, summary, classes)
+        return summary, classes, state_task(options, summary, classes, sample)
 
 
 def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: float) -> None:

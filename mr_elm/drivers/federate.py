@@ -217,7 +217,7 @@ def read_statistics(path: str, task: str) -> Summary:
 def make_layer(paths: Sequence[str], options: PESVMOptions, max_categories: int = MAX_CATEGORIES) -> HiddenNodeModel:
     """Make the layer for all sites from their statistics: a model without output weights and without rows."""
     stored = options.other_map == 'nystrom' and options.landmarks != SYNTHETIC
-    if stored or options.has_leaves or options.n_sampled or options.class_weight or options.holds_out:
+    if stored or options.has_leaves or options.metric != 'none' or options.class_weight or options.holds_out:
         raise ValueError(
             'expected nodes that need no row (any --map but nystrom, or --landmarks synthetic), without '
             '--metric, --class-weight, --probabilities and --intervals: the coordinator has no rows'

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.summary import learn_rows, say_metric
+from mr_elm.drivers.sample import read_sample
+from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernels import Kernel
@@ -98,12 +99,14 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
         source,
         options.task,
         seed=options.seed,
-        n_sampled=options.n_sampled,
         refuses=options.needs_one_label,
         positive=options.positive,
     )
+    sample = None
+    if options.metric != 'none':
+        sample = read_sample(NodeInputs(options, summary, classes, source))  # type: ignore[arg-type]
     with one_thread():
-        task, kernel, learned = state_rows(options, summary, classes)
+        task, kernel, learned = state_rows(options, summary, classes, sample)
     say_metric(engine.reporter, learned)
     options = settle(plan.name, options, summary.n_rows, task.n_features)
     room = memory_for_rows(options, summary.n_rows)

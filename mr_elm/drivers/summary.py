@@ -37,20 +37,19 @@ def learn_rows(
     task: str,
     n_landmarks: int = 0,
     seed: int = 0,
-    n_sampled: int = 0,
     refuses: str = 'this training',
     positive: str | None = None,
 ) -> tuple[Summary, Any]:
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
-    n_landmarks, n_sampled : how many landmarks and sampled rows to choose, by hashes with the key `seed`.
+    n_landmarks : how many landmarks to choose, by hashes with the key `seed`.
     refuses : what cannot take several targets or labels of a row, '' where they are welcome.
     positive : the class that the options name as the positive one, or None.
     Raises DataFormatError when the rows or their labels cannot be used.
     """
     form = data.plan.form
     demand_one_label(data.plan, len(form.targets), form.labels_separator, refuses)  # before the first pass
-    summary = summarise(data, n_landmarks, seed, n_sampled)
+    summary = summarise(data, n_landmarks, seed)
     check_labels(data.plan, summary, task)
     warn_of_numbers(summary)
     demand_one_label(data.plan, summary.n_targets, summary.separator, refuses)
@@ -128,10 +127,10 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
             break
 
 
-def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
+def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     """Return the Summary of a DataSet, whose sparse rows have from then on the width that was found.
 
-    Packed rows need a pass only for landmarks and a sample. Later passes may find the rows parsed.
+    Packed rows need a pass only for landmarks. Later passes may find the rows parsed.
     Raises DataFormatError when no row can be used.
     """
     if data.plan.needs_encoding:
@@ -142,13 +141,13 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int =
     if not data.plan.form.held_out:
         manifest = data.plan.manifest
     is_transformed = data.plan.form.target == 'log'  # the manifest tells of the targets as they are
-    if manifest and not landmarks and not n_sampled and not is_transformed:
+    if manifest and not landmarks and not is_transformed:
         summary = Summary.of_manifest(manifest)
     else:
-        summary = survey(data, landmarks, seed, n_sampled)
+        summary = survey(data, landmarks, seed)
         demand_rows(data.plan, summary)
         if manifest:  # a pass rounds its means by its splits, the manifest does not
-            kept: dict[str, Any] = {'landmarks': summary.landmarks, 'sample': summary.sample}
+            kept: dict[str, Any] = {'landmarks': summary.landmarks}
             if is_transformed:
                 kept |= {'target': summary.target, 'input': {**manifest['input'], 'target': 'log'}}
             summary = replace(Summary.of_manifest(manifest), **kept)
@@ -190,12 +189,11 @@ def describe(encoding: Encoding) -> str:
     )
 
 
-def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0) -> Summary:
+def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     """Run the statistics job: the Summary of a DataSet, which may be empty."""
-    counts = {name: n for name, n in (('landmarks', landmarks), ('sample', n_sampled)) if n}
-    words = [word for name, n in counts.items() for word in (f'--{name}', str(n))]
-    if words:
-        words += ['--seed', str(seed)]
+    words = []
+    if landmarks:
+        words = ['--landmarks', str(landmarks), '--seed', str(seed)]
     job = data.run(MRStats, words, 'statistics')
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (
@@ -205,9 +203,8 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0, n_sampled: int = 0)
     )
     summary.labels.count_lines_of_files(job.accounts.lines_before())
     check_classes(summary.labels, f'{data.plan.name}: ')
-    for name in counts:
-        if summary.n_rows and getattr(summary, name) is None:
-            raise AccountingError(f'{data.plan.name}: expected rows as {name} from the statistics, found none')
+    if landmarks and summary.n_rows and summary.landmarks is None:
+        raise AccountingError(f'{data.plan.name}: expected rows as landmarks from the statistics, found none')
     return summary
 
 
@@ -244,12 +241,15 @@ class NodeInputs(NodeProblem):
         Raises DataFormatError when the rows cannot be used.
         """
         summary, classes = learn_rows(
-            data, options.task, n_landmarks, options.seed, options.n_sampled, refuses, options.positive
+            data, options.task, n_landmarks, options.seed, refuses, options.positive
         )
         inputs = cls(options, summary, classes, data)
-        if options.n_sampled:
+        if options.metric != 'none':
+            from mr_elm.drivers.sample import read_sample
+
+            sample = read_sample(inputs)
             with one_thread():
-                inputs = inputs.learn_metric(data.engine.n_threads)
+                inputs = inputs.learn_metric(sample, data.engine.n_threads)
             say_metric(data.engine.reporter, inputs.learned)
         return inputs
 

@@ -9,11 +9,13 @@ from mr_elm.estimators.jobs import count_threads
 from mr_elm.estimators.tables import TableRows
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
-from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample, make_kernel_nodes
-from mr_elm.machines.sample import SampleRows
-from mr_elm.machines.shared_options import METRIC_ROWS, MetricOptions
+from mr_elm.machines.sample import SampleRows, count_sample
+from mr_elm.machines.shared_options import MetricOptions
+from mr_elm.rows.blocks import take_weights
+from mr_elm.scores.selection import select_sample
+from mr_elm.sparse import issparse
 from mr_elm.typing import Floats, Rows, RowWeights
 
 
@@ -67,9 +69,9 @@ class MetricLearner(TableRows):
             )
 
     def _sample(self, X: Rows, T: Floats, weights: RowWeights) -> SampleRows:
-        """Return the rows with the smallest hashes, all where they are few."""
-        n_classes = len(getattr(self, 'classes_', ()))
+        """Return the sample that a driver would take, all rows where they are few."""
+        share = min(1.0, count_sample(self._summary, issparse(X)) / X.shape[0])
+        chosen, n_classes = select_sample(X, share, self.seed_), len(getattr(self, 'classes_', ()))
         columns = FeatureColumns.of(self._summary.columns, self.encoding_)
-        rows = SampleRows.of(X, T, n_classes, weights, columns, getattr(self, 'center', False))
-        order = np.argsort(hash_rows(X, self.seed_), kind='stable')
-        return rows.take(order[:METRIC_ROWS])
+        weights = take_weights(weights, chosen)
+        return SampleRows.of(X[chosen], T[chosen], n_classes, weights, columns, getattr(self, 'center', False))

@@ -20,6 +20,7 @@ from mr_elm.machines.metric import learn_for_kernel
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, join_columns
 from mr_elm.machines.rows_task import RowsTask
+from mr_elm.machines.sample import SampleRows
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Settings
@@ -178,10 +179,12 @@ class DualTask(RowsTask):
         )
 
 
-def state_task(options: DualOptions, summary: Summary, classes: Classes) -> DualTask:
+def state_task(
+    options: DualOptions, summary: Summary, classes: Classes, sample: SampleRows | None = None
+) -> DualTask:
     """Put classes, scaling, kernel or nodes and solver into a DualTask, behind the metric that options ask for.
 
-    summary : Summary of the rows, with a sample of them where a metric is to be learned.
+    sample : of the rows, where a metric is to be learned.
     """
     d, moments = summary.columns.n_features, summary.measure_scaled(options.scale)
     if options.kernel in KERNELS:
@@ -195,7 +198,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
         offset, scale = summary.choose_scaling(options.scale, kernel.power)
         if summary.sparse and kernel.kind.of_distance:
             offset = np.zeros(())  # distances do not see it, and rows stay sparse
-        learned = learn_for_kernel(options, summary, classes, kernel)
+        learned = learn_for_kernel(options, summary, sample, kernel)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = scaling_arrays(offset, scale, learned.metric)
     else:
@@ -211,7 +214,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
             'weights': options.weights,
         }
         layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
-        learned = learn_for_kernel(options, summary, classes, layer)
+        learned = learn_for_kernel(options, summary, sample, layer)
         arrays = layer_arrays(layer.pass_metric(learned.metric))
     return DualTask(
         method=options.method,

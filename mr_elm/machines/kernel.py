@@ -17,6 +17,7 @@ from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.metric import LearnedMetric, learn_for_kernel
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.rows_task import RowsTask
+from mr_elm.machines.sample import SampleRows
 from mr_elm.model.file import save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
@@ -181,15 +182,18 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
 
 
 def state_rows(
-    options: KELMOptions, summary: Summary, classes: Classes | None
+    options: KELMOptions, summary: Summary, classes: Classes | None, sample: SampleRows | None = None
 ) -> tuple[RowsTask, Kernel, LearnedMetric]:
-    """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric)."""
+    """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric).
+
+    sample : of the rows, where a metric is to be learned.
+    """
     variance = summary.measure_scaled(options.scale).total_variance
     kernel = make_kernel(options.kernel, variance, sigma=options.sigma, degree=options.degree)
     offset, scale = summary.choose_scaling(options.scale, kernel.power)
     if summary.sparse and kernel.kind.of_distance:
         offset = np.zeros(())  # distances do not see it, and rows stay sparse
-    learned = learn_for_kernel(options, summary, classes, kernel)
+    learned = learn_for_kernel(options, summary, sample, kernel)
     return (
         RowsTask.of(
             classes,

@@ -19,12 +19,12 @@ from mr_elm.errors import one_line
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
-from mr_elm.features.landmarks import place_landmarks
+from mr_elm.features.landmarks import Landmarks, hash_rows, place_landmarks
 from mr_elm.features.metric import KINDS, Importance, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
 from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.options import KernelOptions
-from mr_elm.machines.sample import SampleRows, read_summary_sample
+from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import MetricOptions
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import landmark_widths
@@ -33,9 +33,7 @@ from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
 from mr_elm.solvers.ridge import solve_regularized
 from mr_elm.sums.gram import expand
-from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
 N_NODES = 500  # of the machines that a metric is learned by
@@ -191,22 +189,21 @@ def learn_from_sample(
 
     nu : weight of the errors in a training on n_rows rows. n_threads : see `map_in_threads`.
     """
+    sample = sample.take(np.argsort(hash_rows(sample.X, options.seed), kind='stable'))  # whatever the order of the rows
     nu = min(nu * n_rows / len(sample), 1e8)  # as strong beside all errors as in the training; beyond it rounding shows
     return learn_metric(layer, sample, nu, options.metric, options.seed, n_threads)
 
 
 def learn_for_kernel(
-    options: KernelOptions, summary: Summary, classes: Classes | None, layer: HiddenLayer | Kernel
+    options: KernelOptions, summary: Summary, sample: SampleRows | None, layer: HiddenLayer | Kernel
 ) -> LearnedMetric:
     """Learn the metric for a method that is no ridge regression on nodes, by such a regression.
 
+    sample : None where no metric is asked for.
     layer : the nodes of the method, or its kernel; for a kernel of distances the nodes are landmarks, else sigmoids.
     """
-    if options.metric == 'none':
+    if sample is None:
         return LearnedMetric()
-    sample = read_summary_sample(
-        summary, classes, class_weights(getattr(options, 'class_weight', None), classes), options.center
-    )
     if isinstance(layer, Kernel):
         layer = make_kernel_nodes(
             layer, sample.X, summary.choose_scaling(options.scale), options.seed, summary.measure_scaled(options.scale)
@@ -219,14 +216,15 @@ def make_kernel_nodes(
 ) -> HiddenLayer:
     """Return nodes whose regression changes about as a machine of a kernel.
 
-    X : rows, the first are landmarks. moments : of the scaled features.
+    X : rows, of which some are landmarks. moments : of the scaled features.
     """
     offset, scale = scaling
     if kernel.name not in LANDMARK_NODES:
         nodes = draw_nodes('sigmoid', N_NODES, len(offset), seed, moments=moments)
         return HiddenLayer('sigmoid', *nodes, offset, scale)
-    rows = X[:N_NODES]
-    landmarks, offset = place_landmarks(rows, offset, scale)
+    rows = Landmarks(N_NODES, seed)
+    rows.add(X)
+    landmarks, offset = place_landmarks(rows.rows, offset, scale)
     if kernel.takes_root:
         sigma = 1 / kernel.factor
     else:

@@ -16,7 +16,7 @@ from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.features.synthetic import draw_landmarks
 from mr_elm.machines.metric import LearnedMetric, learn_from_sample
 from mr_elm.machines.options import PESVMOptions
-from mr_elm.machines.sample import SampleRows, read_summary_sample
+from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import SYNTHETIC, TrainingOptions
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.models import HiddenNodeModel
@@ -83,21 +83,14 @@ class NodeProblem:
         """Return the same problem for a training with other options."""
         return replace(self, options=replace(self.options, **changed))
 
-    def learn_metric(self: Self, n_threads: int | None = None) -> Self:
-        """Return the same problem behind the metric that the options ask for, learned from the sample of the rows.
+    def learn_metric(self: Self, sample: SampleRows, n_threads: int | None = None) -> Self:
+        """Return the same problem behind the metric that the options ask for, learned from a sample of the rows.
 
         n_threads : see `map_in_threads`.
         """
-        return replace(
-            self,
-            learned=learn_from_sample(
-                self.make_layer(), self.read_sample(), self.options, self.options.nu, self.summary.n_rows, n_threads
-            ),
-        )
-
-    def read_sample(self) -> SampleRows:
-        """Return the sample of the rows that the statistics hold."""
-        return read_summary_sample(self.summary, self.classes, self.weights, self.options.center)
+        options, n_rows = self.options, self.summary.n_rows
+        learned = learn_from_sample(self.make_layer(), sample, options, options.nu, n_rows, n_threads)
+        return replace(self, learned=learned)
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""

@@ -11,17 +11,16 @@ from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.features.metric import FeatureColumns
-from mr_elm.features.sample import number_label, part_labels
-from mr_elm.rows.blocks import fill_weights, take_weights, widen
+from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.scores.selection import ORDER, select_sample
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes
+from mr_elm.sums.statistics import ColumnStatistics, list_classes
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows, RowWeights
 
-SAMPLE_ROWS = 24_000  # of which trees grow and landmarks are taken
+SAMPLE_ROWS = 24_000  # by which trees grow, metrics are learned, and auto chooses
 MERGED_ROWS = 1000  # up to which copies are merged
 CLIP = 3.0  # decision values of classes beyond it are as good, or as bad, as this one
 
@@ -148,24 +147,6 @@ def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = 
     n_classes = len(list_classes(rows.classes))
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns, center)
-
-
-def read_summary_sample(
-    summary: Summary, classes: Classes | None, class_weights: dict | None, center: bool = True
-) -> SampleRows:
-    """Return the sample of the rows of a Summary; a row has its own weight times that of its class.
-
-    center : see `SampleRows.of`.
-    """
-    X, numbers, weights = part_labels(summary.sample)
-    X, columns = widen(X, summary.columns.n_features), FeatureColumns.of(summary.columns, summary.encoding)
-    if classes is None:
-        return SampleRows.of(X, numbers, 0, weights, columns, center)
-    named = {number_label(name): name for name in classes.index}
-    if class_weights is not None:
-        weights = weights * np.array([class_weights[named[number]] for number in numbers])
-    numbers = np.array([classes.index[named[number]] for number in numbers])
-    return SampleRows.of(X, numbers, len(classes.names), weights, columns)
 
 
 def arrange_rows(rows: SampleRows, seed: int) -> SampleRows:

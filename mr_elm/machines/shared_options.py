@@ -168,7 +168,6 @@ def demand(met: bool, message: str) -> None:
 
 
 SOLVER = 'solver'  # heading of the options of a solver
-METRIC_ROWS = 20_000  # from which a metric is learned
 
 
 @dataclass(frozen=True)
@@ -184,11 +183,6 @@ class MetricOptions(TrainingOptions):
         advanced=True,
         tuned=False,
     )
-
-    @property
-    def n_sampled(self) -> int:
-        """Return how large the sample is from which a metric is learned, 0 where there is none."""
-        return 0 if self.metric == 'none' else METRIC_ROWS
 
 
 def demand_slope(metric: str, kind: str) -> None:

@@ -29,7 +29,6 @@ class Summary:
 
     columns : ColumnStatistics of the features; target, weights : of labels as numbers and of row weights, or None.
     labels : LabelTable, empty for regression. landmarks : rows (L, d) chosen by hash, or None.
-    sample : labelled rows chosen by hash, see `features.sample`, or None.
     n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
     encoding : Encoding of rows that were a table, else None.
     """
@@ -39,7 +38,6 @@ class Summary:
     target: ColumnStatistics | None = None
     weights: ColumnStatistics | None = None
     landmarks: Any = None
-    sample: Any = None
     n_rows: int = 0
     rejected: dict = field(default_factory=dict)
     input: dict = field(default_factory=dict)
@@ -87,17 +85,17 @@ class Summary:
         return self.encoding.indicators
 
     def count_numbers(self, offset: Floats, scale: Floats) -> int:
-        """Return how many numbers a scaled row has, an index as half a number; of sparse rows the sample knows it.
+        """Return how many numbers a scaled row has, an index as half a number; of sparse rows landmarks tell it.
 
         offset, scale : (d,) or ().
         """
         d = self.columns.n_features
-        if self.sample is None or not issparse(self.sample):
+        if self.landmarks is None or not issparse(self.landmarks):
             return d
         if offset.any():
             filled = np.count_nonzero(np.broadcast_to(scale, d))
         else:
-            filled = self.sample.nnz / self.sample.shape[0]
+            filled = self.landmarks.nnz / self.landmarks.shape[0]
         return min(ceil(1.5 * filled) + 1, d)
 
     def name_column(self, feature: int) -> str:
@@ -119,22 +117,21 @@ class Summary:
         """Read the output pairs of mr_stats; n_rows and rejected stand in the accounts of the pass."""
         summary = cls(input=input)
         columns: dict[int, ColumnStatistics] = {}
-        chosen: dict[str, dict[int, Rows]] = {'landmarks': {}, 'sample': {}}
+        landmarks: dict[int, Rows] = {}
         for key, value in pairs:
             kind, coordinates = split_key(key)
             if kind == 'columns':
                 columns[int(coordinates[0])] = ColumnStatistics.from_arrays(value)
-            elif kind in chosen:
-                chosen[kind][int(coordinates[0])] = rows_from_arrays(value)
+            elif kind == 'landmarks':
+                landmarks[int(coordinates[0])] = rows_from_arrays(value)
             elif kind == 'labels':
                 summary.labels = LabelTable(value)
             else:
                 setattr(summary, kind, ColumnStatistics.from_arrays(value))
         if columns:
             summary.columns = join_columns([columns[start] for start in sorted(columns)])
-        for kind, pieces in chosen.items():
-            if pieces:
-                setattr(summary, kind, stack([pieces[number] for number in sorted(pieces)]))
+        if landmarks:
+            summary.landmarks = stack([landmarks[number] for number in sorted(landmarks)])
         return summary
 
     @classmethod

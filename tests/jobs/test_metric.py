@@ -128,7 +128,7 @@ def test_rows_come_leave_and_merge_behind_the_metric_that_was_learned(elm, halve
 def test_models_of_different_metrics_do_not_merge(elm, halves, trained, tmp_path):
     trained(halves[0], *METRIC)
     one = trained.path
-    for options in (STEPS, ('--nu', 100)):
+    for options in (METRIC, ('--nu', 100)):
         trained(halves[1], *options, '--scale', 'none')
         done = elm('merge', one, trained.path, '--model', tmp_path / 'm.npz')
         assert done.status == 1 and 'expected the same feature' in done.err
