@@ -1,21 +1,24 @@
 """Bring the rows of a kernel ELM to the driver."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.sample import read_sample
 from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
 from mr_elm.engines.base import Engine
-from mr_elm.errors import AccountingError
+from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.kernels import Kernel
 from mr_elm.json_file import write_json
-from mr_elm.machines.gathering import GatheredRows, expand_on_disk, gather, gather_to_file
-from mr_elm.machines.kernel import KernelRowsTask, memory_for_rows, settle, state_rows
+from mr_elm.machines.gathering import GatheredRows, gather
+from mr_elm.machines.kernel import KernelRowsTask, settle, state_rows
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
@@ -23,7 +26,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.multiclass import class_targets
-from mr_elm.sparse import count_bytes, expand_some
+from mr_elm.sparse import expand_some
 from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.sums.statistics import Classes
@@ -36,7 +39,7 @@ class KernelData:
     """Hold what the kernel ELM is trained on.
 
     source : where the rows came from. options : all of them chosen.
-    rows : scaled, in input order; on disk unless they surely fit. fit : whether they fit into the driver's memory.
+    rows : scaled, in input order.
     task : RowsTask of these rows. kernel : Kernel. classes : None where labels are targets.
     summary : of the first pass. folder : where files for tasks are. learned : the metric.
     """
@@ -44,7 +47,6 @@ class KernelData:
     source: DataSet
     options: KELMOptions
     rows: GatheredRows
-    fit: bool
     task: RowsTask
     kernel: Kernel
     classes: Classes | None
@@ -109,21 +111,27 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
         task, kernel, learned = state_rows(options, summary, classes, sample)
     say_metric(engine.reporter, learned)
     options = settle(plan.name, options, summary.n_rows, task.n_features)
-    room = memory_for_rows(options, summary.n_rows)
+    most = options.memory * 1e6  # bytes of the rows
     with temporary_folder() as folder:
-        pieces = (value for _, value in run_problem(source, MRPlace, task, 'rows'))
-        if 8 * summary.n_rows * task.n_features <= room:
-            rows = gather(pieces)
+        rows = gather(limit_bytes(run_problem(source, MRPlace, task, 'rows'), most, plan.name))
+        if 8 * rows.X.shape[0] * rows.X.shape[1] <= most:
             rows = replace(rows, X=expand_some(rows.X))
-        else:
-            rows = gather_to_file(pieces, os.path.join(folder, 'rows'))
-            rows = replace(rows, X=expand_on_disk(rows.X, os.path.join(folder, 'dense')))
         if len(rows) != summary.n_rows:
             raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
-        size = count_bytes(rows.X)
-        data = KernelData(source, options, rows, size <= room, task, kernel, classes, summary, folder, learned)
-        if not data.fit:
-            data.reporter.say(
-                f'rows: {size / 1e6:,.3g} MB do not fit into --memory {options.memory:g} MB, they are kept on disk'
+        yield KernelData(source, options, rows, task, kernel, classes, summary, folder, learned)
+
+
+def limit_bytes(pairs: Iterable[tuple[str, Any]], most: float, name: str) -> Iterator[list[np.ndarray]]:
+    """Yield the pieces of rows that a job has written. Raises DataFormatError when they take more bytes.
+
+    name : of the data set.
+    """
+    n_bytes = 0
+    for _, piece in pairs:
+        n_bytes += sum(array.nbytes for array in piece)
+        if n_bytes > most:
+            raise DataFormatError(
+                f'{name}: expected rows of at most --memory {most / 1e6:g} MB, found more: raise --memory, or train '
+                'pesvm --map nystrom'
             )
-        yield data
+        yield piece

@@ -57,10 +57,10 @@ def compute_matrix(data: KernelData) -> Floats:
 def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
     """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came.
 
-    The driver writes the columns where it holds the rows, which saves a shuffle. Else a job does, with the same bits.
+    The driver writes the columns, which saves a shuffle. By hand a job does, with the same bits.
     """
     demand_disk(data, emit)
-    if data.fit and not data.source.engine.by_hand:
+    if not data.source.engine.by_hand:
         return add_columns(data, plan_blocks(data.path('columns'), cut_columns(data.rows.X)), emit, omega)[0]
     with make_columns(data).open_output() as output:
         n_filled, read = add_columns(data, plan_inputs([output.write()], RowOptions(), closed=False), emit, omega)

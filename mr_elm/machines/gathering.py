@@ -1,8 +1,7 @@
 """Send rows through the shuffle and put them back in input order."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -99,79 +98,3 @@ def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     if (order[:-1] < order[1:]).all():
         return rows
     return rows.take(order)
-
-
-def gather_to_file(pieces: Iterable[list[np.ndarray]], path: str) -> GatheredRows:
-    """Join pieces as `gather` does, with all features on disk: X is a memory map, dense or CSR.
-
-    path : what the names of new files begin with.
-    """
-    parts, stored = [], RowsOnDisk(path)
-    with stored:
-        for piece in map(read_piece, pieces):
-            stored.add(piece.X)
-            parts.append(piece.without_features())
-    rows, X = join_rows(parts), stored.rows
-    order = np.lexsort(rows.places.T[::-1])
-    if (order[:-1] < order[1:]).all():
-        return replace(rows, X=X)
-    ordered, step = RowsOnDisk(f'{path}.sorted'), max(1, RECORD_BYTES * len(rows) // max(sp.count_bytes(X), 1))
-    with ordered:
-        for start in range(0, len(order), step):
-            ordered.add(X[order[start : start + step]])
-    return replace(rows.take(order), X=ordered.rows)
-
-
-def expand_on_disk(X: Rows, path: str) -> Rows:
-    """Do what `expand_some` does for rows on disk: the dense ones are on disk too. path : as of `gather_to_file`."""
-    if not (sp.issparse(X) and sp.multiplies_faster_dense(X)):
-        return X
-    stored, step = RowsOnDisk(path), max(1, RECORD_BYTES // (8 * max(X.shape[1], 1)))
-    with stored:
-        for start in range(0, X.shape[0], step):
-            stored.add(X[start : start + step].toarray())
-    return stored.rows
-
-
-class RowsOnDisk:
-    """Write rows, dense or CSR, to files while the context lasts; then `rows` are memory maps of them."""
-
-    def __init__(self, path: str) -> None:
-        self.paths = f'{path}.numbers', f'{path}.columns'
-        self.n_rows = self.width = 0
-        self.lengths: list[np.ndarray] = []  # of CSR rows: how many numbers they have; dense rows have none
-
-    def __enter__(self) -> None:
-        self.files = ExitStack()
-        self.numbers = self.files.enter_context(open(self.paths[0], 'wb'))
-        self.columns = self.files.enter_context(open(self.paths[1], 'wb'))
-
-    def __exit__(self, *_: object) -> None:
-        self.files.close()
-
-    def add(self, X: Rows) -> None:
-        """Write some rows."""
-        self.n_rows, self.width = self.n_rows + X.shape[0], X.shape[1]
-        if sp.issparse(X):
-            self.lengths.append(np.diff(X.indptr))
-            self.columns.write(X.indices.astype(np.int32).tobytes())
-        self.numbers.write((X.data if sp.issparse(X) else X).tobytes())
-
-    @property
-    def rows(self) -> Rows:
-        """Return all rows, (n, d): arrays that stay on disk; they outlive the names of the files."""
-        shape = self.n_rows, self.width
-        if not self.lengths:
-            return map_file(self.paths[0], float, shape)
-        ends = np.cumsum(np.concatenate([[0], *self.lengths]))
-        data, columns = (
-            map_file(path, kind, (int(ends[-1]),)) for path, kind in zip(self.paths, (float, np.int32), strict=True)
-        )
-        return sp.csr_matrix((data, columns, ends), shape=shape, copy=False)
-
-
-def map_file(path: str, kind: type, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the numbers of a file as an array that stays on disk."""
-    if np.prod(shape):
-        return np.asarray(np.memmap(path, kind, 'r', shape=shape))
-    return np.empty(shape, kind)

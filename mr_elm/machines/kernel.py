@@ -152,17 +152,6 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
     return replace(options, solver=solver, emit=emit)
 
 
-def memory_for_rows(options: KELMOptions, n_rows: int) -> float:
-    """Return how many bytes of rows fit into the memory beside the matrices, or the vectors, of the solver.
-
-    options : as `settle` returns them.
-    """
-    n_matrices = count_matrices(options)
-    if n_matrices:
-        return options.memory * 1e6 - n_matrices * 8 * n_rows**2
-    return options.memory * 1e6 - options.memory * 1e6 / 2
-
-
 def count_matrices(options: KELMOptions) -> int:
     """Return how many matrices of N x N numbers the solver keeps."""
     return MATRICES_KEPT.get(options.solver or SOLVERS[0], 0)

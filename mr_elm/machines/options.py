@@ -414,7 +414,7 @@ class KELMOptions(CentredOptions, KernelOptions):
     )
     memory: float = option(
         4000.0,
-        'memory of this process, for the kernel matrix or the preconditioner, and for rows unless they stay on disk',
+        'memory of this process for the kernel matrix or the preconditioner, and as much for the rows',
         SOLVER,
         metavar='MB',
         advanced=True,
