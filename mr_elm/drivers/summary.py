@@ -240,9 +240,7 @@ class NodeInputs(NodeProblem):
 
         Raises DataFormatError when the rows cannot be used.
         """
-        summary, classes = learn_rows(
-            data, options.task, n_landmarks, options.seed, refuses, options.positive
-        )
+        summary, classes = learn_rows(data, options.task, n_landmarks, options.seed, refuses, options.positive)
         inputs = cls(options, summary, classes, data)
         if options.metric != 'none':
             from mr_elm.drivers.sample import read_sample

@@ -56,7 +56,9 @@ class KernelELM(KernelOrNodes):
         self._demand_fitting()
         n_threads = count_threads(self.n_jobs)
         no_center = self._numeric and not getattr(self, 'center', True)
-        options = make_options(self, ('sigma', 'degree', 'metric'), task=self._task, seed=self.seed_, no_center=no_center)
+        options = make_options(
+            self, ('sigma', 'degree', 'metric'), task=self._task, seed=self.seed_, no_center=no_center
+        )
         machine = KernelMachine(options, n_threads)
         self.n_iter_ = 1
         if self.kernel == PRECOMPUTED:

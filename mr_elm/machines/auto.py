@@ -113,16 +113,21 @@ class Member:
 class AutoChoice:
     """Hold the machines to average, and what machines that have not seen some rows of the sample say of these.
 
-    rows : in the order of the search. held : (n,), numbers of rows in it. values : (n, K), decision values of the
+    rows : in the order of the search, the first n_held of which are these. values : (n_held, K), decision values of the
     average, on the scale of rows.T. kind : how they were held out: leave-one-out or held-out.
     """
 
     members: list[Member]
     rows: SampleRows
-    held: np.ndarray
+    n_held: int
     values: Floats
     kind: str
     __repr__ = one_line
+
+    @property
+    def held(self) -> SampleRows:
+        """Return the rows that were held out."""
+        return self.rows.take(slice(0, self.n_held))
 
     def measure_importance(self) -> Floats:
         """Return the share of each feature in what the splits of a few trees take off the squared error, (d,).
@@ -159,7 +164,7 @@ def choose_machines(
         choice = choose_small(problem, rows, budget, say, n_threads)
     else:
         choice = choose_large(problem, rows, budget, say, n_threads, keep_sums)
-    say(f'the model: {describe_score(rows.take(choice.held), choice.values)}')
+    say(f'the model: {describe_score(choice.held, choice.values)}')
     return choice
 
 
@@ -186,7 +191,7 @@ def choose_large(
         exact, of_exact = choose_exact(problem, rows, n_held, say, n_threads)
         values = (len(members) * values + of_exact) / (len(members) + 1)
         members.append(exact)
-    return AutoChoice(members, rows, np.arange(n_held), values, 'held-out')
+    return AutoChoice(members, rows, n_held, values, 'held-out')
 
 
 def choose_exact(
@@ -199,7 +204,7 @@ def choose_exact(
     Width and nu are chosen by the rows held out: widths from the median distance on, narrower while that helps.
     """
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
-    kernels = [kernel for kernel in list_kernels(rows, len(rows)) if kernel in EXACT_KERNELS]
+    kernels = [kernel for kernel in list_kernels(rows) if kernel in EXACT_KERNELS]
     best = find_best(map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels, n_threads))
     say(f'an exact machine {best.describe()} --nu {best.problem.options.nu:.3g}')
     layer = place_rows(best.problem, rows)
@@ -212,7 +217,6 @@ def choose_exact(
 def search_exact(problem: NodeProblem, kernel: str, grown: SampleRows, held: SampleRows) -> Candidate:
     """Return the best width and nu of a kernel, by the squared error of rows held out."""
     start = median_scale(problem, kernel)
-    all_held = np.ones(len(held), bool)
     best: list[Candidate] = []
     for step in range(5):  # halvings of the median distance
         scaled = problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(start * 2.0**step))
@@ -222,7 +226,7 @@ def search_exact(problem: NodeProblem, kernel: str, grown: SampleRows, held: Sam
         for ridge in (0.03, 0.3):
             A, mean = solve_exact(K, grown, ridge)
             values = K_held @ A + mean
-            tried.append(Candidate(scaled.with_options(nu=1 / ridge), -held.measure_error(values), values, all_held))
+            tried.append(Candidate(scaled.with_options(nu=1 / ridge), -held.measure_error(values), values))
         best.append(find_best(tried))
         if step and best[-1].value <= best[-2].value:
             break
@@ -267,7 +271,7 @@ def hold_out_rows(choice: AutoChoice) -> HeldOut:
 
     A class that has no row among them gets its share of all rows: the weight of a row with the mean decision values.
     """
-    rows = choice.rows.take(choice.held)
+    rows = choice.held
     targets, values = (rows.mean + rows.deviation * each for each in (rows.T, choice.values))
     numbers, weights = targets[:, 0], rows.row_weights
     classes = choice.members[0].problem.classes
@@ -295,10 +299,9 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     chosen = good[:4]
     for each in chosen:
         say(describe(each, rows))
-    judged = np.flatnonzero(np.all([each.judged for each in chosen], axis=0))
-    values = np.mean([each.values[judged] for each in chosen], axis=0)
+    values = np.mean([each.values for each in chosen], axis=0)
     members = [Member(each.problem, each.layer) for each in chosen]
-    return AutoChoice(members, rows, judged, values, 'leave-one-out')
+    return AutoChoice(members, rows, len(rows), values, 'leave-one-out')
 
 
 def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[Candidate]:
@@ -312,11 +315,11 @@ def keep_good(rows: SampleRows, candidates: list[Candidate], say: Say) -> list[C
 
 def describe(candidate: Candidate, rows: SampleRows) -> str:
     """Say for people what a machine is, and what the rows of the sample say of it."""
-    options, judged = candidate.problem.options, candidate.judged
+    options = candidate.problem.options
     leaves = ''
     if options.has_leaves:
         leaves = f' --leaves {options.leaves} --leaf-ridge {options.leaf_ridge:.3g}'
-    score = describe_score(rows.take(judged), candidate.values[judged])
+    score = describe_score(rows, candidate.values)
     return f'{candidate.describe()}{leaves} --nu {options.nu:.3g}, {score}'
 
 

@@ -5,9 +5,9 @@ left out one by one, those of a fold, or those that a search holds out.
 
 1. `choose_candidates`: one machine of each family. Its width starts at the median distance of two rows and moves on
    while the best one lies at an edge; leave-one-out scores choose width and nu.
-2. `choose_metric`: a machine of landmarks behind a learned metric. The metric is learned on all folds but one and
-   judged on that fold; small samples repeat this for every fold, so that kind and number of steps are chosen by all
-   rows. The metric that is kept is that of the first fold, as it was judged.
+2. `choose_metric`: a machine of landmarks behind a learned metric. For every fold the metric is learned on all others
+   and judged on that fold, so that kind and number of steps are chosen by all rows. The metric that is kept is that of
+   the first fold, as it was judged.
 3. `refine_candidate`: width and nu again for as many nodes as a machine will have: more landmarks pay for narrower
    kernels.
 4. `keep_members`: which of the machines are worth averaging.
@@ -51,7 +51,6 @@ FAMILIES = (
     ('sigmoid', 'gaussian'),
 )  # map, kernel of landmarks
 MAX_FEATURES = 500  # beyond it distances of norm 1, and metrics, cost more than the rest of the search
-LARGE_SAMPLE, LARGE_SAMPLE_FEATURES = 5000, 100  # rows beyond which more features make distances of norm 1 too dear
 COMPARED_NODES = 500  # of a machine that is compared, at most
 NUS = tuple(10.0**k for k in range(-2, 7))
 WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
@@ -63,26 +62,21 @@ class Candidate:
 
     problem : its options say map, kernel, weight scale and nu; `learned` is the metric that its nodes are behind.
     value : how good it is, see `SampleRows.judge`. values : (n, K), decision values of the rows by machines that have
-    not seen them. judged : (n,), which rows have some. forest : whose leaves stand before the nodes, or None.
+    not seen them. forest : whose leaves stand before the nodes, or None.
     """
 
     problem: NodeProblem
     value: float
     values: Floats
-    judged: np.ndarray
     forest: Forest | None = None
     __repr__ = one_line
 
     @classmethod
-    def of(
-        cls, problem: NodeProblem, values: Floats | None, rows: SampleRows, judged: np.ndarray | None = None
-    ) -> Candidate:
-        """Judge decision values of rows, None where rounding errors leave no solution. judged : all rows by default."""
-        if judged is None:
-            judged = np.ones(len(rows), bool)
+    def of(cls, problem: NodeProblem, values: Floats | None, rows: SampleRows) -> Candidate:
+        """Judge decision values of rows, None where rounding errors leave no solution."""
         if values is None:
-            return cls(problem, -np.inf, np.zeros(rows.T.shape), judged)
-        return cls(problem, rows.take(judged).judge(values[judged]), values, judged)
+            return cls(problem, -np.inf, np.zeros(rows.T.shape))
+        return cls(problem, rows.judge(values), values)
 
     @cached_property
     def layer(self) -> HiddenLayer:
@@ -125,7 +119,7 @@ def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]
 
         return climb(score, WIDTHS)
 
-    kernels = list_kernels(rows, problem.summary.n_rows)
+    kernels = list_kernels(rows)
     return [search(map, kernel) for map, kernel in FAMILIES if map != 'nystrom' or kernel in kernels]
 
 
@@ -159,13 +153,10 @@ def climb(
     return best
 
 
-def list_kernels(rows: SampleRows, n_rows: int) -> list[str]:
-    """Return the kernels of landmarks that are worth their time. rows : the sample. n_rows : of all rows."""
-    if n_rows <= LARGE_SAMPLE:
-        limit = MAX_FEATURES
-    else:
-        limit = LARGE_SAMPLE_FEATURES
-    return [kernel for kernel, kind in LANDMARK_NODES.items() if NODES[kind].norm == 2 or rows.X.shape[1] <= limit]
+def list_kernels(rows: SampleRows) -> list[str]:
+    """Return the kernels of landmarks that are worth their time."""
+    few = rows.X.shape[1] <= MAX_FEATURES
+    return [kernel for kernel, kind in LANDMARK_NODES.items() if NODES[kind].norm == 2 or few]
 
 
 def median_scale(problem: NodeProblem, kernel: str) -> float:
@@ -213,20 +204,17 @@ def choose_metric(problem: NodeProblem, rows: SampleRows, base: Candidate) -> Ca
     if len(rows) < 50 or not 1 < problem.summary.columns.n_features <= MAX_FEATURES:
         return None
     folds = fold_numbers(rows.X, N_FOLDS, problem.options.seed + METRIC_FOLD)
-    n_tested = 1
-    if len(rows) <= 1000:  # one fold of more rows judges well enough
-        n_tested = N_FOLDS
-    tested = [fold for fold in range(n_tested) if 0 < (folds == fold).sum() < len(rows)]
     values: dict[MetricTrial, Floats] = {}
     problems: dict[MetricTrial, NodeProblem] = {}
-    for fold in tested:
+    for fold in np.unique(folds):
+        if (folds == fold).all():
+            return None
         for trial, behind, of_fold in try_metrics(problem, rows, base, folds == fold):
             values.setdefault(trial, np.zeros(rows.T.shape))[folds == fold] = of_fold
             problems.setdefault(trial, behind)
     if not values:
         return None
-    judged = np.isin(folds, tested)
-    tried = {trial: Candidate.of(problems[trial], values[trial], rows, judged) for trial in values}
+    tried = {trial: Candidate.of(problems[trial], values[trial], rows) for trial in values}
     trial, best = max(tried.items(), key=lambda each: each[1].value)
     layer = best.layer
     weights = decompose(expand(layer, rows.X), rows.T, [trial.nu], rows.weights).weights[:, 0]
@@ -241,7 +229,7 @@ def try_metrics(
     others, tested = rows.take(~held), rows.take(held)
     options = base.problem.options
     width = median_scale(problem, options.kernel) / options.weight_scale  # in median distances
-    kernels = sorted(list_kernels(rows, problem.summary.n_rows), key=lambda kernel: kernel != options.kernel)
+    kernels = sorted(list_kernels(rows), key=lambda kernel: kernel != options.kernel)
 
     def place(behind: NodeProblem, kernel: str) -> NodeProblem:
         scale = round_scale(median_scale(behind, kernel) / width)
@@ -331,13 +319,10 @@ def keep_members(candidates: Sequence[Candidate], rows: SampleRows) -> list[Cand
     A candidate is clearly worse when it labels fewer rows right, by more than two standard errors of the
     difference; for a regression, when its squared errors are larger by as much.
     """
-    judged = np.all([candidate.judged for candidate in candidates], axis=0)
-    common = rows.take(judged)
-    losses = [common.measure_losses(candidate.values[judged]) for candidate in candidates]
-    order = sorted(range(len(candidates)), key=lambda k: -common.judge(candidates[k].values[judged]))
-    kept = []
-    for k in order:
-        worse = losses[k] - losses[order[0]]
+    ordered = sorted(candidates, key=lambda candidate: -candidate.value)
+    least, kept = rows.measure_losses(ordered[0].values), []
+    for candidate in ordered:
+        worse = rows.measure_losses(candidate.values) - least
         if worse.mean() <= 2 * worse.std() / np.sqrt(len(worse)):
-            kept.append(candidates[k])
+            kept.append(candidate)
     return kept

@@ -29,9 +29,7 @@ class BoxMachine:
     rule: str
     settings: Settings
 
-    def solve(
-        self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None
-    ) -> Result:
+    def solve(self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None) -> Result:
         """Train on a source of kernel rows; targets (n,) of +1 and -1, weights (n,) >= 0 or None.
 
         before : of the same rows at a smaller C, from which the rule `block` goes on.
@@ -98,9 +96,7 @@ class BoxMachine:
 class NodeMachine(BoxMachine):
     """Train a machine on the outputs of hidden nodes: by coordinate descent, or by a rule of kernels on H H'."""
 
-    def solve(
-        self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None
-    ) -> Result:
+    def solve(self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None) -> Result:
         """Train on node outputs (n, L), or on NodeRows of them; returns a NodeResult. before : is not used."""
         from mr_elm.solvers.coordinate import solve_node_dual, solve_node_rows
 
@@ -125,9 +121,7 @@ class SphereMachine(BoxMachine):
 
         return solve_small_balls(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
-    def solve(
-        self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None
-    ) -> Result:
+    def solve(self, source: Any, targets: Floats, weights: RowWeights = None, before: Result | None = None) -> Result:
         """Train on a source of kernel rows, see `solve_sphere`. before : at a smaller C, from which `exact` goes on."""
         from mr_elm.solvers.sphere import SphereProblem, solve_sphere
 

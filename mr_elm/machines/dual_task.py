@@ -179,9 +179,7 @@ class DualTask(RowsTask):
         )
 
 
-def state_task(
-    options: DualOptions, summary: Summary, classes: Classes, sample: SampleRows | None = None
-) -> DualTask:
+def state_task(options: DualOptions, summary: Summary, classes: Classes, sample: SampleRows | None = None) -> DualTask:
     """Put classes, scaling, kernel or nodes and solver into a DualTask, behind the metric that options ask for.
 
     sample : of the rows, where a metric is to be learned.

@@ -239,7 +239,7 @@ def search_landmarks(
     def search(kernel: str) -> Candidate:
         return choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST_STAGE)
 
-    plain = map_in_threads(search, list_kernels(grown, 0), n_threads)
+    plain = map_in_threads(search, list_kernels(grown), n_threads)
     plain.sort(key=lambda kind: -kind.value)
     smooth = next(filter(is_smooth, plain))
     behind = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown), n_threads)
@@ -308,8 +308,7 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
             break
         behind = replace(base.problem, learned=LearnedMetric(learned, step))
         tried = [
-            choose_width(behind.with_options(kernel=kernel), grown, held, FIRST_STAGE)
-            for kernel in list_kernels(grown, 0)
+            choose_width(behind.with_options(kernel=kernel), grown, held, FIRST_STAGE) for kernel in list_kernels(grown)
         ]
         candidates += tried
         kind = find_best([each for each in tried if is_smooth(each)])

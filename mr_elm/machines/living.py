@@ -84,11 +84,7 @@ class LivingMachine:
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LivingMachine':
         """Return the machine of a model that has its sums, without what is not of other rows: probabilities, ledger."""
-        parameters = {
-            name: value
-            for name, value in model.header.parameters.items()
-            if name not in ('ledger', 'parts')
-        }
+        parameters = {name: value for name, value in model.header.parameters.items() if name not in ('ledger', 'parts')}
         header = replace(model.header, calibration=None, threshold=None, parameters=parameters)
         return cls(header, model.layer, sums_of(model.sums or {}))
 

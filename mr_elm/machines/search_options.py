@@ -195,9 +195,7 @@ class NodeSearch:
     def kinds(self) -> tuple[NodeChoice, ...]:
         """Return all kinds of nodes to try; the kernel is one of landmarks only."""
         nodes = [(map, kernel) for map in self.map for kernel in (self.kernel if map == 'nystrom' else ('gaussian',))]
-        return tuple(
-            NodeChoice(map, scale, kernel) for (map, kernel), scale in product(nodes, self.weight_scale)
-        )
+        return tuple(NodeChoice(map, scale, kernel) for (map, kernel), scale in product(nodes, self.weight_scale))
 
     def check(self) -> None:
         """Raise ValueError when there is one fold, or a kernel or landmarks without --map nystrom."""

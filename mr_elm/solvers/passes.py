@@ -98,9 +98,7 @@ def solve_positive(
     product = CountedProduct(multiply, limits.max_passes - 1, limits.report)  # one is for the end
     solution = start
     while solution.residual > limits.tolerance and product.count < limits.max_passes:
-        solution = measure(
-            solution.X + iterate(product, solution.rest, solution.sizes, precondition, limits.tolerance)
-        )
+        solution = measure(solution.X + iterate(product, solution.rest, solution.sizes, precondition, limits.tolerance))
         product.count += 1
         product.tell(solution.residual)
     return solution, product.count

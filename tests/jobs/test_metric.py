@@ -88,8 +88,8 @@ def test_sparse_rows_learn_a_diagonal_and_predict_as_dense_ones(write, csv_of, l
 
 
 def test_weights_of_rows_and_classes_count(write, csv_of, rng, trained):
-    X = rng.normal(size=(400, 4))
-    labels, light = np.where(X[:, 0] > 0, 1, 2), np.where(rng.random(400) < 0.5, 1.0, 1e-9)
+    X = rng.normal(size=(800, 12))
+    labels, light = np.where(X[:, 0] > 0, 1, 2), np.where(rng.random(800) < 0.5, 1.0, 1e-9)
     labels = np.where(light < 1, np.where(X[:, 1] > 0, 1, 2), labels)  # rows that hardly count say something else
     path = write('rows.csv', csv_of(labels, np.column_stack([light, X])))
     _, weighed = trained(path, '--weight-column', 1, '--class-weight', 'balanced', *METRIC)
@@ -227,9 +227,7 @@ def test_the_command_and_the_estimator_find_the_same_importance(write, orders, e
         == 0
     )
     found = json.loads(elm('inspect', tmp_path / 'm.npz', '--json').out)['importance_by_column']
-    estimator = ESVMClassifier(
-        n_hidden=50, nu=10, encode='auto', metric='diagonal', class_weight=weights
-    )
+    estimator = ESVMClassifier(n_hidden=50, nu=10, encode='auto', metric='diagonal', class_weight=weights)
     assert np.allclose(estimator.fit(frame, labels).feature_importances_, list(found.values()), rtol=1e-6)
 
 
@@ -332,11 +330,6 @@ def test_other_methods_learn_the_same_metric_on_any_runner(packed, elm, tmp_path
     found = []
     for k, runner in enumerate(([], LOCAL)):
         path = tmp_path / f'{k}.npz'
-        assert (
-            elm(
-                'train', *words, packed, '--metric', 'diagonal', '--model', path, '-q', *runner
-            ).status
-            == 0
-        )
+        assert elm('train', *words, packed, '--metric', 'diagonal', '--model', path, '-q', *runner).status == 0
         found.append(model_of(path)[1])
     assert same_bits(*found) and 'feature_metric' in found[0]

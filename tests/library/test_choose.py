@@ -57,7 +57,7 @@ def test_smaller_squares_want_narrower_kernels(rng):
         problem, rows = prepare(*draw_squares(400, rng, size))
         gaussian = choose_candidates(problem, rows)[0]
         scales.append(gaussian.problem.options.weight_scale)
-        assert gaussian.problem.options.map == 'nystrom' and gaussian.judged.all()
+        assert gaussian.problem.options.map == 'nystrom'
     assert scales[1] > 1.5 * scales[0]
 
 
@@ -87,10 +87,9 @@ def test_products_of_laplacians_are_for_rows_of_some_features(rng):
         'product-laplacian',
     ]
     wide = rng.normal(size=(100, 501))
-    for few, n_rows in ((wide, 100), (wide[:, :101], 5001)):
-        assert list_kernels(SampleRows.of(few, numbers, 2), n_rows) == ['gaussian', 'laplacian']
-    for few, n_rows in ((wide[:, :101], 5000), (sp.csr_matrix(wide[:, :100]), 5001)):
-        assert len(list_kernels(SampleRows.of(few, numbers, 2), n_rows)) == 3
+    assert list_kernels(SampleRows.of(wide, numbers, 2)) == ['gaussian', 'laplacian']
+    for few in wide[:, :500], sp.csr_matrix(wide[:, :100]):
+        assert len(list_kernels(SampleRows.of(few, numbers, 2))) == 3
 
 
 def test_features_that_count_one_by_one_want_the_product_of_laplacians(rng):
@@ -135,7 +134,6 @@ def test_more_landmarks_take_a_narrower_kernel(rng):
     more = refine_candidate(first, rows, n)
     assert more.layer.n_hidden == n and more.value > first.value
     assert more.problem.options.weight_scale >= first.problem.options.weight_scale
-    assert more.judged.all()
 
 
 def test_numbers_are_judged_by_their_error_alone(rng):

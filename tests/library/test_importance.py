@@ -199,7 +199,7 @@ def permute_columns(model, table, y, names):
         ESVMClassifier(n_hidden=150, nu=10, metric='full'),
         ESVMRegressor(n_hidden=150, nu=10, metric='diagonal'),
         KernelELMClassifier(C=10, metric='diagonal'),
-        SparseELMClassifier(C=10, metric='full'),
+        SparseELMClassifier(C=10, metric='diagonal'),
     ],
     ids=str,
 )

