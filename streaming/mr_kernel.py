@@ -32,16 +32,6 @@ def count_columns(n_rows: int, n_features: int) -> int:
     return max(1, min(RECORD_BYTES // (8 * n_rows), n_features // COLUMN_GROUPS))
 
 
-def cut_columns(X: Rows) -> Iterator[Block]:
-    """Yield the columns of the scaled rows X, (N, d), as the input of the stage: several features a block."""
-    width = count_columns(*X.shape)
-    if sp.issparse(X):
-        X = X.tocsc()
-    for first in range(0, X.shape[1], width):
-        columns = X[:, first : first + width].T
-        yield Block(columns.toarray() if sp.issparse(columns) else columns)
-
-
 def choose_step(kernel: Kernel, X: Rows) -> float:
     """Return the grid on which sums of all columns of X are exact: 2^-51 of their bound."""
     bound = (4 if kernel.kind.of_distance else 1) * max(float(row_squares(X).max()), 1e-200)

@@ -28,7 +28,6 @@ from mr_elm.streaming.mr_kernel import (
     MRKernel,
     choose_step,
     count_columns,
-    cut_columns,
     predict_shuffle,
     tile_corners,
 )
@@ -55,13 +54,8 @@ def compute_matrix(data: KernelData) -> Floats:
 
 
 def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
-    """Fill Omega by Algorithm 1, from columns; returns how many entries of its lower triangle came.
-
-    The driver writes the columns, which saves a shuffle. By hand a job does, with the same bits.
-    """
+    """Fill Omega by Algorithm 1, from columns, which a job makes; returns how many entries of its lower triangle came."""
     demand_disk(data, emit)
-    if not data.source.engine.by_hand:
-        return add_columns(data, plan_blocks(data.path('columns'), cut_columns(data.rows.X)), emit, omega)[0]
     with make_columns(data).open_output() as output:
         n_filled, read = add_columns(data, plan_inputs([output.write()], RowOptions(), closed=False), emit, omega)
         accounts = Accounts.of_packing(data.source.plan, read)

@@ -127,6 +127,12 @@ def test_a_task_that_cannot_keep_its_columns_gives_the_same_bits(fit, packed, mo
     demand_same_bits(whole, fit(packed, *GAUSSIAN, '--emit', 'tiles')[1])
 
 
+def test_lost_columns_are_noticed(elm, packed, tmp_path, monkeypatch):
+    monkeypatch.setattr('mr_elm.streaming.mr_columns.MRColumns.solve', lambda self, rows, first: iter(()))
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'tiles', '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and f'expected {D} rows, found 0' in done.err
+
+
 def test_rows_beyond_the_memory_of_the_driver_are_refused(elm, write, csv_of, rng, tmp_path):
     rows = write('wide.csv', csv_of(rng.integers(0, 2, N).tolist(), rng.normal(size=(N, 400))))
     done = elm('train', 'mr-kelm', rows, '--memory', 0.1, '--model', tmp_path / 'm.npz', '-q')

@@ -89,8 +89,6 @@ COMMANDS = [
         'packed',
         '--emit',
         'tiles',
-        '--memory',
-        '0.03',
         '--model',
         'columns.npz',
         '--output-dir',
