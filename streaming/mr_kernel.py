@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mr_elm import sparse as sp
 from mr_elm.features.kernels import Kernel, row_squares
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.kernel import CACHE_BYTES

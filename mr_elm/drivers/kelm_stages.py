@@ -54,7 +54,7 @@ def compute_matrix(data: KernelData) -> Floats:
 
 
 def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
-    """Fill Omega by Algorithm 1, from columns, which a job makes; returns how many entries of its lower triangle came."""
+    """Fill Omega by Algorithm 1, from columns that a job makes; returns how many entries of its lower triangle came."""
     demand_disk(data, emit)
     with make_columns(data).open_output() as output:
         n_filled, read = add_columns(data, plan_inputs([output.write()], RowOptions(), closed=False), emit, omega)
