@@ -106,13 +106,19 @@ class DataSet:
 
 
 def demand_held_out(accounts: Accounts, share: float) -> None:
-    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on."""
+    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on.
+
+    Warn where the test has many more or fewer rows than its share.
+    """
     held, n_rows = accounts.held, accounts.used + accounts.held
+    text = (
+        f'--test {share:g}: expected rows for training and test, found {held:,} of {n_rows:,} for the test: equal '
+        'features go together, so take another share, or --test FILE'
+    )
     if n_rows and held in (0, n_rows):
-        raise DataFormatError(
-            f'--test {share:g}: expected rows for training and test, found {held:,} of {n_rows:,} for the test: equal '
-            'features go together, so take another share, or --test FILE'
-        )
+        raise DataFormatError(text)
+    if abs(held - share * n_rows) > 10 + share * n_rows / 2:  # of few rows, that is chance
+        warn_unsuitable(text)
 
 
 def whole_descriptions(descriptions: set[str]) -> set[str]:
