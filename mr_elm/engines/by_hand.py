@@ -68,13 +68,7 @@ def run_piped(job_class: Any, argv: list[str]) -> int:
 
     `cat rows.csv | python -m mr_elm.streaming.mr_stats --mapper | sort | python -m mr_elm.streaming.mr_stats --reducer`
     """
-    try:
-        job = job_class(args=argv)
-        if job.options.run_mapper:
-            job.demand_options()
-    except ValueError as error:
-        print(f'{program(job_class)}: {error} (--help tells more)', file=sys.stderr)
-        return 2
+    job = parse_job(job_class, argv)
     job.listener = DEAF  # Hadoop alone wants to know how far the task is
     try:
         job.execute()
@@ -92,10 +86,13 @@ def parse_job(job_class: Any, argv: list[str]) -> Any:
     """Return the job that a command line describes. Exits with 2 where it describes none."""
     try:
         job = job_class(args=argv)
-        job.demand_options()
-        if job.options.plan is not None:
+        options = job.options
+        if not options.run_reducer:
+            job.demand_options()
+        is_task = options.run_mapper or options.run_combiner or options.run_reducer
+        if options.plan is not None and not is_task:
             raise ValueError('--plan is for tasks: name the inputs instead')
-        if not job.options.args:
+        if not options.args and not is_task:
             raise ValueError('expected an INPUT, found none')
     except ValueError as error:
         print(f'{program(job_class)}: {error} (--help tells more)', file=sys.stderr)

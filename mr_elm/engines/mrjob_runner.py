@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from mr_elm.engines.task_logs import find_cause
 from mr_elm.errors import TaskError
 from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
-from mr_elm.progress import Stage
+from mr_elm.progress import LogLines, Reporter, Stage
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 from mr_elm.store import temporary_folder
@@ -40,12 +41,13 @@ class MRJobRunner(LocalCopies):
             plan = self.copy_inputs(plan)
             words = ['--no-bootstrap-mrjob', *arguments, *plan_tasks(plan, self.n_maps, folder)]
             job = job_class(args=make_words(self.runner, plan, self.arguments, words, folder))
-            with job.make_runner() as running, hear_errors() as errors:
+            heard = io.StringIO()
+            with job.make_runner() as running, LogLines(Reporter(stream=heard)).listening('mrjob'):
                 with Stage(self.reporter, stage, plan.size, plan.n_rows):
                     try:
                         running.run()
                     except StepFailedException as error:
-                        cause = find_cause('\n'.join(errors)) or str(error)
+                        cause = find_cause(heard.getvalue()) or str(error)
                         raise TaskError(f'{job_class.__name__}: {cause}') from error
                 demand_unchanged(plan)
                 yield JobOutput(job_class, running.get_output_dir())
@@ -58,19 +60,6 @@ class MRJobRunner(LocalCopies):
         else:
             n_processes = int(self.option('--num-cores') or os.cpu_count() or 1)
         return self.wanted_maps or n_processes
-
-
-@contextmanager
-def hear_errors() -> Iterator[list[str]]:
-    """Give a list that gains what mrjob logs of errors."""
-    heard: list[str] = []
-    handler = logging.Handler(logging.ERROR)
-    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
-    logging.getLogger('mrjob').addHandler(handler)
-    try:
-        yield heard
-    finally:
-        logging.getLogger('mrjob').removeHandler(handler)
 
 
 def conf_arguments(arguments: tuple[str, ...]) -> list[str]:

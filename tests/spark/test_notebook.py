@@ -185,7 +185,7 @@ def test_the_staged_rows_are_removed(df, tmp_path, monkeypatch):
         (lambda df: df, {'nu': '1'}, "nu: expected a number above 0, found '1'"),
         (lambda df: df.withColumn('a', F.lit('x')), {}, "found text: encode='auto' makes categories"),
         (lambda df: df.withColumn('a', F.current_date()), {}, "in column 'a', found dates: drop it"),
-        (lambda df: df.filter('a > 99'), {}, 'expected rows, found none'),
+        (lambda df: df.filter('a > 99'), {}, 'expected rows, the file is empty'),
         (
             lambda df: df.withColumn('a', F.when(F.col('a') > 0, F.array('b')).otherwise(F.array('b', 'b'))),
             {},
