@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
     'nodes of rows': (44_200, 30_000),
-    'nodes of engines, passes and cli': (45_060, 32_000),
+    'nodes of engines, passes and cli': (45_030, 32_000),
     'nodes of drivers, machines and estimators': (85_690, 50_000),
     'nodes of features, sums and scores': (39_410, 28_000),
     'nodes of solvers': (38_350, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (304_910, 205_000),
+    'nodes of package and stages': (304_890, 205_000),
     'files of package and stages': (290, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),
