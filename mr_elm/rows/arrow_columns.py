@@ -33,7 +33,7 @@ TYPES = {  # kind of a column -> how pyarrow.types asks for the types of its val
     DATE: ('is_date', 'is_timestamp'),
     'list': ('is_list', 'is_large_list'),
 }
-TABLE_KINDS = NUMBER, CATEGORY, DATE, LISTS  # of columns that can be features of a table
+TABLE_KINDS = [NUMBER, CATEGORY, DATE, LISTS]  # of columns that can be features of a table
 EMPTY_FOLDER = '__HIVE_DEFAULT_PARTITION__'
 CURES = {
     CATEGORY: '--encode auto makes categories of text',
@@ -80,8 +80,6 @@ class ArrowSchema:
 
     def describe(self, column: str) -> str:
         """Name the type of a column for a message."""
-        if column in self.folders:
-            return 'text'
         return str(self.schema.field(column).type)
 
     def split(self, column: str) -> list[str]:
@@ -96,22 +94,14 @@ class ArrowSchema:
         """Map the name of every feature that the file could give to its column."""
         return {name: column for column in self.columns for name in self.split(column)}
 
-    def demand_feature(self, column: str, table: bool) -> None:
-        """Raise DataFormatError when a column cannot be a feature. table : whether it may hold text and dates."""
+    def demand_kind(self, column: str, role: str, kinds: Sequence[str]) -> None:
+        """Raise DataFormatError when a column is of another kind than its role needs."""
         kind = self.kind(column)
-        if kind not in (TABLE_KINDS if table else (NUMBER, LISTS)):
+        if kind not in kinds:
             cure = CURES.get(kind, 'make numbers of it')
             raise DataFormatError(
-                f'{self.name}: expected numbers in column {column!r}, found {self.describe(column)}: {cure}, or leave '
-                f'the column out (--drop {column})'
-            )
-
-    def demand_kind(self, column: str | None, role: str, *kinds: str) -> None:
-        """Raise DataFormatError when the column of labels or weights, where there is one, is of another kind."""
-        if column is not None and self.kind(column) not in kinds:
-            raise DataFormatError(
                 f'{self.name}: expected {" or ".join(kinds)} in the {role} column {column!r}, found '
-                f'{self.describe(column)}'
+                f'{self.describe(column)}: {cure}, or leave the column out (--drop {column})'
             )
 
 
@@ -146,18 +136,19 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOpt
     header = Header(schema.name, len(names), names, [j for j, name in enumerate(names) if name in schema.index_columns])
     options = replace(options, columns=split_lists(schema, options.columns), drop=split_lists(schema, options.drop))
     form = options.decide(kind, folders=tuple(schema.folders.items()), **select_columns(header, options))
-    for column in dict.fromkeys(schema.fields[name] for name in form.names or ()):
-        schema.demand_feature(column, options.table)
-    columns = list(schema.fields.values())
-    for position in form.used_labels:
-        if form.targets:
-            schema.demand_kind(columns[position], 'target', NUMBER)
-        else:
-            schema.demand_kind(columns[position], 'label', NUMBER, CATEGORY)
-    for position in {form.weight_column} - {None}:
-        schema.demand_kind(columns[position], 'weight', NUMBER)
-    for position in form.part_by:
-        schema.demand_kind(columns[position], 'part', NUMBER, CATEGORY)
+    columns, features, labels = list(schema.fields.values()), [NUMBER, LISTS], [NUMBER, CATEGORY]
+    if options.table:
+        features = TABLE_KINDS
+    if form.targets:
+        labels = [NUMBER]
+    for role, positions, kinds in (
+        ('feature', form.feature_positions, features),
+        ('label', form.used_labels, labels),
+        ('weight', {form.weight_column} - {None}, [NUMBER]),
+        ('part', form.part_by, [NUMBER, CATEGORY]),
+    ):
+        for position in positions:
+            schema.demand_kind(columns[position], role, kinds)
     check_width(schema.name, form, options)
     return form
 
@@ -203,9 +194,10 @@ class BatchMaker:
         if not form.numeric_labels:
             self.kinds |= {columns[position]: CATEGORY for position in form.used_labels}
 
-    def make(self, batch: Any) -> Batch:
-        """Make a Batch of a pyarrow.RecordBatch. Raises DataFormatError when it is damaged."""
+    def make(self, table: Any) -> Batch:
+        """Make a Batch of a pyarrow.Table of some rows. Raises DataFormatError when it is damaged."""
         with refuse_damage(self.schema.name):
+            [batch] = table.combine_chunks().to_batches()
             return self.convert(batch)
 
     def convert(self, batch: Any) -> Batch:

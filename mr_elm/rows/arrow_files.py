@@ -46,15 +46,23 @@ class Parts:
         return choose_format(self.kind, ArrowSchema(self.schema, self.name, folders), options)
 
     def read(self, numbers: Sequence[int], form: RowOptions, block_rows: int) -> Iterator[tuple[int, Any]]:
-        """Yield the rows of some parts, at most block_rows together, and the number of their part.
+        """Yield the rows of neighbouring parts, block_rows together, and the number of the part where they end.
 
         Raises DataFormatError when a part is damaged.
         """
+        import pyarrow as arrow
+
         maker = BatchMaker(ArrowSchema(self.schema, self.name, form.folders), form)
+        waiting: list[Any] = []
         for number in numbers:
             for batch in self.read_part(number, maker.columns, block_rows):
-                for start in range(0, batch.num_rows, block_rows):
-                    yield number, maker.make(batch.slice(start, block_rows))
+                table = arrow.Table.from_batches([*waiting, batch])
+                n_whole = table.num_rows - table.num_rows % block_rows
+                for start in range(0, n_whole, block_rows):
+                    yield number, maker.make(table.slice(start, block_rows))
+                waiting = table.slice(n_whole).to_batches()
+        if waiting:
+            yield number, maker.make(arrow.Table.from_batches(waiting))
 
     def read_columns(self, columns: list[str]) -> Iterator[Any]:
         """Yield the record batches of some columns of all parts."""

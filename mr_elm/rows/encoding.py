@@ -175,12 +175,7 @@ class Encoding:
     @property
     def indicators(self) -> np.ndarray:
         """Tell which features say yes or no, 1 or 0: (d,) bool. They are not scaled."""
-        return np.concatenate(
-            [
-                np.arange(part.width) > 0 if part.kind == NUMBER else np.ones(part.width, bool)
-                for _, part, _ in self.parts
-            ]
-        )
+        return np.concatenate([np.arange(part.width) >= (part.kind == NUMBER) for _, part, _ in self.parts])
 
     @property
     def sparse(self) -> bool:

@@ -102,7 +102,7 @@ def read_arrow(table: Any) -> Frame:
     [batch] = table.combine_chunks().to_batches() or [
         import_module('pyarrow').RecordBatch.from_pylist([], table.schema)
     ]
-    return Frame(names, BatchMaker(schema, form).make(batch).block.X, categorical)
+    return Frame(names, BatchMaker(schema, form).convert(batch).block.X, categorical)
 
 
 def open_stream(X: Any) -> Any:

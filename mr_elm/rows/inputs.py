@@ -292,8 +292,6 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     if form.names is not None:
         kept = ('names', 'label_name', 'weight_name', 'target_names')
         options = replace(options, **{name: getattr(form, name) or getattr(options, name) for name in kept})
-    for entry in waiting:
-        store_of(entry.copy or entry.path)  # makes the clients of all stores, in one thread
     with ThreadPoolExecutor(READERS) as pool:
         others = list(filter(None, pool.map(partial(inspect_file, options=options), waiting)))
     for file in others:

@@ -114,7 +114,11 @@ def test_files_may_have_columns_in_another_order_and_other_numbers(trained, tmp_
 @pytest.mark.parametrize(
     'columns, words, message',
     [
-        ({'y': [0, 1], 'a': ['x', 'y']}, (), "two.parquet: expected numbers in column 'a', found string"),
+        (
+            {'y': [0, 1], 'a': ['x', 'y']},
+            (),
+            "two.parquet: expected number or lists in the feature column 'a', found string",
+        ),
         ({'y': [0, 1], 'b': [1, 2]}, (), "two.parquet: expected a column named 'a'"),
         ({'y': [0, 1], 'a': [1, 2], 'c': [1, 2]}, (), "two.parquet: expected the columns a, found also 'c'"),
         ({'y': [[0], [1]], 'a': [1, 2]}, (), "two.parquet: expected number or category in the label column 'y'"),

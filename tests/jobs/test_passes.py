@@ -111,12 +111,12 @@ def jobs(monkeypatch, rows):
 def demand_refusal(done, out, words):
     """Demand that a command failed with one sentence that holds some words, and left nothing behind."""
     assert (done.status, len(done.err.splitlines())) == (1, 1) and words in done.err, done
-    assert not out.exists() and not out.with_name(f'{out.name}.sums.npz').exists()
+    assert not out.exists() and not out.with_suffix('.sums.npz').exists()
 
 
 def remove(path):
     """Remove a file or a folder, if there is one, and the sums beside a model."""
-    path.with_name(f'{path.name}.sums.npz').unlink(missing_ok=True)
+    path.with_suffix('.sums.npz').unlink(missing_ok=True)
     if path.is_dir():
         shutil.rmtree(path)
     else:

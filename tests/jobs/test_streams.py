@@ -61,7 +61,7 @@ def test_a_stream_without_labels_is_packed(numbers, tmp_path):
 
 
 def test_a_stream_that_cannot_be_packed_is_named(table, tmp_path):
-    with pytest.raises(ValueError, match="the stream: expected numbers in column 'city'"):
+    with pytest.raises(ValueError, match="the stream: expected number or lists in the feature column 'city'"):
         mr_elm.pack(Stream(table), str(tmp_path / 'pack'), 'label')
     with pytest.raises(TypeError, match='expected an Arrow stream.*found list'):
         mr_elm.pack([[1, 2]], str(tmp_path / 'pack'))

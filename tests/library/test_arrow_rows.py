@@ -199,7 +199,9 @@ REFUSED = {
 @pytest.mark.parametrize('values, cure', REFUSED.values(), ids=REFUSED)
 def test_a_column_that_is_no_number_is_refused_with_its_cure(write, values, cure):
     path = write({'y': [0, 1], 'ok': [1, 2], 'x': values})
-    with pytest.raises(DataFormatError, match=f"rows: expected numbers in column 'x', found .*: .*{cure}"):
+    with pytest.raises(
+        DataFormatError, match=f"rows: expected number or lists in the feature column 'x', found .*: .*{cure}"
+    ):
         read(path)
     assert matrix(read(path, drop=('x',))[1]).tolist() == [[1], [2]]
 
@@ -310,7 +312,7 @@ def test_the_names_of_folders_are_columns(write):
         {'Oslo': 2},
         {'': 2},
     ]
-    with pytest.raises(DataFormatError, match="column 'city', found text: --encode auto"):
+    with pytest.raises(DataFormatError, match="the feature column 'city', found string: --encode auto"):
         read(path, folders=folders)
 
 
