@@ -33,11 +33,11 @@ OPERATORS = {
 class Graph(Writer):
     """Collect operators and constants. Values are names of arrays (N, k).
 
-    prefix : what our names begin with, unlike those of columns.
+    single : whether the rows come in float32. prefix : what our names begin with, unlike those of columns.
     """
 
-    def __init__(self, prefix: str = OWN) -> None:
-        self.prefix = prefix
+    def __init__(self, single: bool = False, prefix: str = OWN) -> None:
+        self.single, self.prefix = single, prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -73,7 +73,7 @@ class Graph(Writer):
 
     def add_differences(self, Z: str, A: Floats) -> str:
         """Write the distances |z - a|_1, (N, L), feature by feature: that needs no more memory than the result."""
-        body = Graph(f'{self.prefix}body_{len(self.nodes)}/')
+        body = Graph(prefix=f'{self.prefix}body_{len(self.nodes)}/')
         total, z, a = (f'{body.prefix}{name}' for name in ('total', 'z', 'a'))
         difference = body.put('Sub', body.put('Reshape', z, np.array([-1, 1])), a)
         result = body.put('Add', total, body.put('Abs', difference))
@@ -117,6 +117,8 @@ class Graph(Writer):
         inner, numbers = forest.features >= 0, np.arange(len(forest.features))
         features = np.where(inner, forest.features, 0).astype(np.int64)
         thresholds = np.where(inner, forest.thresholds, np.inf)
+        if self.single:  # a number that equals a threshold still does when both are rounded
+            thresholds = thresholds.astype(np.float32).astype(float)
         children = np.where(inner, forest.children, numbers).astype(np.int64)
         values = np.zeros((len(numbers), B.shape[1]))
         values[~inner] = B[forest.children[~inner]]

@@ -28,7 +28,7 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     single : whether numbers come and go in float32; the graph computes in float64.
     Raises ValueError where a graph cannot hold the model.
     """
-    graph, number = Graph(), TensorProto.DOUBLE
+    graph, number = Graph(single), TensorProto.DOUBLE
     if single:
         number = TensorProto.FLOAT
     inputs, X = write_inputs(graph, model, number)

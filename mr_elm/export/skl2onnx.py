@@ -67,7 +67,8 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         )
     if container.target_opset < MIN_OPSET:
         raise ValueError(f'export: expected target_opset {MIN_OPSET} at least, found {container.target_opset}')
-    graph = Graph(f'{scope.get_unique_operator_name("mr_elm")}/')
+    single = number_type(operator) is FloatTensorType
+    graph = Graph(single, f'{scope.get_unique_operator_name("mr_elm")}/')
     scores = graph.write_scores(model, graph.cast(operator.inputs[0].full_name, float))
     if model.numeric:
         outputs = [scores]
@@ -77,7 +78,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         names = estimator.classes_.astype(object if is_text(estimator) else np.int64)
         label, *probabilities = graph.write_classes(model, scores, names)
         outputs = [label, *(probabilities or [scores])]
-    outputs[-1] = graph.cast(outputs[-1], np.float64 if number_type(operator) is DoubleTensorType else np.float32)
+    outputs[-1] = graph.cast(outputs[-1], np.float32 if single else float)
     for value, variable in zip(outputs, operator.outputs, strict=True):
         graph.nodes.append(helper.make_node('Identity', [value], [variable.full_name]))
     container.nodes.extend(graph.nodes)

@@ -91,7 +91,6 @@ def test_sparse_landmarks_and_rows_that_equal_one(kind, rng, X):
 @pytest.mark.parametrize('kind', ['sigmoid', 'identity', 'nystrom'])
 @pytest.mark.parametrize('single', [False, True])
 def test_leaves_of_trees_are_reached_exactly(kind, single, rng, X):
-    X = X.astype(np.float32).astype(float)
     forest = draw_forest(rng, grid=np.unique(X))
     check(node_model(rng, kind, 3, 'abc', 'diagonal', forest), X, single)
     other = node_model(rng, kind, 2, '', forest=draw_forest(rng, 3, 1, X[0]), targets={'names': ['y', 'z']})
