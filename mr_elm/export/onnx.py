@@ -33,7 +33,10 @@ def make_onnx(model: Model, single: bool = False) -> Any:
         number = TensorProto.FLOAT
     inputs, X = write_inputs(graph, model, number)
     answers = dict(zip(OUTPUTS, graph.write_answers(model, X), strict=False))
-    if model.numeric and not model.header.target_names:
+    widths: dict[str, list[int]] = {'label': [], 'scores': [model.n_scores], 'probabilities': [len(model.classes)]}
+    if model.header.target_names:
+        widths['label'] = widths['scores']
+    elif model.numeric:
         answers['label'] = graph.put('Reshape', answers['label'], np.array([-1]))
     outputs = []
     for name, value in answers.items():
@@ -41,7 +44,7 @@ def make_onnx(model: Model, single: bool = False) -> Any:
         if name == 'label' and not model.numeric:
             kind, node = TensorProto.STRING, helper.make_node('Identity', [value], [name])
         graph.nodes.append(node)
-        outputs.append(helper.make_tensor_value_info(name, kind, shape_of(model, name)))
+        outputs.append(helper.make_tensor_value_info(name, kind, ['N', *widths[name]]))
     if sum(len(each.raw_data) for each in graph.constants) > MAX_BYTES:
         raise ValueError('export: expected a model of less than 2 GB, which a file of ONNX holds, found a larger one')
     whole = helper.make_graph(graph.nodes, f'mr_elm {model.header.method}', inputs, outputs, graph.constants)
@@ -54,15 +57,6 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     helper.set_model_props(proto, {'method': model.header.method, 'task': model.header.task})
     checker.check_model(proto)
     return proto
-
-
-def shape_of(model: Model, output: str) -> list[Any]:
-    """Return the shape of an output."""
-    if output == 'label':
-        if model.header.target_names:
-            return ['N', model.n_scores]
-        return ['N']
-    return ['N', model.n_scores if output == 'scores' else len(model.classes)]
 
 
 def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], str]:
