@@ -51,7 +51,6 @@ def list_facts(model: Model) -> dict[str, str]:
         'threshold': header.threshold is not None
         and (f'{header.threshold} (a larger probability of {quote(header.positive or "")} is labelled so)'),
         'features': f'{model.n_features:,}{columns}',
-        'dates': model.encoding and model.encoding.dates,
         'rows': f'{header.n_rows_used:,} used, {header.n_rows_rejected:,} rejected',
         'machine': '; '.join(map(describe_machine, model.members)),
         'options': write_values(parameters, [name for name in parameters if name not in ELSEWHERE]),
@@ -67,17 +66,15 @@ def list_facts(model: Model) -> dict[str, str]:
 def describe_machine(machine: Model) -> str:
     """Say what nodes or support vectors a machine has."""
     if isinstance(machine, HiddenNodeModel):
-        layer, kernel = machine.layer, machine.header.parameters.get('kernel', 'gaussian')
-        kind = part_map(machine.header.parameters['map'])
+        layer, parameters, parts = machine.layer, machine.header.parameters, []
+        if layer.forest is not None:
+            parts.append(f'{layer.n_leaves:,} leaves of {layer.forest.n_trees:,} trees')
+        kind = part_map(parameters['map'])
         if kind == 'nystrom':
-            what = f'{kernel} landmarks'
-        else:
-            what = f'{kind} nodes'
-        if layer.forest is None:
-            leaves = ''
-        else:
-            leaves = f'{layer.n_leaves:,} leaves of {layer.forest.n_trees:,} trees'
-        return ' and '.join(part for part in (leaves, f'{len(layer.biases):,} {what}' if kind else '') if part)
+            parts.append(f'{len(layer.biases):,} {parameters.get("kernel", "gaussian")} landmarks')
+        elif kind:
+            parts.append(f'{len(layer.biases):,} {kind} nodes')
+        return ' and '.join(parts)
     if not isinstance(machine, KernelModel):
         return type(machine).__name__
     kind = ''

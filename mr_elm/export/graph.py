@@ -13,7 +13,6 @@ from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.typing import Floats, Rows
 
 OWN = '/'  # what our names begin with, and those of columns do not
-REAL = TensorProto.DOUBLE  # the type of all numbers that are not whole
 OPERATORS = {
     '+': 'Add',
     '-': 'Sub',
@@ -78,7 +77,7 @@ class Graph(Writer):
         difference = body.put('Sub', body.put('Reshape', z, np.array([-1, 1])), a)
         result = body.put('Add', total, body.put('Abs', difference))
         total_in, z_in, a_in, total_out = (
-            helper.make_tensor_value_info(name, REAL, shape)
+            helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape)
             for name, shape in ((total, [None, None]), (z, [None]), (a, [None]), (result, [None, None]))
         )
         scanned = helper.make_graph(body.nodes, body.prefix, [total_in, z_in, a_in], [total_out], body.constants)

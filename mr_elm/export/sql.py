@@ -332,11 +332,9 @@ def demand_small(model: Model) -> None:
     """Raise ValueError where a query would be too long for databases."""
     nodes = trees = 0
     for machine in model.members:
+        trees += len(machine.arrays.get('tree_roots', ()))
         if isinstance(machine, HiddenNodeModel):
-            if machine.layer.kind != 'identity':
-                nodes += len(machine.layer.biases)
-            if machine.layer.forest is not None:
-                trees += machine.layer.forest.n_trees
+            nodes += len(machine.layer.biases)
         elif isinstance(machine, KernelModel) and machine.kernel.name != 'linear':
             nodes += machine.support_vectors.shape[0]
     for count, most, what in (
