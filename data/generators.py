@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import demand_choice
+from mr_elm.store import replace_file
+
 Rows = tuple[np.ndarray, np.ndarray]  # (X, labels)
 Draw = Callable[[np.random.Generator, int], Rows]
 BLOCK_ROWS = 4096
@@ -138,43 +141,26 @@ def write_rows(
     The file appears under its name only when it is whole. name : whose ending counts, path if it is None.
     Raises FileExistsError when path exists and overwrite is false.
     """
-    name = path if name is None else name
-    to_text = _libsvm_format if Path(name).name.removesuffix('.gz').endswith('.libsvm') else _csv_format
+    name = Path(path if name is None else name).name
+    if os.path.exists(path) and not overwrite:
+        raise FileExistsError(f'expected a new file, but {path} exists: choose another name or allow overwriting')
+    to_text = _libsvm_format if name.removesuffix('.gz').endswith('.libsvm') else _csv_format
     n_rows = 0
-    with write_whole(path, overwrite) as temporary, _open_bytes(temporary, 'wb', _is_gzip(name)) as file:
+    with replace_file(path) as whole, _compress(whole, name) as file:
         for X, labels in blocks:
             file.writelines(_lines(X, labels, to_text))
             n_rows += len(labels)
     return n_rows
 
 
-@contextlib.contextmanager
-def write_whole(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
-    """Give a temporary path beside path, which takes its name when the block ends well and is removed otherwise.
-
-    Raises FileExistsError when path exists and overwrite is false.
-    """
-    path = Path(path)
-    if path.exists() and not overwrite:
-        raise FileExistsError(f'expected a new file, but {path} exists: choose another name or allow overwriting')
-    temporary = path.with_name(f'.{path.name}.{os.getpid()}.part')
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _checked_generator(kind: str, n_rows: int, n_features: int, seed: int, options: dict) -> Callable[..., Draw]:
-    if kind not in GENERATORS:
-        raise ValueError(f'kind must be one of {", ".join(GENERATORS)}, not {kind!r}')
+    demand_choice('kind', kind, GENERATORS)
     _demand_at_least('n_rows', n_rows, 0)
     _demand_at_least('n_features', n_features, 1)
     _demand_at_least('seed', seed, 0)
     known = list(inspect.signature(GENERATORS[kind]).parameters)[2:]
     for name in options:
-        if name not in known:
-            raise ValueError(f'{kind} takes {", ".join(known) or "no options"}, not {name!r}')
+        demand_choice(f'option of {kind}', name, known)
     return GENERATORS[kind]
 
 
@@ -226,16 +212,9 @@ def _lines(X: np.ndarray, labels: np.ndarray, to_format: Callable[[str, int], st
         yield (row * len(part) % tuple(part.ravel().tolist())).encode('ascii')
 
 
-def _is_gzip(path: str | Path) -> bool:
-    return Path(path).name.endswith('.gz')
-
-
-@contextlib.contextmanager
-def _open_bytes(path: str | Path, mode: str, compressed: bool) -> Iterator[Any]:
-    with open(path, mode) as raw:
-        if not compressed:
-            yield raw
-            return
-        # No name and no time in the header: the same rows give the same bytes.
-        with gzip.GzipFile(filename='', fileobj=raw, mode=mode, mtime=0, compresslevel=6) as file:
-            yield file
+def _compress(file: Any, name: str) -> Any:
+    """Return a context that gives what to write into: the file, or a gzip stream where the name asks for one."""
+    if not name.endswith('.gz'):
+        return contextlib.nullcontext(file)
+    # No name and no time in the header: the same rows give the same bytes.
+    return gzip.GzipFile(filename='', fileobj=file, mode='wb', mtime=0, compresslevel=6)

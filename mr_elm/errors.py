@@ -2,7 +2,7 @@
 
 import errno
 import warnings
-from collections.abc import Iterable, Sized
+from collections.abc import Collection, Iterable, Sized
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any
@@ -47,15 +47,19 @@ class BadRowError(Exception):
     """
 
 
-class ConvergenceWarning(UserWarning):
+class ElmWarning(UserWarning):
+    """Warn of what a user should know; the commands print these warnings, each once."""
+
+
+class ConvergenceWarning(ElmWarning):
     """Warn that an iteration ended before its tolerance was met."""
 
 
-class NumericalWarning(UserWarning):
+class NumericalWarning(ElmWarning):
     """Warn that a matrix was too ill-conditioned for the usual factorisation."""
 
 
-class UnsuitableWarning(UserWarning):
+class UnsuitableWarning(ElmWarning):
     """Warn that rows may mean something else, or that another machine is far better for them."""
 
 
@@ -152,6 +156,14 @@ def suggest(word: str, known: Iterable[str]) -> str:
     if close:
         return f' (did you mean {close[0]}?)'
     return ''
+
+
+def demand_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Raise ValueError where a value is none of the choices, with the one that is most like it."""
+    if value not in choices:
+        raise ValueError(
+            f'{name}: expected one of {", ".join(choices)}, found {write_value(value)}{suggest(str(value), choices)}'
+        )
 
 
 def import_package(name: str, purpose: str) -> Any:

@@ -6,8 +6,10 @@ same sentence. The order of the fields is the order of the help.
 """
 
 import re
+import warnings
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from math import inf, isfinite
@@ -15,10 +17,13 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
-from mr_elm.errors import write_value
+from mr_elm.errors import suggest, write_value
 
 DEFAULT = object()
 FLAG = re.compile(r'--[a-zA-Z][a-zA-Z-]*')
+QUOTED = r"""('[^']*'|"[^"]*")"""  # a name in a message
+# options of columns, which the calls of a data frame stand for
+DROP, CATEGORY = re.compile(rf'--drop {QUOTED}'), re.compile(rf'--category {QUOTED}')
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,8 @@ def demand_value(each: Field, value: Any, name: str) -> None:
     else:
         values = [value]
     if not all(fits(get_args(kind)[0] if listed else kind, option, one) for one in values):
-        raise ValueError(f'{name}: expected {describe_values(each)}, found {write_value(value)}')
+        hint = suggest(str(value), option.choices)
+        raise ValueError(f'{name}: expected {describe_values(each)}, found {write_value(value)}{hint}')
 
 
 def fits(kind: type, option: Option, value: Any) -> bool:
@@ -141,7 +147,8 @@ def read_text(each: Field, text: str) -> Any:
     try:
         demand_value(each, '' if value is None else value, '')
     except ValueError:
-        raise ArgumentTypeError(f'expected {describe_values(each)}, found {text!r}') from None
+        hint = suggest(text, option.choices)
+        raise ArgumentTypeError(f'expected {describe_values(each)}, found {text!r}{hint}') from None
     return value
 
 
@@ -204,4 +211,22 @@ def reading_of(each: Field, option: Option) -> dict[str, Any]:
 
 def rename_flags(text: str, names: Mapping[str, str]) -> str:
     """Return a sentence about options as one about parameters. names : flag -> name; others lose their dashes."""
+    text = DROP.sub(r'drop(columns=\1)', CATEGORY.sub(r"astype({\1: 'category'})", text))
     return FLAG.sub(lambda flag: names.get(flag[0], flag[0].lstrip('-').replace('-', '_')), text)
+
+
+@contextmanager
+def speaking_python(names: Mapping[str, str]) -> Iterator[None]:
+    """Rename the options in warnings and in the words of a ValueError, as `rename_flags` does."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            yield
+    except ValueError as error:
+        if error.args and isinstance(error.args[0], str):
+            error.args = (rename_flags(error.args[0], names), *error.args[1:])
+        raise
+    finally:
+        for warning in caught:
+            warnings.warn(rename_flags(str(warning.message), names), warning.category, stacklevel=4)

@@ -39,12 +39,12 @@ from mr_elm.engines.spark.data_frames import (
     stage_rows,
 )
 from mr_elm.engines.spark.session import STAGING, runs_here, send_code, send_file
-from mr_elm.errors import write_value
+from mr_elm.errors import demand_choice
 from mr_elm.methods import METHODS
 from mr_elm.methods import load as import_named
 from mr_elm.model.base import Model
 from mr_elm.model.file import read_model
-from mr_elm.option import demand_value, flag_of, option_fields
+from mr_elm.option import demand_value, flag_of, option_fields, speaking_python
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions, RowUse
 from mr_elm.rows.storage import fetch_file
@@ -136,6 +136,7 @@ def load(path: str | os.PathLike) -> SparkModel:
     return SparkModel(model)
 
 
+@speaking_python({})
 def train(
     df: Any,
     method: str = 'pesvm',
@@ -199,22 +200,15 @@ def train(
 
 def make_options(method: str, given: Mapping[str, Any]) -> Any:
     """Make the options of a training. Raises ValueError for an unknown method, option or value."""
-    demand_choice('method', method, tuple(METHODS))
+    demand_choice('method', method, METHODS)
     kind = import_named(METHODS[method].options)
     known = {flag_of(each).lstrip('-').replace('-', '_'): each for each in option_fields(kind).values()}
     known['bad_rows'] = option_fields(RowUse)['bad_rows']
     values = {}
     for name, value in given.items():
-        each = known[demand_choice(f'option of {method}', name, tuple(known))]
-        demand_value(each, value, name)
-        values[each.name] = value
+        demand_choice(f'option of {method}', name, known)
+        demand_value(known[name], value, name)
+        values[known[name].name] = value
     options = kind(**values)
     options.check()
     return options
-
-
-def demand_choice(what: str, found: Any, choices: Sequence[str]) -> str:
-    """Return what was found. Raises ValueError when it is none of the choices."""
-    if found not in choices:
-        raise ValueError(f'{what}: expected {", ".join(choices)}, found {write_value(found)}')
-    return found

@@ -87,7 +87,7 @@ def faults(name, is_package, source):
         if there is None:
             if here in LIBRARY and target.split('.')[0] in WIRING:
                 yield target
-        elif ROOMS.index(there) > ROOMS.index(here) or (here == 'data' and there not in ('errors', 'data')):
+        elif ROOMS.index(there) > ROOMS.index(here) or (here == 'data' and there not in ('errors', 'store', 'data')):
             yield target
 
 

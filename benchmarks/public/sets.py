@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pooch
 
 from benchmarks.public.convert import Recipe, to_libsvm
-from mr_elm.data.generators import write_whole
 from mr_elm.errors import DataFormatError
+from mr_elm.store import replace_file
 
 TIMEOUT_SECONDS = 60
 
@@ -55,8 +55,8 @@ def download(name: str, folder: str | Path) -> Path:
             f'expected {name} with sha256 {data_set.sha256}, but {" and ".join(data_set.urls)} gives {digest}'
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    with write_whole(path, overwrite=True) as new:
-        new.write_bytes(text)
+    with replace_file(path) as new:
+        new.write(text)
     return path
 
 

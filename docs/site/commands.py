@@ -18,8 +18,10 @@ HEAD = """# All commands and their options
 section of the first command that has it; the sections of other commands name it.
 
 All commands also have `--config FILE.toml`, which reads options from a file, such as `hidden = 500` or
-`drop = ["id", "date"]` (the command line counts more), and `--log-file FILE`, which adds what the command says
-on standard error to a file, each line with the time.
+`drop = ["id", "date"]` (the command line counts more). Lines above all tables are for every command, and an option
+that a command does not have is an error. Lines in a table, such as `[train]` or `[predict]`, are for the command of
+this name only, so one file can serve all commands. `--log-file FILE` adds what the command says on standard error to a
+file, each line with the time.
 """
 SHARED = {'input': 'Options of the input', 'runner': 'Options of the runner'}
 OTHERS = 'Other runner options of mrjob may be given too, such as `-D mapreduce.job.maps=8`.\n'

@@ -8,17 +8,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 
-from mr_elm.errors import (
-    ConvergenceWarning,
-    NumericalWarning,
-    UnsuitableWarning,
-    describe_error,
-    suggest,
-)
+from mr_elm.errors import ElmWarning, describe_error, suggest
 from mr_elm.methods import METHODS
 from mr_elm.signals import Terminated, terminable
 
-OURS = (NumericalWarning, ConvergenceWarning, UnsuitableWarning)
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),
     'layer': ('by_hand', 'by hand: write the input of the next stage of a training'),
@@ -97,27 +90,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(argv: Sequence[str]) -> int:
     """Run a command and turn what goes wrong into one sentence and a status."""
     warnings.showwarning = show_warning  # type: ignore[assignment]  # all arguments come by position
-    for category in OURS:
-        warnings.simplefilter('once', category)
+    warnings.simplefilter('once', ElmWarning)
     try:
         with terminable():
             return perform(argv) or 0
     except BrokenPipeError:
         drop_output()
         return 1
-    except KeyboardInterrupt as error:
-        if isinstance(error, Terminated):
-            text, status = 'terminated', 143
-        else:
-            text, status = 'interrupted', 130
-        print(f'mr-elm: {add_notes(text, error)}', file=sys.stderr)
-        return status
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
         if '--debug' in argv:
             traceback.print_exc()
-        text = add_notes(describe_error(error, ' (--debug shows where)'), error)
-        print(f'mr-elm: {text}', file=sys.stderr)
-        return 1
+        text, status = describe_end(error)
+        print(f'mr-elm: {text}', *getattr(error, '__notes__', ()), sep='; ', file=sys.stderr)
+        return status
+
+
+def describe_end(error: BaseException) -> tuple[str, int]:
+    """Return why a command ended, and its exit status; what fails while an interrupt is handled is an interrupt."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    if cause is None:
+        return describe_error(error, ' (--debug shows where)'), 1
+    if isinstance(cause, Terminated):
+        return 'terminated', 143
+    return 'interrupted', 130
 
 
 def perform(argv: Sequence[str]) -> int | None:
@@ -158,14 +155,9 @@ def drop_output() -> None:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def add_notes(text: str, error: BaseException) -> str:
-    """Add the notes that an error carries."""
-    return '; '.join([text, *getattr(error, '__notes__', ())])
-
-
 def show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
     """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
-    if issubclass(category, OURS) or sys.warnoptions:
+    if issubclass(category, ElmWarning) or sys.warnoptions:
         print(f'mr-elm: warning: {message}', file=sys.stderr)
 
 

@@ -1,8 +1,13 @@
-"""Read options of a command from a file of TOML: --config FILE.toml; what stands on the command line counts more."""
+"""Read options of a command from a file of TOML: --config FILE.toml; what stands on the command line counts more.
+
+Options above all tables are for every command; those in a table, such as [train], for the command of this name.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from mr_elm.cli import COMMANDS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,21 +50,23 @@ def expand_config(argv: Sequence[str]) -> list[str]:
     words, paths = take_option(argv, FLAG)
     options = []
     for path in paths:
-        for word in map(Given, read_config(path)):
+        for word in map(Given, read_config(path, argv[0])):
             word.path = path
             options.append(word)
     first = next((k for k, word in enumerate(words) if word.startswith('-')), len(words))
     return [*words[:first], *options, *words[first:]]
 
 
-def read_config(path: str) -> Iterator[str]:
-    """Yield the options of a file of TOML as words; see `expand_config`."""
+def read_config(path: str, command: str) -> Iterator[str]:
+    """Yield the options of a file of TOML for a command as words; see `expand_config`."""
     try:
         with open(path, 'rb') as stream:
-            options = tomllib.load(stream)
+            found = tomllib.load(stream)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f'{path}: expected options in TOML, such as hidden = 500: {error}') from None
-    for name, value in options.items():
+    for name, value in {**found, **found.pop(command, {})}.items():
+        if isinstance(value, dict) and name in COMMANDS:  # the table of another command
+            continue
         flag = f'--{name.replace("_", "-")}'
         if value is True:
             yield flag

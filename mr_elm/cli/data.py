@@ -88,11 +88,10 @@ def generate(argv: Sequence[str]) -> None:
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_quiet_option(parser)
     args, _ = parser.parse(argv)
-    if args.classes is not None and args.kind != 'blobs':
-        parser.error(f'--classes: only blobs have it, found {args.kind}')
-    if args.classes is None:
-        options = {}
-    else:
+    options = {}
+    if args.classes is not None:
+        if args.kind != 'blobs':
+            parser.error(f'--classes: only blobs have it, found {args.kind}')
         options = {'n_classes': args.classes}
     blocks = generate_blocks(args.kind, args.rows, args.features, args.seed, **options)
     demand_free(args.output, args.overwrite)

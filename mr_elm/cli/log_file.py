@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from typing import Any, TextIO
 
 FLAG = '--log-file'
@@ -12,13 +12,8 @@ FLAG = '--log-file'
 @contextmanager
 def log_to(path: str) -> Iterator[None]:
     """Copy whole lines of standard error to the end of a file; a progress bar, which has no lines, stays out of it."""
-    terminal = sys.stderr
-    with open(path, 'a', encoding='utf-8') as log:
-        sys.stderr = Copy(terminal, log)  # type: ignore[assignment]
-        try:
-            yield
-        finally:
-            sys.stderr = terminal
+    with open(path, 'a', encoding='utf-8') as log, redirect_stderr(Copy(sys.stderr, log)):  # type: ignore[type-var]
+        yield
 
 
 class Copy:

@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # a command that runs no job loads neither engines nor reader
     from mr_elm.rows.inputs import InputPlan
 
 Options = TypeVar('Options')
+INVALID = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")  # in what argparse says
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2; name the file of --config where an option that is wrong stands in one."""
+        if invalid := INVALID.search(message):
+            message += suggest(invalid[1], re.findall(r'[\w-]+', invalid[2]))
         paths = filter(None, map(self.paths.get, FLAG.findall(message)))
         super().error(': '.join([*set(paths), message]))
 
@@ -408,10 +412,6 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
     if output is not None and is_local(output) and is_stream(output):
-        if args.resume:
-            raise ValueError(
-                f'--resume: expected the name of a file for the output, found {output}, which cannot be continued'
-            )
         output = None
     reporter = Reporter(args.quiet)
     LogLines(reporter).listen()
@@ -426,7 +426,7 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
         python=args.python,
         bundle=args.bundle,
         output=output,
-        resume=output is not None and args.resume,
+        resume=getattr(args, 'resume', False),
         **known,
     )
 

@@ -104,8 +104,6 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
     args.output = args.output or STANDARD
     if args.output != STANDARD:
         return
-    if args.resume:
-        parser.error('--resume: expected the name of a file after -o, standard output cannot be continued')
     if args.bad_rows == 'skip' and not answers:
         parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
 

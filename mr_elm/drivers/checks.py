@@ -93,5 +93,5 @@ def name_label_column(summary: Summary) -> str:
     if name is not None:
         return f' in column {name!r}'
     if 'n_columns' in facts:
-        return f' in column {position + 1}'
+        return f' in column {position} (counted from 0)'
     return ''

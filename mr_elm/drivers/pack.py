@@ -137,7 +137,7 @@ def close_pack(
                 **asdict(packing),
                 'task': task,
                 'input': plan.input_facts,
-                'rejected': dict(accounts.reasons),
+                'rejected': accounts.reasons,
                 'files': files,
             }
         ),

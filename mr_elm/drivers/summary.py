@@ -198,7 +198,7 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     summary = Summary.of_pairs(job, data.plan.input_facts)
     summary.n_rows, summary.rejected, summary.encoding = (
         job.accounts.used,
-        dict(job.accounts.reasons),
+        job.accounts.reasons,
         data.plan.encoding,
     )
     summary.labels.count_lines_of_files(job.accounts.lines_before())

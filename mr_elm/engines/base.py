@@ -43,6 +43,8 @@ class Engine:
     resume: bool = False
 
     def __enter__(self) -> 'Engine':
+        if self.resume:
+            self.reporter.say('--resume: no unfinished run to continue on this machine')
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:

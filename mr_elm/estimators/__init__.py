@@ -7,6 +7,7 @@ from mr_elm.estimators.auto import AutoClassifier, AutoRegressor
 from mr_elm.estimators.dual import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.estimators.esvm import ELMClassifier, ELMRegressor, ESVMClassifier, ESVMRegressor
 from mr_elm.estimators.kelm import KernelELMClassifier, KernelELMRegressor
+from mr_elm.estimators.parameters import document
 from mr_elm.model.base import Model
 
 __all__ = [
@@ -37,6 +38,9 @@ ESTIMATORS = {
     ),
     'regression': (AutoRegressor, ESVMRegressor, ELMRegressor, KernelELMRegressor),
 }
+for kinds in ESTIMATORS.values():
+    for kind in kinds:
+        document(kind)
 
 
 def to_estimator(model: Model) -> BaseEstimator:

@@ -43,6 +43,10 @@ class AutoEstimator(TableRows, Convertible):
     """Choose machines by a sample of the rows, train them on all rows, and average them.
 
     Each decision is a line for the logger of this module, at the level INFO, which verbose=1 shows.
+
+    budget : at most so many leaves and landmarks together in a machine, such as 2000; or '60s', machines that take
+        about that many seconds of one core by a fixed formula.
+    keep_sums : whether to keep the sums of the rows, for `partial_fit` and `forget`.
     """
 
     budget: str | int | None = None
@@ -183,33 +187,10 @@ class AutoEstimator(TableRows, Convertible):
 class AutoClassifier(Labelled, AutoEstimator):
     """Train a classifier without options, the one to begin with.
 
-    Parameters
-    ----------
-    budget : int or str, optional
-        At most so many leaves and landmarks together in a machine, such as 2000; or '60s', machines that take about
-        that many seconds of one core by a fixed formula.
-    seed : int, default 0
-        The seed of every random choice.
-    random_state : int or RandomState, optional
-        The same by the name that scikit-learn gives it; where it is None, `seed` counts.
-    class_weight : None, dict or 'balanced'
-    probabilities : bool, default True
-        Fit probabilities to rows that were held out, and label by them.
-    keep_sums : bool, default False
-        Keep the sums of the rows, for `partial_fit` and `forget`.
-    encode : 'refuse' or 'auto'
-        'auto' takes data frames with text and missing values, see `mr-elm train --encode`.
-    max_categories : int, default 100
-    n_jobs : int, optional
-        Threads, as in joblib. No bit of the model depends on them.
-    verbose : int, default 0
-        1: write on standard error what `fit` tries and chooses, and how far it is.
+    probabilities : fit probabilities to rows that were held out, and label by them.
 
-    Attributes
-    ----------
-    classes_ : ndarray (K,)
-    model_ : the fitted model, as `mr-elm train auto` writes it
-    feature_importances_ : ndarray (d,), shares of the gains of splits, of features once they are encoded
+    Sets classes_, (K,), model_, as `mr-elm train auto` writes it, and feature_importances_, (d,), the shares of the
+    gains of splits, of features once they are encoded.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -246,9 +227,6 @@ class AutoClassifier(Labelled, AutoEstimator):
 @dataclass(eq=False, repr=False)
 class AutoRegressor(IntervalTargets, AutoEstimator):
     """Train a regression without options, the one to begin with.
-
-    Parameters as in `AutoClassifier`; intervals : bool, default True: keep the errors of rows held out, for
-    `predict_interval`; target : see `Targets`.
 
     >>> X = np.linspace(-3, 3, 300)[:, None]
     >>> AutoRegressor().fit(X[::2], np.sin(X[::2, 0])).score(X[1::2], np.sin(X[1::2, 0])) > 0.99

@@ -29,22 +29,19 @@ from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 class DualClassifier(Labelled, KernelOrNodes):
     """Fit two-class machines on the box-constrained dual, and answer from one model.
 
-    Parameters
-    ----------
     kernel : gaussian, laplacian, polynomial, linear, precomputed, or random nodes: sigmoid, sine, rbf, ...
     sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma^2 is the sum of the variances of the scaled features.
     degree : of the polynomial (1 + u.v)^degree.
-    n_hidden, weight_scale, weights : how many random nodes, and how they are drawn, see `draw_nodes`.
-    C : > 0. class_weight : None, balanced or a dictionary.
-    rule : the solver; None for the default of kernels or of random nodes. tol : violation of the optimality conditions.
+    C : > 0, the weight of the errors.
+    rule : the solver; None for the default of kernels or of random nodes.
+    tol : violation of the optimality conditions.
     max_iter : None for the solver's own bound.
-    cache_size : megabytes for kernel rows. multiclass : one-vs-one or one-vs-all.
-    scale, encode, max_categories : see `TableRows`.
-    probabilities : see `Labelled`; they take a training for each of five folds.
-    n_jobs, seed, random_state : see `Parameters`; threads share the machines of several classes, and the rows of a
-        prediction, and each machine that is trained takes a cache of its own; nodes and the order of passes follow the
-        seed.
-    metric : see `MetricLearner`.
+    cache_size : megabytes for kernel rows.
+    multiclass : one-vs-one or one-vs-all.
+    probabilities : fit probabilities to rows that the machines have not seen, by a training for each of five folds. The
+        estimator then has `predict_proba` and `predict_log_proba`, and labels by them.
+    n_jobs : threads, as in joblib; they share the machines of several classes, each of which takes a cache of its own,
+        and the rows of a prediction.
     """
 
     rule: str | None = None
@@ -156,8 +153,9 @@ def take_rows(Z: Rows, kernel: Kernel, rows: np.ndarray) -> Any:
 
 @dataclass(eq=False, repr=False)
 class SparseELMClassifier(NodeParameters, DualClassifier):
-    """Train the sparse ELM. Parameters as in `DualClassifier`; rule : block or paper, or on
-    random nodes coordinate, which is their default.
+    """Train the sparse ELM: hinge loss on a kernel or on random nodes, without a bias.
+
+    rule : block or paper, or on random nodes coordinate, which is their default.
 
     Source: Bai et al., Sparse extreme learning machine for classification, 2014.
 
@@ -172,8 +170,9 @@ class SparseELMClassifier(NodeParameters, DualClassifier):
 
 @dataclass(eq=False, repr=False)
 class OELMClassifier(NodeParameters, DualClassifier):
-    """Train the optimisation ELM. Parameters as in `DualClassifier`; rule : newton, oelm or bas, or on
-    random nodes coordinate, which is their default.
+    """Train the optimisation ELM: hinge loss on a kernel or on random nodes, by active sets.
+
+    rule : newton, oelm or bas, or on random nodes coordinate, which is their default.
 
     Source: Zhao et al., An efficient active set method for optimization extreme learning machines.
     """
@@ -184,10 +183,12 @@ class OELMClassifier(NodeParameters, DualClassifier):
 
 @dataclass(eq=False, repr=False)
 class SphereSVMClassifier(DualClassifier):
-    """Train SphereSVM. Parameters as in `DualClassifier`, but kernels only, and normalised ones.
+    """Train SphereSVM: the L2 support vector machine on a normalised kernel, as a ball around the rows.
 
+    kernel : gaussian, laplacian, polynomial, linear or precomputed.
     normalise : divide K(u, v) by the root of K(u, u) K(v, v), which polynomial and linear need.
-    rule : exact or paper. tol : relative gap of exact; eps of Algorithm 1 of paper.
+    rule : exact or paper.
+    tol : relative gap of exact; eps of Algorithm 1 of paper.
     subset, attempts : N_r and N_a of Algorithm 1, of rule paper only; None for 59 and 20.
 
     Source: Strack et al., Sphere support vector machines for large classification tasks, 2013.

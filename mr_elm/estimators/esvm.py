@@ -8,7 +8,16 @@ from mr_elm.machines.options import ELMOptions, PESVMOptions
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ESVMParameters:
-    """Hold the parameters of the extreme SVM alone: the weight of the errors, and leaves of trees as nodes."""
+    """Hold the parameters of the extreme SVM alone.
+
+    nu : > 0, the weight of the errors.
+    map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
+        between a row and landmarks; identity: the features themselves, as many nodes as there are features; leaves:
+        leaves of boosted trees; leaves+NAME: leaves and nodes of a kind. n_hidden does not count leaves.
+    leaves : how many leaves at most, 32 of each tree; the trees grow on a sample of the rows of `fit`, or of the first
+        `partial_fit`.
+    leaf_ridge : how much more the size of the weight of a leaf counts than that of another node.
+    """
 
     nu: float = PESVMOptions.nu
     leaves: int = PESVMOptions.leaves
@@ -21,12 +30,6 @@ class ESVMParameters:
 @dataclass(eq=False, repr=False)
 class ESVMClassifier(ESVMParameters, LivingClassifier):
     """Train the extreme SVM for classes.
-
-    Parameters as in `LivingEstimator` and `LivingClassifier`, and these:
-    nu : > 0, the weight of the errors.
-    map : also leaves: leaves of boosted trees; leaves+NAME: leaves and nodes of a kind. n_hidden does not count leaves.
-    leaves : how many leaves at most, 32 of each tree; the trees grow on a sample of the rows of `fit`, or of the first
-        `partial_fit`. leaf_ridge : how much more the size of the weight of a leaf counts than that of another node.
 
     Source: He et al., A parallel incremental extreme SVM classifier, 2011.
 
@@ -45,8 +48,6 @@ class ESVMClassifier(ESVMParameters, LivingClassifier):
 class ESVMRegressor(ESVMParameters, LivingRegressor):
     """Train the extreme SVM for real targets, (n,) or (n, K).
 
-    Parameters as in `ESVMClassifier`, but those of classes, and as in `LivingRegressor`.
-
     >>> import numpy as np
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> y = X[:, 0] + np.random.default_rng(0).normal(scale=0.1, size=200)
@@ -59,7 +60,10 @@ class ESVMRegressor(ESVMParameters, LivingRegressor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ELMParameters:
-    """Hold the parameter of the unified ELM alone: the weight of the errors, inf for the initial ELM, pinv(H) T."""
+    """Hold the parameter of the unified ELM alone.
+
+    C : > 0, the weight of the errors; inf for the initial ELM, pinv(H) T, which keeps no sums.
+    """
 
     C: float = ELMOptions.nu
 
@@ -72,8 +76,7 @@ class ELMParameters:
 class ELMClassifier(ELMParameters, LivingClassifier):
     """Train the unified ELM for classes: the extreme SVM without a bias.
 
-    Parameters as in `LivingEstimator` and `LivingClassifier`; C : > 0, the weight of the errors, inf for the initial
-    ELM, which keeps no sums. On a kernel it is the `KernelELMClassifier`.
+    On a kernel it is the `KernelELMClassifier`.
 
     Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012.
     """
@@ -81,4 +84,4 @@ class ELMClassifier(ELMParameters, LivingClassifier):
 
 @dataclass(eq=False, repr=False)
 class ELMRegressor(ELMParameters, LivingRegressor):
-    """Train the unified ELM for real targets. Parameters as in `LivingRegressor`; C : see `ELMClassifier`."""
+    """Train the unified ELM for real targets, (n,) or (n, K): the extreme SVM without a bias."""

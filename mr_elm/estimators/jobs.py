@@ -8,8 +8,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from mr_elm.errors import describe_memory
+from mr_elm.estimators.parameters import find_options
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.model.base import Model
+from mr_elm.option import flag_of, speaking_python
 from mr_elm.parallel import map_in_threads
 from mr_elm.progress import LogLines
 from mr_elm.rows.blocks import BLOCK_ROWS
@@ -19,12 +21,16 @@ from mr_elm.typing import Floats, Rows
 
 
 def watched(method: Callable) -> Callable:
-    """Return a method of an estimator that says what it does, as `verbose` asks, and what memory it lacked."""
+    """Return a method of an estimator that says what it does, as `verbose` asks, and what memory it lacked.
+
+    What it warns of, and why it fails, is said of parameters, and not of the options that they are elsewhere.
+    """
 
     @wraps(method)
     def run(self: Any, *args: Any, **more: Any) -> Any:
+        names = {flag_of(each): name for name, each in find_options(self.__class__).items()}
         try:
-            with LogLines(self._reporter).listening():
+            with speaking_python(names), LogLines(self._reporter).listening():
                 return method(self, *args, **more)
         except MemoryError as error:
             raise MemoryError(describe_memory(error)) from error

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mr_elm.errors import write_value
+from mr_elm.errors import demand_choice
 from mr_elm.estimators.jobs import count_threads, watched
 from mr_elm.estimators.kernel_or_nodes import PRECOMPUTED, KernelOrNodes
 from mr_elm.estimators.parameters import make_options
@@ -24,20 +24,14 @@ from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 class KernelELM(KernelOrNodes):
     """Fit A = (I/C + Omega)^-1 T on targets T, (n, K).
 
-    Parameters
-    ----------
     kernel : gaussian, laplacian, polynomial, linear or precomputed.
     sigma, gamma : width, gamma = 1/(2 sigma^2); by default sigma^2 is the sum of the variances of the scaled features.
     degree : of the polynomial (1 + u.v)^degree.
-    C : > 0.
+    C : > 0, the weight of the errors.
     solver : cholesky (memory for one kernel matrix), svd (for three, and slow), cg (for none).
     rank : cg: of the preconditioner, by default twice the effective dimension, and at most 4,000.
     tol, max_iter : cg: relative residual, and bound on passes over the rows.
     leave_one_out : keep residuals of machines that have not seen a row, in closed form; cholesky or svd.
-    scale, encode, max_categories : see `TableRows`.
-    n_jobs, seed, random_state : see `Parameters`; threads share the kernel, its Cholesky factor, and the rows of a
-        prediction; the seed chooses landmarks.
-    metric : see `MetricLearner`.
     """
 
     solver: str = 'cholesky'
@@ -90,8 +84,7 @@ class KernelELM(KernelOrNodes):
 
     def _demand_fitting(self) -> None:
         self._demand_known_kernel()
-        if self.solver not in SOLVERS:
-            raise ValueError(f'solver: expected one of {", ".join(SOLVERS)}, found {write_value(self.solver)}')
+        demand_choice('solver', self.solver, SOLVERS)
         if self._holds_out and self.solver == 'cg':
             raise ValueError('leave_one_out, probabilities: expected the solver cholesky or svd, found cg')
         if self.solver == 'cg' and self.kernel == PRECOMPUTED:
@@ -105,7 +98,7 @@ class KernelELM(KernelOrNodes):
 class KernelELMClassifier(Labelled, KernelELM):
     """Train the kernel ELM for classes: targets of +-1, all classes in one solve.
 
-    Parameters as in `KernelELM`; class_weight : None, balanced or a dictionary. probabilities : see `Labelled`.
+    Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012.
     """
 
     _takes_sets = True
@@ -129,7 +122,8 @@ class KernelELMClassifier(Labelled, KernelELM):
 class KernelELMRegressor(Targets, KernelELM):
     """Train the kernel ELM for real targets.
 
-    Parameters as in `KernelELM`; center : see `ESVMRegressor`.
+    center : whether the mean of the targets is taken off before the fit, and added to predictions; False penalises it
+        too, as the papers do.
 
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> model = KernelELMRegressor('polynomial', degree=2, C=1e6).fit(X, [0, 1, 4, 9])

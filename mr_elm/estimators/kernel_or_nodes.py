@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm import sparse as sp
-from mr_elm.errors import write_value
+from mr_elm.errors import demand_choice
 from mr_elm.estimators.conversion import Convertible, describe
 from mr_elm.estimators.jobs import decide
 from mr_elm.estimators.metric import MetricLearner
@@ -29,7 +29,12 @@ PRECOMPUTED = 'precomputed'
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NodeParameters:
-    """Hold the parameters of random nodes: how many, and how they are drawn, see `draw_nodes`."""
+    """Hold the parameters of random nodes.
+
+    n_hidden : how many.
+    weight_scale : s; sums of weights times features have deviation s.
+    weights : normal, or uniform between -s and s.
+    """
 
     n_hidden: int = PESVMOptions.n_hidden
     weight_scale: float = PESVMOptions.weight_scale
@@ -69,8 +74,7 @@ class KernelOrNodes(MetricLearner, Convertible):
         return self.kernel != PRECOMPUTED
 
     def _demand_known_kernel(self) -> None:
-        if self.kernel not in self._kernels:
-            raise ValueError(f'kernel: expected one of {", ".join(self._kernels)}, found {write_value(self.kernel)}')
+        demand_choice('kernel', self.kernel, self._kernels)
 
     @property
     def _power(self) -> int:

@@ -73,19 +73,15 @@ FORM = (
 class LivingEstimator(MetricLearner, Convertible):
     """Keep the sums of the rows in the model, and solve whenever they change.
 
-    Parameters
-    ----------
     map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
         between a row and landmarks; identity: the features themselves, as many nodes as there are features.
     n_hidden : how many.
     kernel : of landmarks: gaussian, laplacian or product-laplacian.
     landmarks : rows: of `fit`, or of the first `partial_fit`; such a row cannot be forgotten. synthetic: drawn from
         mean and deviation of each feature, so that the estimator keeps no row.
-    weight_scale, weights : of the nodes, as in `draw_nodes`.
-    scale, encode, max_categories : see `TableRows`; the rows of `fit`, or of the first `partial_fit`, decide how
-        features are scaled, and what columns and categories there are.
-    n_jobs, seed, random_state : see `Parameters`; threads share the rows of a fit and of a prediction.
-    metric : see `MetricLearner`; the first rows decide.
+    weight_scale : s; sums of weights times features have deviation s, and kernels have the width sigma = sqrt(v) / s,
+        where v is the sum of the variances of the scaled features.
+    weights : of random nodes: normal, or uniform between -s and s.
     solver : gram, which sums up one matrix of L x L numbers; passes, conjugate gradients, for very many nodes; None for
         gram up to 5,000 nodes. Passes leave no sums.
     tolerance, max_passes, memory : of passes, as the options of `mr-elm train pesvm`.
@@ -145,6 +141,7 @@ class LivingEstimator(MetricLearner, Convertible):
         check_is_fitted(self)
         return self._take_batches(self._forget, X, y, sample_weight)
 
+    @watched
     def merge(self, other: 'LivingEstimator') -> 'LivingEstimator':
         """Add the rows of an estimator that was fitted apart on the same nodes."""
         check_is_fitted(self)
@@ -261,6 +258,7 @@ class LivingEstimator(MetricLearner, Convertible):
         machine = self._machine()
         return self._take(machine.add(self._sum_up(rows, labels, machine)), labels)
 
+    @watched
     def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingEstimator':
         """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
         check_is_fitted(self)

@@ -23,7 +23,6 @@ from mr_elm.typing import Floats, Rows, RowWeights
 class MetricLearner(TableRows):
     """Learn a metric in `fit`, as `mr-elm train --metric` does.
 
-    scale : see `TableRows`.
     metric : none, diagonal (a number for each feature) or full (also combinations of features).
 
     Sets feature_importances_ where a metric was learned.

@@ -26,8 +26,9 @@ from mr_elm.typing import Labels, Rows, Weights
 class LivingClassifier(Labelled, LivingEstimator):
     """Learn classes, and go on learning.
 
-    class_weight : None, a dictionary, or balanced, which only `fit` knows. probabilities : see `Labelled`; `fit` makes
-    them, and `calibrate` makes them anew when rows have come or left.
+    class_weight : None, a dictionary, or balanced, which only `fit` knows.
+
+    `fit` makes probabilities, and `calibrate` makes them anew when rows have come or left.
     """
 
     _takes_sets = True
@@ -112,8 +113,9 @@ class LivingRegressor(IntervalTargets, LivingEstimator):
     """Learn real targets, (n,) or (n, K), and go on learning.
 
     intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes them, and `calibrate` computes
-    them anew when rows have come or left. center : whether the mean of the targets is taken off before the fit, and
-    added to predictions; False penalises it too, as the papers do. target : see `Targets`.
+        them anew when rows have come or left.
+    center : whether the mean of the targets is taken off before the fit, and added to predictions; False penalises it
+        too, as the papers do.
     """
 
     center: bool = True

@@ -3,9 +3,11 @@
 The parameters of an estimator are the fields of its dataclass and of those that it derives from.
 """
 
+import re
 from collections.abc import Container, Mapping
 from dataclasses import Field, dataclass
 from functools import cache
+from inspect import cleandoc
 from typing import Any
 
 import numpy as np
@@ -13,20 +15,23 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from mr_elm.machines.shared_options import TrainingOptions
-from mr_elm.option import demand_value, flag_of, option_fields, rename_flags
+from mr_elm.option import demand_value, option_fields
 from mr_elm.progress import Reporter
 from mr_elm.rows.options import MAX_CATEGORIES, REFUSE, RowOptions
 from mr_elm.typing import ClassWeight
+
+ENTRY = re.compile(r'^(\w+(?:, \w+)*) : .*(?:\n {4}.*)*', re.MULTILINE)  # of a parameter in a docstring
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Parameters(BaseEstimator):
     """Hold the parameters that all estimators have.
 
-    encode, max_categories : see `TableRows`. n_jobs : threads, as in joblib.
+    n_jobs : threads, as in joblib; they share the rows of a fit and of a prediction.
     verbose : 1: write on standard error what `fit` does, in the words of the command, and how far it is; 0: nothing.
-    seed : of every random choice. random_state : the same by the name that scikit-learn gives it: a whole number, or a
-        RandomState, of which `fit` draws one; where it is None, `seed` counts.
+    seed : of every random choice.
+    random_state : the same by the name that scikit-learn gives it: a whole number, or a RandomState, of which `fit`
+        draws one; where it is None, `seed` counts.
     """
 
     encode: str = REFUSE
@@ -54,11 +59,19 @@ class Parameters(BaseEstimator):
 class ClassifierParameters:
     """Hold the parameters of classifiers.
 
-    class_weight : None, balanced or a dictionary. probabilities : see `Labelled`.
+    class_weight : None, balanced, or a dictionary with the weights of classes.
     """
 
     class_weight: ClassWeight = None
     probabilities: bool = False
+
+
+def document(kind: Any) -> None:
+    """Add a section to the docstring of an estimator: what its class and those above it say of its parameters."""
+    names, texts = {*kind._get_param_names()}, [cleandoc(base.__doc__ or '') for base in reversed(kind.__mro__)]
+    entries = {entry[1]: entry[0] for entry in ENTRY.finditer('\n'.join(texts)) if names & {*entry[1].split(', ')}}
+    what, _, more = ENTRY.sub('', texts[-1]).partition('\n\n')
+    kind.__doc__ = '\n'.join([what, '', 'Parameters', '----------', *entries.values(), '', more.strip()])
 
 
 @cache
@@ -94,9 +107,5 @@ def make_options(estimator: Any, idle: Container[str] = (), **others: Any) -> An
         each.name: getattr(estimator, name) for name, each in named.items() if each.name in fields and name not in idle
     }
     options = estimator._declared(**values | others)
-    try:
-        options.check()
-    except ValueError as error:
-        flags = {flag_of(each): name for name, each in named.items()}
-        raise ValueError(rename_flags(str(error), flags)) from None
+    options.check()
     return options

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
-from mr_elm.errors import DataFormatError, warn_unsuitable
 from mr_elm.estimators.parameters import Parameters, check_parameters
 from mr_elm.estimators.values import read_classes
 from mr_elm.rows.encoding import Encoding
@@ -16,9 +15,8 @@ from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
-from mr_elm.typing import Floats, Rows, Weights
+from mr_elm.typing import Floats, Rows, RowWeights, Weights
 
-QUOTED = r"""('[^']*'|"[^"]*")"""  # a name in a message
 NUMBER = re.compile('(?i)u?int|float|double|half|bool|dec|complex|sparse')  # how types of numbers begin
 
 
@@ -63,7 +61,7 @@ class TableRows(Parameters):
             return checked
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
         frame = read_frame(X)
-        weights = read_weights(sample_weight, frame)
+        weights = check_weights(sample_weight, np.empty(frame.table.n_rows))
         encoding, rows = self._encode(frame, weights, reset)
         if 'y' in how:
             checked = check_X_y(rows, **how)
@@ -74,7 +72,7 @@ class TableRows(Parameters):
             self._learn_scaling(encoding, rows, weights)
         return checked
 
-    def _encode(self, frame: Frame, weights: Floats, reset: bool) -> tuple[Encoding | None, Rows]:
+    def _encode(self, frame: Frame, weights: RowWeights, reset: bool) -> tuple[Encoding | None, Rows]:
         """Return the encoding of a frame, which is learnt from it for a new estimator, and its rows."""
         if self.encode == REFUSE:
             names = list(frame.names)
@@ -88,7 +86,9 @@ class TableRows(Parameters):
             encoding = self.encoding_
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
-        return encoding, encoding.encode(frame.select([column.name for column in encoding.columns])).spread()
+        rows = encoding.encode(frame.select([column.name for column in encoding.columns]))
+        encoding.warn_of_others(encoding.find_known(rows), len(rows.numbers))
+        return encoding, rows.spread()
 
     def _learn_scaling(self, encoding: Encoding | None, rows: Rows, sample_weight: Weights) -> None:
         """Keep the encoding, and choose offset and scale of the features. Rows of weight 0 do not count."""
@@ -118,7 +118,15 @@ class TableRows(Parameters):
         with warnings.catch_warnings():
             if self._of_file:  # as a file without a header, an array is read by the positions of its columns
                 warnings.filterwarnings('ignore', 'X does not have valid feature names', UserWarning)
-            return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
+            try:
+                return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
+            except ValueError as error:
+                if 'Input X contains NaN' in str(error):
+                    raise ValueError(
+                        "X: expected a number in each field, found a missing one (Input X contains NaN): encode='auto' "
+                        'reads missing values in a data frame'
+                    ) from None
+                raise
 
     @property
     def _width(self) -> int:
@@ -154,29 +162,7 @@ def check_weights(sample_weight: Weights, X: Rows) -> Floats | None:
     return _check_sample_weight(sample_weight, X, dtype=float)
 
 
-def read_weights(sample_weight: Weights, frame: Frame) -> Floats:
-    """Return the weights of the rows of a frame, (n,). Raises ValueError when there are none, or no rows."""
-    n_rows = frame.table.n_rows
-    if not n_rows:
-        raise ValueError('X: expected rows, found 0 sample(s)')
-    return _check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=float)
-
-
-def learn_encoding(frame: Frame, weights: Floats, max_categories: int = MAX_CATEGORIES) -> Encoding:
-    """Choose how the columns of a frame become features, and speak of them in the words of Python."""
+def learn_encoding(frame: Frame, weights: RowWeights, max_categories: int = MAX_CATEGORIES) -> Encoding:
+    """Choose how the columns of a frame become features."""
     values = [ColumnValues.of(column, weights) for column in frame.table.columns]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter('always')
-        try:
-            encoding = choose_encoding(frame.names, values, max_categories, categorical=frame.categorical)
-        except DataFormatError as error:
-            raise ValueError(f'X: {write_calls(str(error))}') from None
-    for warning in caught:
-        warn_unsuitable(write_calls(str(warning.message)))
-    return encoding
-
-
-def write_calls(text: str) -> str:
-    """Return a sentence about options of columns as one about the calls of a data frame that do the same."""
-    text = re.sub(rf'--drop {QUOTED}', r'drop(columns=\1)', text)
-    return re.sub(rf'--category {QUOTED}', r"astype({\1: 'category'})", text)
+    return choose_encoding(frame.names, values, max_categories, categorical=frame.categorical)

@@ -245,7 +245,10 @@ class Targets(RegressorMixin, MultiOutputMixin):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IntervalTargets(Targets):
-    """Answer with intervals too. intervals : keep the errors of rows held out, for `predict_interval`."""
+    """Answer with intervals too.
+
+    intervals : keep the errors of rows held out, for `predict_interval`.
+    """
 
     intervals: bool = False
 

@@ -12,7 +12,7 @@ from math import isfinite
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import write_value
+from mr_elm.errors import demand_choice
 from mr_elm.typing import Floats, Rows
 
 ROUNDING = 1e-14  # of |u|^2 + |v|^2: a squared distance below this is 0
@@ -185,8 +185,7 @@ def make_kernel(name: str, variance: float | None = None, normalised: bool = Fal
     values : sigma, gamma or degree; None counts as absent. The degree is 3 by default.
     Raises ValueError for an unknown kernel, a parameter of another kernel, or a value out of range.
     """
-    if name not in KERNELS:
-        raise ValueError(f'kernel: expected one of {", ".join(KERNELS)}, found {write_value(name)}')
+    demand_choice('kernel', name, KERNELS)
     allowed = KERNELS[name].parameters
     values = {key: value for key, value in values.items() if value is not None}
     if set(values) - set(allowed):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import one_line, write_value
+from mr_elm.errors import demand_choice, one_line
 from mr_elm.rows.encoding import CATEGORY, Encoding
 from mr_elm.typing import Floats, Rows
 
@@ -121,8 +121,7 @@ class FeatureColumns:
 
 def choose_kind(kind: str, n_features: int, sparse: bool) -> str:
     """Return the kind of metric to learn: diagonal instead of full for sparse rows and for more than 2,000 features."""
-    if kind not in KINDS:
-        raise ValueError(f'metric: expected one of {", ".join(KINDS)}, found {write_value(kind)}')
+    demand_choice('metric', kind, KINDS)
     if kind == 'full' and (sparse or n_features > MAX_FEATURES):
         return 'diagonal'
     return kind

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import DataFormatError, one_line, write_value
+from mr_elm.errors import DataFormatError, one_line
 from mr_elm.typing import Floats, Rows
 
 SCALES = ('standard', 'minmax', 'none')
@@ -42,10 +42,8 @@ def choose_scaling(
     constant = high <= low
     if kind == 'standard':
         offset, width = statistics.mean, statistics.deviation
-    elif kind == 'minmax':
-        offset, width = low / 2 + high / 2, high / 2 - low / 2
     else:
-        raise ValueError(f'scale: expected one of {", ".join(SCALES)}, found {write_value(kind)}')
+        offset, width = low / 2 + high / 2, high / 2 - low / 2
     constant = constant | (width < np.finfo(float).tiny)  # beyond which 1 / width is infinite
     width = np.where(np.isinf(width), np.nan, width)  # 1 / inf would leave the column out in silence
     offset, scale = np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))

@@ -18,7 +18,7 @@ from mr_elm.machines.nodes import grid_for
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.base import Model
-from mr_elm.model.checks import check_living, name_landmark_kernel
+from mr_elm.model.checks import check_living
 from mr_elm.model.file import refusing
 from mr_elm.model.header import ModelHeader, extend_history, make_event
 from mr_elm.model.models import HiddenNodeModel
@@ -243,7 +243,7 @@ def options_of(header: ModelHeader, **others: Any) -> PESVMOptions:
             'method': header.method,
             'task': header.task,
             **{name: parameters[name] for name in names},
-            'kernel': name_landmark_kernel(parameters),
+            'kernel': parameters.get('kernel', 'gaussian'),
             'landmarks': parameters.get('landmarks', ROWS),
             'no_center': header.task == 'regression' and not parameters.get('center'),
             'nu': parameters[header.nu_name],

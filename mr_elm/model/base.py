@@ -13,7 +13,7 @@ import numpy as np
 
 from mr_elm.errors import ModelFormatError, write_object
 from mr_elm.features.metric import Importance
-from mr_elm.model.checks import check_importance, check_labelling, demand_metric
+from mr_elm.model.checks import check_importance, check_labelling, demand
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.sums import DIGEST, compute_digest, new_sums, remove_sums, shrink_counts, takes_sums
 from mr_elm.rows.encoding import Encoding
@@ -134,7 +134,8 @@ class Model(ABC):
         """Raise KeyError, TypeError or ValueError when the encoding or the metric does not fit the features."""
         if self.encoding is not None and self.encoding.width != self.n_features:
             raise ValueError(f'expected columns of {self.n_features} features, found {self.encoding.width}')
-        demand_metric(self.header, self.arrays)
+        has_metric = 'feature_metric' in self.arrays
+        demand(self.header.has_metric == has_metric, 'feature_metric where the header names a metric', has_metric)
         check_importance(self.header)
 
     def predict(self, X: Rows) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Check the header and the arrays of a model file: what was changed is refused, and not computed with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -35,15 +35,21 @@ def is_positive(value: Any) -> bool:
     return is_number(value) and value > 0
 
 
+def is_text(value: Any) -> bool:
+    """Tell whether a value of JSON is a text."""
+    return isinstance(value, str)
+
+
+def is_list(values: Any, holds: Callable[[Any], bool], length: int | None = None) -> bool:
+    """Tell whether a value of JSON is a list, of a length unless that is None, each item of which passes a test."""
+    return isinstance(values, list) and length in (None, len(values)) and all(map(holds, values))
+
+
 def check_header(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not say what a model decides between, and on what rows."""
     classes, numeric = header.classes, header.task == 'regression'
     demand(header.task in TASKS, f'task: {" or ".join(TASKS)}', header.task)
-    demand(
-        isinstance(classes, list) and all(isinstance(name, str) for name in classes),
-        'classes: a list of names',
-        classes,
-    )
+    demand(is_list(classes, is_text), 'classes: a list of names', classes)
     check_targets(header.targets, numeric)
     if numeric:
         enough = not classes
@@ -75,10 +81,7 @@ def check_targets(targets: Any, numeric: bool) -> None:
         value = targets.get(name)
     demand(isinstance(value, kind) and len(value) > 0 and len(targets) == 1, f'targets: {meaning}', targets)
     demand(
-        not numeric
-        or len(value) > 1
-        and len(set(value)) == len(value)
-        and all(isinstance(name, str) for name in value),
+        not numeric or is_list(value, is_text) and 1 < len(value) == len(set(value)),
         'targets: two names or more, each once',
         targets,
     )
@@ -106,26 +109,17 @@ def check_report(header: ModelHeader) -> None:
     for name in ('n_rows_used', 'n_rows_rejected'):
         demand(is_whole(getattr(header, name)), f'{name}: a whole number', getattr(header, name))
     demand(isinstance(header.history, list), 'history: a list', header.history)
-    columns = header.parameters['input'].get('label_column'), header.parameters['input'].get('weight_column')
-    demand(all(column is None or type(column) in (int, str) for column in columns), 'input: columns', columns)
-    check_names(header)
-
-
-def check_names(header: ModelHeader) -> None:
-    """Raise ValueError when what a header says of the columns of the rows does not fit their number."""
     input_options, encoding = header.parameters['input'], header.encoding
+    columns = input_options.get('label_column'), input_options.get('weight_column')
+    demand(all(column is None or type(column) in (int, str) for column in columns), 'input: columns', columns)
     names, n_columns = input_options.get('names'), header.n_features if encoding is None else len(encoding['columns'])
-    demand(
-        names is None
-        or isinstance(names, list)
-        and len(names) == n_columns
-        and all(isinstance(name, str) for name in names),
-        f'input: names of {n_columns} columns',
-        names,
-    )
+    demand(names is None or is_list(names, is_text, n_columns), f'input: names of {n_columns} columns', names)
     delimiter = input_options.get('delimiter')
     demand(delimiter is None or isinstance(delimiter, str) and (len(delimiter) == 1), 'input: a delimiter', delimiter)
-    check_columns_of_targets(header)
+    n_targets = len(header.target_names)
+    for name, holds in (('targets', is_whole), ('target_names', is_text)):
+        columns = input_options.get(name)
+        demand(columns is None or is_list(columns, holds, n_targets), f'input: {name} of {n_targets} targets', columns)
     for name in ('label_name', 'weight_name'):
         demand(
             input_options.get(name) is None or isinstance(input_options[name], str),
@@ -138,67 +132,21 @@ def check_names(header: ModelHeader) -> None:
         input_options.get('dropped'),
     )
     positions = input_options.get('positions')
-    demand(
-        positions is None or isinstance(positions, list) and all(map(is_whole, positions)),
-        'input: positions of columns',
-        positions,
-    )
-
-
-def check_columns_of_targets(header: ModelHeader) -> None:
-    """Raise ValueError unless the columns of several targets are as many as these, where they are columns of files."""
-    input_options, n_targets = header.parameters['input'], len(header.target_names)
-    for name, kind in (('targets', int), ('target_names', str)):
-        columns = input_options.get(name)
-        demand(
-            columns is None
-            or isinstance(columns, list)
-            and len(columns) == n_targets
-            and all(type(column) is kind for column in columns),
-            f'input: {name} of {n_targets} targets',
-            columns,
-        )
-
-
-def name_landmark_kernel(parameters: Mapping[str, Any]) -> str:
-    """Return the kernel of landmarks; models of Gaussian ones have never named it."""
-    return parameters.get('kernel', 'gaussian')
+    demand(positions is None or is_list(positions, is_whole), 'input: positions of columns', positions)
 
 
 def check_living(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell how the sums of a model were made."""
     parameters = header.parameters
-    for name in ('sigma', 'weight_scale', header.nu_name):
+    for name in ('sigma', 'weight_scale', header.nu_name, *({'leaf_ridge', 'peak'} & {*parameters})):
         demand(is_positive(parameters[name]), f'{name}: a number above 0', parameters[name])
-    demand(
-        'leaf_ridge' not in parameters or is_positive(parameters['leaf_ridge']),
-        'leaf_ridge: a number above 0',
-        parameters.get('leaf_ridge'),
-    )
-    demand(
-        'peak' not in parameters or is_positive(parameters['peak']), 'peak: a number above 0', parameters.get('peak')
-    )
-    demand(
-        isinstance(parameters['grid'], list)
-        and len(parameters['grid']) == 3
-        and all(map(is_positive, parameters['grid'])),
-        'grid: three numbers above 0',
-        parameters['grid'],
-    )
+    demand(is_list(parameters['grid'], is_positive, 3), 'grid: three numbers above 0', parameters['grid'])
     origin = parameters.get('origin', [])
     n_targets = 0
     if parameters.get('center'):
         n_targets = max(len(header.target_names), 1)
-    demand(
-        isinstance(origin, list) and len(origin) == n_targets and all(map(is_number, origin)),
-        f'origin: {n_targets} numbers',
-        origin,
-    )
-    demand(
-        isinstance(parameters['blas'], list) and all(isinstance(name, str) for name in parameters['blas']),
-        'blas: a list of names',
-        parameters['blas'],
-    )
+    demand(is_list(origin, is_number, n_targets), f'origin: {n_targets} numbers', origin)
+    demand(is_list(parameters['blas'], is_text), 'blas: a list of names', parameters['blas'])
     for name in ('n_hidden', 'seed', 'weights', 'scale', 'class_weight'):
         demand(name in parameters, f'parameters with {name}', sorted(parameters))
 
@@ -228,15 +176,6 @@ def check_metric(arrays: Mapping[str, np.ndarray], n_features: int) -> int:
     )
     check_arrays(arrays, {'feature_metric': shape})
     return shape[0]
-
-
-def demand_metric(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError unless there is a metric where the header says so, and only there."""
-    demand(
-        header.has_metric == ('feature_metric' in arrays),
-        'feature_metric where the header names a metric',
-        header.parameters.get('metric'),
-    )
 
 
 def check_importance(header: ModelHeader) -> None:

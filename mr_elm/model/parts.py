@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import ModelFormatError, write_value
+from mr_elm.errors import ModelFormatError, demand_choice, write_value
 from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import make_kernel
@@ -18,7 +18,6 @@ from mr_elm.model.checks import (
     check_scaling,
     check_vectors,
     demand,
-    name_landmark_kernel,
 )
 from mr_elm.typing import Floats, Rows
 
@@ -55,7 +54,7 @@ def take_arrays(arrays: Mapping[str, np.ndarray], k: int, prefix: str = '') -> d
 
 def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_features: int) -> HiddenLayer:
     """Build the HiddenLayer that the parameters and the arrays of a model describe."""
-    map, kernel, metric = parameters['map'], name_landmark_kernel(parameters), arrays.get('feature_metric')
+    map, kernel, metric = parameters['map'], parameters.get('kernel', 'gaussian'), arrays.get('feature_metric')
     forest = None
     if has_leaves(map):
         forest = find_forest(arrays)
@@ -98,7 +97,7 @@ def landmark_widths(kernel: str, n_landmarks: int, sigma: float) -> Floats:
 
 
 def describe_map(layer: HiddenLayer) -> dict[str, str]:
-    """Return the parameters map and kernel of a model; see `name_landmark_kernel`."""
+    """Return the parameters map and kernel of a model; Gaussian landmarks need not name theirs."""
     kernel = next((name for name, kind in LANDMARK_NODES.items() if kind == layer.kind), None)
     if kernel in (None, 'gaussian'):
         named = {}
@@ -177,7 +176,7 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
         check_arrays(arrays, {'hidden_weights': (n_hidden, width), 'hidden_biases': (n_hidden,)})
     else:
         demand(check_vectors(arrays, width, LANDMARKS), 'landmarks', 0)
-        check_landmarks(name_landmark_kernel(parameters), parameters['sigma'])
+        check_landmarks(parameters.get('kernel', 'gaussian'), parameters['sigma'])
 
 
 def check_trees(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
@@ -203,6 +202,5 @@ def check_trees(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
 
 def check_landmarks(kernel: str, sigma: float) -> None:
     """Raise ValueError unless landmarks can have this kernel and this width."""
-    if kernel not in LANDMARK_NODES:
-        raise ValueError(f'kernel: expected one of {", ".join(LANDMARK_NODES)}, found {write_value(kernel)}')
+    demand_choice('kernel', kernel, LANDMARK_NODES)
     make_kernel('gaussian' if kernel == 'gaussian' else 'laplacian', sigma=sigma)  # both Laplacians have widths alike

@@ -60,6 +60,8 @@ class Work:
         """Take up the run of the record, or throw it away. Raises FileExistsError when another driver works with it."""
         record = self.read()
         if record is None:
+            if self.resume:
+                self.reporter.say('--resume: no unfinished run to continue')
             return
         if is_alive(record['driver']):
             raise FileExistsError(
@@ -103,7 +105,8 @@ class Work:
         with write_file(f'{self.staging}/{DRIVER}') as local:
             write_json(local, {**this_driver(), 'record': self.record})
         try:
-            self.sweep()
+            for path in self.sweep():
+                self.reporter.say(f'{path}: removed, its command was killed')
         except OSError as problem:
             self.reporter.say(f'cannot look for unfinished runs of killed commands ({problem})')
 
@@ -130,7 +133,6 @@ class Work:
                 record.record = None
             record.end_jobs(path)
             record.remove(path)
-            self.reporter.say(f'{path}: removed, its command was killed')
             removed.append(path)
         return removed
 
@@ -184,10 +186,12 @@ class Work:
         if error is not None and resumable:
             add_note(error, f'{len(self.jobs)} finished job(s) are kept, --resume continues from there')
         try:
-            if error is not None:
-                self.end_jobs(self.staging)
-            if not resumable:
-                self.remove(self.staging)
+            try:
+                if error is not None:
+                    self.end_jobs(self.staging)
+            finally:
+                if not resumable:
+                    self.remove(self.staging)
         except OSError as problem:
             if error is None:
                 self.reporter.say(f'{self.staging}: cannot remove all files of the run ({problem})')
@@ -195,8 +199,8 @@ class Work:
                 add_note(error, f'files of the run may be left in {self.staging}')
 
     def remove(self, staging: str) -> None:
-        """Remove the folder of a run, and its record."""
-        for path in (staging, self.record):
+        """Remove the record of a run, which a cluster that does not answer leaves behind, and its folder."""
+        for path in (self.record, staging):
             if path is not None and store_of(path).find(path):
                 store_of(path).remove(path)
 

@@ -259,4 +259,4 @@ def to_text_column(array: Any) -> TextColumn:
     if not hasattr(array, 'dictionary'):
         array = array.dictionary_encode()
     names = ['' if value != value else write_label(value).strip(BLANKS) for value in array.dictionary.to_pylist()]
-    return TextColumn(to_texts(names).take(array.indices).fill_null(to_texts([''])[0]))
+    return TextColumn(to_texts(names).take(array.indices).fill_null(to_texts([''])[0]), typed=True)

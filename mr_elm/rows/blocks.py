@@ -113,10 +113,8 @@ def make_block(columns: Mapping[Any, Values], n_rows: int, form: RowOptions) -> 
 def explain_text(values: Values, position: int, form: RowOptions) -> RowError:
     """Say why a column that holds text cannot be read as numbers."""
     text = next(text for text in values.coded[0] if is_text(text, values.decimal))
-    hint = '--encode auto reads text and missing values'
-    if form.label_column == 0:
-        hint = f'{form.name_column(0)} is the label, unless --label-column names another; --encode auto reads text'
-    return RowError('not a number', f'{form.name_column(position)} holds {quote(text)} ({hint})')
+    hint = '(--label-column names the label, --encode auto reads text and missing values)'
+    return RowError('not a number', f'{form.name_column(position)} holds {quote(text)} {hint}')
 
 
 def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:

@@ -19,17 +19,29 @@ from mr_elm.rows.dates import read_dates
 from mr_elm.rows.text import quote, read_number
 from mr_elm.typing import Floats
 
+# what pandas.read_csv takes for a missing value, and NAN; a label has fewer such texts, see MISSING_LABELS
 MISSING_TEXTS = (
     '',
     'NA',
     '<NA>',
+    'N/A',
+    'n/a',
+    '#N/A',
+    '#N/A N/A',
+    '#NA',
     'NaN',
     'nan',
     'NAN',
+    '-NaN',
     '-nan',
+    '1.#IND',
+    '-1.#IND',
+    '1.#QNAN',
+    '-1.#QNAN',
     'null',
     'NULL',
-)  # what stands for a missing value in text
+    'None',
+)
 BOOLEANS = {'True': 1.0, 'true': 1.0, 'False': 0.0, 'false': 0.0}  # numbers where other readers know truth values
 PROBED_VALUES = 20  # values that are looked at before all are read: pyarrow is slow to refuse text
 MISSING = ''  # how a missing value is called among categories
@@ -40,10 +52,12 @@ class TextColumn:
     """Hold values as they were written, without blanks around them; no number is read before it is asked for.
 
     texts : pyarrow.StringArray, or a sequence of texts. decimal : the point of numbers.
+    typed : whether the type of the column says that its values are text, even if all read as numbers.
     """
 
     texts: Any
     decimal: str = '.'
+    typed: bool = False
     __repr__ = one_line
 
     @cached_property
@@ -59,7 +73,7 @@ class TextColumn:
 
     def take(self, rows: slice | np.ndarray) -> TextColumn:
         """Return the values of some rows."""
-        return TextColumn(self.array.take(to_array(np.arange(len(self.array))[rows])), self.decimal)
+        return TextColumn(self.array.take(to_array(np.arange(len(self.array))[rows])), self.decimal, self.typed)
 
     @cached_property
     def plain(self) -> Floats | None:
@@ -107,6 +121,7 @@ class NumberColumn:
 
     plain: Floats
     decimal: ClassVar[str] = '.'
+    typed: ClassVar[bool] = False
     __repr__ = one_line
 
     def take(self, rows: slice | np.ndarray) -> NumberColumn:

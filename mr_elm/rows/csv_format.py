@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
+from mr_elm.rows.columns import MISSING_TEXTS
 from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, split_fields, styled_number
 from mr_elm.rows.kinds import Kind
-from mr_elm.rows.options import MISSING_LABELS, RowOptions
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
 from mr_elm.rows.text import read_number
 
 DELIMITERS = (';', '\t', '|', ',', None)
 DELIMITER_NAMES = {';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas', None: 'blanks'}
-MISSING = {*MISSING_LABELS, 'N/A', 'n/a', 'none', '?', '-', '.'}  # they say nothing of a column
+MISSING = {*MISSING_TEXTS, 'none', '?', '-', '.'}  # they say nothing of a column
 MAJORITY = 0.9  # share of the rows, or of the fields of a column, that settles a question
 MIN_ROW_NUMBERS = 8  # whole numbers that rise evenly are no chance
 CLOSE_VOTE = 0.3  # difference of the votes, as a share of all votes, below which the user is asked to look
@@ -231,7 +232,7 @@ def describe(form: RowOptions) -> str:
         parts.append(f'label in {" and ".join(map(form.name_column, form.label_columns))}')
     for position, *signs in form.styles:
         parts.append(f'numbers of {form.name_column(position)} {Style(*signs)}')
-    parts += [f'without column {position + 1}, which names the rows or is empty' for position in form.idle]
+    parts += [f'without column {position} (counted from 0), which names the rows or is empty' for position in form.idle]
     return ', '.join(parts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, RowError, one_line
+from mr_elm.errors import DataFormatError, RowError, one_line, warn_unsuitable
 from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import EncodedRows, is_sparse
 from mr_elm.rows.columns import (
@@ -31,7 +31,7 @@ from mr_elm.typing import Floats
 
 NUMBER, CATEGORY, DATE = 'number', 'category', 'date'
 MONTHS, WEEKDAYS = sorted(map(str, range(1, 13))), sorted(map(str, range(1, 8)))  # from January, and from Monday
-THURSDAY = 3  # days from Monday to 1970-01-01
+THURSDAY, TELLING_ROWS = 3, 20  # days from Monday to 1970-01-01; rows that tell whether a category is known
 
 
 @dataclass(frozen=True)
@@ -214,6 +214,24 @@ class Encoding:
         return EncodedRows(
             stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32), self.width
         )
+
+    def find_known(self, X: EncodedRows) -> set[str]:
+        """Return the categories of which some row has a value that the training had; missing ones do not count."""
+        filled = np.bincount(X.ones[X.ones >= 0], minlength=self.width) > 0
+        return {
+            part.name
+            for _, part, features in self.parts
+            if part.kind == CATEGORY and filled[features][MISSING in part.lookup : -1].any()
+        }
+
+    def warn_of_others(self, known: Container[str], n_rows: int) -> None:
+        """Warn of columns without any category of the training. known : names of all others among the rows."""
+        for _, part, _ in self.parts:
+            if part.kind == CATEGORY and part.name not in known and n_rows >= TELLING_ROWS:
+                warn_unsuitable(
+                    f'column {part.name!r} holds none of the categories of the training, such as '
+                    f'{", ".join(map(repr, part.categories[-3:]))}'
+                )
 
     def find_numbers(self, form: RowOptions) -> tuple[int, ...]:
         """Return the positions of the columns of a file that are numbers."""

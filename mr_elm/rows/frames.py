@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError, write_value
-from mr_elm.rows.columns import Table
+from mr_elm.rows.columns import Table, TextColumn
 from mr_elm.rows.labels import hold_integers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, order_features
@@ -41,6 +41,8 @@ def to_matrix(frame: Frame, names: Sequence[str]) -> Floats:
     columns = []
     for name, column in zip(names, frame.select(names).columns, strict=True):
         try:
+            if column.typed:
+                raise RowError('not a number', 'holds text')
             columns.append(column.numbers())
         except RowError as error:
             raise ValueError(
@@ -67,7 +69,7 @@ def read_frame(X: Any) -> Frame:
 
 
 def read_pandas(X: Any) -> Any:
-    """Return a data frame of pandas as a pyarrow.Table: objects of several types become text."""
+    """Return a data frame of pandas as a pyarrow.Table: objects of several types become numbers or text."""
     import pyarrow as arrow
 
     demand_distinct('X', tuple(map(str, X.columns)))
@@ -76,7 +78,9 @@ def read_pandas(X: Any) -> Any:
         try:
             columns[str(name)] = arrow.array(X[name], from_pandas=True)
         except arrow.ArrowException:
-            columns[str(name)] = arrow.array(X[name].map(str, na_action='ignore'), from_pandas=True)
+            texts = arrow.array(X[name].map(str, na_action='ignore'), from_pandas=True)
+            numbers = TextColumn(texts.fill_null('')).plain
+            columns[str(name)] = texts if numbers is None else arrow.array(numbers)
     return arrow.table(columns)
 
 

@@ -363,7 +363,7 @@ class RowOptions:
         names |= {self.label_column: self.label_name, self.weight_column: self.weight_name}
         if names.get(position):
             return f'column {names[position]!r}'
-        return f'column {position + 1}'
+        return f'column {position} (counted from 0)'
 
     @property
     def label_columns(self) -> tuple[ColumnPlace, ...]:

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from mr_elm.errors import write_value
+from mr_elm.errors import demand_choice, write_value
 from mr_elm.solvers.box import BoxQP, Result, Settings
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
@@ -46,8 +46,7 @@ def choose_rule(method: str, rule: str | None, on_nodes: bool) -> str:
 
 def solve_dual(problem: BoxQP, rule: str = 'block', settings: Settings | None = None) -> Result:
     """Minimise a BoxQP by the rule named and return its Result."""
-    if rule not in RULES:
-        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {write_value(rule)}')
+    demand_choice('rule', rule, RULES)
     module, function = RULES[rule]
     solve = getattr(import_module(f'.{module}', __package__), function)
     return solve(problem, settings or Settings())

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mr_elm.compiled import jit
-from mr_elm.errors import ConvergenceWarning, one_line, write_value
+from mr_elm.errors import ConvergenceWarning, demand_choice, one_line
 from mr_elm.solvers.block_rule import solve_by_blocks
 from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
 from mr_elm.solvers.pairs import SmallMachines, solve_small_machines
@@ -136,7 +136,7 @@ def common_diagonal(diagonal: Floats) -> float:
     if not (largest > 0 and largest - least <= EVEN_SHARE * largest):
         raise ValueError(
             'expected a normalised kernel, whose K(x, x) > 0 is the same for all rows; here it goes from '
-            f'{least:.6g} to {largest:.6g} (use --normalise or normalise=True, which divides K(u, v) by '
+            f'{least:.6g} to {largest:.6g} (use --normalise, which divides K(u, v) by '
             'the root of K(u, u) K(v, v))'
         )
     return largest
@@ -155,8 +155,7 @@ def solve_sphere(
     start : alpha for `exact` to begin with, or None.
     """
     settings = settings or Settings()
-    if rule not in RULES:
-        raise ValueError(f'rule: expected one of {", ".join(RULES)}, found {write_value(rule)}')
+    demand_choice('rule', rule, RULES)
     if rule == 'paper':
         return solve_by_paper(problem, settings)
     return solve_exact(problem, settings, start)

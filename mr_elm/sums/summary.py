@@ -99,7 +99,7 @@ class Summary:
         return min(ceil(1.5 * filled) + 1, d)
 
     def name_column(self, feature: int) -> str:
-        """Return how a message calls the column of a feature: by its name, or counted from 1 as in the file."""
+        """Return how a message calls the column of a feature: by its name, or as options and LIBSVM text count it."""
         if self.encoding is not None:
             return repr(self.encoding.columns[bisect_right(self.encoding.starts, feature) - 1].name)
         if self.input.get('names'):
@@ -110,7 +110,7 @@ class Summary:
             return str(feature + 1)
         special = {self.input.get('label_column', 0), self.input.get('weight_column'), *self.input.get('targets', ())}
         columns = self.input.get('positions') or [j for j in range(feature + len(special) + 1) if j not in special]
-        return str(columns[feature] + 1)
+        return count_from_0(columns[feature])
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, Any]], input: dict) -> Summary:

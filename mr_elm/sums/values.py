@@ -51,6 +51,7 @@ class ColumnValues:
     days : how all dates may be written, names in ORDERS -> their mean in days; None before one was seen. Empty where
     they are not written alike, and beside text. date_weight : sum of the weights of their rows.
     example : the first text in byte order that is no date, or else of the dates, '' without one.
+    typed : whether the type of the column says that its values are text.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -62,6 +63,7 @@ class ColumnValues:
     days: dict[str, float] | None = None
     date_weight: float = 0.0
     example: str = ''
+    typed: bool = False
 
     @classmethod
     def of(cls, values: Values, weights: RowWeights = None) -> ColumnValues:
@@ -78,6 +80,7 @@ class ColumnValues:
             sum(texts.values()),
             sum(texts[date] for date in dates),
             example=min(texts.keys() - dates or dates, default=''),
+            typed=values.typed,
         )
         if texts and found.texts == found.dates and not found.weight:
             found.days, found.date_weight = weigh_dates(values, weights)
@@ -131,6 +134,7 @@ class ColumnValues:
                 key=lambda text: (bool(DATE_OR_TIME.fullmatch(text)), text),
                 default='',
             ),
+            self.typed or other.typed,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -240,10 +244,10 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
     doubt = ''
     if is_category:
         n_rows, n_values = counts.total() - values.missing, len(counts) - bool(values.missing)
-        n_texts = values.texts - values.dates or values.texts
+        n_texts = values.texts - values.dates or values.texts or n_rows
         kind = (
             f'is a category of {n_values:,} different values in {n_rows:,} rows, {n_texts:,} of them with text such as '
-            f'{quote(values.example)}'
+            f'{quote(values.example or max(counts))}'
         )
         has_sign = DIGIT_FIRST.match(values.example)
         if n_values >= MIN_NAME_ROWS and (has_sign or min(n_values, n_texts) > 0.9 * n_rows):
@@ -273,7 +277,7 @@ def choose_column(
     decided: Iterable[str] = (),
 ) -> Column:
     """Choose how one column becomes features. decided : see `list_orders`."""
-    if not values.texts and not (is_category and values.weight):
+    if not values.texts and not ((is_category or values.typed) and values.weight):
         warn_of_doubt(name, values)
         return Column(name, mean=values.mean, missing=bool(values.missing))
     if values.dates == values.texts and not values.weight and not is_category:

@@ -11,6 +11,7 @@ import pytest
 from reference.files import FEW, GOOD
 
 from mr_elm.cli import COMMANDS, list_methods, main
+from mr_elm.signals import Terminated
 
 
 @pytest.mark.parametrize(
@@ -49,11 +50,32 @@ def test_wrong_usage_is_2_and_goes_to_standard_error(elm, arguments):
         (['train', 'pesvm', 'x.csv', '--hiden=5'], '--hidden'),
         (['predict', '--treshold', 1], '--threshold'),
         (['train', 'pesvm', '--label-colum', 'y'], '--label-column'),
+        (['evaluate', 'm.npz', 'x.csv', '-r', 'sparc'], 'spark'),
+        (['train', 'pesvm', 'x.csv', '--model', 'm.npz', '--map', 'sigmoyd'], 'sigmoid'),
+        (['train', 'mr-kelm', 'x.csv', '--model', 'm.npz', '--kernel=gausian'], 'gaussian'),
+        (['train', 'pesvm', 'x.csv', '--model', 'm.npz', '--format', 'parquett'], 'parquet'),
+        (['generate', 'blob', '--rows', 3, '-o', 'x.csv'], 'blobs'),
+        (['export', 'm.npz', '-o', 'x.sql', '--dialect', 'postgress'], 'postgres'),
     ],
 )
 def test_a_typing_error_is_answered_by_what_may_have_been_meant(elm, words, meant):
     done = elm(*words)
     assert done.status == 2 and f'(did you mean {meant}?)' in done.err
+
+
+@pytest.mark.parametrize(('sent', 'status'), [(KeyboardInterrupt, 130), (Terminated, 143), (OSError, 1)])
+def test_what_fails_in_the_wake_of_an_interrupt_is_an_interrupt(sent, status, monkeypatch, capsys):
+    """Java may have ended too, so that what is closed then cannot be closed."""
+
+    def command(words):
+        try:
+            raise sent
+        finally:
+            raise RuntimeError('the connection is closed') from None
+
+    monkeypatch.setattr('mr_elm.cli.inspect.inspect', command)
+    assert main(['inspect', 'm.npz']) == status
+    assert capsys.readouterr().err.startswith(('mr-elm: interrupted\n', 'mr-elm: terminated\n', 'mr-elm: RuntimeE'))
 
 
 def test_a_word_that_is_like_none_is_not_guessed_at(elm):
@@ -64,8 +86,8 @@ def test_a_word_that_is_like_none_is_not_guessed_at(elm):
     ('header', 'words', 'column'),
     [
         ('id,a,y', [], "column 'id', the first one"),
-        ('', [], 'column 1'),
-        ('', ['--label-column', 1], 'column 2'),
+        ('', [], 'column 0 (counted from 0)'),
+        ('', ['--label-column', 1], 'column 1 (counted from 0)'),
         ('id,a,y', ['--label-column', 'a'], "column 'a'"),
     ],
 )

@@ -44,11 +44,26 @@ def test_lists_have_commas_and_the_options_of_mrjob_pass(tmp_path):
     ]
 
 
+def test_one_file_serves_all_commands_by_a_table_for_each(tmp_path, rows, capsys):
+    config = write_config(
+        tmp_path,
+        f'quiet = true\n[train]\nhidden = 7\nmodel = "{tmp_path}/m.npz"\n[predict]\nscores = true\n'
+        f'output = "{tmp_path}/said"\n[evaluate]\njson = true\nquiet = true\n',
+    )
+    model, words = str(tmp_path / 'm.npz'), ['--config', str(config)]
+    assert main(['train', 'pesvm', str(rows), *words]) == 0
+    assert read_model(model).header.parameters['n_hidden'] == 7
+    assert main(['predict', model, str(rows), *words]) == main(['evaluate', model, str(rows), *words]) == 0
+    assert len((tmp_path / 'said').read_text().splitlines()[0].split('\t')) == 2
+    assert capsys.readouterr().out.startswith('{')
+
+
 @pytest.mark.parametrize(
     'text, cause',
     [
         ('hidden 7', 'expected options in TOML'),
-        ('[layer]\nhidden = 7', 'layer: expected a text, a number'),
+        ('[trian]\nhidden = 7', 'trian: expected a text, a number'),
+        ('[train.deep]\nhidden = 7', 'deep: expected a text, a number'),
         (
             'sums = false',
             'sums: expected a text, a number, true or a list of these, found False: instead of false, leave',
@@ -124,7 +139,12 @@ def test_a_model_has_a_name_that_ends_in_npz(tmp_path, rows, capsys):
 @pytest.mark.parametrize(
     ('words', 'text', 'reason'),
     [
-        (('evaluate', 'm.npz'), 'encode = "auto"', 'mr-elm evaluate has no option --encode'),
+        (
+            ('evaluate', 'm.npz'),
+            'encode = "auto"',
+            'mr-elm evaluate has no option --encode',
+        ),
+        (('evaluate', 'm.npz'), '[evaluate]\nencode = "auto"', 'mr-elm evaluate has no option --encode'),
         (('train', 'pesvm'), 'hiden = 9', 'mr-elm train pesvm has no option --hiden (did you mean --hidden?)'),
         (('train', 'pesvm'), 'hidden = "many"', 'argument --hidden: '),
         (('train', 'pesvm'), 'scale = "max"', 'argument --scale: '),

@@ -59,7 +59,7 @@ def test_usual_dates_and_words_are_not_in_doubt(warn):
 
 def test_quiet_commands_print_each_warning_once_with_one_prefix(elm, tmp_path):
     flats = [f'{m2} m²' if m2 % 3 == 0 else m2 for m2 in RNG.integers(30, 300, N)]
-    ages = TABLE['items'].astype(object).where(~MANY, 'N/A')
+    ages = TABLE['items'].astype(object).where(~MANY, 'n.a.')
     table = TABLE.assign(area=flats, age=ages, n=np.arange(N), zip='02139', label=TABLE['price'] / 7)
     table.to_csv(tmp_path / 'rows.csv', index=False)
     words = ('--encode', 'auto', '--task', 'regression', '--target', 'auto', '--hidden', 3, '-q')

@@ -125,8 +125,8 @@ def test_a_bad_row_is_named_and_no_folder_is_left(write, csv_of, elm, table, tmp
     done = elm('pack', path, '-o', tmp_path / 'pack', '-q', *maps(n_maps))
     assert (done.status, done.out) == (1, '')
     assert done.err == (
-        f"mr-elm: {path}, line 432: not a number: column 4 holds 'three' (column 1 is the label, "
-        'unless --label-column names another; --encode auto reads text)\n'
+        f"mr-elm: {path}, line 432: not a number: column 3 (counted from 0) holds 'three' (--label-column names the "
+        'label, --encode auto reads text and missing values)\n'
     )
     assert not (tmp_path / 'pack').exists()
 

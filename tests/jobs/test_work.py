@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
@@ -182,3 +183,31 @@ def test_two_drivers_do_not_make_one_output(cluster, work, write, tmp_path):
     again = work(resume=True)
     again.open()
     assert again.staging == STAGING and again.resumed
+
+
+def test_that_there_is_nothing_to_continue_is_said(work, elm, write, tmp_path, capsys):
+    Work(STAGING, Reporter(quiet=False), output=str(tmp_path / 'm.npz'), resume=True).open()
+    assert '--resume: no unfinished run to continue' in capsys.readouterr().err
+    done = elm('train', 'pesvm', write('rows.csv', '0,1\n1,2\n' * 9), '--model', tmp_path / 'm.npz', '--resume')
+    assert done.status == 0 and '--resume: no unfinished run to continue on this machine' in done.err
+
+
+def test_a_cluster_that_does_not_answer_leaves_no_record(cluster, work, monkeypatch, tmp_path):
+    """Neither where the run could not begin, nor where it could not be removed."""
+
+    def fail(*_):
+        raise OSError('no answer')
+
+    for method in ('put', 'find'):
+        run = work()
+        with monkeypatch.context() as down:
+            if method == 'put':
+                down.setattr(cluster, 'put', fail)
+            else:
+                run.begin()
+            down.setattr(cluster, 'find', fail)
+            with suppress(OSError):
+                run.begin()
+            assert (tmp_path / 'm.npz.work').exists()
+            run.close(OSError('no answer'))
+        assert not (tmp_path / 'm.npz.work').exists()

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from mr_elm.errors import UnsuitableWarning
 from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMClassifier, to_estimator
-from mr_elm.estimators.tables import learn_encoding, read_weights
+from mr_elm.estimators.tables import learn_encoding
 from mr_elm.model.file import read_model
 from mr_elm.rows.frames import read_frame
 
@@ -166,7 +166,7 @@ def test_scikit_learn_cross_validates_frames(frame, y):
         (lambda frame: frame.assign(age=np.inf), ('infinite', "column 'age'")),
         (lambda frame: frame.to_numpy(), ('data frame', 'ndarray')),
         (lambda frame: frame[['age', 'age', 'city']], ("2 are named 'age'",)),
-        (lambda frame: frame[:0], ('found 0 sample',)),
+        (lambda frame: frame[:0], ('0 sample',)),
     ],
 )
 def test_a_frame_that_does_not_fit_is_refused_with_the_name_of_the_column(change, words, frame, y):
@@ -196,7 +196,6 @@ def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, 
 @pytest.mark.parametrize(
     ('values', 'calls'),
     [
-        ([f'0{i % 7}139' for i in range(60)], ["astype({'shop id': 'category'})"]),
         ([f'shop {i}' for i in range(60)], ["drop(columns='shop id')"]),
         ([None] * 60, ["drop(columns='shop id')"]),
         (['N/K', *range(59)], ['leave these fields empty']),
@@ -227,7 +226,7 @@ def test_gaps_and_numbers_are_read_whatever_type_holds_them():
     )
     numbers = [frame.table.columns[j].numbers().tolist() for j in (0, 1, 3)]
     np.testing.assert_equal(numbers, [[1, np.nan, 3], [1, np.nan, 0], [1, 2.5, np.nan]])
-    encoding = learn_encoding(frame, read_weights(None, frame))
+    encoding = learn_encoding(frame, None)
     assert [column.kind[0] for column in encoding.columns] == [*'nncnnc']
 
 

@@ -1,9 +1,11 @@
 """Columns of text and missing values as features: how they are counted and encoded."""
 
+import io
 import json
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
@@ -73,6 +75,25 @@ def test_tables_can_be_cut(make):
     np.testing.assert_array_equal(
         np.concatenate([part.columns[0].numbers() for part in parts]), table.columns[0].numbers()
     )
+
+
+@pytest.mark.parametrize('text', {*MISSING_TEXTS} - {'NAN'})
+def test_what_pandas_reads_as_missing_is_missing_in_every_column(text):
+    """Beside numbers and beside words, as `pandas.read_csv` has it; NAN is our own."""
+    for others in ('1', '2.5'), ('yes', 'no'):
+        rows = ''.join(f'{number},{value}\n' for number, value in enumerate([*others, text] * 4))
+        read = pd.read_csv(io.StringIO(rows), header=None)[1]
+        found = ColumnValues.of(TextColumn([*others, text] * 4))
+        assert found.missing == read.isna().sum() == 4 and found.texts == 8 * (others[0] == 'yes')
+        column = choose_column('x', found)
+        assert column.names[-2:] == (['x=yes', 'x=(other)'] if found.texts else ['x', 'x is missing'])
+        assert (column.kind == 'category') == (read.dtype.kind != 'f')
+
+
+def test_words_that_pandas_reads_as_words_are_categories():
+    words = ['none', 'na', 'n.a.', '-', '?', 'missing']
+    assert pd.read_csv(io.StringIO('\n'.join(words)), header=None)[0].tolist() == words
+    assert ColumnValues.of(TextColumn(words)).texts == len(words)
 
 
 @pytest.mark.parametrize('cuts', [[], [1], [3, 4], [2, 5, 7]])

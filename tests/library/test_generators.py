@@ -146,7 +146,7 @@ def test_regression_noise_is_normal_with_the_deviation_asked_for():
 @pytest.mark.parametrize(
     'arguments, options, wanted',
     [
-        (('moons', 1, 2, 0), {}, 'kind must be one of ndc, twonorm'),
+        (('moons', 1, 2, 0), {}, 'kind: expected one of ndc, twonorm, .*moons'),
         (('ndc', -1, 2, 0), {}, 'n_rows must be a whole number of at least 0, not -1'),
         (('ndc', 1.5, 2, 0), {}, 'n_rows must be a whole number'),
         (('ndc', 1, 0, 0), {}, 'n_features must be a whole number of at least 1, not 0'),
@@ -157,8 +157,8 @@ def test_regression_noise_is_normal_with_the_deviation_asked_for():
         (('blobs', 1, 2, 0), {'spread': float('nan')}, 'spread must be a positive number, not nan'),
         (('regression', 1, 4, 0), {}, 'n_features of a regression set must be a whole number of at least 5'),
         (('regression', 1, 5, 0), {'noise': -1}, 'noise must be at least 0, not -1'),
-        (('twonorm', 1, 2, 0), {'spread': 1}, "twonorm takes no options, not 'spread'"),
-        (('blobs', 1, 2, 0), {'rng': 1}, "blobs takes n_classes, spread, not 'rng'"),
+        (('twonorm', 1, 2, 0), {'spread': 1}, "option of twonorm: expected one of , found 'spread'"),
+        (('blobs', 1, 2, 0), {'rng': 1}, "option of blobs: expected one of n_classes, spread, found 'rng'"),
     ],
 )
 def test_impossible_wishes_are_refused_at_once(arguments, options, wanted):

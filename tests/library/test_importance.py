@@ -16,7 +16,7 @@ from mr_elm.estimators import (
     SparseELMClassifier,
     to_estimator,
 )
-from mr_elm.estimators.tables import learn_encoding, read_weights
+from mr_elm.estimators.tables import learn_encoding
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.features.nodes import draw_nodes
@@ -50,7 +50,6 @@ def make_table(n=N):
 def encode(table, weights=None):
     """Return (encoding, encoded rows, FeatureColumns, offset, scale) of a table."""
     frame = read_frame(table)
-    weights = read_weights(weights, frame)
     encoding = learn_encoding(frame, weights, 3)
     rows = np.asarray(encoding.encode(frame.table).spread())
     statistics = ColumnStatistics.of(rows, weights)

@@ -1,5 +1,10 @@
 """The same table has the same answers, whatever holds it: text of CSV, Parquet, Arrow, a data frame."""
 
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,6 +15,7 @@ from mr_elm.model.file import read_model
 from mr_elm.rows.columns import NumberColumn, TextColumn
 from mr_elm.rows.encoding import Column
 
+ELM = Path(sys.executable).with_name('mr-elm')
 N = 90
 BLANKS = np.array(['', ' ', '\t', ' \t '])
 
@@ -146,6 +152,35 @@ def test_numbers_that_are_categories_are_known_by_their_value(trained, spelling,
                 np.testing.assert_allclose(found, scores[:, 0], rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize('spelling', SPELLINGS)
+def test_a_column_whose_type_is_text_is_a_category_whatever_it_holds(spelling, here, rng, tmp_path):
+    """The type says so in a frame, in Parquet and in Arrow; text of CSV has no type, so numbers are numbers there."""
+    rows = make_rows(rng, SPELLINGS[spelling])
+    kinds = {}
+    for kind, write in WRITERS.items():
+        write(rows, tmp_path / kind)
+        kinds[kind] = train(here, tmp_path / kind, tmp_path / f'{kind}.npz').encoding.columns[0]
+    for kind, read in FRAMES.items():
+        kinds[kind] = (
+            ESVMClassifier(encode='auto', n_hidden=5)
+            .fit(read(rows[['plan', 'size']]), rows['label'])
+            .encoding_.columns[0]
+        )
+    assert kinds.pop('csv').kind == 'number'
+    assert {column.categories for column in kinds.values()} == {tuple(sorted(SPELLINGS[spelling]))}
+    with pytest.raises(ValueError, match="column 'plan', it holds text: encode='auto'"):
+        ESVMClassifier().fit(rows[['plan', 'size']], rows['label'])
+
+
+def test_text_of_dates_and_of_mixed_values_is_what_it_was(rng):
+    days = pd.date_range('2020-01-01', periods=N).strftime('%Y-%m-%d')
+    mixed = np.where(np.arange(N) % 3 == 0, 'x', '7')
+    objects = np.array([7, '8'] * (N // 2), object)
+    frame = pd.DataFrame({'day': days, 'mixed': mixed, 'objects': objects, 'none': np.array([None] * N, object)})
+    fitted = ESVMClassifier(encode='auto', n_hidden=5).fit(frame, rng.integers(2, size=N))
+    assert [column.kind for column in fitted.encoding_.columns] == ['date', 'category', 'number', 'number']
+
+
 def test_a_model_of_a_frame_of_numeric_categories_reads_their_text(here, rng, tmp_path):
     rows = make_rows(rng, [12, 7, 3]).astype({'plan': int}).astype({'plan': 'category'})
     estimator = ESVMClassifier(encode='auto', n_hidden=20).fit(rows[['plan', 'size']], rows['label'])
@@ -181,3 +216,32 @@ def test_a_number_is_the_category_of_the_same_value_if_there_is_one(categories, 
     else:
         given = TextColumn(values)
     assert column(*categories).find_categories(given).tolist() == wanted
+
+
+@pytest.mark.parametrize(('values', 'warns'), [(['x'] * 20, True), (['x'] * 19, False), (['x'] * 25 + ['a'], False)])
+@pytest.mark.parametrize('categories', [('a', 'b'), ('', 'a', 'b')])
+def test_a_column_without_any_known_category_is_named(values, warns, categories, here, tmp_path):
+    """An estimator and the commands say so alike, a command once for all its tasks."""
+    texts = [*categories] * 20
+    rows = pd.DataFrame({'plan': texts, 'size': np.arange(len(texts)), 'label': np.arange(len(texts)) % 2})
+    write_csv(rows, tmp_path / 'old.csv')
+    model = train(here, tmp_path / 'old.csv', tmp_path / 'm.npz')
+    new = pd.DataFrame(
+        {'plan': values, 'size': range(len(values)), 'label': [0, 1] * (len(values) // 2) + [0] * (len(values) % 2)}
+    )
+    write_csv(new, tmp_path / 'new.csv')
+    said = warns * [
+        f"column 'plan' holds none of the categories of the training, such as {', '.join(map(repr, categories))}"
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        to_estimator(model).predict(new[['plan', 'size']])
+    assert [str(each.message) for each in caught] == said
+    for words in (
+        ('predict', tmp_path / 'm.npz', tmp_path / 'new.csv', '-o', tmp_path / 'said'),
+        ('evaluate', tmp_path / 'm.npz', tmp_path / 'new.csv'),
+    ):
+        done = subprocess.run(
+            [ELM, *map(str, words), '-q', '-r', 'local', '-D', 'mapreduce.job.maps=3'], capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr.splitlines()) == (0, [f'mr-elm: warning: {each}' for each in said])

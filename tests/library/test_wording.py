@@ -2,8 +2,10 @@
 
 import dataclasses
 import importlib
+import inspect
 import pkgutil
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +109,56 @@ def test_the_encoding_of_a_table_is_one_line():
     table = pd.DataFrame({'plan': [f'a plan with a long name {i}' for i in range(90)], 'age': np.arange(90.0)})
     fitted = ESVMClassifier(n_hidden=5, encode='auto').fit(table, np.arange(90) % 2)
     assert is_short(fitted.encoding_) and is_short(fitted.to_model().header)
+
+
+@pytest.mark.parametrize('name', [name for name in estimators.__all__ if name[0].isupper()])
+def test_the_docstring_of_an_estimator_says_what_it_does_and_what_each_parameter_is(name):
+    kind = getattr(estimators, name)
+    first, empty, heading, line, *rest = inspect.getdoc(kind).splitlines()
+    assert first.startswith('Train ') and (empty, heading, line) == ('', 'Parameters', '----------')
+    section = '\n'.join(rest).partition('\n\n')[0]
+    entries = re.findall(r'(?m)^(\w+(?:, \w+)*) : ', section)
+    assert sorted(', '.join(entries).split(', ')) == sorted(kind().get_params())
+    assert 'see `' not in section
+
+
+@pytest.mark.parametrize(
+    ('make', 'said'),
+    [
+        (
+            lambda X, y: ESVMClassifier(map='rff', kernel='laplacian').fit(X, y),
+            'kernel laplacian: expected map nystrom',
+        ),
+        (lambda X, y: ESVMClassifier(solver='passes', tolerance=2.0).fit(X, y), 'tolerance: expected a number below 1'),
+        (lambda X, y: ESVMClassifier(n_hidden=5000, solver='passes', memory=1.0).fit(X, y), 'with memory 1 MB'),
+        (
+            lambda X, y: ESVMClassifier('nystrom', landmarks='synthetic').fit(np.ones((9, 3000)), y[:9]),
+            'landmarks synth',
+        ),
+        (lambda X, y: estimators.SphereSVMClassifier('linear').fit(X, y), 'use normalise'),
+        (lambda X, y: KernelELMClassifier(solver='cg', rank=1, max_iter=1, tol=1e-14).fit(X, y), 'raise rank'),
+        (lambda X, y: ESVMClassifier('sigmoyd').fit(X, y), "found 'sigmoyd' (did you mean sigmoid?)"),
+        (lambda X, y: KernelELMClassifier('gausian').fit(X, y), "found 'gausian' (did you mean gaussian?)"),
+    ],
+)
+def test_estimators_speak_of_parameters_and_not_of_options(make, said):
+    X, y = make_rows()
+    with pytest.warns() as caught:
+        warnings.warn('none', stacklevel=1)
+        try:
+            make(X, y)
+        except ValueError as error:
+            warnings.warn(str(error), stacklevel=1)
+    text = ' '.join(str(each.message) for each in caught)
+    assert said in text and '--' not in text
+
+
+def test_missing_values_are_refused_with_the_cure():
+    X, y = make_rows()
+    X[3, 1] = np.nan
+    for rows in (X, pd.DataFrame(X)):
+        with pytest.raises(ValueError, match="found a missing one .*: encode='auto' reads missing values"):
+            ESVMClassifier().fit(rows, y)
 
 
 @pytest.mark.parametrize('name', CLASSIFIERS)

@@ -178,7 +178,7 @@ def test_the_staged_rows_are_removed(df, tmp_path, monkeypatch):
     'change, options, expected',
     [
         (lambda df: df, {'label': 'z'}, "expected a column named 'z', its columns are y, a, b, c"),
-        (lambda df: df, {'method': 'svm'}, 'method: expected auto, pesvm, .*, found .svm'),
+        (lambda df: df, {'method': 'svm'}, 'method: expected one of auto, pesvm, .*, found .svm'),
         (lambda df: df, {'hiden': 9}, "option of pesvm: expected .*hidden.*, found 'hiden'"),
         (lambda df: df, {'hidden': 0}, 'hidden: expected a whole number above 0, found 0'),
         (lambda df: df, {'map': 'sigmoyd'}, "map: expected one of sigmoid, .*, found 'sigmoyd'"),

@@ -115,10 +115,7 @@ def measure_columns(df: Any) -> dict[str, int]:
     bounds = df.agg(*(bound(column) for column in columns for bound in (functions.min, functions.max))).first()
     for name, low, high in zip(names, bounds[::2], bounds[1::2], strict=True):
         if low != high or not low:
-            raise ValueError(
-                f'df: expected vectors of one size in column {name!r}, found '
-                f'{"none" if not high else f"sizes from {low} to {high}"}'
-            )
+            raise ValueError(f'df: expected vectors of one size in column {name!r}, found sizes from {low} to {high}')
     return dict(zip(names, bounds[::2], strict=True))
 
 
