@@ -16,13 +16,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (44_440, 30_000),
+    'nodes of rows': (44_420, 30_000),
     'nodes of engines, passes and cli': (45_120, 32_000),
     'nodes of drivers, machines and estimators': (85_720, 50_000),
     'nodes of features, sums and scores': (39_380, 28_000),
     'nodes of solvers': (38_310, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (305_080, 205_000),
+    'nodes of package and stages': (305_060, 205_000),
     'files of package and stages': (290, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -134,18 +133,14 @@ class ArrowParts(Parts):
 
     def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
         """Yield a record batch, or all of a stream."""
-        for k in count() if self.is_stream else [number]:
-            with refuse_damage(f'{self.name}, record batch {k + 1}'):
-                try:
-                    if self.is_stream:
-                        batch = self.file.read_next_batch()
-                    else:
-                        batch = self.file.get_batch(k)
-                except StopIteration:
-                    return
+        with refuse_damage(f'{self.name}, record batch {number + 1} or a later one'):
+            batches = self.file
+            if not self.is_stream:
+                batches = [self.file.get_batch(number)]
+            for batch in batches:
                 batch = batch.select(columns)
                 batch.validate(full=True)  # bytes that are no values of their types
-            yield batch
+                yield batch
 
 
 def demand_end(stream: Any, name: str) -> None:

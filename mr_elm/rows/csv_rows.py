@@ -261,8 +261,6 @@ def diagnose(line: str, form: RowOptions) -> RowError:
             if form.numeric_labels and j not in form.styles_by_column:
                 check_target(texts[j].replace(form.decimal, '.'), form.label_columns.index(j), form)
         block = make_block({j: read_values(to_texts([text]), j, form) for j, text in texts.items()}, 1, form)
-        for error in find_errors(block, form).values():
-            return error
+        return find_errors(block, form).get(0, RowError('not readable', quote(line)))
     except RowError as error:
         return error
-    return RowError('not readable', quote(line))
