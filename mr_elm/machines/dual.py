@@ -63,7 +63,7 @@ class BoxMachine:
         codes : (n,) class numbers, each of which has a row.
         """
         diagonal = source.diagonal()
-        if self.rule != 'block' or self.settings.dtype == 'float32':
+        if self.rule != 'block':
             return None
         if not ((diagonal >= 0) & (diagonal < np.inf)).all():
             return None
@@ -115,7 +115,7 @@ class SphereMachine(BoxMachine):
 
     def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small; see `solve_small_balls`."""
-        if self.rule != 'exact' or self.settings.dtype == 'float32':
+        if self.rule != 'exact':
             return None
         from mr_elm.solvers.sphere import solve_small_balls
 
