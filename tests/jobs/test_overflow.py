@@ -65,13 +65,13 @@ def test_every_way_to_train_refuses_it(elm, path, tmp_path, words):
     demand_sentence(elm(*words[:2], path, *words[2:], '--model', tmp_path / 'm.npz', '-q'), tmp_path)
 
 
-def test_rows_without_names_are_counted_as_in_the_file(elm, tmp_path):
+def test_rows_without_names_are_counted_as_options_and_libsvm_do(elm, tmp_path):
     table = make_table()
     table.to_csv(tmp_path / 'bare.csv', index=False, header=False)
     (tmp_path / 'rows.libsvm').write_text(
         ''.join(f'{int(row[1] == "yes")} 1:{row[2]} 2:{row[3]} 3:{row[4]}\n' for row in table.itertuples())
     )
-    for name, column in (('bare.csv', 4), ('rows.libsvm', 3)):
+    for name, column in (('bare.csv', '3 (counted from 0)'), ('rows.libsvm', '3')):
         done = elm('train', 'sparse-elm', tmp_path / name, '--model', tmp_path / 'm.npz', '-q')
         demand_sentence(done, tmp_path, column)
 
