@@ -416,7 +416,7 @@ def draw_method(axes: Any, method: str, rows: list[dict]) -> None:
 def list_figures(bench: Bench, n_features: int) -> Iterator[tuple[Any, dict]]:
     """Yield (estimator, its place) for each training of figures 2 to 7 of the sparse ELM paper."""
     sizes, bounds = bench.pick(SIZES[:2], SIZES), bench.pick(MORE_BOUNDS[3:5], MORE_BOUNDS)
-    kinds = {'sparse ELM': SparseELMClassifier, 'OELM': OELMClassifier, 'unified ELM': ELMClassifier}
+    kinds = {'sparse ELM': SparseELMClassifier, 'OELM': OELMClassifier, 'unified ELM': ELMClassifier}  # type: ignore[dict-item]
     for (method, kind), nodes, n_hidden in product(kinds.items(), NODES, sizes):
         yield (
             kind(nodes, n_hidden=n_hidden, scale='none'),

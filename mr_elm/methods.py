@@ -93,8 +93,8 @@ METHODS = {
             'hdfs:///rows --model hdfs:///m.npz -r hadoop': 'on a cluster',
         },
         Tuning(
-            'nodes, metric, nu and L, from one pass over the rows',
-            'Score maps, kernels, weight scales, metrics, nu and L by cross-validation, from one pass over the '
+            'nodes, nu and L, from one pass over the rows',
+            'Score maps, kernels, weight scales, nu and L by cross-validation, from one pass over the '
             'rows. A second pass counts the errors of the best ones.',
             f'{SEARCHES}:NodeSearch',
             'mr_elm.drivers.tune_pesvm:tune',

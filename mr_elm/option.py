@@ -175,38 +175,24 @@ def add_options(
     """
     for name, each in option_fields(kind).items():
         if only is None or name in only:
-            option = each.metadata['option']
-            if option.unsaid is DEFAULT:
-                default = each.default
-            else:
+            option, kind, default = each.metadata['option'], value_type(each), each.default
+            text = option.help.replace('{choices}', ', '.join(option.choices))
+            if type(default) in (str, int, float) and '(default: ' not in text:
+                text += ' (default: %(default)s)'
+            if option.advanced:
+                text = AdvancedHelp(text)
+            if option.unsaid is not DEFAULT:
                 default = option.unsaid
-            add(option.group.format(method=method))(
-                flag_of(each), dest=name, default=default, help=help_of(each, option), **reading_of(each, option)
-            )
-
-
-def help_of(each: Field, option: Option) -> str:
-    """Return the help of an option, its default behind it where that is one value and the help names none."""
-    text = option.help.replace('{choices}', ', '.join(option.choices))
-    if type(each.default) in (str, int, float) and '(default: ' not in text:
-        text += ' (default: %(default)s)'
-    if option.advanced:
-        return AdvancedHelp(text)
-    return text
-
-
-def reading_of(each: Field, option: Option) -> dict[str, Any]:
-    """Return the arguments of `add_argument` that say how a value is read, by the type of the field."""
-    kind = value_type(each)
-    if kind is bool and option.read is None:
-        return {'action': 'store_true'}
-    if get_origin(kind) is tuple:
-        metavar = 'LIST'
-    elif option.choices:
-        metavar = f'{{{",".join(option.choices)}}}'
-    else:
-        metavar = {float: 'X', int: 'N'}.get(kind, each.name.upper())
-    return {'type': partial(read_text, each), 'metavar': option.metavar or metavar}
+            reading: dict[str, Any] = {'action': 'store_true'}
+            if kind is not bool or option.read is not None:
+                if get_origin(kind) is tuple:
+                    metavar = 'LIST'
+                elif option.choices:
+                    metavar = f'{{{",".join(option.choices)}}}'
+                else:
+                    metavar = {float: 'X', int: 'N'}.get(kind, name.upper())
+                reading = {'type': partial(read_text, each), 'metavar': option.metavar or metavar}
+            add(option.group.format(method=method))(flag_of(each), dest=name, default=default, help=text, **reading)
 
 
 def rename_flags(text: str, names: Mapping[str, str]) -> str:

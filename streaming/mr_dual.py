@@ -10,7 +10,6 @@ from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.store import load_arrays
 from mr_elm.streaming.problem_stage import ProblemStage
 
 
@@ -19,8 +18,7 @@ class MRDual(ProblemStage):
 
     A machine is a pair of classes, or a class against all others: numbers MACHINE.
     With --partitions its rows are divided among PARTs by a keyed hash of the row,
-    and each part is solved alone. With --working only the rows at some places
-    train. t is +1 or -1.
+    and each part is solved alone. t is +1 or -1.
 
     Input:  <split, rows>, text or packed
     Output: <machine MACHINE PART, JSON>
@@ -44,22 +42,9 @@ class MRDual(ProblemStage):
 
     TASK = DualTask
 
-    def configure_args(self) -> None:
-        """Add what to train on."""
-        super().configure_args()
-        self.add_file_arg('--working', help='npz: places of the rows to train on (default: all rows)')
-
-    def map_begin(self) -> None:
-        """Load the problem, and the places."""
-        super().map_begin()
-        path = self.options.working
-        self.working = set(map(tuple, load_arrays(path)[1]['places'].tolist())) if path else None
-
     def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Send a block's rows to their machines."""
         rows = self.gather_block(block, row_key)
-        if self.working is not None:
-            rows = rows.take(rows.are_at(self.working))
         n_parts = self.problem.partitions
         if n_parts == 1:
             yield from self.send(rows, 0)

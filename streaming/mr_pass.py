@@ -9,9 +9,8 @@ from mr_elm.errors import AccountingError
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
 from mr_elm.model.file import load_layer
-from mr_elm.rows.blocks import Block, take_rows, take_weights
+from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.scores.held_out import HeldOutScore, HeldOutSums
 from mr_elm.store import load_arrays
 from mr_elm.streaming.stage import MRRows, demand_width, read_json
 from mr_elm.sums.gram import GridSteps, TargetSums, merge_pairs
@@ -32,17 +31,13 @@ class MRPass(MRRows):
     Output: <product FIRST, [high, low]>
                 E'E D for n columns of E from column FIRST on, shape (n, K); E'E D
                 = high + low
-            with --folds, where D are output weights:
-            <held, [high, low]>         of the held-out rows: the squared error of
-                E D, the weight, how many rows E D labels right, how many there are
             where E'T is wanted:
             <sum LABEL, [high, low]>    sums of the rows of E, see mr_gram
             <sum ones, [high, low]>     E'1, shape (m,), where --grid gives an
                 origin of targets: they are centred by it
 
     With --folds, products and sums are of the rows that are not held out. The file
-    of D says whether they are output weights, and whether E'T is wanted too. For
-    E'T alone D has no column.
+    of D says whether E'T is wanted too. For E'T alone D has no column.
 
     Map:     add E_b'(E_b D) and E_b'T_b of some rows of a block to the sums of the
              task, write them at its end.
@@ -53,7 +48,7 @@ class MRPass(MRRows):
     """
 
     REQUIRED = 'layer', 'grid', 'vectors'
-    MERGE = {'product': merge_pairs, 'sum': merge_pairs, 'held': merge_pairs}
+    MERGE = {'product': merge_pairs, 'sum': merge_pairs}
 
     def configure_args(self) -> None:
         """Add the hidden layer, the vectors and what decides the sums."""
@@ -84,23 +79,14 @@ class MRPass(MRRows):
         if header['targets']:
             targets = TargetSums(steps, self.plan.form.numeric_labels, self.plan.form.labels_separator)
         self.sums = PassSums(self.layer, arrays['vectors'], steps, targets)
-        self.held = None
-        if self.folds is not None and header['weights']:
-            self.held = HeldOutSums(arrays['vectors'], self.folds.n_classes, steps)
 
     def map_block(self, block: Block, row_key: list[int]) -> None:
-        """Add the rows of a block to the sums, and score those that are held out."""
+        """Add the rows of a block, but for those that are held out, to the sums."""
         demand_width(block.X, self.layer.n_features)
-        if self.folds is None:
-            self.sums.add(block, row_weights(block, self.class_weights))
-            return
-        block, (_, edge, _) = self.folds.split(self.folds.sample(block))
-        weights = row_weights(block, self.class_weights)
-        held, trained = (take_weights(weights, part) for part in (slice(edge), slice(edge, None)))
-        self.sums.add(take_rows(block, slice(edge, None)), trained)
-        if self.held is not None:
-            for E, part, part_weights in self.sums.expand(take_rows(block, slice(edge)), held):
-                self.held.add(E, self.folds.class_numbers(part), part_weights)
+        if self.folds is not None:
+            block, (_, edge, _) = self.folds.split(block)
+            block = take_rows(block, slice(edge, None))
+        self.sums.add(block, row_weights(block, self.class_weights))
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums, nothing when there was no row."""
@@ -111,8 +97,6 @@ class MRPass(MRRows):
         if product.n_rows:
             for first, part in cut_columns(*product.D.shape):
                 yield make_key('product', first), [product.high[part], product.low[part]]
-        if self.held is not None:
-            yield make_key('held'), list(self.held.pair)
 
 
 def cut_columns(m: int, k: int) -> Iterator[tuple[int, slice]]:
@@ -137,13 +121,6 @@ def read_product(pairs: Iterable[tuple[str, Any]], shape: tuple[int, int]) -> Fl
 def read_targets(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Read the output pairs: the sums that E'T follows from, by label."""
     return {split_key(key)[1][0]: pair for key, pair in pairs if split_key(key)[0] == 'sum'}
-
-
-def read_held_out(pairs: Iterable[tuple[str, Any]]) -> HeldOutScore | None:
-    """Read the output pairs: the HeldOutScore of the vectors, None where there is none."""
-    return next(
-        (HeldOutScore(*(high + low).tolist()) for key, (high, low) in pairs if split_key(key)[0] == 'held'), None
-    )
 
 
 if __name__ == '__main__':

@@ -46,7 +46,7 @@ def offer(parser: argparse.ArgumentParser) -> None:
     """Tell the shell what may follow in the words of this parser, and exit."""
     argcomplete = import_package('argcomplete', 'completion')
     for action in parser._actions:
-        for each in getattr(action.type, 'args', ()):  # the field of an option, see `reading_of`
+        for each in getattr(action.type, 'args', ()):  # the field of an option, see `add_options`
             if names := each.metadata['option'].choices:
                 action.completer = argcomplete.ChoicesCompleter(names)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser, always_complete_options='long')

@@ -23,14 +23,14 @@ from mr_elm.cli.options import (
 from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
-from mr_elm.drivers.compose import TABLES, Layout, find_table
+from mr_elm.drivers.compose import TABLES, find_table
 from mr_elm.machines.answer_columns import AnswerColumns, add_answer_arguments, demand_threshold
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums, name_sums
 from mr_elm.option import AdvancedHelp
 from mr_elm.progress import Reporter
-from mr_elm.rows.options import RowOptions, read_columns
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import STANDARD, demand_free, write_file
 from mr_elm.scores.intervals import measure_coverage
 from mr_elm.scores.threshold import choose_positive
@@ -53,15 +53,6 @@ def predict(argv: Sequence[str]) -> None:
     )
     add_answer_arguments(parser.add_argument)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
-    parser.add_argument(
-        '--keep',
-        type=read_columns,
-        default=(),
-        metavar='NAME,...',
-        help=AdvancedHelp(
-            'csv, parquet, arrow: names or indexes of columns to copy from the input, after the predictions'
-        ),
-    )
     add_label_options(parser)
     add_resume_option(parser)
     args, passed = parser.parse(argv)
@@ -82,9 +73,8 @@ def predict(argv: Sequence[str]) -> None:
     ):
         model, columns = read_answer_columns(model, path, args)
         plan = plan_rows(args, rows_to_predict(model, args))
-        layout = Layout(columns, args.keep, find_table(args.output))
-        if layout.keep or layout.table:
-            accounts = compose.predict((path, model), plan, target, layout, engine, args.bad_rows)
+        if table := find_table(args.output):
+            accounts = compose.predict((path, model), plan, target, table, engine, columns, args.bad_rows)
         else:
             accounts = score.predict(path, plan, target, engine, columns, args.bad_rows)
     if accounts.rows:
@@ -96,10 +86,10 @@ def check_output(parser: Parser, args: argparse.Namespace) -> None:
     answers = args.inputs == [STANDARD]
     if args.output is None and not answers:
         parser.error('the following arguments are required: -o/--output')
-    if answers and (args.keep or find_table(args.output)):
+    if answers and find_table(args.output):
         parser.error(
-            '-: expected files for --keep and for an output whose name ends in '
-            f'.{", .".join(TABLES)}: standard input is answered line by line'
+            f'-: expected files for an output whose name ends in .{", .".join(TABLES)}: standard input is answered '
+            'line by line'
         )
     args.output = args.output or STANDARD
     if args.output != STANDARD:

@@ -42,7 +42,7 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     Raises DataFormatError when the rows cannot be used.
     """
     began, say = time.monotonic(), engine.reporter.say
-    inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options.nodes, refuses='train auto')
+    inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options.nodes)
     rows = read_sample(inputs)
     with one_thread():
         choice = choose_machines(
@@ -86,7 +86,7 @@ def sum_up_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -
     with one_thread():
         for member, grid, part in zip(members, steps, parts, strict=True):
             sums = total_of(part)
-            check_counts(inputs.plan, inputs.classes, sums.counts)
+            check_counts(inputs.data.plan, inputs.classes, sums.counts)
             model = solve(make_machine(member, grid, inputs.data.blas, sums), inputs.data.engine)
             models.append(model if keep_sums else model.without_sums())
     return models

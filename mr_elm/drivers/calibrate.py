@@ -7,6 +7,7 @@ from dataclasses import replace
 from mr_elm.errors import DataFormatError
 from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import (
+    HELD_OUT,
     Kind,
     ScoreSample,
     add_intervals,
@@ -29,12 +30,10 @@ from mr_elm.streaming.mr_scores import MRScores
 def fit_held_out(
     data: DataSet, model: Kind, options: PESVMOptions, class_weights: dict | None = None, n_folds: int | None = None
 ) -> Kind:
-    """Return a trained model with the probabilities or the intervals that the options ask for, if they do.
+    """Return a trained model with the probabilities or the intervals that the options ask for.
 
     n_folds : the model has not seen the first of so many folds; None where it keeps its sums.
     """
-    if not options.holds_out:
-        return model
     sample = ScoreSample.of(model.header.n_rows_used, options.seed, class_weights, n_folds)
     return add_probabilities(data, model, sample, options.threshold)
 
@@ -86,30 +85,19 @@ def renew_probabilities(
         if header.classes == before.classes and not rows_left:
             threshold = before.header.threshold
         return replace(model, header=replace(model.header, threshold=threshold))
-    facts = before.header.calibration
-    if rows_left:
-        for what, fitted in (('intervals', 'interval_residuals' in before.arrays), ('probabilities', facts)):
-            if fitted:
-                reporter.say(
-                    f'{what}: left out, they may have been fitted to rows that left; give rows of the new '
-                    'model by --calibrate to fit new ones'
-                )
+    if set(HELD_OUT).isdisjoint(before.arrays):
         return model
-    if 'interval_residuals' in before.arrays:
-        reporter.say('intervals: kept from before; give rows of the new model by --calibrate to compute them anew')
-        return keep_held_out(before, model)
-    if facts is None:
+    what = 'probabilities'
+    if model.numeric:
+        what = 'intervals'
+    cure = 'give rows of the new model by --calibrate to fit new ones'
+    if rows_left:
+        reporter.say(f'{what}: left out, they may have been fitted to rows that left; {cure}')
         return model
     if header.classes != before.classes:
-        reporter.say(
-            'probabilities: left out, because the classes changed; give rows of the new model by --calibrate '
-            'to fit new ones'
-        )
+        reporter.say(f'{what}: left out, because the classes changed; {cure}')
         return model
-    reporter.say(
-        f'probabilities: kept, they were fitted when the model had {facts["rows_of_training"]:,} rows; give '
-        'rows of the new model by --calibrate to fit new ones'
-    )
+    reporter.say(f'{what}: kept from before; {cure}')
     return keep_held_out(before, model)
 
 

@@ -18,16 +18,15 @@ from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines, FoldsTask
+from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import DualOptions
 from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
-from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
-from mr_elm.scores.threshold import choose_positive
 from mr_elm.streaming.mr_dual import MRDual, read_machines
 from mr_elm.streaming.mr_dual_folds import MRDualFolds
 from mr_elm.sums.statistics import Classes
@@ -56,7 +55,17 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
             category = {'ConvergenceWarning': ConvergenceWarning}.get(name, NumericalWarning)
             warnings.warn(f'{task.scheme.describe_machine(number, classes.names)}: {text}', category, stacklevel=2)
     say_steps(data.engine.reporter, machines)
-    header = describe(task.model_header(classes.names), data, summary, options, machines)
+    names = [name for name in (*CERTIFIED, *STEPS) if name in machines[0].certificate]
+    parameters = {
+        **task.parameters,
+        'scale': options.scale,
+        'class_weight': options.class_weight,
+        'partitions': options.partitions,
+        'certificates': {name: [machine.certificate[name] for machine in machines] for name in names},
+        'blas': sorted(data.blas),
+        'input': summary.input,
+    }
+    header = make_header(options, summary, classes, task.n_features, parameters)
     model = make_model(header, task.model_arrays(machines))
     if options.probabilities:
         model = add_probabilities(data, model, task, classes, options.threshold)
@@ -68,7 +77,7 @@ def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTa
     form, n_measured = data.plan.form, 0
     if not data.engine.by_hand and (form.table or find_kind(form.kind).sparse):  # rows are sparse, or may become so
         n_measured = MEASURED_ROWS
-    summary, classes = learn_rows(data, 'classification', n_measured, options.seed, positive=options.positive)
+    summary, classes = learn_rows(data, options, n_measured)
     sample = None
     if options.metric != 'none':
         sample = read_sample(NodeInputs(options, summary, classes, data))  # type: ignore[arg-type]
@@ -99,30 +108,6 @@ def say_steps(reporter: Reporter, machines: Sequence[TrainedMachine]) -> None:
             texts.append(f'{n_steps:,} {kind.replace("_", " ")} ({seconds:.2f} s)')
     if texts:
         reporter.say(f'steps: {", ".join(texts)}')
-
-
-def describe(
-    header: ModelHeader, data: DataSet, summary: Summary, options: DualOptions, machines: Sequence[TrainedMachine]
-) -> ModelHeader:
-    """Add to a header what the training was."""
-    names = [name for name in (*CERTIFIED, *STEPS) if name in machines[0].certificate]
-    certificates = {name: [machine.certificate[name] for machine in machines] for name in names}
-    header = header.change_parameters(
-        scale=options.scale,
-        class_weight=options.class_weight,
-        partitions=options.partitions,
-        certificates=certificates,
-        blas=sorted(data.blas),
-        input=summary.input,
-    )
-    return replace(
-        header,
-        positive=choose_positive(options.positive, header.classes),
-        n_rows_used=summary.n_rows,
-        n_rows_rejected=sum(summary.rejected.values()),
-        encoding=summary.encoding_record,
-        history=[make_event('train', summary.n_rows, summary.rejected)],
-    )
 
 
 def add_probabilities(data: DataSet, model: Model, task: DualTask, classes: Classes, threshold: str | None) -> Model:

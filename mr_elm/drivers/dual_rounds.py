@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.engines.base import REDUCE_TASKS
 from mr_elm.errors import AccountingError, ConvergenceWarning, DataFormatError
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows, join_once
@@ -26,7 +25,6 @@ from mr_elm.progress import Meter
 from mr_elm.solvers.box import describe_iteration
 from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_check import MRCheck, read_checks
-from mr_elm.streaming.mr_dual import MRDual, read_machines
 
 MAX_ROUNDS = 50  # of training and checking, after which the gap stays open with a warning
 MAX_VIOLATORS = 2000  # rows that a machine adds in a round
@@ -43,19 +41,19 @@ def close_gap(
     """Return a TrainedMachine for each machine whose gap over all rows is at most `options.gap` of its objective.
 
     parts : (machine, part) -> TrainedMachine, the start. classes : their names.
-    Each round trains in this process while the working set fits into its memory, and on reducers from then on.
-    Raises DataFormatError when the rows of one machine do not fit into a task; warns with the gap when it stays open.
+    Each round trains in this process. Raises DataFormatError when the working set does not fit into its memory; warns
+    with the gap when it stays open.
     """
-    working, solve = join_once([machine.support for machine in parts.values()]), train_here
+    working = join_once([machine.support for machine in parts.values()])
     for number in range(1, MAX_ROUNDS + 1):
-        if len(working) > task.room and solve is train_here:
-            working, solve = working.without_features(), train_on_reducers
-            data.engine.reporter.say(
-                f'{len(working):,} rows in the working set, {task.room:,} fit into half of '
-                '--memory: machines are trained on reducers from now on'
+        if len(working) > task.room:
+            raise DataFormatError(
+                f'{data.plan.name}: {len(working):,} rows are or may be support vectors, at most {task.room:,} fit '
+                f'into half of --memory {options.memory:g} MB: raise --memory or lower C'
             )
-        demand_room(data.plan.name, working, task, options.memory)
-        machines = solve(data, task, working, f'round {number}')
+        n_machines = task.scheme.n_machines
+        with one_thread(), Meter(data.engine.reporter, f'round {number}', n_machines) as meter:
+            machines = [train_one(task, machine, working, meter) for machine in range(n_machines)]
         machines, violators = check_machines(data, task, machines, working, classes)
         share = max(machine.certificate['gap'] / abs(machine.certificate['objective']) for machine in machines)
         data.engine.reporter.say(
@@ -65,8 +63,6 @@ def close_gap(
         if share <= options.gap:
             return machines
         if violators:
-            if solve is train_on_reducers:
-                violators = [rows.without_features() for rows in violators]
             working = join_once([working, *violators])
         elif task.eps > MIN_EPS:  # the working set itself leaves the gap open
             task = replace(task, eps=task.eps / 10)
@@ -81,13 +77,6 @@ def close_gap(
     return machines
 
 
-def train_here(data: DataSet, task: DualTask, working: GatheredRows, name: str) -> list[TrainedMachine]:
-    """Train all machines on a working set in this process."""
-    n_machines = task.scheme.n_machines
-    with one_thread(), Meter(data.engine.reporter, name, n_machines) as meter:
-        return [train_one(task, number, working, meter) for number in range(n_machines)]
-
-
 def train_one(task: DualTask, number: int, working: GatheredRows, meter: Meter) -> TrainedMachine:
     """Train one machine on a working set, and show how far it is."""
     work = f'machine {number + 1} of {meter.total}'
@@ -97,18 +86,6 @@ def train_one(task: DualTask, number: int, working: GatheredRows, meter: Meter) 
 
     meter.show(number, lambda: work)
     return task.train(number, working.take(task.scheme.select_rows(number, working.numbers)), report)
-
-
-def train_on_reducers(data: DataSet, task: DualTask, working: GatheredRows, name: str) -> list[TrainedMachine]:
-    """Train all machines on a working set, of which the places are known here, each in one reducer."""
-    reducers = data.engine.reducers(min(task.scheme.n_machines, REDUCE_TASKS))
-    with temporary_folder() as folder:
-        paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'working')]
-        replace(task, partitions=1).save(paths[0])
-        save_arrays(paths[1], {}, {'places': working.places})
-        arguments = ['--problem', paths[0], '--working', paths[1], *reducers]
-        machines = read_machines(data.run(MRDual, arguments, f'{name}, machines'))
-    return [machines[number, 0] for number in range(task.scheme.n_machines)]
 
 
 def check_machines(
@@ -122,18 +99,6 @@ def check_machines(
         gap = task.machine.compute_gap(machine.certificate, loss, least_margin)
         checked.append(replace(machine, certificate={**machine.certificate, 'gap': gap}))
     return checked, violators
-
-
-def demand_room(name: str, working: GatheredRows, task: DualTask, memory: float) -> None:
-    """Raise DataFormatError when the working set of one machine outgrows the memory of a task, in MB."""
-    n_rows = max(
-        int(task.scheme.select_rows(number, working.numbers).sum()) for number in range(task.scheme.n_machines)
-    )
-    if n_rows > task.room:
-        raise DataFormatError(
-            f'{name}: {n_rows:,} rows of a machine are or may be support vectors, at most '
-            f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory or lower C'
-        )
 
 
 def check_all_rows(

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import demand_rows
 from mr_elm.drivers.increment import sum_up_batch, summarise_new
 from mr_elm.drivers.pesvm import solve
-from mr_elm.drivers.summary import summarise
+from mr_elm.drivers.summary import demand_rows, summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError, ModelFormatError
 from mr_elm.json_file import read_json, write_json

@@ -19,7 +19,7 @@ def sum_up_folds(inputs: NodeInputs, task: GridTask) -> list[list[Sums]]:
     written = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
     if len(written) < len(task.layers) * task.folds.n_parts:
         raise DataFormatError(
-            f'{inputs.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has none: lower --folds'
+            f'{inputs.data.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has none: lower --folds'
         )
     return [
         [assemble_sums(written.pop((number, part)), layer, inputs.classes) for part in range(task.folds.n_parts)]

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import check_labels
 from mr_elm.drivers.gram_job import check_counts, sum_up, sum_up_leaving
 from mr_elm.drivers.pesvm import solve
-from mr_elm.drivers.summary import NodeInputs, summarise, warn_of_labels
+from mr_elm.drivers.summary import NodeInputs, check_labels, summarise, warn_of_labels
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, warn_unsuitable
 from mr_elm.features.scaling import demand_scalable

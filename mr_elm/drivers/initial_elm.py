@@ -46,7 +46,7 @@ def demand_room(inputs: NodeInputs, layer: HiddenLayer) -> None:
     needed = 3 * 8 * n_rows * layer.n_hidden / 1e6  # MB: the outputs, and two copies in the decomposition
     if needed > memory:
         raise DataFormatError(
-            f'{inputs.plan.name}: {n_rows:,} x {layer.n_hidden:,} node outputs take '
+            f'{inputs.data.plan.name}: {n_rows:,} x {layer.n_hidden:,} node outputs take '
             f'{needed:,.0f} MB, --memory {memory:g} MB was given: raise it, take fewer --hidden, or '
             'a finite --C, which needs only sums'
         )

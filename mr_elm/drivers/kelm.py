@@ -14,13 +14,9 @@ from mr_elm.engines.base import Engine
 from mr_elm.machines.calibrating import add_intervals, demand_every_class
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.kernel import KernelMachine
-from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
-from mr_elm.model.file import make_model
-from mr_elm.model.header import ModelHeader
-from mr_elm.model.parts import kernel_arrays
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import MACHINE_FOLD, score_values
@@ -41,9 +37,9 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
             if data.options.solver == 'cg' and data.options.holds_out:
                 fold = score_fold(data, machine)
             solution, facts = solve(data, machine)
-        model = make_model(
-            describe(data, facts), kernel_arrays(data.task.arrays, data.rows.X, solution.dual_coef, solution.intercept)
-        )
+        if data.options.solver != 'cg':
+            facts = {'emit': data.options.emit, **facts}
+        model: Model = data.make_model(data.rows.X, solution, facts, data.source.blas)
         if data.options.probabilities:
             kind = 'leave-one-out'
             if fold:
@@ -104,17 +100,14 @@ def solve_by_gradients(
     data: KernelData, machine: KernelMachine, weights: Floats
 ) -> tuple[KernelSolution, dict[str, Any]]:
     """Run conjugate gradients, a job a pass; see `solve`. weights : of the rows, (N,)."""
-    facts: dict[str, Any] = {'rank': None, 'passes': None, 'residual': None}  # in the order of the header
+    facts: dict[str, Any] = {}
     report = PassReport(data.reporter, 'cg', data.options.tolerance, data.options.max_passes)
 
     def announce(M: Preconditioner) -> None:
         report.start = time.monotonic()
         d_eff = M.effective_dimension
         facts.update(rank=M.rank, effective_dimension=d_eff)
-        hint = ': a larger --rank or --memory would save passes'
-        if M.rank >= min(2 * d_eff, data.n_rows):
-            hint = ''
-        data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}{hint}')
+        data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}')
 
     most = machine.largest_rank(data.n_rows)
     size = np.cbrt(data.n_rows * most**2 / (machine.n_threads or 1))
@@ -125,29 +118,3 @@ def solve_by_gradients(
         data.task_rows, make_product(data), data.targets, weights, announce, report
     )
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': data.options.tolerance}
-
-
-def describe(data: KernelData, facts: dict[str, Any]) -> ModelHeader:
-    """Make the header of the model. facts : what the solver says of itself."""
-    options = data.options
-    if options.solver != 'cg':
-        facts = {'emit': options.emit, **facts}
-    center = {}
-    if options.numeric:
-        center = {'center': options.center}
-    parameters = {
-        'kernel': data.kernel.name,
-        **data.kernel.parameters,
-        'C': options.C,
-        'solver': options.solver,
-        **facts,
-        'multiclass': 'one-vs-all',
-        'scale': options.scale,
-        'seed': options.seed,
-        'class_weight': options.class_weight,
-        **center,
-        'blas': sorted(data.source.blas),
-        'input': data.summary.input,
-        **data.learned.facts,
-    }
-    return make_header(options, data.summary, data.classes, data.task.n_features, parameters)

@@ -15,13 +15,10 @@ from mr_elm.drivers.sample import read_sample
 from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.features.kernels import Kernel
 from mr_elm.json_file import write_json
 from mr_elm.machines.gathering import GatheredRows, gather
-from mr_elm.machines.kernel import KernelRowsTask, settle, state_rows
-from mr_elm.machines.metric import LearnedMetric
+from mr_elm.machines.kernel import KernelProblem, KernelRowsTask, settle
 from mr_elm.machines.options import KELMOptions
-from mr_elm.machines.rows_task import RowsTask
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan
@@ -29,30 +26,19 @@ from mr_elm.solvers.multiclass import class_targets
 from mr_elm.sparse import expand_some
 from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_place import MRPlace
-from mr_elm.sums.statistics import Classes
-from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
 
 
 @dataclass(frozen=True)
-class KernelData:
-    """Hold what the kernel ELM is trained on.
+class KernelData(KernelProblem):
+    """Hold the rows beside what the kernel ELM is trained on; all options are chosen.
 
-    source : where the rows came from. options : all of them chosen.
-    rows : scaled, in input order.
-    task : RowsTask of these rows. kernel : Kernel. classes : None where labels are targets.
-    summary : of the first pass. folder : where files for tasks are. learned : the metric.
+    source : where the rows came from. rows : scaled, in input order. folder : where files for tasks are.
     """
 
     source: DataSet
-    options: KELMOptions
     rows: GatheredRows
-    task: RowsTask
-    kernel: Kernel
-    classes: Classes | None
-    summary: Summary
     folder: str
-    learned: LearnedMetric
 
     @property
     def n_rows(self) -> int:
@@ -97,20 +83,14 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     Raises DataFormatError where the solver that the options ask for cannot take so many rows.
     """
     source = DataSet(plan, engine, options.bad_rows)
-    summary, classes = learn_rows(
-        source,
-        options.task,
-        seed=options.seed,
-        refuses=options.needs_one_label,
-        positive=options.positive,
-    )
+    summary, classes = learn_rows(source, options, refuses=options.needs_one_label)
     sample = None
     if options.metric != 'none':
         sample = read_sample(NodeInputs(options, summary, classes, source))  # type: ignore[arg-type]
     with one_thread():
-        task, kernel, learned = state_rows(options, summary, classes, sample)
-    say_metric(engine.reporter, learned)
-    options = settle(plan.name, options, summary.n_rows, task.n_features)
+        problem = KernelProblem.state(options, summary, classes, sample)
+    say_metric(engine.reporter, problem.learned)
+    task, options = problem.task, settle(plan.name, options, summary.n_rows, problem.task.n_features)
     most = options.memory * 1e6  # bytes of the rows
     with temporary_folder() as folder:
         rows = gather(limit_bytes(run_problem(source, MRPlace, task, 'rows'), most, plan.name))
@@ -118,7 +98,7 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
             rows = replace(rows, X=expand_some(rows.X))
         if len(rows) != summary.n_rows:
             raise AccountingError(f'{plan.name}: expected {summary.n_rows} rows, found {len(rows)}')
-        yield KernelData(source, options, rows, task, kernel, classes, summary, folder, learned)
+        yield KernelData(**vars(replace(problem, options=options)), source=source, rows=rows, folder=folder)
 
 
 def limit_bytes(pairs: Iterable[tuple[str, Any]], most: float, name: str) -> Iterator[list[np.ndarray]]:

@@ -18,7 +18,7 @@ from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.passes.data_set import DataSet, Pass
 from mr_elm.progress import Meter
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.inputs import InputPlan, plan_blocks, plan_inputs
+from mr_elm.rows.inputs import plan_blocks, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import split_key
 from mr_elm.solvers.kelm import U, V
@@ -56,9 +56,14 @@ def compute_matrix(data: KernelData) -> Floats:
 def fill_by_columns(data: KernelData, emit: str, omega: Floats) -> int:
     """Fill Omega by Algorithm 1, from columns that a job makes; returns how many entries of its lower triangle came."""
     demand_disk(data, emit)
+    engine = data.source.engine
+    reducers = engine.reducers(min(len(list(tile_corners(data.n_rows))), REDUCE_TASKS))
     with make_columns(data).open_output() as output:
-        n_filled, read = add_columns(data, plan_inputs([output.write()], RowOptions(), closed=False), emit, omega)
-        accounts = Accounts.of_packing(data.source.plan, read)
+        plan = plan_inputs([output.write()], RowOptions(), closed=False)
+        columns = DataSet(plan, engine, n_rows=data.task.n_placed)
+        arguments = ['--emit', emit, '--kernel', write_kernel(data), *reducers]
+        n_filled = fill_tiles(data, omega, columns.run(MRKernel, arguments, f'kernel by {emit}'))
+        accounts = Accounts.of_packing(data.source.plan, columns.first)
         accounts.map_input_records = output.map_input_records
         data.source.reconcile(accounts)
     return n_filled
@@ -72,15 +77,6 @@ def make_columns(data: KernelData) -> Pass:
     reducers = data.source.engine.reducers(min(len(task.first_columns), REDUCE_TASKS))
     arguments = ['--problem', data.path('problem.npz'), *reducers]
     return data.source.run(MRColumns, arguments, 'columns')
-
-
-def add_columns(data: KernelData, plan: InputPlan, emit: str, omega: Floats) -> tuple[int, Accounts | None]:
-    """Run Algorithm 1 over columns: (entries filled in the lower triangle of Omega, Accounts of the columns)."""
-    engine = data.source.engine
-    columns = DataSet(plan, engine, n_rows=data.task.n_placed)
-    reducers = engine.reducers(min(len(list(tile_corners(data.n_rows))), REDUCE_TASKS))
-    arguments = ['--emit', emit, '--kernel', write_kernel(data), *reducers]
-    return fill_tiles(data, omega, columns.run(MRKernel, arguments, f'kernel by {emit}')), columns.first
 
 
 def fill_tiles(data: KernelData, omega: Floats, pairs: Iterable[tuple[str, Any]]) -> int:

@@ -1,27 +1,20 @@
 """Pack a data set: write its rows as files of Parquet, read them back for their statistics, close with a manifest."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
-from typing import Any
 
-from mr_elm.drivers.checks import demand_rows
-from mr_elm.drivers.summary import learn_encoding, survey, warn_of_labels
-from mr_elm.engines import make_engine
+from mr_elm.drivers.summary import demand_rows, learn_encoding, survey, warn_of_labels
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.option import option
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.blocks import BLOCK_ROWS
-from mr_elm.rows.frames import open_stream
 from mr_elm.rows.inputs import describe_inputs, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.packs import write_manifest
 from mr_elm.rows.storage import Entry, store_of
 from mr_elm.rows.wire import split_key
-from mr_elm.store import temporary_folder
 from mr_elm.streaming.mr_pack import FILE, MRPack
 from mr_elm.sums.summary import Summary
 
@@ -72,39 +65,6 @@ def pack(
         pairs = sorted(text.run(MRPack, ['--into', attempts, *arguments], 'packing'))
         files = [facts for key, facts in pairs if split_key(key)[0] == FILE]
         return close_pack(text, [f'{attempts}/{file["name"]}' for file in files], folder, options, packing)
-
-
-def pack_stream(
-    source: Any,
-    folder: str,
-    label: str | None = None,
-    task: str = 'classification',
-    packing: Packing = DEFAULT,
-    **options: Any,
-) -> int:
-    """Pack the rows of an Arrow stream, which are never in memory together, in this process; returns how many.
-
-    source : anything that has `__arrow_c_stream__`, such as a table of polars or pyarrow, a relation of DuckDB, a data
-        set of Hugging Face. folder : must not exist, or be empty.
-    label : name of its column, None where rows have none. task : classification, or regression.
-    packing : how the rows are packed. options : fields of `RowOptions`, such as weight_column, columns, drop and
-        encode='auto'.
-    Raises DataFormatError when a row cannot be used, ValueError where pyarrow is missing.
-    """
-    rows = RowOptions(
-        label_column=0 if label is None else label,
-        labelled=label is not None,
-        numeric_labels=task == 'regression',
-        **options,
-    )
-    reader = open_stream(source)
-    with temporary_folder() as temporary:  # a stream is read once, packing reads rows twice
-        path = os.path.join(temporary, 'stream.arrow')
-        with import_module('pyarrow').ipc.new_stream(path, reader.schema) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-        entry = Entry('the stream', False, os.path.getsize(path), copy=path)
-        return pack([entry], folder, rows, make_engine('inline'), packing)[0].n_rows
 
 
 def close_pack(

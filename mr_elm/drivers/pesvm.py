@@ -6,7 +6,6 @@ What only some options take is imported where it is used: a small training waits
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
 
 import numpy as np
 
@@ -59,7 +58,12 @@ def train(
         )[0]
         for member in like.members
     ]
-    return calibrate(data, join_members(members), options), data.first
+    model = join_members(members)
+    if options.holds_out:
+        from mr_elm.drivers.calibrate import fit_held_out
+
+        model = fit_held_out(data, model, options)
+    return model, data.first
 
 
 def train_on(
@@ -76,7 +80,7 @@ def train_on(
         demand_targets_of(like, inputs)
         inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
         layer = like.layer
-        steps = demand_grid(inputs.plan.name, like, inputs.summary, inputs.weights)
+        steps = demand_grid(inputs.data.plan.name, like, inputs.summary, inputs.weights)
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if part_by:
         if solver == PASSES:
@@ -125,27 +129,22 @@ def demand_targets_of(like: HiddenNodeModel, inputs: NodeInputs) -> None:
     targets = describe_targets(inputs.summary)
     if like.header.targets != targets:
         raise DataFormatError(
-            f'{inputs.plan.name}: expected the targets of the model of --like, '
+            f'{inputs.data.plan.name}: expected the targets of the model of --like, '
             f'{like.header.targets or "one label"}, found {targets or "one label"}'
         )
 
 
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> HiddenNodeModel:
     """Return the model of the sums of the rows, with them, and with probabilities where these are wanted."""
-    check_counts(inputs.plan, inputs.classes, sums.counts)
+    check_counts(inputs.data.plan, inputs.classes, sums.counts)
     header = inputs.describe(layer, steps, inputs.data.blas).change_parameters(peak=size_of(sums))
     with one_thread():
         model = solve(LivingMachine(header, layer, sums), inputs.data.engine)
-    return calibrate(inputs.data, model, inputs.options, inputs.weights)
-
-
-def calibrate(data: DataSet, model: NodeModel, options: PESVMOptions, class_weights: dict | None = None) -> Any:
-    """Return a model with the probabilities or the intervals that the options ask for, if they do."""
-    if not options.holds_out:
+    if not inputs.options.holds_out:
         return model
     from mr_elm.drivers.calibrate import fit_held_out
 
-    return fit_held_out(data, model, options, class_weights)
+    return fit_held_out(inputs.data, model, inputs.options, inputs.weights)
 
 
 def estimate_solve(n: int) -> float:

@@ -18,12 +18,11 @@ from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import demand_every_class, keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.grid_task import Folds
-from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.pass_problem import PassProblem, PassResult, PassSolution, make_sample
 from mr_elm.machines.passes import count_sample
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.store import save_arrays, temporary_folder
-from mr_elm.streaming.mr_pass import MRPass, read_held_out, read_product, read_targets
+from mr_elm.streaming.mr_pass import MRPass, read_product, read_targets
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats
 
@@ -40,12 +39,12 @@ class JobProblem(PassProblem):
     folder: str = field(kw_only=True)
     files: list[str] = field(kw_only=True)
 
-    def run(self, D: Floats, *, weights: bool = False, targets: bool = False) -> PassResult:
+    def run(self, D: Floats, *, targets: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`. The options go to the header of D, see `MRPass`."""
         path = os.path.join(self.folder, 'vectors.npz')
-        save_arrays(path, {'weights': weights, 'targets': targets}, {'vectors': D})
+        save_arrays(path, {'targets': targets}, {'vectors': D})
         pairs = list(self.inputs.data.run(MRPass, [*self.files, '--vectors', path], 'pass'))
-        return PassResult(read_product(pairs, D.shape), read_targets(pairs), read_held_out(pairs))
+        return PassResult(read_product(pairs, D.shape), read_targets(pairs))
 
     def report(self) -> Callable[[int, float], None]:
         """Return the PassReport."""
@@ -56,9 +55,11 @@ class JobProblem(PassProblem):
         held out whole."""
         inputs = self.inputs
         if self.folds is None:
-            check_counts(inputs.plan, inputs.classes, counts)
+            check_counts(inputs.data.plan, inputs.classes, counts)
         elif inputs.classes and inputs.options.probabilities:
-            demand_every_class(inputs.classes.names, counts, f'of {inputs.plan.name} outside the fold that is held out')
+            demand_every_class(
+                inputs.classes.names, counts, f'of {inputs.data.plan.name} outside the fold that is held out'
+            )
 
     def hold_out(self, folds: Folds) -> 'JobProblem':
         """Return the same problem on some of the rows, and with others held out."""
@@ -67,18 +68,12 @@ class JobProblem(PassProblem):
 
     def make_model(self, solution: PassSolution) -> HiddenNodeModel:
         """Make the model of a solution."""
-        inputs = self.inputs.with_options(nu=solution.nu)
-        return self.describe(solution, inputs.describe(self.layer, self.steps, inputs.data.blas))
+        return self.describe(solution, self.inputs.describe(self.layer, self.steps, self.inputs.data.blas))
 
 
 @contextmanager
-def open_problem(
-    inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, largest_nu: float | None = None
-) -> Iterator[JobProblem]:
-    """Gather and sum up the sample; the context's value is the JobProblem of all rows.
-
-    largest_nu : of those that will be solved for; None for that of the options.
-    """
+def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[JobProblem]:
+    """Gather and sum up the sample; the context's value is the JobProblem of all rows."""
     options, engine = inputs.options, inputs.data.engine
     n_sample = count_sample(options, layer.n_hidden)
     inputs.data.fix_width(layer.n_features)
@@ -91,7 +86,6 @@ def open_problem(
             layer,
             steps,
             sample,
-            largest_nu or options.nu,
             engine.n_threads,
             engine.reporter.say,
             folder=folder,
@@ -110,22 +104,10 @@ def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Float
         start = start + np.outer(np.arange(len(start)) == len(start) - 1, steps.origin)
     with open_problem(inputs, layer, steps) as problem:
         if not options.holds_out:
-            return problem.make_model(problem.solve(options.nu, start))
-        return train_on_all(problem, hold_out_fold(problem, options).solve(options.nu, start), FOLDS)
-
-
-def hold_out_fold(problem: JobProblem, options: PESVMOptions) -> JobProblem:
-    """Return the same problem without one of FOLDS folds, and say what it is for. options : what it is for."""
-    inputs = problem.inputs
-    inputs.data.engine.reporter.say(f'{options.holds_out}: solving without one of {FOLDS} folds of the rows')
-    return problem.hold_out(Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers))
-
-
-def train_on_all(problem: JobProblem, solution: PassSolution, n_folds: int) -> HiddenNodeModel:
-    """Solve on all rows from a solution without the first of n_folds folds: the model.
-
-    The rows of that fold give the probabilities or the intervals that options ask for.
-    """
-    inputs = problem.inputs
-    scored = fit_held_out(inputs.data, problem.make_model(solution), inputs.options, inputs.weights, n_folds)
-    return keep_held_out(scored, problem.make_model(problem.solve(solution.nu, solution.B)))
+            return problem.make_model(problem.solve(start))
+        # the rows of a fold that a first solution has not seen give the probabilities or the intervals
+        inputs.data.engine.reporter.say(f'{options.holds_out}: solving without one of {FOLDS} folds of the rows')
+        folds = Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers)
+        first = problem.hold_out(folds).solve(start)
+        scored = fit_held_out(inputs.data, problem.make_model(first), options, inputs.weights, FOLDS)
+        return keep_held_out(scored, problem.make_model(problem.solve(first.B)))

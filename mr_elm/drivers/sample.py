@@ -32,7 +32,7 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
     pieces = [piece for _, piece in run_problem(inputs.data, MRPlace, task, 'sample')]
     if not pieces:
         raise DataFormatError(
-            f'{inputs.plan.name}: expected rows in a sample of about {n_rows:,}, found none: take a '
+            f'{inputs.data.plan.name}: expected rows in a sample of about {n_rows:,}, found none: take a '
             'larger sample, or another --seed'
         )
     return gather(pieces)

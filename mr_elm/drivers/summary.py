@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.checks import check_labels, demand_one_label, demand_rows, find_classes
 from mr_elm.errors import AccountingError, DataFormatError, warn_unsuitable
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
+from mr_elm.machines.shared_options import TrainingOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, Encoding
@@ -30,38 +30,115 @@ from mr_elm.sums.values import MIN_NAME_ROWS, ColumnValues, choose_encoding
 
 # how columns of numbers or names of rows are called
 ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID)')
+MAX_CLASSES = 20  # more than this, on half of the rows or more, are no classes
 
 
 def learn_rows(
-    data: DataSet,
-    task: str,
-    n_landmarks: int = 0,
-    seed: int = 0,
-    refuses: str = 'this training',
-    positive: str | None = None,
+    data: DataSet, options: TrainingOptions, n_landmarks: int = 0, refuses: str = 'this training'
 ) -> tuple[Summary, Any]:
     """Look at the rows of a DataSet once: their Summary, and their Classes, None for a regression.
 
-    n_landmarks : how many landmarks to choose, by hashes with the key `seed`.
+    n_landmarks : how many landmarks to choose, by keyed hashes.
     refuses : what cannot take several targets or labels of a row, '' where they are welcome.
-    positive : the class that the options name as the positive one, or None.
     Raises DataFormatError when the rows or their labels cannot be used.
     """
     form = data.plan.form
     demand_one_label(data.plan, len(form.targets), form.labels_separator, refuses)  # before the first pass
-    summary = summarise(data, n_landmarks, seed)
-    check_labels(data.plan, summary, task)
+    summary = summarise(data, n_landmarks, options.seed)
+    check_labels(data.plan, summary, options.task)
     warn_of_numbers(summary)
     demand_one_label(data.plan, summary.n_targets, summary.separator, refuses)
-    if task == 'regression':
+    if options.numeric:
         return summary, None
     classes = find_classes(data.plan, summary)
     try:
-        choose_positive(positive, classes.names)
+        choose_positive(options.positive, classes.names)
     except ValueError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     warn_of_labels(data, summary)
     return summary, classes
+
+
+def demand_rows(plan: InputPlan, summary: Summary) -> None:
+    """Raise DataFormatError when a data set has no row, or no feature."""
+    if not summary.n_rows:
+        raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
+    if not summary.columns.n_features:
+        raise DataFormatError(f'{plan.name}: expected rows with features, all rows are empty')
+
+
+def check_labels(plan: InputPlan, summary: Summary, task: str) -> None:
+    """Raise DataFormatError when rows have no labels, or those of another task, or overflow in their sums."""
+    if summary.target is None and not summary.labels.entries:
+        raise DataFormatError(f'{plan.pack or plan.name}: expected labels, the rows have none')
+    if (task == 'regression') != (summary.target is not None):
+        raise DataFormatError(
+            f'{plan.pack}: expected rows packed for {task}, found rows packed for another task: '
+            f'pack them again (mr-elm pack --task {task})'
+        )
+    if summary.weights is not None and not np.isfinite(summary.columns.n):
+        raise DataFormatError(
+            f'{plan.name}: expected row weights that can be added up in float64, found weights '
+            f'as large as {summary.weights.maximum[0]:.3g}: divide all weights by a constant'
+        )
+    if summary.target is None:
+        return
+    names = summary.input.get('target_names') or [summary.input.get('label_name')] * summary.n_targets
+    for k in np.flatnonzero(~np.isfinite(summary.target.squares + summary.target.mean**2 * summary.columns.n)):
+        largest = max(abs(summary.target.minimum[k]), abs(summary.target.maximum[k]))
+        if names[k] is None:
+            target = f'target {k + 1}'
+        else:
+            target = f'column {names[k]!r}'
+        raise DataFormatError(
+            f'{plan.name}: {target}: expected targets whose squares can be added up in float64, '
+            f'found targets as large as {largest:.3g}: divide them by a constant'
+        )
+
+
+def demand_one_label(plan: InputPlan, n_targets: int, separator: str | None, what: str) -> None:
+    """Raise DataFormatError when rows have several targets or labels. what : cannot take them, or ''."""
+    several = 'labels'
+    if n_targets > 1:
+        several = 'targets'
+    if what and (n_targets > 1 or separator is not None):
+        hint = 'train pesvm, elm and mr-kelm take these'
+        if what.startswith('--'):
+            hint = f'leave {what} out'
+        raise DataFormatError(f'{plan.name}: {what}: expected one label in each row, found several {several}: {hint}')
+
+
+def find_classes(plan: InputPlan, summary: Summary) -> Classes:
+    """Return the Classes of a data set. Raises DataFormatError when the labels cannot be classes."""
+    classes = Classes.of(summary.labels)
+    k = len(classes.names)
+    if summary.separator is not None:
+        return classes
+    if k < 2:
+        raise DataFormatError(
+            f'{plan.name}: expected at least two classes, every row has the label '
+            f'{classes.names[0]!r}{name_label_column(summary)}'
+        )
+    if k > MAX_CLASSES and 2 * k >= summary.n_rows:
+        raise DataFormatError(
+            f'{plan.name}: expected classes, {summary.n_rows} rows have {k} different labels'
+            f'{name_label_column(summary)}: is this a regression (--task regression), or is another '
+            'column the label (--label-column NAME)?'
+        )
+    return classes
+
+
+def name_label_column(summary: Summary) -> str:
+    """Name the column of the labels, for the end of a phrase; '' where rows have no columns."""
+    facts = summary.input
+    name, position = facts.get('label_name'), facts.get('label_column', 0)
+    if name is not None and position == 0:
+        return f' in column {name!r}, the first one'
+    if name is not None:
+        return f' in column {name!r}'
+    if 'n_columns' in facts:
+        return f' in column {position} (counted from 0)'
+    return ''
 
 
 def warn_of_numbers(summary: Summary) -> None:
@@ -117,14 +194,6 @@ def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bo
             f'numbers: all labels are compared as text, because {quote(text)} ({describe_place(text)}) is no finite '
             'number'
         )
-    spellings: dict[str, str] = {}
-    for name in entries:
-        first = spellings.setdefault(' '.join(name.casefold().strip(' .').split()), name)
-        if first != name and read_exact(name) is None:
-            warn_unsuitable(
-                f'the labels {quote(first)} and {quote(name)} are two classes: write them alike if they are one'
-            )
-            break
 
 
 def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
@@ -230,18 +299,13 @@ class NodeInputs(NodeProblem):
 
     @classmethod
     def learn(
-        cls,
-        data: DataSet,
-        options: PESVMOptions,
-        n_landmarks: int = 0,
-        refuses: str = 'this training',
+        cls, data: DataSet, options: PESVMOptions, n_landmarks: int = 0, refuses: str = 'this training'
     ) -> 'NodeInputs':
         """Look at the rows once, and learn a metric if options ask for one. refuses : see `learn_rows`.
 
         Raises DataFormatError when the rows cannot be used.
         """
-        summary, classes = learn_rows(data, options.task, n_landmarks, options.seed, refuses, options.positive)
-        inputs = cls(options, summary, classes, data)
+        inputs = cls(options, *learn_rows(data, options, n_landmarks, refuses), data)
         if options.metric != 'none':
             from mr_elm.drivers.sample import read_sample
 
@@ -250,8 +314,3 @@ class NodeInputs(NodeProblem):
                 inputs = inputs.learn_metric(sample, data.engine.n_threads)
             say_metric(data.engine.reporter, inputs.learned)
         return inputs
-
-    @property
-    def plan(self) -> InputPlan:
-        """Return the InputPlan."""
-        return self.data.plan

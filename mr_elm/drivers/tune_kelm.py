@@ -4,7 +4,7 @@ from mr_elm.arithmetic import estimate_seconds
 from mr_elm.drivers.problems import score_kernels
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
-from mr_elm.machines.kernel import MATRICES_KEPT, LeaveOneOutTask, state_rows
+from mr_elm.machines.kernel import MATRICES_KEPT, KernelProblem, LeaveOneOutTask
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.search_options import KELMSearch
 from mr_elm.passes.data_set import DataSet
@@ -20,8 +20,8 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     Raises DataFormatError when the rows cannot be used, or are too many for the memory of a task.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    summary, classes = learn_rows(data, options.task, positive=options.positive)
-    task, kernel, _ = state_rows(options, summary, classes)
+    summary, classes = learn_rows(data, options)
+    problem = KernelProblem.state(options, summary, classes)
     kernels, C_values = search.candidates(summary.measure_scaled(options.scale).total_variance)
     share = search.choose_share(
         plan.name, summary.n_rows, options.memory, 8 * MATRICES_KEPT['svd'], 'an eigendecomposition in'
@@ -31,8 +31,13 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
         f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',
         lambda: estimate_seconds(decompose, n) * len(kernels) / n_tasks,
     )
-    grid = task.extend(
-        LeaveOneOutTask, share=share, kernel=kernel.name, kernels=kernels, C_values=C_values, center=options.center
+    grid = problem.task.extend(
+        LeaveOneOutTask,
+        share=share,
+        kernel=problem.kernel.name,
+        kernels=kernels,
+        C_values=C_values,
+        center=options.center,
     )
     answers = score_kernels(data, MRLeaveOneOut, grid, 'leave-one-out', len(kernels))
     scores = [

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
-from mr_elm.estimators.conversion import Convertible, input_facts, name_blas
-from mr_elm.estimators.jobs import count_threads, decide, sum_up_rows, watched
-from mr_elm.estimators.living import name_classes, sum_up_batch
+from mr_elm.estimators.conversion import name_blas
+from mr_elm.estimators.jobs import count_threads, sum_up_rows, watched
+from mr_elm.estimators.living import sum_up_batch
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import TableRows, check_weights
-from mr_elm.estimators.values import IntervalTargets, available_with, row_weights
+from mr_elm.estimators.values import IntervalTargets, available_with, name_classes, row_weights
 from mr_elm.machines.auto import (
     AutoChoice,
     Budget,
@@ -32,14 +32,14 @@ from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.sums.statistics import ColumnStatistics, list_classes
+from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, repr=False)
-class AutoEstimator(TableRows, Convertible):
+class AutoEstimator(TableRows):
     """Choose machines by a sample of the rows, train them on all rows, and average them.
 
     Each decision is a line for the logger of this module, at the level INFO, which verbose=1 shows.
@@ -57,24 +57,21 @@ class AutoEstimator(TableRows, Convertible):
     _called = {'budget': ''}  # it takes more kinds of values
     scale = 'standard'
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return self._tag_tables(tags)
-
     @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
         """Choose machines and train them. Sets model_, and classes_ of a classifier. Rows of weight 0 do not count."""
         self.__dict__.pop('model_', None)
-        X, y = self._validate(X, True, sample_weight, y=y, y_numeric=self._numeric)
-        weights = check_weights(sample_weight, X)
+        X, y, weights = self._read(X, y, sample_weight, y_numeric=self._numeric)
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         rows = self._label(X, y, weights)
-        n_rows = len(rows.y)
+        n_rows, options = len(rows.y), AutoOptions(task=self._task, seed=self.seed_).nodes
         first, merged = merge_copies(rows.X, rows.y, rows.sample_weight)
         rows = replace(rows, X=rows.X[first], y=rows.y[first], sample_weight=merged)
-        problem = self._state_problem(rows, n_rows)
+        # statistics of merged rows: so a row of weight 2 is as two rows, to the last bit
+        columns = ColumnStatistics.of(rows.X, rows.sample_weight)
+        summary = replace(self._summarise_training(rows, options), n_rows=n_rows, columns=columns)
+        problem = NodeProblem(options, summary, rows.classes)
         with one_thread():
             sample = take_sample(rows, problem.summary, problem.options.seed)
             choice = choose_machines(
@@ -128,7 +125,6 @@ class AutoEstimator(TableRows, Convertible):
         if not forget:
             self.model_ = keep_held_out(before, self.model_)
         elif not set(HELD_OUT).isdisjoint(before.arrays):
-            self.__dict__.pop('calibration_', None)
             warnings.warn(
                 'probabilities or intervals: left out, they may have been fitted to rows that left', stacklevel=3
             )
@@ -155,16 +151,6 @@ class AutoEstimator(TableRows, Convertible):
     def _hold_out(self, choice: AutoChoice) -> None:
         """Fit probabilities or intervals to the rows that were held out."""
 
-    def _state_problem(self, rows: TrainingRows, n_rows: int) -> NodeProblem:
-        """Return the problem that the machines solve. n_rows : of the training, copies among them."""
-        classes = rows.classes
-        options = AutoOptions(task=self._task, seed=self.seed_).nodes
-        summary = self._summarise(columns=ColumnStatistics.of(rows.X, rows.sample_weight), n_rows=n_rows)
-        if classes is None:
-            summary.target = ColumnStatistics.of(rows.y.reshape(len(rows.y), -1), rows.sample_weight)
-        summary.input = input_facts(self, list_classes(classes))
-        return NodeProblem(options, summary, classes)
-
     def _train(self, member: Member, rows: TrainingRows) -> HiddenNodeModel:
         """Train a member on all rows."""
         if member.weights is not None:
@@ -177,10 +163,6 @@ class AutoEstimator(TableRows, Convertible):
         if self.keep_sums:
             return machine.keep_sums(model)
         return model
-
-    def _values(self, X: Rows) -> Floats:
-        check_is_fitted(self)
-        return decide(self.model_, self._validate(X, False), self.n_jobs)
 
 
 @dataclass(eq=False, repr=False)
@@ -218,10 +200,8 @@ class AutoClassifier(Labelled, AutoEstimator):
         return TrainingRows(X, codes, classes, weights)
 
     def _hold_out(self, choice: AutoChoice) -> None:
-        self.__dict__.pop('calibration_', None)
         if self.probabilities:
             self.model_ = calibrate(self.model_, hold_out_rows(choice), choice.kind)
-            self.calibration_ = self.model_.arrays['calibration']
 
 
 @dataclass(eq=False, repr=False)

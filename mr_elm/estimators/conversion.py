@@ -1,6 +1,7 @@
 """Turn estimators into models, which files hold and the command line reads, and models into estimators."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -9,13 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
-from mr_elm.estimators.tables import AUTO
+from mr_elm.estimators.parameters import to_python
 from mr_elm.model.base import Model
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.parts import spread_scaling
 from mr_elm.rows.labels import read_labels, write_label
-from mr_elm.rows.options import MISSING_LABELS
-from mr_elm.sums.summary import Summary
+from mr_elm.rows.options import AUTO, MISSING_LABELS
+from mr_elm.sums.summary import MEMORY
+from mr_elm.typing import Floats
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
 # what models call by other names than estimators
@@ -43,16 +45,27 @@ class Convertible:
         return self._task == 'regression'
 
     def to_model(self) -> Model:
-        """Return the fitted model; its `save` writes a file that `mr-elm predict` reads.
-
-        Raises ValueError for a ready kernel matrix.
-        """
+        """Return the fitted model; its `save` writes a file that `mr-elm predict` reads."""
         check_is_fitted(self)
-        if not hasattr(self, 'model_'):
-            raise ValueError(
-                'kernel: expected a kernel of rows, a precomputed matrix has no rows that a model could keep'
-            )
         return self.model_
+
+    @property
+    def scaling_(self) -> tuple[Floats, Floats]:
+        """Return offset and scale of each feature."""
+        return spread_scaling(self.model_.members[0].arrays, self.model_.n_features)
+
+    @property
+    def calibration_(self) -> Floats:
+        """Return the parameters of the probabilities."""
+        if 'calibration' not in self.model_.arrays:
+            raise AttributeError('calibration_: expected an estimator with probabilities')
+        return self.model_.arrays['calibration']
+
+    def _name_header(self, header: ModelHeader) -> ModelHeader:
+        """Return the header of a model that was fitted to rows in memory."""
+        classes = [write_label(label) for label in getattr(self, 'classes_', ())]
+        header = header.change_parameters(class_weight=name_weights(self), input=input_facts(self, classes))
+        return replace(header, classes=classes, history=[make_event('fit', header.n_rows_used)])
 
     @classmethod
     def _of_model(cls, model: Any) -> Any:
@@ -61,9 +74,8 @@ class Convertible:
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.n_features_in_, estimator.model_ = model.n_features, model
         estimator.seed_ = estimator.seed
-        estimator.scaling_ = spread_scaling(model.members[0].arrays, model.n_features)
         if model.header.calibration is not None:
-            estimator.probabilities, estimator.calibration_ = True, model.arrays['calibration']
+            estimator.probabilities = True
         if 'interval_residuals' in model.arrays and 'intervals' in kind._get_param_names():
             estimator.intervals = True
         name_columns(estimator, model)
@@ -94,31 +106,10 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
     return shared
 
 
-def describe(estimator: Any, n_rows: int, parameters: Mapping[str, Any]) -> ModelHeader:
-    """Make the header of a model that an estimator has fitted to n_rows unscaled rows."""
-    classes = [write_label(label) for label in getattr(estimator, 'classes_', ())]
-    parameters = {name: to_python(value) for name, value in parameters.items()}
-    parameters |= {'scale': estimator.scale, 'class_weight': name_weights(estimator)}
-    if hasattr(estimator, 'center'):
-        parameters['center'] = estimator.center
-    parameters |= {'blas': [name_blas()], 'input': input_facts(estimator, classes)}
-    return ModelHeader(
-        estimator._method,
-        estimator._task,
-        classes,
-        estimator._width,
-        parameters,
-        n_rows_used=n_rows,
-        history=[make_event('fit', n_rows)],
-        encoding=Summary(encoding=estimator.encoding_).encoding_record,
-        targets=describe_targets(estimator),
-    )
-
-
 def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
     """Return what a reader of similar rows must know of those of an estimator. classes : names, none for numbers."""
     names = getattr(estimator, 'feature_names_in_', None)
-    facts = {'kind': 'memory', 'names': None if names is None else names.tolist(), **label_facts(classes)}
+    facts = {'kind': MEMORY, 'names': None if names is None else names.tolist(), **label_facts(classes)}
     if getattr(estimator, 'target_', 'none') != 'none':
         facts['target'] = estimator.target_
     return facts
@@ -132,14 +123,14 @@ def label_facts(classes: Collection[str]) -> dict[str, Any]:
     return {}
 
 
-def describe_targets(estimator: Any) -> dict[str, Any] | None:
-    """Return what a header says of several targets or labels, None where rows have one label."""
+def describe_targets(estimator: Any) -> dict[str, Any]:
+    """Return what a Summary says of several targets or labels, nothing where rows have one label."""
     if getattr(estimator, 'multilabel_', False):
-        return {'separator': SEPARATOR}
+        return {'labels_separator': SEPARATOR}
     n_targets = getattr(estimator, 'n_targets_', 1)
     if n_targets > 1:
-        return {'names': [f'y{k}' for k in range(n_targets)]}
-    return None
+        return {'target_names': [f'y{k}' for k in range(n_targets)]}
+    return {}
 
 
 def name_columns(estimator: Any, model: Model) -> None:
@@ -163,10 +154,3 @@ def name_weights(estimator: BaseEstimator) -> dict[str, float] | str | None:
 def name_blas() -> str:
     """Name the arithmetic, once: to look for it takes longer than a small fit."""
     return describe_blas()
-
-
-def to_python(value: Any) -> Any:
-    """Return a number of numpy as one of Python, which JSON can hold."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return value

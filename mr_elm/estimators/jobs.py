@@ -10,14 +10,13 @@ from joblib import effective_n_jobs
 from mr_elm.errors import describe_memory
 from mr_elm.estimators.parameters import find_options
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.model.base import Model
 from mr_elm.option import flag_of, speaking_python
 from mr_elm.parallel import map_in_threads
 from mr_elm.progress import LogLines
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
 from mr_elm.sums.gram import GridSteps
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Rows
 
 
 def watched(method: Callable) -> Callable:
@@ -52,25 +51,11 @@ def count_threads(n_jobs: int | None) -> int | None:
     return n_threads
 
 
-def decide(model: Model, X: Rows, n_jobs: int | None) -> Floats:
-    """Return the decision values of a model, (n, K), computed block by block in threads."""
-    n_threads = count_threads(n_jobs)
-    if n_threads is None:
-        return model.decision_function(X)
-    return map_blocks(model.decision_function, X, BLOCK_ROWS, n_threads)
-
-
-def choose_classes(model: Model, X: Rows, n_jobs: int | None) -> np.ndarray:
-    """Return the class numbers of rows, (n,), a block at a time."""
+def map_rows(function: Callable[[Rows], np.ndarray], X: Rows, n_scores: int, n_jobs: int | None) -> np.ndarray:
+    """Return function(X), computed block by block in threads. n_scores : decision values of a row."""
     # 3 million decision values a block: memory that is used again is faster than new memory
-    n_rows = min(max(3_000_000 // model.n_scores, 1), BLOCK_ROWS)
+    n_rows = min(max(3_000_000 // n_scores, 1), BLOCK_ROWS)
     if n_jobs is None and X.shape[0] <= n_rows:
-        return model.predict(X)  # to ask joblib takes as long as to predict a few rows
-    return map_blocks(model.predict, X, n_rows, count_threads(n_jobs))
-
-
-def map_blocks(function: Callable[[Rows], np.ndarray], X: Rows, n_rows: int, n_threads: int | None) -> np.ndarray:
-    """Return function(X), computed for so many rows at a time in threads; see `map_in_threads`."""
-    return np.concatenate(
-        map_in_threads(function, [X[start : start + n_rows] for start in range(0, X.shape[0], n_rows)], n_threads)
-    )
+        return function(X)  # to ask joblib takes as long as to predict a few rows
+    blocks = [X[start : start + n_rows] for start in range(0, X.shape[0], n_rows)]
+    return np.concatenate(map_in_threads(function, blocks, count_threads(n_jobs)))

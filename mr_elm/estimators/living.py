@@ -1,7 +1,6 @@
 """Keep the sums of rows in an estimator that lives: rows come, rows leave, estimators merge."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,14 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
-from mr_elm.estimators.conversion import Convertible, describe_targets, input_facts, name_blas, name_weights, to_python
-from mr_elm.estimators.jobs import decide, sum_up_rows, watched
-from mr_elm.estimators.metric import MetricLearner
+from mr_elm.estimators.conversion import name_blas, name_weights
+from mr_elm.estimators.jobs import count_threads, sum_up_rows, watched
+from mr_elm.estimators.metric import MetricEstimator
 from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.tables import check_weights
-from mr_elm.estimators.values import is_set_matrix, number_labels, to_sets
+from mr_elm.estimators.values import is_set_matrix, name_classes, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.landmarks import LandmarkFinder, Landmarks
+from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.features.nodes import has_leaves, part_map
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
@@ -29,16 +28,14 @@ from mr_elm.machines.nodes import NodeProblem, describe_leaves, fit_initial
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
-from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.model.header import ModelHeader
 from mr_elm.rows.blocks import fill_weights, take_weights
-from mr_elm.rows.frames import is_stream, read_stream
 from mr_elm.rows.labels import write_label
 from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import Sums, TrainingRows
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes
-from mr_elm.sums.summary import Summary
+from mr_elm.sums.statistics import ColumnStatistics, list_classes
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 NODE_PARAMETERS = (
@@ -61,7 +58,6 @@ FORM = (
     'feature_names_in_',
     '_of_file',
     'encoding_',
-    'scaling_',
     '_summary',
     'single_',
     'n_targets_',
@@ -70,7 +66,7 @@ FORM = (
 
 
 @dataclass(eq=False, repr=False)
-class LivingEstimator(MetricLearner, Convertible):
+class LivingEstimator(MetricEstimator):
     """Keep the sums of the rows in the model, and solve whenever they change.
 
     map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
@@ -102,11 +98,6 @@ class LivingEstimator(MetricLearner, Convertible):
     memory: float = PESVMOptions.memory
     keep_sums: bool = True
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return self._tag_tables(tags)
-
     @property
     def layer_(self) -> HiddenLayer:
         """Return the hidden nodes."""
@@ -131,15 +122,23 @@ class LivingEstimator(MetricLearner, Convertible):
         """
         return self._add(X, y, sample_weight, anew=True, like=like)
 
+    @watched
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingEstimator':
         """Take rows away from the sums; classes that lose their last row go too.
 
-        Probabilities and intervals go too, until `calibrate` fits new ones. X may be an Arrow stream, as in
-        `partial_fit`. Raises AccountingError, and changes nothing, when the estimator keeps some of the rows as
-        landmarks, or when the rows cannot have been there.
+        Probabilities and intervals go too, until `calibrate` fits new ones. Raises AccountingError, and changes
+        nothing, when the estimator keeps some of the rows as landmarks, or when the rows cannot have been there.
         """
         check_is_fitted(self)
-        return self._take_batches(self._forget, X, y, sample_weight)
+        machine, rows = self._machine(), self._read_batch(X, y, sample_weight, reset=False)
+        labels = self._join_labels(rows[1])
+        batch = self._sum_up(rows, labels, machine)
+        if keeps_rows(self.model_):
+            batch = replace(batch, n_stored=int(LandmarkFinder(self.layer_).find(rows[0]).sum()))
+        machine = machine.forget(batch)
+        if warning := warn_of_bounds(self.model_, ColumnStatistics.of(rows[0])):
+            warnings.warn(warning, stacklevel=2)
+        return self._take(machine, labels, rows_left=True)
 
     @watched
     def merge(self, other: 'LivingEstimator') -> 'LivingEstimator':
@@ -168,48 +167,13 @@ class LivingEstimator(MetricLearner, Convertible):
         estimator.model_ = replace(model, header=replace(model.header, classes=names, positive=positive))
         return estimator
 
-    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
+    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
         if self._numeric:
             several = not self._holds_out
         else:
             several = is_set_matrix(y)
         X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric, multi_output=several)
         return X, y, check_weights(sample_weight, X)
-
-    def _add_batches(
-        self, X: Any, y: Any, sample_weight: Any, declared: Labels = (), like: 'LivingEstimator | None' = None
-    ) -> Any:
-        """Add rows, or those of a stream batch by batch."""
-
-        def add(X: Any, y: Any, weights: Any) -> Any:
-            return self._add(X, y, weights, not hasattr(self, 'model_'), declared, like, grows=True)
-
-        return self._take_batches(add, X, y, sample_weight)
-
-    def _take_batches(self, take: Callable, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Call take(X, y, sample_weight) with rows, or with each batch of a stream; one that fails undoes all."""
-        if not (isinstance(y, str) or is_stream(X)):
-            return take(X, y, sample_weight)
-        before = dict(self.__dict__)
-        try:
-            for batch in read_stream(X, y, sample_weight):
-                take(*batch)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return self
-
-    @watched
-    def _forget(self, X: Rows, y: Labels, sample_weight: Weights) -> 'LivingEstimator':
-        machine, rows = self._machine(), self._read(X, y, sample_weight, reset=False)
-        labels = self._join_labels(rows[1])
-        batch = self._sum_up(rows, labels, machine)
-        if keeps_rows(self.model_):
-            batch = replace(batch, n_stored=int(LandmarkFinder(self.layer_).find(rows[0]).sum()))
-        machine = machine.forget(batch)
-        if warning := warn_of_bounds(self.model_, ColumnStatistics.of(rows[0])):
-            warnings.warn(warning, stacklevel=2)
-        return self._take(machine, labels, rows_left=True)
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         """Return the labels of the classes known and of these rows, in class order; None for a regression."""
@@ -238,7 +202,7 @@ class LivingEstimator(MetricLearner, Convertible):
         """
         if anew and like is not None:
             self._take_form(like)
-        rows = self._read(X, y, sample_weight, reset=anew and like is None)
+        rows = self._read_batch(X, y, sample_weight, reset=anew and like is None)
         labels = self._join_labels(rows[1], declared, anew)
         if anew:
             self.__dict__.pop('model_', None)  # what was fitted to other rows
@@ -263,7 +227,7 @@ class LivingEstimator(MetricLearner, Convertible):
         """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
         check_is_fitted(self)
         self._machine()
-        return self._score_held_out(self._read(X, y, sample_weight, reset=False))
+        return self._score_held_out(self._read_batch(X, y, sample_weight, reset=False))
 
     def _score_held_out(self, rows: tuple) -> 'LivingEstimator':
         """Score rows by the machine of all others, and fit what is wanted to them."""
@@ -284,7 +248,7 @@ class LivingEstimator(MetricLearner, Convertible):
     @property
     def _holds_out(self) -> bool:
         """Tell whether something is to be fitted to rows that are held out."""
-        return False
+        return getattr(self, 'probabilities', False) or getattr(self, 'intervals', False)
 
     def _take_form(self, like: 'LivingEstimator') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""
@@ -302,42 +266,26 @@ class LivingEstimator(MetricLearner, Convertible):
 
     def _place_nodes(self, rows: TrainingRows, like: 'LivingEstimator | None') -> tuple[NodeProblem, HiddenLayer]:
         """Make the nodes for these rows, or take those of `like`: what they depend on, and the nodes."""
-        problem = self._state_problem(rows)
+        options = self._options
+        problem = NodeProblem(options, self._summarise_training(rows, options), rows.classes)
         if like is not None:
-            self._learned = LearnedMetric.of_model(like.model_)
             sigma = like.model_.header.parameters['sigma']
-            return replace(problem, learned=self._learned, known_sigma=sigma), like.layer_
-        layer = problem.make_layer()
-        T = class_targets(rows.y, len(list_classes(rows.classes)))
-        self._learn_metric(layer, rows.X, T, problem.options.nu, rows.sample_weight)
-        problem = replace(problem, learned=self._learned)
-        layer = layer.pass_metric(self._learned.metric)
-        if problem.options.has_leaves:
-            layer = self._grow_leaves(problem, layer, rows)
-        return problem, layer
+            return replace(problem, learned=LearnedMetric.of_model(like.model_), known_sigma=sigma), like.layer_
+        sample = self._sample(rows, problem.summary, options)
+        with one_thread():
+            if sample is not None:
+                problem = problem.learn_metric(sample, count_threads(self.n_jobs))
+            layer = problem.make_layer()
+            if options.has_leaves:
+                from mr_elm.machines.joint import grow_leaves
+                from mr_elm.machines.sample import take_sample
 
-    def _state_problem(self, rows: TrainingRows) -> NodeProblem:
-        """Return what the nodes depend on, landmarks among it; rows of weight 0 do not count."""
-        options, targets = self._options, describe_targets(self) or {}
-        facts = {'labels_separator': targets.get('separator'), 'target_names': targets.get('names')}
-        summary = replace(
-            getattr(self, '_summary', Summary()), n_rows=len(rows.y), encoding=self.encoding_, input=facts
-        )
-        if self._numeric:
-            summary.target = ColumnStatistics.of(*rows.targets)
-        if options.n_landmarks:
-            chosen = Landmarks(options.n_landmarks, self.seed_)
-            chosen.add(rows.X if rows.sample_weight is None else rows.X[rows.sample_weight > 0])
-            summary.landmarks = chosen.rows
-        return NodeProblem(options, summary, rows.classes)
+                layer = grow_leaves(layer, take_sample(rows, problem.summary, self.seed_, options.center), options)
+        return problem, layer
 
     def _describe(self, problem: NodeProblem, layer: HiddenLayer, steps: GridSteps) -> ModelHeader:
         """Make the header of a machine on these nodes; None stands where the solver has its say."""
-        classes = list_classes(problem.classes) or list(map(write_label, getattr(self, 'classes_', ())))
-        header = problem.describe(layer, steps, [name_blas()]).change_parameters(
-            class_weight=name_weights(self), input=input_facts(self, classes)
-        )
-        return replace(header, classes=classes, history=[make_event('fit', problem.summary.n_rows)])
+        return self._name_header(problem.describe(layer, steps, [name_blas()]))
 
     def _fit_initial(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows) -> None:
         """Fit the initial ELM, C = inf, which keeps no sums."""
@@ -363,7 +311,6 @@ class LivingEstimator(MetricLearner, Convertible):
         """Fit by passes over the rows, which leave no sums."""
         from mr_elm.estimators.passes import MemoryProblem
 
-        nu = problem.options.nu
         steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
         passes = MemoryProblem.open(problem, layer, steps, rows)
         header, start, scored = self._describe(problem, layer, steps), None, None
@@ -371,7 +318,7 @@ class LivingEstimator(MetricLearner, Convertible):
             start = like.model_.arrays['output_weights'].copy()
             start[-1] += steps.origin or 0.0
         if self._holds_out:
-            first = passes.hold_out(FOLDS).solve(nu, start)
+            first = passes.hold_out(FOLDS).solve(start)
             self.model_ = passes.describe(first, header)
             chosen = ScoreSample.of(len(rows.y), self.seed_, n_folds=FOLDS).choose(rows)
             weights = fill_weights(take_weights(rows.sample_weight, chosen), len(chosen))
@@ -380,7 +327,7 @@ class LivingEstimator(MetricLearner, Convertible):
             self._hold_out(HeldOut(rows.y[chosen], weights, decisions, np.zeros(len(chosen))), X, 'folds')
             scored = self.model_
         with self._reporter.follow('passes', len(rows.y)):
-            self.model_ = passes.describe(passes.solve(nu, start), header)
+            self.model_ = passes.describe(passes.solve(start), header)
         if scored is not None:
             self.model_ = keep_held_out(scored, self.model_)
 
@@ -403,16 +350,7 @@ class LivingEstimator(MetricLearner, Convertible):
         if self.solver == GRAM:
             idle.append('tolerance')
         no_center = self._numeric and not getattr(self, 'center', True)
-        return make_options(self, idle, task=self._task, seed=self.seed_, no_center=no_center)
-
-    def _grow_leaves(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows) -> HiddenLayer:
-        """Return a layer behind leaves of trees that grow on a sample of the rows."""
-        from mr_elm.machines.joint import grow_leaves
-        from mr_elm.machines.sample import take_sample
-
-        with one_thread():
-            sample = take_sample(rows, problem.summary, self.seed_, problem.options.center)
-            return grow_leaves(layer, sample, problem.options)
+        return make_options(self, idle, no_center=no_center)
 
     def _machine(self) -> LivingMachine:
         """Return the machine with the parameters that may have changed since it was made.
@@ -426,7 +364,7 @@ class LivingEstimator(MetricLearner, Convertible):
             )
         machine, options = LivingMachine.of_model(self.model_), self._options
         name = machine.header.nu_name
-        values = {name: to_python(options.nu), 'class_weight': name_weights(self), **describe_leaves(options)}
+        values = {name: options.nu, 'class_weight': name_weights(self), **describe_leaves(options)}
         return replace(machine, header=machine.header.change_parameters(**values))
 
     def _sum_up(self, rows: tuple, labels: Any, machine: LivingMachine) -> Batch:
@@ -445,7 +383,6 @@ class LivingEstimator(MetricLearner, Convertible):
         condition = self.model_.header.parameters['condition']
         self._reporter.say(f'solved {len(machine.sums.gram)} unknowns, condition about {condition:.1e}')
         if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):
-            self.__dict__.pop('calibration_', None)
             warnings.warn(
                 'probabilities or intervals: left out, they may have been fitted to rows that left; call '
                 'calibrate with rows that the estimator has',
@@ -456,10 +393,6 @@ class LivingEstimator(MetricLearner, Convertible):
         if labels is not None:
             self.classes_ = labels[[write_label(label) in machine.header.classes for label in labels]]
         return self
-
-    def _values(self, X: Rows) -> Floats:
-        check_is_fitted(self)
-        return decide(self.model_, self._validate(X, False), self.n_jobs)
 
 
 def sum_up_batch(estimator: Any, rows: TrainingRows, machine: LivingMachine) -> Batch:
@@ -480,11 +413,3 @@ def find_bounds(X: Rows) -> tuple[Floats, Floats]:
         for bound in (X.min(axis=0), X.max(axis=0))
     )
     return low, high
-
-
-def name_classes(labels: Any) -> Classes | None:
-    """Return the Classes of some labels, in their order; None for None."""
-    if labels is None:
-        return None
-    names = list(map(write_label, labels))
-    return Classes(names, [0] * len(names), [0.0] * len(names), {name: k for k, name in enumerate(names)})

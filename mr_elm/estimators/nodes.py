@@ -7,12 +7,13 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from mr_elm.errors import write_value
-from mr_elm.estimators.living import LivingEstimator, name_classes
+from mr_elm.estimators.living import LivingEstimator
 from mr_elm.estimators.probabilities import Labelled, demand_one_label
 from mr_elm.estimators.values import (
     IntervalTargets,
     is_set_matrix,
     join_classes,
+    name_classes,
     number_labels,
     row_weights,
     warn_of_single_rows,
@@ -44,12 +45,10 @@ class LivingClassifier(Labelled, LivingEstimator):
         """Add rows, which may bring new classes: the same as to fit on all rows, with the nodes of the first ones.
 
         classes : some to expect. like : for a new estimator, see `LivingEstimator.fit`.
-
-        X may have `__arrow_c_stream__`: its batches are added one by one, and never lie in memory together. y and
-        sample_weight may then be names of its columns. The first batch must have rows of two classes, or classes given.
         """
         self._demand_lasting_weights()
-        return self._add_batches(X, y, sample_weight, () if classes is None else classes, like)
+        anew = not hasattr(self, 'model_')
+        return self._add(X, y, sample_weight, anew, () if classes is None else classes, like, grows=True)
 
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingClassifier':
         """Take rows away, see `LivingEstimator.forget`."""
@@ -58,10 +57,6 @@ class LivingClassifier(Labelled, LivingEstimator):
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self._calibrate(X, rows, kind)
-
-    @property
-    def _holds_out(self) -> bool:
-        return self.probabilities
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         if self.multilabel_ if not anew else is_set_matrix(y):
@@ -125,14 +120,13 @@ class LivingRegressor(IntervalTargets, LivingEstimator):
     ) -> 'LivingRegressor':
         """Add rows: the same as to fit on all rows, with the nodes of the first ones.
 
-        like : for a new estimator, see `LivingEstimator.fit`. X may be an Arrow stream, see
-        `LivingClassifier.partial_fit`.
+        like : for a new estimator, see `LivingEstimator.fit`.
         """
-        return self._add_batches(X, y, sample_weight, like=like)
+        return self._add(X, y, sample_weight, not hasattr(self, 'model_'), like=like, grows=True)
 
-    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
+    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
         """Read rows, and remember how many targets they have."""
-        X, y, weights = super()._read(X, y, sample_weight, reset)
+        X, y, weights = super()._read_batch(X, y, sample_weight, reset)
         if not reset and np.shape(y)[1:] != (() if self.single_ else (self.n_targets_,)):
             raise ValueError(
                 f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
@@ -141,7 +135,3 @@ class LivingRegressor(IntervalTargets, LivingEstimator):
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self.model_ = add_intervals(self.model_, rows)
-
-    @property
-    def _holds_out(self) -> bool:
-        return self.intervals

@@ -74,6 +74,13 @@ def document(kind: Any) -> None:
     kind.__doc__ = '\n'.join([what, '', 'Parameters', '----------', *entries.values(), '', more.strip()])
 
 
+def to_python(value: Any) -> Any:
+    """Return a number of numpy as one of Python, which JSON can hold."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
 @cache
 def find_options(kind: Any) -> dict[str, Field]:
     """Return the options that an estimator has as parameters: name of the parameter -> field of the option.
@@ -96,16 +103,19 @@ def check_parameters(estimator: Any) -> None:
 
 
 def make_options(estimator: Any, idle: Container[str] = (), **others: Any) -> Any:
-    """Return the options that the parameters of an estimator say.
+    """Return the options that the parameters of an estimator say, once `seed_` is known.
 
-    idle : parameters that have no say beside the others. others : other options.
-    Raises ValueError where parameters contradict each other.
+    Class weights stand in the weights of the rows. idle : parameters that have no say beside the others. others : other
+    options. Raises ValueError where parameters contradict each other.
     """
     named = find_options(estimator.__class__)
     fields = option_fields(estimator._declared)
     values = {
-        each.name: getattr(estimator, name) for name, each in named.items() if each.name in fields and name not in idle
+        each.name: to_python(getattr(estimator, name))
+        for name, each in named.items()
+        if each.name in fields and name not in idle
     }
-    options = estimator._declared(**values | others)
+    known = {'task': estimator._task, 'seed': estimator.seed_, 'class_weight': None}
+    options = estimator._declared(**values | known | others)
     options.check()
     return options

@@ -29,9 +29,9 @@ class MemoryProblem(PassProblem):
         chosen = select_sample(rows.X, share, options.seed)
         weights = fill_weights(rows.sample_weight, len(rows.y))
         sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
-        return cls.of_sample(inputs, layer, steps, sample, options.nu, rows=rows)
+        return cls.of_sample(inputs, layer, steps, sample, rows=rows)
 
-    def run(self, D: Floats, *, weights: bool = False, targets: bool = False) -> PassResult:
+    def run(self, D: Floats, *, targets: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`."""
         rows, numeric = self.rows, self.rows.classes is None
         if rows.classes is None:

@@ -12,14 +12,10 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import PRESENCE_THRESHOLD
-from mr_elm.model.header import ModelHeader
-from mr_elm.model.models import KernelModel
-from mr_elm.rows.blocks import fill_weights
-from mr_elm.rows.labels import write_label
 from mr_elm.scores.calibration import Labelling, class_scores
-from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
+from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP
-from mr_elm.typing import Floats, Labels, Rows, RowWeights
+from mr_elm.typing import Floats, Labels, Rows
 
 
 def demand_one_label(estimator: Any) -> None:
@@ -42,7 +38,6 @@ class Labelled(ClassifierParameters, ClassifierMixin):
 
     model_: Any
     classes_: np.ndarray
-    multiclass = ONE_VS_ALL
     multilabel_ = False
     _task = 'classification'
     _takes_sets = False  # whether y may be an indicator matrix
@@ -86,10 +81,10 @@ class Labelled(ClassifierParameters, ClassifierMixin):
 
         Where rows may have several labels: an indicator matrix, (n, K).
         """
-        values = self._values(X)  # type: ignore[attr-defined]
+        answers = self._apply('predict', X)  # type: ignore[attr-defined]
         if self.multilabel_:
-            return (values > PRESENCE_THRESHOLD).astype(int)
-        return self.classes_[self._labelling.choose(values)]
+            return answers.astype(int)
+        return self.classes_[answers]
 
     @available_with('probabilities')
     def predict_proba(self, X: Rows) -> Floats:
@@ -105,9 +100,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
 
     @property
     def _labelling(self) -> Labelling:
-        if hasattr(self, 'model_'):
-            return self.model_.labelling
-        return Labelling(len(self.classes_), self.multiclass, getattr(self, 'calibration_', None))
+        return self.model_.labelling
 
     def _calibrate(self, X: Rows, rows: HeldOut, kind: str = 'leave-one-out') -> None:
         """Fit probabilities to rows X that were held out, and keep them in the model where there is one."""
@@ -115,20 +108,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         rows = rows.take(kept)
         if kind == 'leave-one-out':
             rows = leave_equal_rows_out(rows, X[kept], len(self.classes_))
-        if hasattr(self, 'model_'):
-            model = self.model_ = calibrate(self.model_, rows, kind)
-        else:  # a ready kernel matrix has no rows that a model could keep
-            names = list(map(write_label, self.classes_))
-            header = ModelHeader('', 'classification', names, 1, {'multiclass': self.multiclass})
-            model = calibrate(KernelModel(header, {}), rows, kind)
-        self.calibration_ = model.arrays['calibration']
-
-
-def hold_out(codes: np.ndarray, weights: RowWeights, decisions: Floats, leverages: Floats | None = None) -> HeldOut:
-    """Put rows in memory and their decision values together. leverages : (n,) of leave-one-out, else None."""
-    if leverages is None:
-        leverages = np.zeros(len(codes))
-    return HeldOut(codes, fill_weights(weights, len(codes)), decisions, leverages)
+        self.model_ = calibrate(self.model_, rows, kind)
 
 
 def leave_equal_rows_out(rows: HeldOut, X: Rows, n_classes: int) -> HeldOut:

@@ -2,26 +2,32 @@
 
 import re
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, check_X_y, validate_data
 
+from mr_elm.estimators.conversion import Convertible, describe_targets, input_facts
+from mr_elm.estimators.jobs import map_rows
 from mr_elm.estimators.parameters import Parameters, check_parameters
 from mr_elm.estimators.values import read_classes
+from mr_elm.features.landmarks import Landmarks
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
-from mr_elm.sums.statistics import ColumnStatistics
+from mr_elm.solvers.ridge import TrainingRows
+from mr_elm.sparse import issparse
+from mr_elm.sums.statistics import ColumnStatistics, list_classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import ColumnValues, choose_encoding
-from mr_elm.typing import Floats, Rows, RowWeights, Weights
+from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
 
 NUMBER = re.compile('(?i)u?int|float|double|half|bool|dec|complex|sparse')  # how types of numbers begin
 
 
-class TableRows(Parameters):
-    """Read the rows of an estimator with the parameters `scale` and `encode`.
+class TableRows(Convertible, Parameters):
+    """Read the rows of an estimator with the parameters `scale` and `encode`, and answer from its model.
 
     scale : how features are scaled, as by `mr-elm train`. standard: to mean 0 and deviation 1; minmax: to the range
         from -1 to 1; none. The rows of `fit`, or of the first `partial_fit`, decide; later rows are scaled in the same
@@ -34,17 +40,37 @@ class TableRows(Parameters):
     max_categories : values of a column of text, the most frequent ones, that have an indicator of their own; the others
         share one.
 
-    Sets encoding_, None where rows are numbers, scaling_, (offset, scale), and seed_, the seed of the fit; a ready
-    kernel matrix has no scaling.
+    Sets encoding_, None where rows are numbers, and seed_, the seed of the fit.
     """
 
     scale: str
     n_features_in_: int
     encoding_: Encoding | None
-    scaling_: tuple[Floats, Floats]
-    _summary: Summary  # of the rows that have decided the scaling
-    _has_features = True  # whether columns are features, and no kernel matrix
+    _summary = Summary()  # of the rows that have decided the scaling
     _of_file = False  # whether the names of the columns are those of files
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        if self.encode == AUTO:
+            tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags
+
+    def _values(self, X: Rows) -> Floats:
+        """Return the decision values of all machines, (n, P)."""
+        return self._apply('decision_function', X)
+
+    def _apply(self, method: str, X: Rows) -> np.ndarray:
+        """Return what a method of the model says of rows."""
+        if not hasattr(self, 'model_'):
+            check_is_fitted(self)  # which takes as long as to predict a few rows
+        X, model = self._validate(X, False), self.model_
+        return map_rows(getattr(model, method), X, model.n_scores, self.n_jobs)
+
+    def _read(self, X: Rows, y: Labels, sample_weight: Weights, **how: Any) -> tuple:
+        """Return the rows of a training, unscaled, their labels, and their weights, None where all count once."""
+        X, y = self._validate(X, True, sample_weight, y=y, **how)
+        return X, y, check_weights(sample_weight, X)
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
@@ -57,7 +83,7 @@ class TableRows(Parameters):
             checked = self._check_numbers(X, reset, **how)
             if reset:
                 rows, _ = checked  # labels come with rows to fit
-                self._learn_scaling(None, rows, sample_weight)
+                self._keep_columns(None, rows, sample_weight)
             return checked
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
         frame = read_frame(X)
@@ -69,7 +95,7 @@ class TableRows(Parameters):
             checked = check_array(rows, **how)
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
-            self._learn_scaling(encoding, rows, weights)
+            self._keep_columns(encoding, rows, weights)
         return checked
 
     def _encode(self, frame: Frame, weights: RowWeights, reset: bool) -> tuple[Encoding | None, Rows]:
@@ -90,27 +116,40 @@ class TableRows(Parameters):
         encoding.warn_of_others(encoding.find_known(rows), len(rows.numbers))
         return encoding, rows.spread()
 
-    def _learn_scaling(self, encoding: Encoding | None, rows: Rows, sample_weight: Weights) -> None:
-        """Keep the encoding, and choose offset and scale of the features. Rows of weight 0 do not count."""
+    def _keep_columns(self, encoding: Encoding | None, rows: Rows, sample_weight: Weights) -> None:
+        """Keep the encoding, and the statistics that decide the scaling. Rows of weight 0 do not count."""
         self.encoding_ = encoding
-        if not self._has_features:
-            self.__dict__.pop('scaling_', None)  # of an earlier fit
-            return
         weights = check_weights(sample_weight, rows)
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
         self._summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
-        self.scaling_ = self._summary.choose_scaling(self.scale, self._power)
-
-    @property
-    def _power(self) -> int:
-        """Return which power of the features is added up, see `features.scaling`."""
-        return 2
 
     def _summarise(self, **others: Any) -> Summary:
         """Return a Summary that knows the columns of the rows. others : other fields."""
         names = list(getattr(self, 'feature_names_in_', ()))
-        return Summary(encoding=self.encoding_, input={'names': names}, **others)
+        return Summary(encoding=self.encoding_, **{'input': {'names': names}, **others})
+
+    def _summarise_training(self, rows: TrainingRows, options: Any) -> Summary:
+        """Return the Summary that a driver would have of the same rows in files. Rows of weight 0 do not count.
+
+        options : say how many landmarks there are.
+        """
+        summary = self._summarise(
+            columns=self._summary.columns,
+            n_rows=len(rows.y),
+            sparse_rows=issparse(rows.X),
+            input=input_facts(self, list_classes(rows.classes)) | describe_targets(self),
+        )
+        if rows.sample_weight is not None:
+            counted = rows.sample_weight > 0
+            rows = replace(rows, X=rows.X[counted], y=rows.y[counted], sample_weight=rows.sample_weight[counted])
+        if self._numeric:
+            summary.target = ColumnStatistics.of(*rows.targets)
+        if n_landmarks := getattr(options, 'n_landmarks', 0):
+            chosen = Landmarks(n_landmarks, self.seed_)
+            chosen.add(rows.X)
+            summary.landmarks = chosen.rows
+        return summary
 
     def _check_numbers(self, X: Any, reset: bool, **how: Any) -> Any:
         """Return rows of numbers, and y where `how` has it, as scikit-learn checks them."""
@@ -135,12 +174,6 @@ class TableRows(Parameters):
         if encoding is None:
             return self.n_features_in_
         return encoding.width
-
-    def _tag_tables(self, tags: Any) -> Any:
-        """Tell scikit-learn what kinds of columns the estimator takes."""
-        if self.encode == AUTO:
-            tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
-        return tags
 
 
 def demand_numbers(X: Any) -> None:

@@ -4,18 +4,15 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial, update_wrapper
-from types import MethodType
 from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.errors import write_value
-from mr_elm.estimators.jobs import decide
 from mr_elm.machines.evaluation import compare_targets
 from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.rows.blocks import take_weights
@@ -23,7 +20,7 @@ from mr_elm.rows.labels import hold_integers, write_label
 from mr_elm.rows.options import AUTO, REFUSE
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.selection import HELD_OUT_KEY, TARGET_TEST_SHARE, select_sample
-from mr_elm.sums.statistics import WARNED_ROWS, describe_single_rows, find_single_rows
+from mr_elm.sums.statistics import WARNED_ROWS, Classes, describe_single_rows, find_single_rows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, RowWeights, Weights
 
 MAX_WHOLE = 2.0**53  # below it floats hold all whole numbers
@@ -114,6 +111,14 @@ def number_labels(classes: np.ndarray, labels: Labels) -> np.ndarray:
     return np.searchsorted(classes, labels.astype(classes.dtype) if numbers else labels)
 
 
+def name_classes(labels: Any) -> Classes | None:
+    """Return the Classes of some labels, in their order; None for None."""
+    if labels is None:
+        return None
+    names = list(map(write_label, labels))
+    return Classes(names, [0] * len(names), [0.0] * len(names), {name: k for k, name in enumerate(names)})
+
+
 def is_set_matrix(y: Labels) -> bool:
     """Tell whether y has several labels of each row: an indicator matrix, as scikit-learn's multilabel convention."""
     return (hasattr(y, 'tocsr') or np.asarray(y).ndim == 2) and type_of_target(y) == 'multilabel-indicator'
@@ -139,32 +144,16 @@ def row_weights(
     return of_classes * weights
 
 
-class ParameterMethod:
-    """Offer a method of an estimator where a parameter of it is true; see `available_with`."""
-
-    def __init__(self, parameter: str, method: Callable) -> None:
-        self.parameter, self.method = parameter, method
-        update_wrapper(self, method)  # type: ignore[arg-type]
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        if estimator is None:
-            return self.method
-        if not getattr(estimator, self.parameter):
-            name = type(estimator).__name__
-            raise AttributeError(
-                f'{name} has no {self.method.__name__}: expected {self.parameter}=True, found '
-                f'{write_value(getattr(estimator, self.parameter))}: make it as '
-                f'{name}({self.parameter}=True) and fit it again'
-            )
-        return MethodType(self.method, estimator)
-
-
 def available_with(parameter: str) -> Callable[[Callable], Any]:
-    """Return the decorator of a method that an estimator has where this parameter is true.
+    """Return the decorator of a method that an estimator has where this parameter is true."""
 
-    As with `available_if` of scikit-learn, `hasattr` is False elsewhere; here the error names the parameter too.
-    """
-    return partial(ParameterMethod, parameter)
+    def check(estimator: Any) -> bool:
+        if not getattr(estimator, parameter):
+            name = type(estimator).__name__
+            raise AttributeError(f'expected {parameter}=True: make it as {name}({parameter}=True) and fit it again')
+        return True
+
+    return available_if(check)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -208,8 +197,6 @@ class Targets(RegressorMixin, MultiOutputMixin):
         estimator: Any = self
         if self.target != AUTO:
             return self.target
-        if not getattr(self, '_has_features', True):
-            raise ValueError("target: expected 'none' or 'log' with a precomputed kernel, found 'auto'")
         if not (T > 0).all():
             return 'none'
         held = select_sample(X, TARGET_TEST_SHARE, HELD_OUT_KEY)
@@ -265,7 +252,6 @@ class IntervalTargets(Targets):
         when there are too few rows for the coverage.
         """
         estimator: Any = self
-        check_is_fitted(estimator)
+        values = estimator._values(X)[:, 0]
         X = estimator._validate(X, False)
-        values = decide(estimator.model_, X, estimator.n_jobs)[:, 0]
         return self._to_targets(PredictionIntervals(estimator.to_model()).interval(X, values, coverage))

@@ -27,13 +27,21 @@ def draw(scores: list, path: str | Path) -> None:
         figure.colorbar(image, ax=axes)
 
 
-def draw_cells(axes: Any, values: Floats, bounds: Sequence[float], others: Sequence, **look: Any) -> Any:
-    """Draw values as a heat map, C across and the other parameter down, the largest ringed; return the image.
+def draw_cells(
+    axes: Any,
+    values: Floats,
+    bounds: Sequence[float],
+    others: Sequence,
+    best: tuple[int, int] | None = None,
+    cmap: str = 'viridis',
+    **look: Any,
+) -> Any:
+    """Draw values as a heat map, C across and the other parameter down, the best one ringed; return the image.
 
-    values : (len(others), len(bounds)). look : options of imshow.
+    values : (len(others), len(bounds)). best : cell, None for the largest value. look : options of imshow.
     """
-    row, column = np.unravel_index(np.nanargmax(values), values.shape)
-    image = axes.imshow(values, origin='lower', aspect='auto', cmap='viridis', **look)
+    row, column = best or np.unravel_index(np.nanargmax(values), values.shape)
+    image = axes.imshow(values, origin='lower', aspect='auto', cmap=cmap, **look)
     axes.set_xticks(range(len(bounds)), [f'{C:g}' for C in bounds], rotation=45)
     axes.set_yticks(range(len(others)), ['' if other is None else f'{other:.4g}' for other in others])
     for colour, width in (('white', 4), ('black', 1.5)):  # seen on dark and on bright cells

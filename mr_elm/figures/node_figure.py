@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.figures.figure import open_figure
+from mr_elm.figures.heatmap import draw_cells
 
 
 def draw(scores: list, best: Any, path: str | Path) -> None:
@@ -31,17 +32,11 @@ def draw_heat_map(axes: Any, scores: list, best: Any) -> Any:
         if not score.trusted:
             doubtful.append(cell[::-1])
     trusted = [score.error for score in scores if score.trusted]
-    image = axes.imshow(
-        values, origin='lower', aspect='auto', cmap='viridis_r', norm=LogNorm(min(trusted), max(trusted))
-    )
+    chosen, norm = (nus.index(best.nu), sizes.index(best.n_hidden)), LogNorm(min(trusted), max(trusted))
+    image = draw_cells(axes, values, sizes, nus, chosen, 'viridis_r', norm=norm)
     if doubtful:
         axes.plot(*zip(*doubtful, strict=True), 'rx', label='nu too large to trust')
         axes.legend(loc='upper left')
-    axes.plot(
-        sizes.index(best.n_hidden), nus.index(best.nu), 'ko', markersize=11, markerfacecolor='none', markeredgewidth=2
-    )
-    axes.set_xticks(range(len(sizes)), sizes, rotation=45)
-    axes.set_yticks(range(len(nus)), [f'{nu:g}' for nu in nus])
     axes.set(xlabel='hidden nodes', ylabel='nu', title=best.kind.describe())
     return image
 

@@ -18,16 +18,17 @@ from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
 from mr_elm.machines.metric import learn_for_kernel
 from mr_elm.machines.options import DualOptions
-from mr_elm.machines.pairs import ClassScheme, join_columns
+from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs, join_columns
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.machines.sample import SampleRows
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays
-from mr_elm.solvers.box import ATTEMPTS, SUBSET, Settings
+from mr_elm.rows.blocks import take_weights
+from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats, Rows, RowWeights
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
 STEPS = ('steps', 'step_seconds')  # of rules that count them
@@ -159,24 +160,51 @@ class DualTask(RowsTask):
         intercept = np.array([machine.certificate['intercept'] for machine in machines])
         return kernel_arrays(self.arrays, self.scale(rows.X[first]), dual_coef, intercept)
 
-    def model_header(self, classes: list[str]) -> ModelHeader:
-        """Make what a header needs for the model to predict; classes : their names."""
+    def fit(self, X: Rows, codes: np.ndarray, weights: RowWeights, n_threads: int | None = None) -> JoinedMachines:
+        """Train all machines on rows in memory. codes : (N,) class numbers. n_threads : see `map_in_threads`."""
+        machine = replace(self.machine, settings=replace(self.machine.settings, n_threads=n_threads))
+        if self.kernel is None:
+            source: Any = self.prepare_rows(X)
+            take: Callable = source.__getitem__
+        else:
+            Z, kernel = self.scale(X), self.kernel
+            source = kernel_rows(Z, kernel)
+
+            def take(rows: np.ndarray) -> Any:  # as a task makes them that has these rows alone: so both round alike
+                return kernel_rows(Z[rows], kernel)
+
+        def solve(rows: np.ndarray, targets: Floats, given_up: bool = False) -> Result:
+            part = source
+            if len(rows) < len(codes):
+                part = take(rows)
+            if given_up or self.scheme.n_classes == 2:
+                return machine.solve(part, targets, take_weights(weights, rows))
+            return machine.solve_alone(part, targets, take_weights(weights, rows))
+
+        small = None
+        if not self.scheme.one_vs_all:
+            small = machine.solve_pairs(source, codes, weights)
+        if small is None:
+            return fit_machines(codes, self.scheme, solve, n_threads)
+        return fit_pairs(small, solve, n_threads)
+
+    def name_arrays(self, machines: JoinedMachines, X: Rows) -> dict[str, Floats]:
+        """Name the arrays of the model of machines that `fit` has trained on the rows X."""
+        if self.kernel is None:
+            return node_arrays(self.layer, machines.beta)
+        return kernel_arrays(self.arrays, self.scale(X[machines.support]), machines.dual_coef, machines.intercept)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return what a header says of the machines."""
         parameters = {name: getattr(self, name) for name in ('C', 'eps', 'max_iter', 'seed', 'multiclass')}
         if (self.method, self.rule) == ('sphere-svm', 'paper'):
             parameters |= {'subset': self.subset, 'attempts': self.attempts}
-        return ModelHeader.from_json(
-            {  # in the order of keys that files of these methods have
-                'method': self.method,
-                'task': 'classification',
-                'classes': classes,
-                'positive': None,
-                'n_features': self.n_features,
-                'parameters': {**parameters, **self.features, 'solver': self.rule},
-                'n_rows_used': 0,
-                'n_rows_rejected': 0,
-                'history': [],
-            }
-        )
+        return {**parameters, **self.features, 'solver': self.rule}
+
+    def model_header(self, classes: list[str]) -> ModelHeader:
+        """Make what a header needs for the model to predict; classes : their names."""
+        return ModelHeader(self.method, 'classification', classes, self.n_features, self.parameters)
 
 
 def state_task(options: DualOptions, summary: Summary, classes: Classes, sample: SampleRows | None = None) -> DualTask:

@@ -3,7 +3,7 @@
 Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-one-out are seen to here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
@@ -15,13 +15,15 @@ from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.metric import LearnedMetric, learn_for_kernel
+from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.machines.sample import SampleRows
+from mr_elm.model.base import Model
 from mr_elm.model.file import save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
-from mr_elm.model.parts import scaling_arrays, vector_arrays
+from mr_elm.model.parts import kernel_arrays, scaling_arrays, vector_arrays
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.kelm import (
@@ -37,7 +39,7 @@ from mr_elm.solvers.kelm import (
     unweigh,
     weigh,
 )
-from mr_elm.solvers.multiclass import class_targets
+from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
 from mr_elm.solvers.nystrom import FIRST_RANK, Preconditioner, precondition_well
 from mr_elm.solvers.passes import PassLimits
 from mr_elm.store import load_arrays
@@ -170,31 +172,65 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
     return lambda V: column * multiply(column * V)
 
 
-def state_rows(
-    options: KELMOptions, summary: Summary, classes: Classes | None, sample: SampleRows | None = None
-) -> tuple[RowsTask, Kernel, LearnedMetric]:
-    """Put classes, weights, scaling and metric into a RowsTask, and choose the kernel: (task, kernel, metric).
+@dataclass(frozen=True)
+class KernelProblem:
+    """Hold what a kernel ELM is trained on.
 
-    sample : of the rows, where a metric is to be learned.
+    options, summary, classes : as in NodeProblem. task : RowsTask, with scaling and metric. kernel : of scaled rows.
+    learned : the metric.
     """
-    variance = summary.measure_scaled(options.scale).total_variance
-    kernel = make_kernel(options.kernel, variance, sigma=options.sigma, degree=options.degree)
-    offset, scale = summary.choose_scaling(options.scale, kernel.power)
-    if summary.sparse and kernel.kind.of_distance:
-        offset = np.zeros(())  # distances do not see it, and rows stay sparse
-    learned = learn_for_kernel(options, summary, sample, kernel)
-    return (
-        RowsTask.of(
+
+    options: KELMOptions
+    summary: Summary
+    classes: Classes | None
+    task: RowsTask
+    kernel: Kernel
+    learned: LearnedMetric
+    __repr__ = one_line
+
+    @classmethod
+    def state(
+        cls, options: KELMOptions, summary: Summary, classes: Classes | None, sample: SampleRows | None = None
+    ) -> 'KernelProblem':
+        """Choose the kernel, the scaling and the metric of rows. sample : where a metric is to be learned."""
+        variance = summary.measure_scaled(options.scale).total_variance
+        kernel = make_kernel(options.kernel, variance, sigma=options.sigma, degree=options.degree)
+        offset, scale = summary.choose_scaling(options.scale, kernel.power)
+        if summary.sparse and kernel.kind.of_distance:
+            offset = np.zeros(())  # distances do not see it, and rows stay sparse
+        learned = learn_for_kernel(options, summary, sample, kernel)
+        task = RowsTask.of(
             classes,
             class_weights=class_weights(options.class_weight, classes),
             seed=options.seed,
             separator=summary.separator,
             n_features=summary.columns.n_features,
             arrays=scaling_arrays(offset, scale, learned.metric),
-        ),
-        kernel,
-        learned,
-    )
+        )
+        return cls(options, summary, classes, task, kernel, learned)
+
+    def make_model(self, X: Rows, solution: KernelSolution, facts: Mapping[str, Any], blas: Iterable[str]) -> Model:
+        """Make the model of scaled rows X. facts : what the solver says of itself."""
+        options, center = self.options, {}
+        if options.numeric:
+            center = {'center': options.center}
+        parameters = {
+            'kernel': self.kernel.name,
+            **self.kernel.parameters,
+            'C': options.C,
+            'solver': options.solver,
+            **facts,
+            'multiclass': ONE_VS_ALL,
+            'scale': options.scale,
+            'seed': options.seed,
+            'class_weight': options.class_weight,
+            **center,
+            'blas': sorted(blas),
+            'input': self.summary.input,
+            **self.learned.facts,
+        }
+        header = make_header(options, self.summary, self.classes, self.task.n_features, parameters)
+        return KernelModel(header, kernel_arrays(self.task.arrays, X, solution.dual_coef, solution.intercept))
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
         SOLVER,
         NODE_SOLVERS,
         advanced=True,
+        tuned=False,
     )
     tolerance: float | None = option(
         None,
@@ -82,8 +83,9 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
         'for a regression, whose T is less its mean)',
         SOLVER,
         advanced=True,
+        tuned=False,
     )
-    max_passes: int = option(200, 'passes: stop after so many', SOLVER, advanced=True)
+    max_passes: int = option(200, 'passes: stop after so many', SOLVER, advanced=True, tuned=False)
     memory: float = option(
         4000.0,
         'memory of this process for matrices of L x L numbers; --C inf of elm: for the '

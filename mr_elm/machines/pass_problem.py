@@ -19,7 +19,6 @@ from mr_elm.machines.passes import TOLERANCES, choose_type
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
-from mr_elm.scores.held_out import HeldOutScore
 from mr_elm.solvers.centred import choose_units
 from mr_elm.solvers.passes import Approximation, PassLimits, solve_positive
 from mr_elm.solvers.ridge import Penalty, collect_targets, find_mean, find_penalty, right_side
@@ -32,33 +31,29 @@ Kind = TypeVar('Kind', bound='PassProblem')
 
 @dataclass(frozen=True)
 class PassSolution:
-    """Hold the output weights B, (L + 1, K), for a nu, the passes that they took, and their relative residual.
+    """Hold the output weights B, (L + 1, K), the passes that they took, and their relative residual.
 
     B is for targets that are counted from their origin, see `GridSteps`; it holds the rest of their mean.
-    score : HeldOutScore of B, None where no rows are held out.
     """
 
-    nu: float
     B: Floats
     n_passes: int
     residual: float
-    score: HeldOutScore | None
     __repr__ = one_line
 
 
 @dataclass(frozen=True)
 class PassResult:
-    """Hold what a pass has found: E'E D, (L + 1, K), the sums that E'T follows from, by label, and a score."""
+    """Hold what a pass has found: E'E D, (L + 1, K), and the sums that E'T follows from, by label."""
 
     product: Floats
     sums: Mapping[str, Any]
-    score: HeldOutScore | None = None
     __repr__ = one_line
 
 
 @dataclass
 class PassProblem:
-    """Solve for output weights by passes over the rows, for one nu after another.
+    """Solve for output weights by passes over the rows.
 
     inputs : what is known of the rows. layer : HiddenLayer. steps : GridSteps.
     gram : SampleGram, of n_sample rows.
@@ -79,7 +74,6 @@ class PassProblem:
     T: Floats | None = field(default=None, init=False)  # E'T, (m, K)
     mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
     E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
-    score: HeldOutScore | None = field(default=None, init=False)  # of the last output weights
     __repr__ = one_line
 
     @classmethod
@@ -89,14 +83,13 @@ class PassProblem:
         layer: HiddenLayer,
         steps: GridSteps,
         sample: Sample,
-        nu: float,
         n_threads: int = 1,
         say: Callable[[str], None] = lambda line: None,
         **others: Any,
     ) -> Kind:
-        """Sum up a sample of the rows. nu : the largest that will be solved for. say : is told what is done."""
+        """Sum up a sample of the rows. say : is told what is done."""
         options = inputs.options
-        dtype = choose_type(options.memory, layer.n_hidden, nu * measure_rounding(layer, sample))
+        dtype = choose_type(options.memory, layer.n_hidden, options.nu * measure_rounding(layer, sample))
         say(f'preconditioner: {layer.n_hidden:,} nodes on {len(sample.weights):,} rows, in {dtype.__name__}')
         penalty = find_penalty({'nu': options.nu, **describe_leaves(options)}, layer)
         gram = SampleGram.sum_up(layer, sample, options.bias, dtype, n_threads, penalty)
@@ -112,8 +105,13 @@ class PassProblem:
         """Return after how many passes to give up."""
         return self.inputs.options.max_passes
 
-    def run(self, D: Floats, *, weights: bool = False, targets: bool = False) -> PassResult:
-        """Run a pass over D, (L + 1, K). weights : whether D are output weights. targets : whether E'T is wanted."""
+    @property
+    def nu(self) -> float:
+        """Return the weight of the errors."""
+        return self.inputs.options.nu
+
+    def run(self, D: Floats, *, targets: bool = False) -> PassResult:
+        """Run a pass over D, (L + 1, K). targets : whether E'T is wanted."""
         raise NotImplementedError
 
     def report(self) -> Callable[[int, float], None]:
@@ -131,7 +129,7 @@ class PassProblem:
             return 1.0
         return choose_units(target.deviation)
 
-    def solve(self, nu: float, start: Floats | None = None) -> PassSolution:
+    def solve(self, start: Floats | None = None) -> PassSolution:
         """Solve (I/nu + E'E) B = E'T by conjugate gradients, or (P + E'E) B = E'T with another penalty.
 
         start : output weights (L + 1, K) to begin with, as of a PassSolution; None for those of the sample. Warns when
@@ -141,15 +139,15 @@ class PassProblem:
         if self.penalty is not None:
             M = self.gram.factor(np.inf)
         elif self.folds is not None:
-            M = self.gram.factor(nu * self.folds.share_trained)  # a multiple of M is as good
+            M = self.gram.factor(self.nu * self.folds.share_trained)  # a multiple of M is as good
         else:
-            M = self.gram.factor(nu)
-        start_point = self.measure(self.choose_start(M, start), nu)
+            M = self.gram.factor(self.nu)
+        start_point = self.measure(self.choose_start(M, start))
         report(1, start_point.residual)
         limits = PassLimits(self.tolerance, self.max_passes - 1, lambda n, residual: report(1 + n, residual))
         solution, n_passes = solve_positive(
-            lambda D: self.multiply(D) + self.weigh(D, nu),
-            lambda X: self.measure(self.add_mean(X), nu),
+            lambda D: self.multiply(D) + self.weigh(D),
+            lambda X: self.measure(self.add_mean(X)),
             start_point,
             M.apply,
             limits,
@@ -163,7 +161,7 @@ class PassProblem:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return PassSolution(nu, self.add_mean(solution.X), n_passes, residual, self.score)
+        return PassSolution(self.add_mean(solution.X), n_passes, residual)
 
     def choose_start(self, M: SampleFactor, start: Floats | None) -> Floats:
         """Return output weights to begin with, (L + 1, K): those given where they fit, else those of the sample.
@@ -177,19 +175,18 @@ class PassProblem:
             return self.pad(np.zeros(shape))
         return self.pad(M.apply(self.gram.ET))
 
-    def measure(self, B: Floats, nu: float) -> Approximation:
+    def measure(self, B: Floats) -> Approximation:
         """Run a pass over output weights B, (L + 1, K): the Approximation by them. The first pass sums up E'T too."""
-        result = self.run(B, weights=True, targets=self.T is None)
+        result = self.run(B, targets=self.T is None)
         if self.T is None:
             self.T = self.read_targets(result.sums)
-        self.score = result.score
         X, product = self.take_mean(B, result.product)
-        return Approximation.of(X, self.T, product + self.weigh(X, nu))
+        return Approximation.of(X, self.T, product + self.weigh(X))
 
-    def weigh(self, D: Floats, nu: float) -> Floats:
+    def weigh(self, D: Floats) -> Floats:
         """Return the product of the penalty, I/nu where there is no other, with vectors (m, K)."""
         if self.penalty is None:
-            return D / nu
+            return D / self.nu
         return self.penalty.multiply(D)
 
     def multiply(self, D: Floats) -> Floats:

@@ -176,9 +176,7 @@ class NodeSearch:
         None, 'balanced: every class has the same total weight', GRID, ('balanced',), advanced=True
     )
     sample: int | None = sample_option('search on')
-    memory: float = option(
-        2000.0, 'memory for the sums of a task; passes: for the preconditioner', GRID, metavar='MB', advanced=True
-    )
+    memory: float = option(2000.0, 'memory for the sums of a task', GRID, metavar='MB', advanced=True)
     table: str | None = table_option('combinations with their scores')
     figure: str | None = figure_option('the error over nu, L and the scale')
 

@@ -63,11 +63,6 @@ class Parts:
         if waiting:
             yield number, maker.make(arrow.Table.from_batches(waiting))
 
-    def read_columns(self, columns: list[str]) -> Iterator[Any]:
-        """Yield the record batches of some columns of all parts."""
-        for number in range(len(self.sizes)):
-            yield from self.read_part(number, columns, BLOCK_ROWS)
-
     def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
         """Yield the record batches of some columns of a part. Raises DataFormatError when it is damaged."""
         raise NotImplementedError

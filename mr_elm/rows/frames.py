@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,6 @@ import numpy as np
 
 from mr_elm.errors import RowError, write_value
 from mr_elm.rows.columns import Table, TextColumn
-from mr_elm.rows.labels import hold_integers
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, order_features
 from mr_elm.rows.text import demand_distinct
@@ -62,7 +61,7 @@ def read_frame(X: Any) -> Frame:
     if hasattr(X, 'iloc'):
         return read_arrow(read_pandas(X))
     if hasattr(X, '__arrow_c_stream__'):
-        return read_arrow(open_stream(X).read_all())
+        return read_arrow(import_module('pyarrow').RecordBatchReader.from_stream(X).read_all())
     raise TypeError(
         f"X: expected a data frame for encode='auto', found {type(X).__name__}, whose columns have no names"
     )
@@ -107,53 +106,3 @@ def read_arrow(table: Any) -> Frame:
         import_module('pyarrow').RecordBatch.from_pylist([], table.schema)
     ]
     return Frame(names, BatchMaker(schema, form).convert(batch).block.X, categorical)
-
-
-def open_stream(X: Any) -> Any:
-    """Return the pyarrow.RecordBatchReader of what has `__arrow_c_stream__`; it can be read once.
-
-    Raises TypeError for anything else.
-    """
-    if not hasattr(X, '__arrow_c_stream__'):
-        raise TypeError(f'expected an Arrow stream, such as a table of pyarrow or polars, found {type(X).__name__}')
-    return import_module('pyarrow').RecordBatchReader.from_stream(X)
-
-
-def is_stream(X: Any) -> bool:
-    """Tell whether rows come in batches of Arrow, and not at once as those of a data frame."""
-    return hasattr(X, '__arrow_c_stream__') and not (hasattr(X, 'columns') and hasattr(X, '__len__'))
-
-
-def read_stream(X: Any, y: Any, sample_weight: Any = None) -> Iterator[tuple[Frame, np.ndarray, Any]]:
-    """Yield (features, labels, weights or None) of each batch of an Arrow stream.
-
-    y, sample_weight : the name of a column of the stream, or one value for each row of it. Raises ValueError.
-    """
-    reader, start = open_stream(X), 0
-    named = [name for name in (y, sample_weight) if isinstance(name, str)]
-    names = reader.schema.names
-    for name in named:
-        Header('X', len(names), names).locate(name)
-    for batch in reader:
-        if batch.num_rows:
-            labels, weights = (take_column(batch, given, start) for given in (y, sample_weight))
-            start += batch.num_rows
-            features = batch.select([name for name in names if name not in named])
-            yield read_arrow(import_module('pyarrow').Table.from_batches([features])), labels, weights
-    for values in (y, sample_weight):
-        if values is not None and not isinstance(values, str) and len(values) != start:
-            raise ValueError(f'y: expected {start} values, one for each row of X, found {len(values)}')
-
-
-def take_column(batch: Any, column: Any, start: int) -> Any:
-    """Return the values of a batch in a column that has a name, or those of its rows. start : its first row."""
-    if column is None:
-        return None
-    if not isinstance(column, str):
-        return column[start : start + batch.num_rows]
-    values = batch.column(column).to_pylist()
-    if None in values:
-        raise ValueError(f'X: expected a value in each row of column {write_value(column)}, found a missing one')
-    if type(values[0]) is int:  # numpy would take large ones for floats
-        return hold_integers(values)
-    return np.array(values)

@@ -108,10 +108,7 @@ class FoldGrid:
         self.total = reduce(Ordered.__add__, self.folds)
 
     def score(self, nus: Sequence[float], sizes: Sequence[int]) -> list[GridCell]:
-        """Return a GridCell for every nu, L' and fold held out.
-
-        nus, sizes : lists of nu and of L'.
-        """
+        """Return a GridCell for every nu, L' and fold held out. nus, sizes : lists of nu and of L'."""
         cells = []
         for fold, held in enumerate(self.folds):
             rest = self.total.without(held)

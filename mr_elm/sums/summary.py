@@ -22,6 +22,8 @@ from mr_elm.sparse import issparse
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
 from mr_elm.typing import Floats, Rows
 
+MEMORY = 'memory'  # kind of the rows of estimators
+
 
 @dataclass
 class Summary:
@@ -31,6 +33,7 @@ class Summary:
     labels : LabelTable, empty for regression. landmarks : rows (L, d) chosen by hash, or None.
     n_rows : rows used. rejected : rows left out, by reason. input : what a reader of similar rows must know.
     encoding : Encoding of rows that were a table, else None.
+    sparse_rows : of rows in memory, whether they are sparse.
     """
 
     columns: ColumnStatistics = field(default_factory=partial(make_zeros, 0, 0))
@@ -42,14 +45,22 @@ class Summary:
     rejected: dict = field(default_factory=dict)
     input: dict = field(default_factory=dict)
     encoding: Encoding | None = None
+    sparse_rows: bool = False
     __repr__ = one_line
 
     @property
     def sparse(self) -> bool:
         """Tell whether the rows are sparse, as text or once they are encoded."""
-        if self.encoding is None:
-            return find_kind(self.input['kind']).sparse
-        return self.encoding.sparse
+        if self.encoding is not None:
+            return self.encoding.sparse
+        if self.in_memory:
+            return self.sparse_rows
+        return find_kind(self.input['kind']).sparse
+
+    @property
+    def in_memory(self) -> bool:
+        """Tell whether the rows are those of an estimator."""
+        return self.input.get('kind', MEMORY) == MEMORY
 
     @property
     def separator(self) -> str | None:
@@ -104,7 +115,7 @@ class Summary:
             return repr(self.encoding.columns[bisect_right(self.encoding.starts, feature) - 1].name)
         if self.input.get('names'):
             return repr(self.input['names'][feature])
-        if 'kind' not in self.input:  # rows of an estimator
+        if self.in_memory:
             return count_from_0(feature)
         if self.sparse:
             return str(feature + 1)

@@ -129,28 +129,3 @@ def test_intervals_hold_the_share_of_targets_that_was_asked_for(words, elm, trai
     value, lower, upper = np.loadtxt(tmp_path / 'said').T
     assert 0.72 < ((lower <= targets[1000:]) & (targets[1000:] <= upper)).mean() < 0.88
     assert np.allclose(upper - value, value - lower) and np.ptp(upper - lower) < 1e-9
-
-
-def test_tune_by_passes_fits_probabilities_to_the_fold_that_judged(elm, rows, tmp_path, model_of, table):
-    done = elm(
-        'tune',
-        *PASSES[:3],
-        '--nu',
-        '0.1,1',
-        '--solver',
-        'passes',
-        '--map',
-        'sigmoid',
-        '--folds',
-        4,
-        rows,
-        '--probabilities',
-        '--weight-column',
-        1,
-        '--model',
-        tmp_path / 'm.npz',
-        '-q',
-    )
-    assert done.status == 0, done.err
-    held = fold_numbers(table[0], 4, selection.FOLD) == 0
-    assert model_of(tmp_path / 'm.npz')[0]['calibration']['rows'] == held.sum()

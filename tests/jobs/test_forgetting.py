@@ -281,7 +281,6 @@ def test_synthetic_landmarks_are_no_rows_and_let_all_rows_leave(elm, forget, row
         ('train', 'pesvm', '--scale', 'minmax'),
         ('tune', 'pesvm', '--kernel', 'laplacian', '--weight-scale', '1', '--nu', '1,10'),
         ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--sample', '60'),
-        ('tune', 'pesvm', '--weight-scale', '1', '--nu', '1,10', '--solver', 'passes'),
     ],
     ids=' '.join,
 )

@@ -419,13 +419,6 @@ def test_few_rows_and_small_classes_are_no_mistake(many, train, write):
     assert 'warning' not in train(few)[1]
 
 
-def test_labels_that_differ_in_case_or_blanks_alone_are_named(many, train):
-    _, said = train(many('csv', dict.fromkeys(range(1, 20, 2), 'A ')))
-    assert said.count('warning') == 1 and "the labels 'A' and 'a' are two classes" in said.replace(
-        "'a' and 'A'", "'A' and 'a'"
-    )
-
-
 def test_packs_and_updates_name_it_too(many, elm, tmp_path, train):
     path = many('csv', {701: '?'})
     done = elm('pack', path, '-o', tmp_path / 'pack')

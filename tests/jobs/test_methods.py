@@ -33,7 +33,6 @@ CONTRACT = {
     'bad_rows': 'stop',
 }
 # where estimators differ on purpose: their rows are in memory, and probabilities cost `auto` nothing
-OF_ESTIMATORS = {'degree': 3}
 OF_METHODS = {'mr-kelm': {'solver': 'cholesky'}, 'auto': {'probabilities': True, 'intervals': True}}
 ESTIMATORS = [(name, each) for name, row in METHODS.items() for each in row.estimators]
 ROW = """
@@ -85,7 +84,7 @@ def test_a_command_line_without_options_means_the_defaults(name, parse):
 def test_an_estimator_has_the_defaults_of_its_method(name, estimator):
     parameters, options = inspect.signature(load(estimator)).parameters, find_options(load(estimator))
     assert load(estimator)._declared == load(METHODS[name].options) and len(options) >= 4
-    differs = OF_ESTIMATORS | OF_METHODS.get(name, {})
+    differs = OF_METHODS.get(name, {})
     expected = {own: differs.get(each.name, each.default) for own, each in options.items()}
     assert {own: parameters[own].default for own in options} == expected
 

@@ -95,7 +95,6 @@ COMMANDS = [
         'out',
     ],
     ['tune', 'pesvm', 'rows.csv', '--map', 'tanh', '--hidden', '5', '--nu', '1,10', '--folds', '2'],
-    ['tune', 'pesvm', 'packed', '--hidden', '5', '--weight-scale', '1', '--nu', '1,10', '--solver', 'passes'],
     ['train', 'pesvm', 'sets.csv', '--labels-separator', ';', '--hidden', '5', '--model', 'sets.npz'],
     ['evaluate', 'sets.npz', 'sets.csv'],
     ['tune', 'sparse-elm', 'rows.csv', '--sigma', '1,2', '--C', '1', '--folds', '2'],

@@ -190,8 +190,3 @@ def test_a_clone_fits_anew_what_a_model_was_fitted_by():
     for estimator in CLASSIFIERS:
         fitted = estimator.fit(X, WORDS)
         assert bits(clone(to_estimator(fitted.to_model())).fit(X, WORDS)) == bits(fitted)
-
-
-def test_what_files_do_not_hold_is_refused():
-    with pytest.raises(ValueError, match='precomputed matrix'):
-        SparseELMClassifier('precomputed').fit(X @ X.T, WORDS).to_model()

@@ -233,8 +233,6 @@ def test_gaps_and_numbers_are_read_whatever_type_holds_them():
 def test_encode_is_refused_where_it_cannot_be(frame, y):
     with pytest.raises(ValueError, match='encode: expected one of refuse, auto'):
         ESVMClassifier(encode='yes').fit(frame, y)
-    with pytest.raises(ValueError, match='precomputed'):
-        KernelELMClassifier('precomputed', encode='auto').fit(frame, y)
     plain = ESVMClassifier().fit(frame[['age']].fillna(0), y)
     with pytest.raises(ValueError, match='fitted to rows of numbers'):
         plain.set_params(encode='auto').predict(frame)

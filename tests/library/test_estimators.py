@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from reference import dual as twin
 from sklearn.datasets import make_blobs
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import check_estimator
@@ -19,10 +18,10 @@ from mr_elm.estimators import (
     SphereSVMClassifier,
     to_estimator,
 )
-from mr_elm.estimators.kernel_or_nodes import RANDOM_NODES
 from mr_elm.estimators.values import numbered_classes
 from mr_elm.features.kernels import KERNELS
 from mr_elm.features.nodes import draw_nodes
+from mr_elm.machines.options import RANDOM_NODES
 from mr_elm.model.file import read_model, save_model
 
 CLASSIFIERS = [SparseELMClassifier, OELMClassifier, ELMClassifier]
@@ -100,20 +99,10 @@ def test_every_kernel_learns_from_dense_and_sparse_rows_and_is_saved(kernel, est
     assert np.array_equal(np.array(again.classes)[again.predict(X)], dense.predict(X))
 
 
-def test_a_ready_kernel_is_the_kernel(blobs):
-    X, y = blobs
-    K = twin.gaussian(X, X, 0.5)
-    ready, own = (
-        SparseELMClassifier(kernel=kernel, gamma=0.5, tol=1e-8, scale='none').fit(A, y)
-        for kernel, A in (('precomputed', K), ('gaussian', X))
-    )
-    assert np.allclose(ready.decision_function(K), own.decision_function(X), rtol=0, atol=1e-5)
-
-
 def test_class_weights_are_row_weights(blobs):
     X, y = blobs
-    by_class = SparseELMClassifier(gamma=0.5, class_weight={'a': 4.0}, tol=1e-8, scale='none').fit(X, y)
-    by_row = SparseELMClassifier(gamma=0.5, tol=1e-8, scale='none').fit(X, y, np.where(y == 'a', 4.0, 1.0))
+    by_class = SparseELMClassifier(sigma=1, class_weight={'a': 4.0}, tol=1e-8, scale='none').fit(X, y)
+    by_row = SparseELMClassifier(sigma=1, tol=1e-8, scale='none').fit(X, y, np.where(y == 'a', 4.0, 1.0))
     assert np.allclose(by_class.decision_function(X), by_row.decision_function(X), rtol=0, atol=1e-5)
 
 
@@ -126,7 +115,7 @@ def test_both_methods_and_all_rules_find_one_machine(blobs):
         (OELMClassifier, 'bas'),
     ]
     values = [
-        estimator(gamma=0.5, tol=1e-6, rule=rule).fit(X, y).model_.decision_function(X) for estimator, rule in kinds
+        estimator(sigma=1, tol=1e-6, rule=rule).fit(X, y).model_.decision_function(X) for estimator, rule in kinds
     ]
     assert all(np.allclose(value, values[0], rtol=0, atol=1e-5) for value in values)
 
@@ -134,7 +123,7 @@ def test_both_methods_and_all_rules_find_one_machine(blobs):
 def test_the_kernel_elm_is_kernel_ridge():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((150, 3)), rng.standard_normal((150, 2))
-    ours = KernelELMRegressor(gamma=0.5, C=20, scale='none').fit(X, y).predict(X)
+    ours = KernelELMRegressor(sigma=1, C=20, scale='none').fit(X, y).predict(X)
     ridge = KernelRidge(alpha=1 / 20, kernel='rbf', gamma=0.5).fit(X, y - y.mean(axis=0))
     assert np.allclose(ours, y.mean(axis=0) + ridge.predict(X), atol=1e-8)
 
@@ -146,7 +135,6 @@ def test_the_kernel_elm_is_kernel_ridge():
         {'C': -1},
         {'sigma': 0},
         {'sigma': -2},
-        {'gamma': 1, 'sigma': 1},
         {'kernel': 'gauss'},
         {'rule': 'fast'},
         {'rule': 'bas'},

@@ -217,15 +217,3 @@ def test_indicators_and_categories_of_a_table_are_counted_as_what_they_are(rng):
 def test_landmarks_that_cannot_be_are_refused(rng, parameters, what):
     with pytest.raises(ValueError, match=what):
         ESVMClassifier(**{'map': 'nystrom', **parameters}).fit(rng.standard_normal((N, D)), np.arange(N) % 2)
-
-
-def test_an_arrow_stream_decides_by_its_first_batch(rng):
-    pa = pytest.importorskip('pyarrow')
-    X, y = rng.standard_normal((N, D)), np.arange(N) % 2
-    batches = [
-        pa.RecordBatch.from_pydict({**{name: X[part, j] for j, name in enumerate('abcd')}, 'y': y[part]})
-        for part in (slice(0, 40), slice(40, N))
-    ]
-    model = ESVMClassifier(map='nystrom', n_hidden=20)
-    model.partial_fit(pa.Table.from_batches(batches), 'y')
-    assert are_landmarks(X, model.model_.arrays)[:40].sum() == 20 and model.n_rows_ == N

@@ -72,12 +72,13 @@ def test_n_jobs_means_what_it_means_in_joblib(monkeypatch):
 
     asked = []
     monkeypatch.setattr('mr_elm.estimators.jobs.map_in_threads', observe)
+    monkeypatch.setattr('mr_elm.estimators.jobs.BLOCK_ROWS', 4)
     fitted = ESVMClassifier(n_hidden=5).fit(X[:50], Y[:50])
     fitted.set_params(n_jobs=3).predict(X[:9])
     with parallel_config(n_jobs=4):
         fitted.set_params(n_jobs=None).predict(X[:9])
     fitted.set_params(n_jobs=None).predict(X[:9])  # nobody asks for threads: BLAS takes its own
-    assert asked == [3, 4]
+    assert asked == [3, 4, None]
     with pytest.raises(ValueError, match='n_jobs'):
         fitted.set_params(n_jobs=0).predict(X[:9])
 

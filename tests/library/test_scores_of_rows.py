@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from sklearn import metrics as oracle
 
-from mr_elm.scores.held_out import HeldOutSums
 from mr_elm.scores.intervals import find_quantile, scale_residuals, sort_sizes
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
-from mr_elm.sums.gram import GridSteps
 
 N = 60
 LABELS = ['blue', 'green', 'red', 'white']
@@ -68,30 +66,6 @@ def test_scores_of_several_targets_are_means_as_in_scikit_learn(rng):
     assert found['rows'] == N and found['per_target']['2']['mae'] == pytest.approx(np.abs(T - P)[:, 2].mean())
     flat = Residuals.of(np.ones(4), np.zeros(4))
     assert average_targets({'a': flat, 'b': Residuals.of(T[:4, 0], P[:4, 0])})['r2'] is None
-
-
-@pytest.mark.parametrize('n_classes', [0, 2, 3])
-@pytest.mark.parametrize('weighted', [False, True])
-def test_rows_held_out_are_scored_row_by_row(rng, n_classes, weighted):
-    E, B = rng.uniform(-1, 1, (N, 5)), rng.normal(size=(5, max(n_classes, 1) if n_classes != 2 else 1))
-    numbers = rng.integers(0, n_classes, N) if n_classes else rng.normal(size=N)
-    w = rng.uniform(0.2, 4, N) if weighted else None
-    sums = HeldOutSums(B, n_classes, GridSteps.of(1.0, 8.0, 4.0))
-    for rows in np.array_split(np.arange(N), 4):
-        sums.add(E[rows], numbers[rows], None if w is None else w[rows])
-    error = weight = correct = 0.0
-    for e, number, of_row in zip(E, numbers, np.ones(N) if w is None else w, strict=True):
-        values = e @ B
-        if n_classes == 2:
-            target, label = [1.0 if number else -1.0], int(values[0] > 0)
-        elif n_classes:
-            target, label = [1.0 if k == number else -1.0 for k in range(n_classes)], values.argmax()
-        else:
-            target, label = [number], None
-        error += of_row * sum((value - t) ** 2 for value, t in zip(values, target, strict=True))
-        weight += of_row
-        correct += label == number and bool(n_classes)
-    np.testing.assert_allclose(sums.pair.sum(axis=0), [error, weight, correct, N], rtol=1e-12)
 
 
 def test_residuals_are_scaled_by_the_leverage_in_the_machine_of_all_other_rows(rng):
