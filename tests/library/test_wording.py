@@ -135,7 +135,7 @@ def test_the_docstring_of_an_estimator_says_what_it_does_and_what_each_parameter
             lambda X, y: ESVMClassifier('nystrom', landmarks='synthetic').fit(np.ones((9, 3000)), y[:9]),
             'landmarks synth',
         ),
-        (lambda X, y: estimators.SphereSVMClassifier('linear').fit(X, y), 'use normalise'),
+        (lambda X, y: estimators.SphereSVMClassifier('linear').fit(X, y), 'add normalise'),
         (lambda X, y: KernelELMClassifier(solver='cg', rank=1, max_iter=1, tol=1e-14).fit(X, y), 'raise rank'),
         (lambda X, y: ESVMClassifier('sigmoyd').fit(X, y), "found 'sigmoyd' (did you mean sigmoid?)"),
         (lambda X, y: KernelELMClassifier('gausian').fit(X, y), "found 'gausian' (did you mean gaussian?)"),
