@@ -9,7 +9,7 @@ from typing import Any
 
 from mr_elm.engines.base import Engine
 from mr_elm.model.base import Model
-from mr_elm.model.sums import name_sums, takes_sums
+from mr_elm.model.sums import demand_sums_free, name_sums, takes_sums
 from mr_elm.option import AdvancedHelp
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
@@ -34,11 +34,11 @@ class Output:
     def demand_free(self) -> None:
         """Refuse a model that exists, or whose folder does not, before any work is done.
 
-        A pipe or a device has any name, and no sums.
+        Sums whose model is gone are replaced. A pipe or a device has any name, and no sums.
         """
         demand_free(self.path, self.overwrite)
         if takes_sums(self.path):
-            demand_free(name_sums(self.path), self.overwrite)
+            demand_sums_free(self.path, self.overwrite)
             if not self.path.endswith('.npz'):
                 raise ValueError(f'--model: expected a name that ends in .npz, found {self.path}')
         if self.skips:

@@ -7,13 +7,13 @@ does not. Where leaves of trees are nodes, their products are counts of rows: th
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import isqrt
 
 import numpy as np
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.rows.storage import COPY_BYTES, copy, fetch_file, is_local, store_of
+from mr_elm.rows.storage import COPY_BYTES, copy, demand_free, fetch_file, is_local, store_of
 from mr_elm.store import FilePath, is_stream, load_arrays, load_header
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
@@ -36,6 +36,14 @@ def model_words(path: str, reads_sums: bool = True) -> list[str]:
 def takes_sums(path: FilePath) -> bool:
     """Tell whether a file can lie beside a model: a pipe or a device has no folder of its own."""
     return not (is_local(os.fspath(path)) and is_stream(path))
+
+
+def demand_sums_free(path: str, overwrite: bool) -> None:
+    """Raise OSError where another file than sums has the name of the sums of a model, unless it is replaced."""
+    sums = name_sums(path)
+    with suppress(OSError, ModelFormatError):
+        overwrite |= DIGEST in load_header(sums)
+    demand_free(sums, overwrite)
 
 
 def compute_digest(path: FilePath) -> str:

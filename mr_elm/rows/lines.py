@@ -32,12 +32,12 @@ class LineReader(RowReader):
         for text in group_lines(self._read_rows(chunks), self.block_rows):
             first = self.counts.lines
             try:
-                block: Block | None = self._read(text)
+                read = self._read(text)
             except ValueError:  # some are no rows, or cannot be read
                 block = self.sort_out(split_lines(text))
             else:
-                self.counts.lines += len(block)  # type: ignore[arg-type]
-                block = self.judge(range(first, self.counts.lines), block, {}, partial(take_line, text))
+                self.counts.lines += len(read)
+                block = self.judge(range(first, self.counts.lines), read, {}, partial(take_line, text))
             self.counts.records += self.counts.lines - first
             if self.stop and self.rejected:
                 return

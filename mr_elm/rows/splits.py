@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote
 
 from mr_elm.errors import DataFormatError
@@ -91,7 +91,7 @@ def plain_path(uri: str) -> str:
     return uri
 
 
-def decompress(stream: BinaryIO, name: str) -> BinaryIO:
+def decompress(stream: BinaryIO, name: str) -> Any:
     """Decompress an open file, to its last member, as its name says."""
     import pyarrow as arrow
 
@@ -102,18 +102,15 @@ def decompress(stream: BinaryIO, name: str) -> BinaryIO:
         return open_zip(stream)
     if ending == '.bz2':
         return transform(stream, Bz2Members().expand)
-    return cast(
-        BinaryIO,
-        io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'), CODECS[ending]), RAW_BYTES),
-    )
+    return io.BufferedReader(arrow.CompressedInputStream(arrow.PythonFile(stream, 'r'), CODECS[ending]), RAW_BYTES)
 
 
-def transform(stream: BinaryIO, change: Callable[[bytes], bytes]) -> BinaryIO:
+def transform(stream: BinaryIO, change: Callable[[bytes], bytes]) -> Any:
     """Read a stream whose pieces are changed one by one, the empty one behind the end too."""
     import pyarrow as arrow
 
     changed = arrow.TransformInputStream(arrow.PythonFile(stream, 'r'), lambda data: change(bytes(data)))
-    return cast(BinaryIO, io.BufferedReader(changed, RAW_BYTES))
+    return io.BufferedReader(changed, RAW_BYTES)
 
 
 class Bz2Members:
@@ -135,7 +132,7 @@ class Bz2Members:
         return b''.join(pieces)
 
 
-def open_zip(stream: BinaryIO) -> BinaryIO:
+def open_zip(stream: BinaryIO) -> Any:
     """Decompress the only file of an open zip archive. Raises zipfile.BadZipFile where that cannot be done."""
     try:
         archive = zipfile.ZipFile(stream)
@@ -143,12 +140,12 @@ def open_zip(stream: BinaryIO) -> BinaryIO:
         if len(members) != 1:
             names = ', '.join(member.filename for member in members[:5])
             raise zipfile.BadZipFile(f'expected an archive of one file, it holds {len(members)}: {names}; unpack it')
-        return cast(BinaryIO, archive.open(members[0]))
+        return archive.open(members[0])
     except (ValueError, RuntimeError, struct.error) as error:  # of damaged numbers; of passwords and unknown methods
         raise zipfile.BadZipFile(str(error)) from None
 
 
-def transcode(stream: BinaryIO, charset: str) -> BinaryIO:
+def transcode(stream: BinaryIO, charset: str) -> Any:
     """Read text in another encoding as UTF-8 with line feeds. Raises UnicodeError at bytes that are no text."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(charset)(), translate=True)
     return transform(stream, lambda data: decoder.decode(data, final=not data).encode())

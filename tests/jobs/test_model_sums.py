@@ -146,15 +146,17 @@ def test_no_sums_writes_the_model_alone(elm, rows, tmp_path, command):
     assert elm('train', 'mr-kelm', rows, *words[2:]).status == 2
 
 
-def test_sums_whose_model_is_gone_are_replaced_only_when_asked(elm, here, train, rows, tmp_path):
+def test_sums_whose_model_is_gone_are_replaced_and_another_file_of_their_name_is_not(elm, here, train, rows, tmp_path):
     model = train()
     model.unlink()
+    here('train', 'pesvm', rows, '--hidden', 9, '--model', model, '-q')
+    here('update', model, rows, '--model', tmp_path / 'u.npz', '-q')  # they are those of the new model
+    model.unlink()
+    (tmp_path / 'm.sums.npz').write_bytes(model.with_name('u.npz').read_bytes())
     for words in (('pesvm', '--hidden', 9), ('pesvm', '--hidden', 9, '--no-sums'), ('mr-kelm',)):
         done = elm('train', words[0], rows, *words[1:], '--model', model)
         assert done.status == 1 and f'{tmp_path}/m.sums.npz: expected a new file, it exists' in done.err
         assert not model.exists()
-    here('train', 'pesvm', rows, '--hidden', 9, '--model', model, '--overwrite', '-q')
-    here('update', model, rows, '--model', tmp_path / 'u.npz', '-q')  # they are those of the new model
 
 
 @pytest.mark.parametrize(
