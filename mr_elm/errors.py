@@ -60,7 +60,7 @@ class NumericalWarning(ElmWarning):
 
 
 class UnsuitableWarning(ElmWarning):
-    """Warn that rows may mean something else, or that another machine is far better for them."""
+    """Warn that rows may mean something else, or that the machine does not suit them."""
 
 
 def warn_unsuitable(text: str) -> None:

@@ -57,6 +57,8 @@ def train(words: Sequence[str]) -> None:
 
         print_script(training)
         return
+    from mr_elm.drivers.constant import look_at_rows
+
     start = time.perf_counter()
     output = Output.of(args)
     output.demand_free()
@@ -76,6 +78,7 @@ def train(words: Sequence[str]) -> None:
         if ledger is not None:
             ledger.begin(args.overwrite)
         model, accounts = training.driver(plan, training.options, engine)
+        look_at_rows(model, plan)
         if ledger is not None:
             ledger.hash_training(plan, engine, args.bad_rows, model, accounts)
         output.keep(engine, model, accounts, ledger)
