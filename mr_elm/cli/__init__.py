@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 
 from mr_elm.errors import ElmWarning, describe_error, suggest
@@ -89,8 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command and turn what goes wrong into one sentence and a status."""
-    warnings.showwarning = show_warning  # type: ignore[assignment]  # all arguments come by position
-    warnings.simplefilter('once', ElmWarning)
+    warnings.showwarning = partial(show_warning, set())  # type: ignore[assignment]  # all arguments come by position
+    warnings.simplefilter('always', ElmWarning)
     try:
         with terminable():
             return perform(argv) or 0
@@ -155,9 +156,13 @@ def drop_output() -> None:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
-    """Print a warning of ours as one sentence on standard error; others only to developers, by -W."""
-    if issubclass(category, ElmWarning) or sys.warnoptions:
+def show_warning(said: set[str], message: Warning | str, category: type[Warning], *_: object) -> None:
+    """Print a warning of ours as one sentence on standard error, once; others only to developers, by -W.
+
+    said : what was printed. The filter `once` of Python forgets it whenever another filter is set.
+    """
+    if str(message) not in said and (issubclass(category, ElmWarning) or sys.warnoptions):
+        said.add(str(message))
         print(f'mr-elm: warning: {message}', file=sys.stderr)
 
 
