@@ -26,6 +26,7 @@ from mr_elm.machines.auto import (
     make_machine,
 )
 from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep_held_out
+from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
@@ -79,6 +80,7 @@ class AutoEstimator(TableRows):
             )
             models = [self._train(member, rows) for member in choice.members]
             self.model_ = join_members(models)
+            warn_of_constant(self.model_, rows.X, rows.y)
             self._hold_out(choice)
             self._importance = choice.measure_importance()
         return self

@@ -11,6 +11,7 @@ from mr_elm.estimators.jobs import count_threads, watched
 from mr_elm.estimators.metric import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import name_classes, numbered_classes, row_weights
+from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.dual_task import DualTask, state_task
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines
 from mr_elm.machines.nodes import make_header
@@ -72,6 +73,7 @@ class DualClassifier(Labelled, KernelEstimator):
             self._calibrate(X, self._score_folds(task, rows), 'folds')
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_, self.n_iter_ = machines.intercept, max(machines.n_iter, 1)
+        warn_of_constant(self.model_, X, codes, weights)
         return self
 
     def _score_folds(self, task: DualTask, rows: TrainingRows) -> HeldOut:

@@ -11,6 +11,7 @@ from mr_elm.estimators.metric import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import Targets, is_set_matrix, name_classes, row_weights
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
+from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.kernel import KernelMachine, KernelProblem, KernelRowsTask
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.press import HeldOut
@@ -70,6 +71,7 @@ class KernelELM(KernelEstimator):
         facts = {'rank': options.rank, 'tolerance': options.tolerance, 'max_passes': options.max_passes}
         model = problem.make_model(Z, solution, facts, [name_blas()])
         self.model_ = replace(model, header=self._name_header(model.header))
+        warn_of_constant(self.model_, rows.X, T, weights)
         self.dual_coef_, self.intercept_ = solution.dual_coef, solution.intercept
         if solution.intercept is None:
             self.intercept_ = np.zeros(T.shape[1])

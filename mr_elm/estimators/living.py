@@ -20,6 +20,7 @@ from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.features.nodes import has_leaves, part_map
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
+from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
@@ -218,6 +219,7 @@ class LivingEstimator(MetricEstimator):
                 self._fit_by_passes(problem, layer, labelled, like)
             else:
                 self._fit_by_sums(problem, layer, labelled, rows, labels)
+            warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
             return self
         machine = self._machine()
         return self._take(machine.add(self._sum_up(rows, labels, machine)), labels)

@@ -1,5 +1,6 @@
 """Write a model as a graph of ONNX, which answers as `mr-elm predict` does."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from mr_elm.export.graph import OWN, Graph
 from mr_elm.export.machines import columns_of
 from mr_elm.model.base import Model
 from mr_elm.rows.columns import MISSING, MISSING_TEXTS
-from mr_elm.rows.encoding import CATEGORY, NUMBER, Column
+from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, THURSDAY, Column
 
 OPSET, ML_OPSET = 20, 3  # 20 is the first that joins texts
 OUTPUTS = 'label', 'scores', 'probabilities'
@@ -21,9 +22,9 @@ def make_onnx(model: Model, single: bool = False) -> Any:
     """Return a model as an onnx.ModelProto.
 
     Its inputs are X, (N, d), or one a column, by name, where the columns of the training had names: (N, 1) of numbers,
-    NaN for a missing one, or of text, '' for a missing one. A column of dates has three inputs: its days since
-    1970-01-01 in UTC, and month and weekday as text. Its outputs are label, (N,) text, or numbers of a regression (N,)
-    or (N, K); scores, (N, P); probabilities, (N, K), of a calibrated model.
+    NaN for a missing one, or of text, '' for a missing one. A date is a number: days since 1970-01-01 in UTC, always
+    of float64. Its outputs are label, (N,) text, or numbers of a regression (N,) or (N, K); scores, (N, P);
+    probabilities, (N, K), of a calibrated model.
 
     single : whether numbers come and go in float32; the graph computes in float64.
     Raises ValueError where a graph cannot hold the model.
@@ -64,7 +65,6 @@ def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], st
     columns = columns_of(model)
     if columns is None:
         return [helper.make_tensor_value_info('X', number, ['N', model.n_features])], graph.cast('X', float)
-    columns = [part for column in columns for part in column.parts]
     names = [column.name for column in columns]
     for name in names:
         if not name or name in OUTPUTS or name.startswith(OWN) or names.count(name) > 1:
@@ -72,7 +72,7 @@ def write_inputs(graph: Graph, model: Model, number: int) -> tuple[list[Any], st
                 f'export: expected columns with names, each once, none of which is an output '
                 f'({", ".join(OUTPUTS)}) or begins with {OWN}, found {name!r}'
             )
-    kinds = {CATEGORY: TensorProto.STRING, NUMBER: number}
+    kinds = {CATEGORY: TensorProto.STRING, NUMBER: number, DATE: TensorProto.DOUBLE}
     inputs = [helper.make_tensor_value_info(each.name, kinds[each.kind], ['N', 1]) for each in columns]
     features = [feature for column in columns for feature in write_column(graph, column)]
     return inputs, features[0] if len(features) == 1 else graph.put('Concat', *features, axis=1)
@@ -99,4 +99,24 @@ def write_column(graph: Graph, column: Column) -> list[str]:
     features = [graph.put('Where', missing, column.mean, values)]
     if column.missing:
         features.append(graph.cast(missing, float))
+    if column.kind == DATE:
+        features += write_calendar(graph, column, missing)
     return features
+
+
+def write_calendar(graph: Graph, column: Column, missing: str) -> Iterator[str]:
+    """Write the month and the weekday of dates. missing : which of them are missing, (N, 1).
+
+    After 400 years the calendar begins anew, with the same weekday.
+    """
+    days = np.arange('1970-01-01', '2370-01-01', dtype='M8[D]')
+    day = graph.cast(graph.put('Floor', graph.put('Reshape', column.name, np.array([-1]))), np.int64)
+    calendar = (days.astype('M8[M]').astype(int) % 12).astype(np.uint8)  # a byte for each of 146,097 days
+    months = graph.cast(graph.take(calendar, graph.put('Mod', day, np.array(len(days)))), np.int64)
+    weekdays = graph.put('Mod', graph.put('Add', day, np.array(THURSDAY)), np.array(7))
+    unknown = graph.put('Reshape', missing, np.array([-1]))
+    for part, number in zip(column.parts[1:], (months, weekdays), strict=True):
+        n = len(part.categories)
+        codes = np.array([part.lookup[str(k + 1)] for k in range(n - column.missing)])
+        code = graph.put('Where', unknown, np.array(part.lookup.get(MISSING, n)), graph.take(codes, number))
+        yield graph.take(np.eye(n + 1), code)

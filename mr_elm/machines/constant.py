@@ -5,16 +5,19 @@ import numpy as np
 from mr_elm.errors import warn_unsuitable
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import widen
-from mr_elm.typing import Rows
+from mr_elm.typing import Rows, RowWeights
 
 N_ROWS = 500  # that are looked at, at most
 
 
-def warn_of_constant(model: Model, X: Rows, labels: np.ndarray) -> None:
+def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeights = None) -> None:
     """Warn where a model gives rows of its training one class, or one number.
 
     X : (n, d), not scaled. labels : (n,) or (n, K), in any coding; where all are alike they tell nothing.
+    weights : (n,) or None; rows of weight 0 do not count.
     """
+    if weights is not None:
+        X, labels = X[weights > 0], labels[weights > 0]
     some = choose_rows(labels, model.numeric)
     labels = labels[some]
     if not len(labels) or (labels == labels[0]).all():
