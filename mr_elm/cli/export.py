@@ -15,6 +15,8 @@ from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import add_row_options, read_columns
 from mr_elm.rows.storage import demand_free, write_file
 
+CARD_ROWS, MOST_FEATURES = 1000, 500  # rows that judge columns, and features of rows that are judged: for some seconds
+
 
 def export(argv: Sequence[str]) -> None:
     """Write a model as a file of another program, by the ending of its name."""
@@ -88,12 +90,14 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
     if args.test is None:
         return make_card(model, args.model).encode()
     plan = plan_inputs([args.test], rows_for(model, args))
-    pairs = None
+    pairs = importance = None
     with make_engine('inline', (), Reporter(quiet=True)) as engine:
         found, accounts = score.evaluate(args.path, model, plan, engine, args.bad_rows)
     if model.numeric and not found.targets:
         pairs = score.sample_pairs(model, plan, accounts.used, args.bad_rows)
-    return make_card(model, args.model, (args.test, found), pairs).encode()
+    if model.importance is None and not model.multilabel and model.n_features <= MOST_FEATURES:
+        importance = score.measure_importance(model, plan, args.bad_rows, CARD_ROWS)
+    return make_card(model, args.model, (args.test, found), pairs, importance).encode()
 
 
 WRITERS: dict[str, Callable[[Model, argparse.Namespace], bytes]] = {

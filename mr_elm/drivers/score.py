@@ -182,8 +182,8 @@ def sample_pairs(
     return actual, predicted
 
 
-def measure_importance(model: Model, plan: InputPlan, bad_rows: str = 'stop') -> list[float]:
-    """Return the importance of each column, as the first MOST_ROWS rows judge it; see `permute_columns`.
+def measure_importance(model: Model, plan: InputPlan, bad_rows: str, most_rows: int = MOST_ROWS) -> list[float]:
+    """Return the importance of each column, as the first rows judge it; see `permute_columns`.
 
     Raises ValueError for a model of several labels, DataFormatError when one of these rows cannot be used.
     """
@@ -194,13 +194,13 @@ def measure_importance(model: Model, plan: InputPlan, bad_rows: str = 'stop') ->
     for block in read_blocks(model, plan, bad_rows == 'stop'):
         blocks.append(block)
         n_rows += len(block)
-        if n_rows >= MOST_ROWS:
+        if n_rows >= most_rows:
             break
     if not blocks:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
     X = np.concatenate([expand(widen(spread(block.X), model.n_features)) for block in blocks])
     labels = np.concatenate([name_labels(model, block) for block in blocks])
-    return permute_columns(model, X[:MOST_ROWS], labels[:MOST_ROWS])
+    return permute_columns(model, X[:most_rows], labels[:most_rows])
 
 
 def read_blocks(model: Model, plan: InputPlan, stop: bool) -> Iterator[Block]:

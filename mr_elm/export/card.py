@@ -34,17 +34,21 @@ SHOWN_COLUMNS, SHOWN_CLASSES = 200, 30
 
 
 def make_card(
-    model: Model, name: str, test: tuple[str, Evaluation] | None = None, pairs: tuple[Floats, Floats] | None = None
+    model: Model,
+    name: str,
+    test: tuple[str, Evaluation] | None = None,
+    pairs: tuple[Floats, Floats] | None = None,
+    importance: Sequence[float] | None = None,
 ) -> str:
     """Return the page. name : of the model's file.
 
     test : the name of labelled rows, and what the model says of them. pairs : their labels and predictions, (n,) both,
-        of a regression.
+        of a regression. importance : of the columns, where these rows were asked for it.
     """
     parts = [f'<h1>{escape(os.path.basename(name))}</h1>', table(list_facts(model).items())]
     if test is not None:
         parts += [f'<h2>Scores on {escape(os.path.basename(test[0]))}</h2>', *show_scores(model, test[1], pairs)]
-    columns = list_columns(model)
+    columns = list_columns(model, importance)
     columns.sort(key=lambda column: -(column[2] or 0))
     sections = [
         [column, kind, *([] if share is None else [f'{share:.4f}'])] for column, kind, share in columns[:SHOWN_COLUMNS]

@@ -107,9 +107,8 @@ def list_names(names: Sequence[str]) -> str:
     return f'{len(names):,}: {", ".join(names[:SHOWN_NAMES])}{more}'
 
 
-def list_columns(model: Model) -> list[tuple[str, str, float | None]]:
-    """Return (name, what it is, importance) of each column of the rows."""
-    importance = None
+def list_columns(model: Model, importance: Sequence[float] | None = None) -> list[tuple[str, str, float | None]]:
+    """Return (name, what it is, importance) of each column of the rows. importance : where the model keeps none."""
     if model.importance is not None:
         importance = model.importance.columns
     if model.encoding is None:

@@ -105,6 +105,9 @@ def test_a_page_tells_what_a_model_is_and_how_it_does_without_anything_from_else
         'true class, predicted:',
         'computed by',
     } <= set(page.texts)
+    told = elm('inspect', named, '--permutation', tmp_path / 'rows.csv', '--json', '-q').out
+    shares = json.loads(told)['importance_by_column']
+    assert 'importance' in page.texts and {f'{share:.4f}' for share in shares.values()} <= set(page.texts)
     versions = [text for text in page.texts if text.startswith('Written by mr_elm')]
     assert f'numpy {np.__version__}' in versions[0] and f'Python {platform.python_version()}' in versions[0]
     assert 'prefers-color-scheme: dark' in out.read_text()
