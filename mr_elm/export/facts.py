@@ -36,10 +36,10 @@ SOLVED = ('condition', 'passes', 'residual')
 def list_facts(model: Model) -> dict[str, str]:
     """Return name -> what there is to say, only what this model has."""
     header, parameters = model.header, model.header.parameters
-    if model.encoding is None:
-        columns = ''
-    else:
-        columns = f' of {len(model.encoding.columns):,} columns'
+    columns = dates = ''
+    if model.encoding is not None:
+        dates = model.encoding.dates
+        columns = f', from {len(model.encoding.columns):,} columns'
     facts: dict[str, Any] = {
         'method': f'{header.method}, {METHODS[header.method].what}' if header.method in METHODS else header.method,
         'task': header.task,
@@ -51,6 +51,7 @@ def list_facts(model: Model) -> dict[str, str]:
         'threshold': header.threshold is not None
         and (f'{header.threshold} (a larger probability of {quote(header.positive or "")} is labelled so)'),
         'features': f'{model.n_features:,}{columns}',
+        'dates': dates,
         'rows': f'{header.n_rows_used:,} used, {header.n_rows_rejected:,} rejected',
         'machine': '; '.join(map(describe_machine, model.members)),
         'options': write_values(parameters, [name for name in parameters if name not in ELSEWHERE]),
