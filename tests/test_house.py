@@ -22,7 +22,7 @@ LIMITS = {
     'nodes of features, sums and scores': (39_060, 28_000),
     'nodes of solvers': (38_310, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (298_850, 205_000),
+    'nodes of package and stages': (298_860, 205_000),
     'files of package and stages': (288, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),
