@@ -117,7 +117,7 @@ RACES = [
         'sparse-elm-paper',
         'sparse ELM by Algorithm 1 of the paper',
         'SVC',
-        f'Fits {ON_SETS}, C at most 10: with larger C, Algorithm 1 takes too many steps.',
+        f'Fits {ON_SETS}, C at most 10: with larger C, Algorithm 1 may take many steps.',
         partial(machines.list_kernel_cases, make=partial(machines.make_sparse_elm, rule='paper'), settings=SMALL_C),
         (Aim(FASTER, 1, "the paper's own algorithm trains faster than SVC"),),
         1.5,

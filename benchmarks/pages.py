@@ -96,7 +96,7 @@ def write_index(found: dict[str, Results]) -> list[str]:
     links = (
         '* [Speed](speed.md) and [accuracy](accuracy.md): each claim, its race and its data. `make bench` '
         'measures them in less than 45 minutes on two cores; `make results` writes the pages.\n'
-        '* [The experiments of the papers](papers.md). `make papers` runs them; this takes hours.'
+        '* [The experiments of the papers](papers.md). `make papers` runs them.'
     )
     newest = max(
         (results.machine for results in found.values() if results.rows), key=lambda each: each['when'], default={}

@@ -87,7 +87,6 @@ def describe_methods():
     yield f'of 4 bytes each from {SINGLE_NODES:,} nodes on'
     yield f'more than about {MOST_GRAM_NODES:,} nodes'
     yield f'if L is more than {MOST_GRAM_NODES:,}, or'
-    yield f'the default for more than {MOST_GRAM_NODES:,} nodes'
     assert TOLERANCES == {'classification': 1e-4, 'regression': 1e-6}
     yield 'default 1e-4, and 1e-6 for a regression'
     assert box.EXACT_EPS == 1e-11
