@@ -219,7 +219,8 @@ class LivingEstimator(MetricEstimator):
                 self._fit_by_passes(problem, layer, labelled, like)
             else:
                 self._fit_by_sums(problem, layer, labelled, rows, labels)
-            warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
+            if not grows:
+                warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
             return self
         machine = self._machine()
         return self._take(machine.add(self._sum_up(rows, labels, machine)), labels)

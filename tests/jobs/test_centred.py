@@ -33,7 +33,6 @@ TRAININGS = {
 }
 TUNINGS = {
     'pesvm': ('pesvm', '--nu', '0.1,1,10', '--hidden', '10,30', '--intervals'),
-    'passes': ('pesvm', '--nu', 10, *PASSES, '--weight-scale', 1),
     'kernel': ('mr-kelm', '--sigma', '1,2', '--C', '1,100'),
 }
 

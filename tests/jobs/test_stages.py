@@ -317,7 +317,7 @@ def test_a_task_without_a_plan_reads_lines_as_hadoop_hands_them_out(by_hand_alon
         (None, 0, ''),
         ('0,1\n1,x\n', 1, 'mr_stats: standard input: line 2: not a number'),
         ('0,1\n1,2,3\n', 1, 'mr_stats: standard input: line 2: wrong width'),
-        (b'PK\x03\x04', 1, 'mr_stats: standard input: expected rows of text'),
+        (b'PK\x03\x04', 1, 'mr_stats: standard input: expected rows, found a zip archive'),
     ],
 )
 def test_rows_may_be_piped_through_a_mapper(rows, read_pairs, text, status, said):

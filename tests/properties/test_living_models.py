@@ -1,5 +1,6 @@
 """A model to which batches are added, from which they are taken, and which merges: it is the model of what is left."""
 
+import csv
 import io
 import itertools
 import tempfile
@@ -260,6 +261,13 @@ OF_TABLE = '--label-column', 'y', '--drop', 'site,month'
 OF_SITES = OF_TABLE, OF_TABLE, ()  # options of the rows of each site; the last ones are packed
 
 
+def name_part(group):
+    """Return the name of a part: its values as a row of csv."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator='').writerow(group)
+    return stream.getvalue()
+
+
 class LivingSums(LivingFile):
     """Interleave all that sums can do: train by parts, update, forget, merge, take parts out, add masked sums of sites.
 
@@ -300,7 +308,7 @@ class LivingSums(LivingFile):
     def take_out(self, group, several):
         """Take a part out, where the model has parts and others are left."""
         if group in self.parts and len(self.parts) > 1:
-            self.model = self.made('parts', self.model, '--without', ','.join(map(str, group)))
+            self.model = self.made('parts', self.model, '--without', name_part(group))
             self.held -= Counter([(self.parts.pop(group), group)])
 
     @rule(k=st.integers(0, 2))
@@ -325,7 +333,7 @@ class LivingSums(LivingFile):
     @rule(k=st.integers(0, 2), group=st.sampled_from(GROUPS))
     def merge(self, k, group):
         """Merge with the model of one part of another training."""
-        part = self.made('parts', self.train(k), '--only', ','.join(map(str, group)))
+        part = self.made('parts', self.train(k), '--only', name_part(group))
         self.model, self.parts = self.made('merge', self.model, part), {}
         self.held[k, group] += 1
 
