@@ -155,6 +155,10 @@ class Work:
         """Return where a job writes."""
         return f'{self.staging}/jobs/{key}'
 
+    def note(self, key: str) -> str:
+        """Return the path of what is known of a job that has finished, beside its folder."""
+        return f'{self.folder(key)}.json'
+
     @property
     def tag(self) -> str:
         """Return what marks the jobs of the run on the cluster."""
@@ -165,7 +169,10 @@ class Work:
 
         Whatever one that failed has left is removed.
         """
-        job = self.jobs.get(key)
+        job, note = self.jobs.get(key), self.note(key)
+        if self.resumed and not job and store_of(note).find(note):
+            with store_of(note).open(note) as stream:
+                job = self.jobs[key] = json.load(stream)
         if job and store_of(job['folder']).find(f'{job["folder"]}/_SUCCESS'):
             return job
         if self.resumed and folder == self.folder(key) and store_of(folder).find(folder):
@@ -175,6 +182,8 @@ class Work:
     def finish(self, key: str, folder: str, map_input_records: int | None) -> dict[str, Any]:
         """Record that a job has finished; returns what is known of it."""
         self.jobs[key] = {'folder': folder, 'map_input_records': map_input_records}
+        with write_file(self.note(key)) as local:  # there may be no room for the record
+            write_json(local, self.jobs[key])
         self.write()
         return self.jobs[key]
 
