@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.arithmetic import one_thread
 from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import count_threads, watched
 from mr_elm.estimators.metric import KernelEstimator
@@ -61,7 +60,7 @@ class DualClassifier(Labelled, KernelEstimator):
         classes: Any = name_classes(self.classes_)
         rows, options = TrainingRows(X, codes, classes, weights), self._make_options()
         summary = self._summarise_training(rows, options)
-        with one_thread():
+        with self._limit_threads(options):
             task = state_task(options, summary, classes, self._sample(rows, summary, options))
         task = replace(task, cache_bytes=int(self.cache_size * 1e6))
         with self._reporter.follow('machines', len(codes)):

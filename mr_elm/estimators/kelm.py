@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mr_elm.arithmetic import one_thread
 from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import count_threads, watched
 from mr_elm.estimators.metric import KernelEstimator
@@ -53,7 +52,7 @@ class KernelELM(KernelEstimator):
         if options.holds_out and self.solver == 'cg':
             raise ValueError('probabilities: expected the solver cholesky or svd, found cg')
         weights, summary = rows.sample_weight, self._summarise_training(rows, options)
-        with one_thread():
+        with self._limit_threads(options):
             problem = KernelProblem.state(options, summary, rows.classes, self._sample(rows, summary, options))
         kernel, Z = problem.kernel, problem.task.scale(rows.X)
         machine = KernelMachine(options, n_threads)

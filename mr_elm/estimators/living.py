@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import name_blas, name_weights
 from mr_elm.estimators.jobs import count_threads, sum_up_rows, watched
@@ -275,7 +274,7 @@ class LivingEstimator(MetricEstimator):
             sigma = like.model_.header.parameters['sigma']
             return replace(problem, learned=LearnedMetric.of_model(like.model_), known_sigma=sigma), like.layer_
         sample = self._sample(rows, problem.summary, options)
-        with one_thread():
+        with self._limit_threads(options):
             if sample is not None:
                 problem = problem.learn_metric(sample, count_threads(self.n_jobs))
             layer = problem.make_layer()

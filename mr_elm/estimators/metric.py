@@ -1,10 +1,12 @@
 """Offer what all estimators with parameters of their own have: a scaling, and a metric of the features."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.tables import TableRows
 from mr_elm.machines.options import parameters_of
@@ -42,6 +44,15 @@ class MetricEstimator(TableRows):
         if options.metric == 'none':
             return None
         return take_sample(rows, summary, self.seed_, options.center)
+
+    def _limit_threads(self, options: Any) -> AbstractContextManager:
+        """Give a context in which what is learned before the fit, a metric or trees, has the bits of the command.
+
+        Where nothing is learned, it does nothing: to find the libraries takes as long as a small fit.
+        """
+        if options.metric == 'none' and not getattr(options, 'has_leaves', False):
+            return nullcontext()
+        return one_thread()
 
 
 @dataclass(eq=False, repr=False)
