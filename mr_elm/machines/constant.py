@@ -7,7 +7,7 @@ from mr_elm.model.base import Model
 from mr_elm.rows.blocks import widen
 from mr_elm.typing import Rows, RowWeights
 
-N_ROWS = 500  # that are looked at, at most
+N_ROWS, FEW_ROWS = 500, 16  # that are looked at, at most; that show of most machines that they are not constant
 
 
 def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeights = None) -> None:
@@ -22,17 +22,19 @@ def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeig
     labels = labels[some]
     if not len(labels) or (labels == labels[0]).all():
         return
-    decisions = model.decision_function(widen(X[some], model.n_features))
-    if model.numeric:
-        constant = (decisions.std(axis=0) <= 1e-6 * labels.std(axis=0)).all()  # less is rounding
-    else:
-        answers = model.decide(decisions)
-        constant = (answers == answers[0]).all()
-    if constant:
-        warn_unsuitable(
-            f'this machine says the same of all {len(labels):,} rows that were looked at, although their labels '
-            'differ: try a larger C or nu, another width of the kernel or size of the weights, or `auto`'
-        )
+    for n in (FEW_ROWS, len(labels)):
+        decisions = model.decision_function(widen(X[some[:n]], model.n_features))
+        if model.numeric:
+            constant = (decisions.std(axis=0) <= 1e-6 * labels.std(axis=0)).all()  # less is rounding
+        else:
+            answers = model.decide(decisions)
+            constant = (answers == answers[0]).all()
+        if not constant:
+            return
+    warn_unsuitable(
+        f'this machine says the same of all {len(labels):,} rows that were looked at, although their labels '
+        'differ: try a larger C or nu, another width of the kernel or size of the weights, or `auto`'
+    )
 
 
 def choose_rows(labels: np.ndarray, numeric: bool) -> np.ndarray:
