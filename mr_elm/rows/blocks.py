@@ -113,8 +113,11 @@ def make_block(columns: Mapping[Any, Values], n_rows: int, form: RowOptions) -> 
 def explain_text(values: Values, position: int, form: RowOptions) -> RowError:
     """Say why a column that holds text cannot be read as numbers."""
     text = next(text for text in values.coded[0] if is_text(text, values.decimal))
-    hint = '(--label-column names the label, --encode auto reads text and missing values)'
-    return RowError('not a number', f'{form.name_column(position)} holds {quote(text)} {hint}')
+    return RowError(
+        'not a number',
+        f'{form.name_column(position)} holds {quote(text)} (--label-column names the label, --encode auto reads text '
+        'and missing values)',
+    )
 
 
 def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:

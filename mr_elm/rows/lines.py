@@ -4,7 +4,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,8 @@ class LineReader(RowReader):
                 block = self.sort_out(split_lines(text))
             else:
                 self.counts.lines += len(read)
-                block = self.judge(range(first, self.counts.lines), read, {}, partial(take_line, text))
+                lines = cache(partial(split_lines, text))
+                block = self.judge(range(first, self.counts.lines), read, {}, partial(take_line, lines))
             self.counts.records += self.counts.lines - first
             if self.stop and self.rejected:
                 return
@@ -101,9 +102,9 @@ class LineReader(RowReader):
         return False
 
 
-def take_line(text: bytes, number: int) -> str:
-    """Return a line, which is counted from 0."""
-    return split_lines(text)[number]
+def take_line(split: Any, number: int) -> str:
+    """Return a line, counted from 0. split : function that returns all lines, and cuts them once."""
+    return split()[number]
 
 
 def clean_chunk(chunk: bytes) -> bytes:
