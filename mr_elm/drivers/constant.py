@@ -1,5 +1,7 @@
 """Look at some rows of a training, from all parts of its files, to see whether the model says the same of them all."""
 
+from itertools import islice
+
 import numpy as np
 
 from mr_elm.machines.constant import N_ROWS, warn_of_constant
@@ -18,7 +20,7 @@ def look_at_rows(model: Model, plan: InputPlan) -> None:
     for (number, start, length), *_ in plan_splits(plan, N_PLACES):
         try:
             rows, chunks = reader.open(number, start, length, lambda _: None)
-            blocks += [block for block in [next(rows.blocks(chunks), None)] if block is not None]
+            blocks += islice(rows.blocks(chunks), 1)
         except OSError:
             return
     if model.numeric:

@@ -36,10 +36,8 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
     """
     from mr_elm.machines.parts import Part, make_means
 
-    names, most = (
-        name_parts(inputs.data.plan, part_by),
-        int(inputs.options.memory * 1e6 / 16 / (layer.n_hidden + 1) ** 2),
-    )
+    names = name_parts(inputs.data.plan, part_by)
+    most = int(inputs.options.memory * 1e6 / 16 / (layer.n_hidden + 1) ** 2)
     demand_parts(len(names), most)
     pairs: list[tuple[str, Any]] = []
     n_rows = Counter[str]()

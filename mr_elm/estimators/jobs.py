@@ -22,7 +22,7 @@ from mr_elm.typing import Rows
 def watched(method: Callable) -> Callable:
     """Return a method of an estimator that says what it does, as `verbose` asks, and what memory it lacked.
 
-    What it warns of, and why it fails, is said of parameters, and not of the options that they are elsewhere.
+    Its warnings and errors name parameters of the estimator, not options of the command line.
     """
 
     @wraps(method)

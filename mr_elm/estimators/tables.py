@@ -167,14 +167,6 @@ class TableRows(Convertible, Parameters):
                     ) from None
                 raise
 
-    @property
-    def _width(self) -> int:
-        """Return how many features the rows have once they are encoded."""
-        encoding = getattr(self, 'encoding_', None)
-        if encoding is None:
-            return self.n_features_in_
-        return encoding.width
-
 
 def demand_numbers(X: Any) -> None:
     """Raise ValueError at text in the columns of a data frame, and at dates, of which numpy may make numbers."""

@@ -43,10 +43,6 @@ class GatheredRows:
         """Return some of the rows, by their numbers, a mask or a slice."""
         return GatheredRows(self.places[rows], self.numbers[rows], self.weights[rows], self.X[rows])
 
-    def without_features(self) -> 'GatheredRows':
-        """Return places, class numbers and weights alone, X (n, 0)."""
-        return GatheredRows(self.places, self.numbers, self.weights, np.empty((len(self), 0)))
-
     def are_at(self, places: set[tuple[int, ...]]) -> np.ndarray:
         """Tell which rows stand at one of these places: a mask (n,)."""
         return np.array([tuple(place) in places for place in self.places.tolist()], dtype=bool)
