@@ -3,9 +3,18 @@
 import errno
 import warnings
 from collections.abc import Collection, Iterable, Sized
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:  # typing has it from Python 3.11 on
+
+    def dataclass_transform(**options):
+        return lambda decorator: decorator
+
 
 # package that is needed only for some things -> what pip is to install
 OPTIONAL = {'pyspark': 'pyspark[connect]', 'venv_pack': 'venv-pack'}
@@ -109,6 +118,15 @@ def describe_memory(error: MemoryError) -> str:
 def one_line(thing: Any) -> str:
     """Return the repr of a dataclass in one line: arrays by type and shape, other large values by their size."""
     return write_object(thing, {each.name: getattr(thing, each.name) for each in fields(thing) if each.repr})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(kind: Any = None, /, **options: Any) -> Any:
+    """Make a frozen dataclass whose repr is one line. options : as of `dataclass`."""
+    if kind is None:
+        return partial(record, **options)
+    kind.__repr__ = one_line
+    return dataclass(kind, **{'frozen': True, **options})
 
 
 def write_object(thing: object, values: dict[str, Any]) -> str:

@@ -1,8 +1,12 @@
-"""Spread independent pieces of work over threads with one thread of BLAS each: no bit depends on how many there are."""
+"""Spread independent pieces of work over threads with one thread of BLAS each: no bit depends on how many there are.
 
-from collections.abc import Callable, Iterable, Sequence
+Whoever knows how many threads a computation may take says so around it, by `using_threads`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TypeVar
 
@@ -15,32 +19,41 @@ Item = TypeVar('Item')
 Found = TypeVar('Found')
 
 
-def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item], n_threads: int | None) -> list[Found]:
-    """Return [function(item) for item in items], computed by so many threads.
+# how many threads may be used; None for the one that asks, in which BLAS takes as many of its own as it was told to
+N_THREADS: ContextVar[int | None] = ContextVar('n_threads', default=None)
 
-    n_threads : None for this thread, in which BLAS takes as many of its own as it was told to.
-    """
+
+@contextmanager
+def using_threads(n_threads: int | None) -> Iterator[None]:
+    """Give a context in which work is spread over so many threads; see N_THREADS."""
+    before = N_THREADS.set(n_threads)
+    try:
+        yield
+    finally:
+        N_THREADS.reset(before)
+
+
+def map_in_threads(function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
+    """Return [function(item) for item in items], computed by the threads that may be used; each of them is one."""
+    n_threads = N_THREADS.get()
     if n_threads is None:
         return list(map(function, items))
     with one_blas_thread():
         if n_threads == 1:
             return list(map(function, items))
-        with ThreadPoolExecutor(n_threads) as threads:
+        with ThreadPoolExecutor(n_threads, initializer=N_THREADS.set, initargs=(1,)) as threads:
             return list(threads.map(function, items))
 
 
-def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item], n_threads: int | None) -> np.ndarray:
+def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item]) -> np.ndarray:
     """Return the sum of function(item), added in the order of the items, of which there is one at least.
 
     A few results are in memory together where there are threads.
     """
-    if n_threads is None:
-        together = 1
-    else:
-        together = min(n_threads, 8)  # results wait to be added
+    together = min(N_THREADS.get() or 1, 8)  # results wait to be added
     total = None
     for start in range(0, len(items), together):
-        for result in map_in_threads(function, items[start : start + together], n_threads):
+        for result in map_in_threads(function, items[start : start + together]):
             if total is None:
                 total = result
             else:

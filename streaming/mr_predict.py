@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from mr_elm.machines.answer_columns import AnswerColumns, Writer, add_answer_arguments
+from mr_elm.machines.answer_columns import AnswerColumns, Writer
 from mr_elm.model.file import add_sums, read_model
+from mr_elm.option import add_options
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
 from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
@@ -34,7 +35,7 @@ class MRPredict(MRRows):
         super().configure_args()
         self.add_file_arg('--model', help='npz: the trained model')
         self.add_file_arg('--model-sums', help='npz: the sums of the model, for --leverage and --interval')
-        add_answer_arguments(self.add_passthru_arg)
+        add_options(lambda group: self.add_passthru_arg, AnswerColumns)
 
     def map_begin(self) -> None:
         """Load the model."""

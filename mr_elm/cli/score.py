@@ -24,11 +24,11 @@ from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, find_table
-from mr_elm.machines.answer_columns import AnswerColumns, add_answer_arguments, demand_threshold
+from mr_elm.machines.answer_columns import AnswerColumns, demand_threshold
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums, name_sums
-from mr_elm.option import AdvancedHelp
+from mr_elm.option import AdvancedHelp, add_options
 from mr_elm.progress import Reporter
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import STANDARD, demand_free, write_file
@@ -51,7 +51,7 @@ def predict(argv: Sequence[str]) -> None:
         'of columns if the name ends in .csv, .tsv or .parquet; - is standard output (default if '
         'INPUT is -)',
     )
-    add_answer_arguments(parser.add_argument)
+    add_options(parser.add_to, AnswerColumns)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_label_options(parser)
     add_resume_option(parser)

@@ -29,6 +29,7 @@ from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.parallel import using_threads
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.folds import total_of
@@ -44,10 +45,8 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     began, say = time.monotonic(), engine.reporter.say
     inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options.nodes)
     rows = read_sample(inputs)
-    with one_thread():
-        choice = choose_machines(
-            inputs, rows, Budget(*read_budget(options.budget)), say, engine.n_threads, options.keep_sums
-        )
+    with one_thread(), using_threads(engine.n_threads):
+        choice = choose_machines(inputs, rows, Budget(*read_budget(options.budget)), say, options.keep_sums)
     model = join_members(train_members(inputs, choice.members, options.keep_sums))
     model = hold_out(inputs, choice, model, options)
     n_machines = len(choice.members)

@@ -17,6 +17,7 @@ from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
+from mr_elm.parallel import N_THREADS, using_threads
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import MACHINE_FOLD, score_values
@@ -31,8 +32,8 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     with gather_data(plan, options, engine) as data:
-        machine = KernelMachine(data.options, engine.n_threads)
-        with one_thread():
+        machine = KernelMachine(data.options)
+        with one_thread(), using_threads(engine.n_threads):
             fold = None
             if data.options.solver == 'cg' and data.options.holds_out:
                 fold = score_fold(data, machine)
@@ -110,7 +111,7 @@ def solve_by_gradients(
         data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}')
 
     most = machine.largest_rank(data.n_rows)
-    size = np.cbrt(data.n_rows * most**2 / (machine.n_threads or 1))
+    size = np.cbrt(data.n_rows * most**2 / (N_THREADS.get() or 1))
     data.reporter.announce(
         f'cg: computing a preconditioner of rank at most {most:,}', lambda: estimate_seconds(lambda A: A @ A, size)
     )

@@ -21,6 +21,7 @@ from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.pass_problem import PassProblem, PassResult, PassSolution, make_sample
 from mr_elm.machines.passes import count_sample
 from mr_elm.model.models import HiddenNodeModel
+from mr_elm.parallel import using_threads
 from mr_elm.store import save_arrays, temporary_folder
 from mr_elm.streaming.mr_pass import MRPass, read_product, read_targets
 from mr_elm.sums.gram import GridSteps
@@ -77,7 +78,7 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> It
     options, engine = inputs.options, inputs.data.engine
     n_sample = count_sample(options, layer.n_hidden)
     inputs.data.fix_width(layer.n_features)
-    with one_thread(), temporary_folder() as folder:
+    with one_thread(), using_threads(engine.n_threads), temporary_folder() as folder:
         files = write_layer(folder, inputs, layer, steps)
         rows = gather_sample(inputs, n_sample)
         sample = make_sample(inputs, rows.X, rows.numbers, rows.weights, steps)
@@ -86,7 +87,6 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> It
             layer,
             steps,
             sample,
-            engine.n_threads,
             engine.reporter.say,
             folder=folder,
             files=files,

@@ -14,6 +14,7 @@ from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.shared_options import TrainingOptions
+from mr_elm.parallel import using_threads
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, Encoding
@@ -310,7 +311,7 @@ class NodeInputs(NodeProblem):
             from mr_elm.drivers.sample import read_sample
 
             sample = read_sample(inputs)
-            with one_thread():
-                inputs = inputs.learn_metric(sample, data.engine.n_threads)
+            with one_thread(), using_threads(data.engine.n_threads):
+                inputs = inputs.learn_metric(sample)
             say_metric(data.engine.reporter, inputs.learned)
         return inputs

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import name_blas
-from mr_elm.estimators.jobs import count_threads, sum_up_rows, watched
+from mr_elm.estimators.jobs import sum_up_rows, watched
 from mr_elm.estimators.living import sum_up_batch
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.tables import TableRows, check_weights
@@ -75,9 +75,7 @@ class AutoEstimator(TableRows):
         problem = NodeProblem(options, summary, rows.classes)
         with one_thread():
             sample = take_sample(rows, problem.summary, problem.options.seed)
-            choice = choose_machines(
-                problem, sample, Budget(*read_budget(self.budget)), LOG.info, count_threads(self.n_jobs), self.keep_sums
-            )
+            choice = choose_machines(problem, sample, Budget(*read_budget(self.budget)), LOG.info, self.keep_sums)
             models = [self._train(member, rows) for member in choice.members]
             self.model_ = join_members(models)
             warn_of_constant(self.model_, rows.X, rows.y)

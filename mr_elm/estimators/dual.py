@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.estimators.conversion import name_blas
-from mr_elm.estimators.jobs import count_threads, watched
+from mr_elm.estimators.jobs import watched
 from mr_elm.estimators.metric import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import name_classes, numbered_classes, row_weights
@@ -64,7 +64,7 @@ class DualClassifier(Labelled, KernelEstimator):
             task = state_task(options, summary, classes, self._sample(rows, summary, options))
         task = replace(task, cache_bytes=int(self.cache_size * 1e6))
         with self._reporter.follow('machines', len(codes)):
-            machines = task.fit(X, codes, weights, count_threads(self.n_jobs))
+            machines = task.fit(X, codes, weights)
         parameters = {**task.parameters, 'scale': self.scale, 'blas': [name_blas()]}
         header = make_header(options, summary, classes, task.n_features, parameters)
         self.model_ = make_model(self._name_header(header), task.name_arrays(machines, X))
@@ -81,7 +81,7 @@ class DualClassifier(Labelled, KernelEstimator):
         folds, weights = fold_numbers(X, FOLDS, self.seed_ + MACHINE_FOLD), fill_weights(rows.sample_weight, len(codes))
         models = []
         for fold in range(FOLDS):
-            machines = task.fit(X, codes, np.where(folds == fold, 0.0, weights), count_threads(self.n_jobs))
+            machines = task.fit(X, codes, np.where(folds == fold, 0.0, weights))
             models.append(make_model(task.model_header(names), task.name_arrays(machines, X)))
         return FoldMachines(models, self.seed_).score(Block(X, tuple(names), codes), rows.sample_weight)
 

@@ -11,7 +11,7 @@ from mr_elm.errors import describe_memory
 from mr_elm.estimators.parameters import find_options
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.option import flag_of, speaking_python
-from mr_elm.parallel import map_in_threads
+from mr_elm.parallel import map_in_threads, using_threads
 from mr_elm.progress import LogLines
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.solvers.ridge import Sums, TrainingRows, sum_up
@@ -29,7 +29,11 @@ def watched(method: Callable) -> Callable:
     def run(self: Any, *args: Any, **more: Any) -> Any:
         names = {flag_of(each): name for name, each in find_options(self.__class__).items()}
         try:
-            with speaking_python(names), LogLines(self._reporter).listening():
+            with (
+                speaking_python(names),
+                LogLines(self._reporter).listening(),
+                using_threads(count_threads(self.n_jobs)),
+            ):
                 return method(self, *args, **more)
         except MemoryError as error:
             raise MemoryError(describe_memory(error)) from error
@@ -40,7 +44,7 @@ def watched(method: Callable) -> Callable:
 def sum_up_rows(estimator: Any, layer: HiddenLayer, rows: TrainingRows, steps: GridSteps) -> Sums:
     """Sum up the rows of a fit on a layer, and show how far that is."""
     with estimator._reporter.follow('Gram', len(rows.y)) as count:
-        return sum_up(layer, rows, steps, count_threads(estimator.n_jobs), count)
+        return sum_up(layer, rows, steps, count)
 
 
 def count_threads(n_jobs: int | None) -> int | None:
@@ -58,4 +62,5 @@ def map_rows(function: Callable[[Rows], np.ndarray], X: Rows, n_scores: int, n_j
     if n_jobs is None and X.shape[0] <= n_rows:
         return function(X)  # to ask joblib takes as long as to predict a few rows
     blocks = [X[start : start + n_rows] for start in range(0, X.shape[0], n_rows)]
-    return np.concatenate(map_in_threads(function, blocks, count_threads(n_jobs)))
+    with using_threads(count_threads(n_jobs)):
+        return np.concatenate(map_in_threads(function, blocks))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mr_elm.estimators.conversion import name_blas
-from mr_elm.estimators.jobs import count_threads, watched
+from mr_elm.estimators.jobs import watched
 from mr_elm.estimators.metric import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import Targets, is_set_matrix, name_classes, row_weights
@@ -48,25 +48,25 @@ class KernelELM(KernelEstimator):
     def _fit_targets(self, rows: TrainingRows, T: Floats) -> KernelSolution:
         """Set model_, dual_coef_, intercept_, n_iter_, and loo_residuals_ when asked for."""
         no_center = self._numeric and not getattr(self, 'center', True)
-        options, n_threads = self._make_options(no_center=no_center), count_threads(self.n_jobs)
+        options = self._make_options(no_center=no_center)
         if options.holds_out and self.solver == 'cg':
             raise ValueError('probabilities: expected the solver cholesky or svd, found cg')
         weights, summary = rows.sample_weight, self._summarise_training(rows, options)
         with self._limit_threads(options):
             problem = KernelProblem.state(options, summary, rows.classes, self._sample(rows, summary, options))
         kernel, Z = problem.kernel, problem.task.scale(rows.X)
-        machine = KernelMachine(options, n_threads)
+        machine = KernelMachine(options)
         self.n_iter_ = 1
         with self._reporter.follow('kernel', len(T)):
             if self.solver == 'cg':
                 solution, self.n_iter_, _ = machine.solve_by_gradients(
                     KernelRowsTask(kernel, Z),
-                    make_kernel_product(Z, kernel, n_threads),
+                    make_kernel_product(Z, kernel),
                     T,
                     weights,
                 )
             else:
-                solution = machine.solve_matrix(compute_lower_triangle(Z, kernel, n_threads), T, weights)
+                solution = machine.solve_matrix(compute_lower_triangle(Z, kernel), T, weights)
         facts = {'rank': options.rank, 'tolerance': options.tolerance, 'max_passes': options.max_passes}
         model = problem.make_model(Z, solution, facts, [name_blas()])
         self.model_ = replace(model, header=self._name_header(model.header))

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import name_blas, name_weights
-from mr_elm.estimators.jobs import count_threads, sum_up_rows, watched
+from mr_elm.estimators.jobs import sum_up_rows, watched
 from mr_elm.estimators.metric import MetricEstimator
 from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.tables import check_weights
@@ -276,7 +276,7 @@ class LivingEstimator(MetricEstimator):
         sample = self._sample(rows, problem.summary, options)
         with self._limit_threads(options):
             if sample is not None:
-                problem = problem.learn_metric(sample, count_threads(self.n_jobs))
+                problem = problem.learn_metric(sample)
             layer = problem.make_layer()
             if options.has_leaves:
                 from mr_elm.machines.joint import grow_leaves

@@ -39,18 +39,16 @@ def average_gradients(
     B: Floats,
     full: bool,
     weights: RowWeights = None,
-    n_threads: int | None = None,
     along: Along = np.multiply,
 ) -> Floats:
     """Return G, (d, d), or its diagonal, (d,). Features that are constant, or whose scale is 0, have no gradient.
 
     X : (n, d), raw rows, dense or CSR. B : (L, K), the output weights, without a bias. weights : (n,) of the rows.
-    n_threads : for projection nodes, see `map_in_threads`; no bit depends on it.
     along : which directions count, all by default; of m directions G is (m, m), or (m,).
     """
     used = (layer.scale != 0) & find_varying(X)
     if NODES[layer.kind].family == 'projection':
-        G = combine_slopes(layer, sum_slopes(layer, X, weights, n_threads), B, full, used, along)
+        G = combine_slopes(layer, sum_slopes(layer, X, weights), B, full, used, along)
     else:
         G = sum_distance_gradients(layer, X, B, full, weights, used, along)
     return G / fill_weights(weights, X.shape[0]).sum()
@@ -75,7 +73,7 @@ def combine_slopes(
     return np.einsum('ij,ij->j', V, PV)
 
 
-def sum_slopes(layer: HiddenLayer, X: Rows, weights: RowWeights = None, n_threads: int | None = None) -> Floats:
+def sum_slopes(layer: HiddenLayer, X: Rows, weights: RowWeights = None) -> Floats:
     """Return the second Gram S, (L, L), of the slopes of the nodes at some rows."""
     step = max(1, min(MAX_ROWS, BLOCK_NUMBERS // layer.n_hidden))
 
@@ -86,7 +84,7 @@ def sum_slopes(layer: HiddenLayer, X: Rows, weights: RowWeights = None, n_thread
             slopes *= np.sqrt(weights[part])[:, None]
         return slopes.T @ slopes
 
-    return sum_in_threads(sum_part, range(0, X.shape[0], step), n_threads)
+    return sum_in_threads(sum_part, range(0, X.shape[0], step))
 
 
 def sum_distance_gradients(

@@ -136,11 +136,8 @@ def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) 
     return out
 
 
-def compute_lower_triangle(Z: Rows, kernel: Kernel, n_threads: int | None = None) -> Floats:
-    """Return an array (N, N) whose lower triangle is that of K(Z, Z); what is above the diagonal is undefined.
-
-    n_threads : see `map_in_threads`.
-    """
+def compute_lower_triangle(Z: Rows, kernel: Kernel) -> Floats:
+    """Return an array (N, N) whose lower triangle is that of K(Z, Z); what is above the diagonal is undefined."""
     tiles, out = KernelTiles(Z, kernel), np.empty((Z.shape[0], Z.shape[0]))
 
     def fill(start: int) -> None:
@@ -148,7 +145,7 @@ def compute_lower_triangle(Z: Rows, kernel: Kernel, n_threads: int | None = None
         for part, tile in tiles.parts(Z[rows], rows.stop):
             out[rows, part] = tile
 
-    map_in_threads(fill, reversed(range(0, len(out), TILE_ROWS)), n_threads)  # the longest first
+    map_in_threads(fill, reversed(range(0, len(out), TILE_ROWS)))  # the longest first
     out[np.diag_indices_from(out)] = kernel.diagonal(tiles.squares)
     return out
 
@@ -159,11 +156,8 @@ def place_tile(omega: Floats, row: int, column: int, tile: Floats) -> int:
     return int(np.clip(row + 1 + np.arange(len(tile)) - column, 0, tile.shape[1]).sum())
 
 
-def make_kernel_product(Z: Rows, kernel: Kernel, n_threads: int | None = None) -> Callable[[Floats], Floats]:
-    """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none.
-
-    n_threads : see `map_in_threads`.
-    """
+def make_kernel_product(Z: Rows, kernel: Kernel) -> Callable[[Floats], Floats]:
+    """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none."""
     tiles = KernelTiles(Z, kernel)
 
     def multiply(V: Floats) -> Floats:
@@ -173,7 +167,7 @@ def make_kernel_product(Z: Rows, kernel: Kernel, n_threads: int | None = None) -
             rows = slice(start, start + TILE_ROWS)
             tiles.add_product(Z[rows], V, out[rows])
 
-        map_in_threads(fill, range(0, tiles.n_rows, TILE_ROWS), n_threads)
+        map_in_threads(fill, range(0, tiles.n_rows, TILE_ROWS))
         return out
 
     return multiply

@@ -1,6 +1,6 @@
 """Write what a model says of rows: a line of text a row, the label first, then what the user asks for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, compress
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from mr_elm.machines.prediction_intervals import PredictionIntervals
 from mr_elm.model.base import Model
-from mr_elm.option import AdvancedHelp
+from mr_elm.option import option
 from mr_elm.scores.intervals import find_quantile
 from mr_elm.solvers.multiclass import ONE_VS_ALL
 from mr_elm.typing import Floats, Rows
@@ -21,20 +21,30 @@ LABEL, SCORE, PROBABILITY = 'label', 'score', 'probability'
 class AnswerColumns:
     """Say what is written of each row behind its label.
 
-    scores : the decision values. probabilities : of each class.
-    threshold : of the probability of the positive class, instead of the one of the model.
-    interval : the share of targets that lower and upper bounds are to hold, or None. leverage : of the row.
+    threshold : instead of the one of the model.
     """
 
-    scores: bool = False
-    probabilities: bool = False
-    threshold: float | None = None
-    interval: float | None = None
-    leverage: bool = False
+    scores: bool = option(False, 'write the decision values after the label, separated by tabs')
+    probabilities: bool = option(False, 'write the probability of each class')
+    interval: float | None = option(
+        None,
+        'regression: write bounds after the prediction that hold the label with this probability, such as 0.9',
+        metavar='P',
+        advanced=True,
+        read=float,
+    )
+    leverage: bool = option(False, 'pesvm, elm: write how unlike the rows of the training a row is', advanced=True)
+    threshold: float | None = option(
+        None,
+        'two classes: predict the positive class where its probability is above P',
+        metavar='P',
+        advanced=True,
+        read=float,
+    )
 
     @classmethod
     def of(cls, options: Any) -> 'AnswerColumns':
-        """Read parsed options; see `add_answer_arguments`."""
+        """Read parsed options."""
         return cls(**{name: getattr(options, name) for name in cls.__dataclass_fields__})
 
     @property
@@ -45,12 +55,13 @@ class AnswerColumns:
     @property
     def arguments(self) -> list[str]:
         """Return the options of the stage that ask for the same."""
-        flags = [f'--{name}' for name in ('scores', 'probabilities', 'leverage') if getattr(self, name)]
-        values = {name: getattr(self, name) for name in ('threshold', 'interval')}
-        return [
-            *flags,
-            *(word for name, value in values.items() if value is not None for word in (f'--{name}', repr(value))),
-        ]
+        words = []
+        for name, value in vars(self).items():
+            if value is True:
+                words.append(f'--{name}')
+            elif value is not None and value is not False:
+                words += [f'--{name}', repr(value)]
+        return words
 
     def demand(self, model: Model) -> None:
         """Raise ValueError when a model cannot say what is asked for."""
@@ -121,37 +132,6 @@ class Writer:
             yield self.model.to_targets(self.intervals.interval(X, decisions[:, 0], columns.interval))
         if columns.leverage:
             yield self.intervals.leverages(X)[:, None]
-
-
-def add_answer_arguments(add: Callable) -> None:
-    """Add the options of AnswerColumns. add : the `add_argument` of a parser, or what stands for it."""
-    add(
-        '--scores',
-        action='store_true',
-        default=False,
-        help='write the decision values after the label, separated by tabs',
-    )
-    add('--probabilities', action='store_true', default=False, help='write the probability of each class')
-    add(
-        '--interval',
-        type=float,
-        metavar='P',
-        help=AdvancedHelp(
-            'regression: write bounds after the prediction that hold the label with this probability, such as 0.9'
-        ),
-    )
-    add(
-        '--leverage',
-        action='store_true',
-        default=False,
-        help=AdvancedHelp('pesvm, elm: write how unlike the rows of the training a row is'),
-    )
-    add(
-        '--threshold',
-        type=float,
-        metavar='P',
-        help=AdvancedHelp('two classes: predict the positive class where its probability is above P'),
-    )
 
 
 def demand_threshold(model: Model, threshold: float | None) -> None:

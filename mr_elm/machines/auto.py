@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.choose import (
     COMPARED_NODES,
@@ -95,7 +95,7 @@ def estimate_seconds(n_rows: int, n_trees: int, n_landmarks: int) -> float:
     return n_rows * of_row + 2 / 3 * (n_trees * TreeOptions.n_leaves + n_landmarks) ** 3 / 6e10
 
 
-@dataclass(frozen=True)
+@record
 class Member:
     """Hold a machine that all rows are to train.
 
@@ -106,10 +106,9 @@ class Member:
     problem: NodeProblem
     layer: HiddenLayer
     weights: RowWeights = None
-    __repr__ = one_line
 
 
-@dataclass(frozen=True)
+@record
 class AutoChoice:
     """Hold the machines to average, and what machines that have not seen some rows of the sample say of these.
 
@@ -122,7 +121,6 @@ class AutoChoice:
     n_held: int
     values: Floats
     kind: str
-    __repr__ = one_line
 
     @property
     def held(self) -> SampleRows:
@@ -149,32 +147,29 @@ def choose_machines(
     rows: SampleRows,
     budget: Budget,
     say: Say,
-    n_threads: int | None = None,
     keep_sums: bool = False,
 ) -> AutoChoice:
     """Choose the machines of a training.
 
     problem : its summary counts all rows. rows : a sample of them, all where they are few. say : is called with a line
-    for each decision. n_threads : see `map_in_threads`; no choice depends on it. keep_sums : whether every machine must
+    for each decision. keep_sums : whether every machine must
     be one of sums.
     """
     rows = arrange_rows(rows, problem.options.seed)
     problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
     if problem.summary.n_rows <= COMPARED_ROWS:
-        choice = choose_small(problem, rows, budget, say, n_threads)
+        choice = choose_small(problem, rows, budget, say)
     else:
-        choice = choose_large(problem, rows, budget, say, n_threads, keep_sums)
+        choice = choose_large(problem, rows, budget, say, keep_sums)
     say(f'the model: {describe_score(choice.held, choice.values)}')
     return choice
 
 
-def choose_large(
-    problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None, keep_sums: bool
-) -> AutoChoice:
+def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, keep_sums: bool) -> AutoChoice:
     """Choose joint machines, and for few rows an exact kernel machine beside them."""
     n_rows, n_held = problem.summary.n_rows, count_held(len(rows))
     say(f'choosing by {len(rows):,} rows, {n_held:,} of them held out')
-    choice = choose_joint(problem, rows, n_threads)
+    choice = choose_joint(problem, rows)
     for kind, error in zip(choice.kinds, choice.errors, strict=True):
         say(f'{TREES // 2} trees and {kind.describe()}: squared error {error:.4g} of rows held out')
     n_trees, n_landmarks = budget.choose_size(choice.ratio, n_rows)
@@ -185,18 +180,16 @@ def choose_large(
         f'landmarks, mu {designs[0].leaf_ridge:.3g}, lambda {designs[0].landmark_ridge:.3g}'
     )
     bins = Bins.of(rows.X)
-    members = map_in_threads(lambda design: Member(design.problem, design.make_layer(bins, rows)), designs, n_threads)
-    values = np.mean(map_in_threads(choice.predict, designs, n_threads), axis=0)
+    members = map_in_threads(lambda design: Member(design.problem, design.make_layer(bins, rows)), designs)
+    values = np.mean(map_in_threads(choice.predict, designs), axis=0)
     if len(rows) == n_rows <= EXACT_ROWS and budget.nodes is None and not keep_sums:
-        exact, of_exact = choose_exact(problem, rows, n_held, say, n_threads)
+        exact, of_exact = choose_exact(problem, rows, n_held, say)
         values = (len(members) * values + of_exact) / (len(members) + 1)
         members.append(exact)
     return AutoChoice(members, rows, n_held, values, 'held-out')
 
 
-def choose_exact(
-    problem: NodeProblem, rows: SampleRows, n_held: int, say: Say, n_threads: int | None
-) -> tuple[Member, Floats]:
+def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, say: Say) -> tuple[Member, Floats]:
     """Train a kernel machine with every row as a landmark: the member, and its decision values of the rows held out.
 
         (K + W^-1 / nu) A = T - mean,    f(z) = K(z, rows) A + mean
@@ -205,7 +198,7 @@ def choose_exact(
     """
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
     kernels = [kernel for kernel in list_kernels(rows) if kernel in EXACT_KERNELS]
-    best = find_best(map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels, n_threads))
+    best = find_best(map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels))
     say(f'an exact machine {best.describe()} --nu {best.problem.options.nu:.3g}')
     layer = place_rows(best.problem, rows)
     A, mean = solve_exact(layer.evaluate(rows.X, np.empty((len(rows), len(rows)))), rows, best.ridge)
@@ -284,17 +277,17 @@ def hold_out_rows(choice: AutoChoice) -> HeldOut:
     return HeldOut(numbers, weights, values, np.zeros(len(numbers)))
 
 
-def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say, n_threads: int | None) -> AutoChoice:
+def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Say) -> AutoChoice:
     """Choose up to four machines by leave-one-out."""
     say(f'comparing machines on {len(rows):,} rows')
     candidates = choose_candidates(problem, rows)
     best = find_best([each for each in candidates if each.problem.options.map == 'nystrom'])
-    others = choose_metric(problem, rows, best), cross_fit(problem, rows, best, budget.nodes, n_threads)
+    others = choose_metric(problem, rows, best), cross_fit(problem, rows, best, budget.nodes)
     good = keep_good(rows, [*candidates, *filter(None, others)], say)
     n_hidden = min(len(rows), budget.nodes or len(rows))
     if n_hidden > COMPARED_NODES:
         say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
-        refined = map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), good, n_threads)
+        refined = map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), good)
         good = keep_good(rows, refined, say)
     chosen = good[:4]
     for each in chosen:

@@ -18,7 +18,7 @@ left out one by one, those of a fold, or those that a search holds out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm import sparse as sp
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import Landmarks
@@ -56,7 +56,7 @@ NUS = tuple(10.0**k for k in range(-2, 7))
 WIDTHS = (0, -1, 1, -2, 2, -3, 3)  # doublings of a width that every search tries
 
 
-@dataclass(frozen=True, eq=False)  # two of them are the same one, or not
+@record(eq=False)  # two of them are the same one, or not
 class Candidate:
     """Hold a machine that rows of a sample judge.
 
@@ -69,7 +69,6 @@ class Candidate:
     value: float
     values: Floats
     forest: Forest | None = None
-    __repr__ = one_line
 
     @classmethod
     def of(cls, problem: NodeProblem, values: Floats | None, rows: SampleRows) -> Candidate:
@@ -279,7 +278,7 @@ def refine_candidate(candidate: Candidate, rows: SampleRows, n_hidden: int) -> C
     return score_width(0)
 
 
-@dataclass(frozen=True)
+@record
 class Regression:
     """Hold what a ridge regression needs for any nu.
 
@@ -291,7 +290,6 @@ class Regression:
     roots: Floats
     gram: Floats
     right: Floats
-    __repr__ = one_line
 
     @classmethod
     def of(cls, E: Floats, rows: SampleRows) -> Regression:

@@ -2,13 +2,13 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
@@ -34,7 +34,7 @@ CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seco
 STEPS = ('steps', 'step_seconds')  # of rules that count them
 
 
-@dataclass(frozen=True)
+@record
 class TrainedMachine:
     """Hold what training one machine gave.
 
@@ -47,7 +47,6 @@ class TrainedMachine:
     support: GatheredRows
     coefficients: Floats
     beta: Floats | None
-    __repr__ = one_line
 
     @classmethod
     def read(cls, records: dict[str, list]) -> 'TrainedMachine':
@@ -62,7 +61,7 @@ class TrainedMachine:
         return cls(records['machine'][0], rows.take(order), coefficients[order], beta)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class DualTask(RowsTask):
     """Know which machines there are, which rows each sees, and how it is trained.
 
@@ -87,7 +86,6 @@ class DualTask(RowsTask):
     partitions: int = 1
     subset: int = SUBSET
     attempts: int = ATTEMPTS
-    __repr__ = one_line
 
     @cached_property
     def scheme(self) -> ClassScheme:
@@ -160,9 +158,9 @@ class DualTask(RowsTask):
         intercept = np.array([machine.certificate['intercept'] for machine in machines])
         return kernel_arrays(self.arrays, self.scale(rows.X[first]), dual_coef, intercept)
 
-    def fit(self, X: Rows, codes: np.ndarray, weights: RowWeights, n_threads: int | None = None) -> JoinedMachines:
-        """Train all machines on rows in memory. codes : (N,) class numbers. n_threads : see `map_in_threads`."""
-        machine = replace(self.machine, settings=replace(self.machine.settings, n_threads=n_threads))
+    def fit(self, X: Rows, codes: np.ndarray, weights: RowWeights) -> JoinedMachines:
+        """Train all machines on rows in memory. codes : (N,) class numbers."""
+        machine = self.machine
         if self.kernel is None:
             source: Any = self.prepare_rows(X)
             take: Callable = source.__getitem__
@@ -185,8 +183,8 @@ class DualTask(RowsTask):
         if not self.scheme.one_vs_all:
             small = machine.solve_pairs(source, codes, weights)
         if small is None:
-            return fit_machines(codes, self.scheme, solve, n_threads)
-        return fit_pairs(small, solve, n_threads)
+            return fit_machines(codes, self.scheme, solve)
+        return fit_pairs(small, solve)
 
     def name_arrays(self, machines: JoinedMachines, X: Rows) -> dict[str, Floats]:
         """Name the arrays of the model of machines that `fit` has trained on the rows X."""
@@ -264,7 +262,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes, sample:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class KernelGridTask(DualTask):
     """Know which candidates to cross-validate.
 
@@ -274,7 +272,6 @@ class KernelGridTask(DualTask):
     n_folds: int
     kernels: list[dict[str, Any]]
     C_values: list[float]
-    __repr__ = one_line
 
     def choose(self, number: int) -> 'KernelGridTask':
         """Return the task of one candidate."""

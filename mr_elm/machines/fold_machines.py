@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
 
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.machines.dual_task import DualTask
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
 from mr_elm.model.base import Model
@@ -23,11 +22,9 @@ from mr_elm.typing import Rows
 FOLDS = 5
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class FoldsTask(DualTask):
     """Know which rows each machine is trained on: those of the sample outside its fold; a fold is a partition."""
-
-    __repr__ = one_line
 
     @property
     def sample_seed(self) -> int:
@@ -39,13 +36,12 @@ class FoldsTask(DualTask):
         return fold_numbers(X, self.partitions, self.seed + MACHINE_FOLD)
 
 
-@dataclass(frozen=True)
+@record
 class FoldMachines:
     """Hold a model for each fold, which was trained on the other folds. seed : of the hash that chooses folds."""
 
     models: Sequence[Model]
     seed: int
-    __repr__ = one_line
 
     def score(self, block: Block, weights: np.ndarray | None) -> HeldOut:
         """Score rows by the models of the other folds. weights : of the training rows, None when all count once."""

@@ -1,13 +1,12 @@
 """Send rows through the shuffle and put them back in input order."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
 from mr_elm.rows.blocks import Block, stack
 from mr_elm.typing import Floats, Rows
@@ -15,7 +14,7 @@ from mr_elm.typing import Floats, Rows
 RECORD_BYTES = 8 << 20  # of float64, so that a record stays under 16 MB as text
 
 
-@dataclass(frozen=True)
+@record
 class GatheredRows:
     """Hold rows that travel.
 
@@ -28,7 +27,6 @@ class GatheredRows:
     numbers: Floats
     weights: Floats
     X: Rows
-    __repr__ = one_line
 
     def __len__(self) -> int:
         return len(self.numbers)

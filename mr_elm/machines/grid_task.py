@@ -8,7 +8,7 @@ from os import PathLike
 
 import numpy as np
 
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.model.parts import (
     find_forest,
@@ -75,7 +75,7 @@ class Folds:
         return take_rows(block, order), np.searchsorted(part[order], np.arange(self.n_parts + 1))
 
 
-@dataclass(frozen=True)
+@record
 class GridTask:
     """Know the candidate layers, of one scaling, and the folds.
 
@@ -88,7 +88,6 @@ class GridTask:
     layers: Sequence[HiddenLayer]
     grids: Sequence[GridSteps] = ()
     scores: Mapping[tuple[int, int], np.ndarray] = field(default_factory=dict)
-    __repr__ = one_line
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""

@@ -28,7 +28,7 @@ from itertools import chain, product
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.forest import Forest, add_leaf_weights
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.metric import choose_kind
@@ -110,7 +110,7 @@ class JointDesign:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """Hold what a sample says: the design of the machine that ridges and size were chosen with, and others.
 
@@ -124,7 +124,6 @@ class Choice:
     errors: list[float]
     ratio: float
     sum_up: Callable[[JointDesign], JointSums]
-    __repr__ = one_line
 
     @property
     def second_kind(self) -> Candidate:
@@ -181,24 +180,21 @@ def count_held(n_rows: int) -> int:
     return min(n_rows // ROWS_PER_HELD, MAX_HELD_ROWS)
 
 
-def choose_joint(problem: NodeProblem, rows: SampleRows, n_threads: int | None = None) -> Choice:
-    """Choose landmarks and ridges by a sample. problem : with landmarks. rows : in the order of `order_rows`.
-
-    n_threads : see `map_in_threads`; no choice depends on it.
-    """
+def choose_joint(problem: NodeProblem, rows: SampleRows) -> Choice:
+    """Choose landmarks and ridges by a sample. problem : with landmarks. rows : in the order of `order_rows`."""
     n_held, seed = count_held(len(rows)), problem.options.seed
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
     bins = Bins.of(grown.X)
     trees = TreeOptions.for_rows(len(rows), rows.X.shape[1], TREES, seed)
     grow = cache(partial(grow_forest, bins, grown.T, grown.weights))
     half = grow(trees).take(TREES // 2)
-    kinds = search_landmarks(problem, grown, held, n_threads)
+    kinds = search_landmarks(problem, grown, held)
     part = grown.take(slice(0, 12_000))  # enough to choose ridges by
 
     def choose(kind: Candidate) -> Ridges:
         return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
 
-    of_kinds = map_in_threads(choose, kinds, n_threads)
+    of_kinds = map_in_threads(choose, kinds)
     errors = [each.error for each in of_kinds]
     for k, kind in enumerate(kinds):
         if kind.problem.learned.metric is not None:
@@ -231,20 +227,18 @@ def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> H
     ).make_layer()
 
 
-def search_landmarks(
-    problem: NodeProblem, grown: SampleRows, held: SampleRows, n_threads: int | None = None
-) -> list[Candidate]:
+def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows) -> list[Candidate]:
     """Return the two best kinds of landmarks without a metric, and the best one with a metric, the best first."""
 
     def search(kernel: str) -> Candidate:
         return choose_width(problem.with_options(map='nystrom', kernel=kernel), grown, held, FIRST_STAGE)
 
-    plain = map_in_threads(search, list_kernels(grown), n_threads)
+    plain = map_in_threads(search, list_kernels(grown))
     plain.sort(key=lambda kind: -kind.value)
     smooth = next(filter(is_smooth, plain))
-    behind = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown), n_threads)
+    behind = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown))
     learned = sorted(chain(*behind), key=lambda kind: -kind.value)
-    refined = map_in_threads(lambda kind: refine_width(kind, grown, held), [*plain[:2], *learned[:1]], n_threads)
+    refined = map_in_threads(lambda kind: refine_width(kind, grown, held), [*plain[:2], *learned[:1]])
     return sorted(refined, key=lambda kind: -kind.value)
 
 
@@ -324,14 +318,12 @@ def learn_metric_step(kind: Candidate, rows: SampleRows, full: bool) -> Floats |
     return take_metric_step(layer, rows, B, full)
 
 
-def cross_fit(
-    problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: int | None = None, n_threads: int | None = None
-) -> Candidate | None:
+def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: int | None = None) -> Candidate | None:
     """Return a joint machine of few rows, on the landmarks of the best candidate; None where rows or nodes are too few.
 
     Its leaves have seen the labels of their rows, so leave-one-out would flatter it: each fold is judged by trees and
     weights of the others. All folds together choose mu and lam. n_nodes : at most so many, None for any
-    number. n_threads : see `map_in_threads`.
+    number.
     """
     n_leaves = FOLD_TREES * FOLD_LEAVES
     n_landmarks = min(FOLD_LANDMARKS, len(rows), problem.summary.landmarks.shape[0])
@@ -347,7 +339,7 @@ def cross_fit(
             grow_forest(Bins.of(grown.X), grown.T, grown.weights, trees), nodes, grown, rows.take(fold == k)
         )
 
-    sums, tried = map_in_threads(sum_up, range(FOLDS), n_threads), []
+    sums, tried = map_in_threads(sum_up, range(FOLDS)), []
     for mu, factor in product((3.0, 10.0, 30.0, 100.0), RIDGE_FACTORS):
         scored = [each.score(mu, factor * best.ridge) for each in sums]
         if all(error < np.inf for error, _ in scored):
@@ -387,7 +379,7 @@ def choose_ridges(sums: JointSums, kind: Candidate) -> Ridges:
     return Ridges(mu, factor * kind.ridge, tried[mu, factor])
 
 
-@dataclass(frozen=True)
+@record
 class JointSums:
     """Hold the sums of training rows on a layer, and what rows held out see of it.
 
@@ -403,7 +395,6 @@ class JointSums:
     leaves: np.ndarray | None
     E: Floats
     held: SampleRows
-    __repr__ = one_line
 
     @classmethod
     def of(cls, forest: Forest | None, nodes: HiddenLayer, rows: SampleRows, held: SampleRows) -> JointSums:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, one_line
+from mr_elm.errors import DataFormatError, record
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.machines.gathering import GatheredRows
@@ -55,13 +55,9 @@ MAX_RANK = 4000  # unless the user says more: beyond it the preconditioner costs
 
 @dataclass(frozen=True)
 class KernelMachine:
-    """Solve the kernel ELM as its options say.
-
-    n_threads : of cholesky and of the preconditioner, see `map_in_threads`.
-    """
+    """Solve the kernel ELM as its options say."""
 
     options: KELMOptions
-    n_threads: int | None = None
 
     @property
     def holds_out(self) -> bool:
@@ -80,7 +76,7 @@ class KernelMachine:
         if self.options.solver == 'svd':
             solution = decompose(omega).solve(T, self.options.C, self.holds_out, multiply_factors)
         else:
-            solution = solve_cholesky(omega, T, self.options.C, self.holds_out, self.n_threads)
+            solution = solve_cholesky(omega, T, self.options.C, self.holds_out)
         return restore_mean(unweigh(solution, s), centred)
 
     def center_targets(self, T: Floats, weights: RowWeights) -> CentredTargets | None:
@@ -118,7 +114,7 @@ class KernelMachine:
         first = FIRST_RANK
         if options.rank:
             first = most
-        return precondition_well(rows.X, rows.kernel, options.C, most, s, options.seed, self.n_threads, first)
+        return precondition_well(rows.X, rows.kernel, options.C, most, s, options.seed, first)
 
     def largest_rank(self, n_rows: int) -> int:
         """Return the largest rank of the preconditioner of so many rows."""
@@ -172,7 +168,7 @@ def weigh_product(multiply: Product, s: Floats | None) -> Product:
     return lambda V: column * multiply(column * V)
 
 
-@dataclass(frozen=True)
+@record
 class KernelProblem:
     """Hold what a kernel ELM is trained on.
 
@@ -186,7 +182,6 @@ class KernelProblem:
     task: RowsTask
     kernel: Kernel
     learned: LearnedMetric
-    __repr__ = one_line
 
     @classmethod
     def state(
@@ -233,7 +228,7 @@ class KernelProblem:
         return KernelModel(header, kernel_arrays(self.task.arrays, X, solution.dual_coef, solution.intercept))
 
 
-@dataclass(frozen=True)
+@record
 class KernelRowsTask:
     """Hold what each task of mr_kernel_rows and mr_product compares its rows with: all rows, and their kernel.
 
@@ -244,7 +239,6 @@ class KernelRowsTask:
     kernel: Kernel
     X: Rows
     scaling: dict[str, Floats] = field(default_factory=dict)
-    __repr__ = one_line
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
@@ -263,7 +257,7 @@ class KernelRowsTask:
         return KernelModel(ModelHeader.from_json(header), arrays)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class ColumnsTask(RowsTask):
     """Know which columns of the rows go together.
 
@@ -271,7 +265,6 @@ class ColumnsTask(RowsTask):
     """
 
     width: int
-    __repr__ = one_line
 
     @property
     def first_columns(self) -> range:
@@ -279,7 +272,7 @@ class ColumnsTask(RowsTask):
         return range(0, self.n_placed, self.width)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class LeaveOneOutTask(RowsTask):
     """Know which kernels to score by leave-one-out, each at which C.
 
@@ -291,7 +284,6 @@ class LeaveOneOutTask(RowsTask):
     kernels: list[dict[str, Any]]
     C_values: list[float]
     center: bool = False
-    __repr__ = one_line
 
     def score(self, number: int, rows: GatheredRows) -> Iterator[tuple[float, dict[str, float]]]:
         """Yield (C, score) of a kernel over some rows."""

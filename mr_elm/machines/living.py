@@ -5,13 +5,13 @@ that come late, exact sums.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, one_line
+from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, record
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.forgetting import demand_unstored
 from mr_elm.machines.nodes import grid_for
@@ -44,7 +44,7 @@ LOGARITHMS = 'that are learned as they are', 'whose logarithms are learned'
 CENTRES = 'not counted from their mean (no center)', 'counted from their mean'
 
 
-@dataclass(frozen=True)
+@record
 class Batch:
     """Hold what the rows that come or leave left behind; their targets are counted from the origin of the machine.
 
@@ -66,10 +66,9 @@ class Batch:
     peak: float = 0.0
     keeps_labels: bool = False
     n_stored: int = 0
-    __repr__ = one_line
 
 
-@dataclass(frozen=True)
+@record
 class LivingMachine:
     """Hold the sums of the rows that a machine has seen; every change makes another machine.
 
@@ -79,7 +78,6 @@ class LivingMachine:
     header: ModelHeader
     layer: HiddenLayer
     sums: Sums
-    __repr__ = one_line
 
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LivingMachine':
@@ -105,7 +103,7 @@ class LivingMachine:
             grid=list(join_grids(steps_of(self.header), batch.steps, header.n_rows_used).steps),
             peak=max(self.peak, batch.peak, size_of(sums)),
         )
-        return LivingMachine(record(header, batch, batch.classes, action), self.layer, sums)
+        return LivingMachine(record_change(header, batch, batch.classes, action), self.layer, sums)
 
     def forget(self, batch: Batch) -> 'LivingMachine':
         """Take rows away, and the classes that lose their last row.
@@ -130,7 +128,7 @@ class LivingMachine:
             classes, sums = list(compress(batch.classes, kept)), select_classes(sums, kept)
         header = replace(self.header, n_rows_used=self.header.n_rows_used - batch.n_rows)
         header = header.change_parameters(peak=self.peak)
-        return LivingMachine(record(header, batch, classes, 'forget'), self.layer, sums)
+        return LivingMachine(record_change(header, batch, classes, 'forget'), self.layer, sums)
 
     def merge(self, other: 'LivingMachine', classes: Classes | None) -> 'LivingMachine':
         """Add the rows of a machine of the same nodes. classes : of both, None for a regression."""
@@ -215,7 +213,7 @@ def merge_models(models: Sequence[HiddenNodeModel], names: Sequence[str]) -> Liv
     return machine
 
 
-def record(header: ModelHeader, batch: Batch, classes: Sequence[str], action: str) -> ModelHeader:
+def record_change(header: ModelHeader, batch: Batch, classes: Sequence[str], action: str) -> ModelHeader:
     """Write into a header what was done with a batch, and which classes there are now."""
     history = extend_history(header.history, make_event(action, batch.n_rows, dict(batch.rejected)))
     blas = sorted({*header.parameters['blas'], *batch.blas})

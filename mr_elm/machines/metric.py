@@ -10,12 +10,12 @@ Source: as in `features.metric`; the choice by held-out rows is ours.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernels import Kernel
@@ -41,25 +41,22 @@ N_FOLDS = 4  # of a sample, one of which judges a metric
 N_STEPS = 4  # that are tried
 
 
-def measure_importance(
-    layer: HiddenLayer, rows: SampleRows, B: Floats, n_threads: int | None = None
-) -> Importance | None:
+def measure_importance(layer: HiddenLayer, rows: SampleRows, B: Floats) -> Importance | None:
     """Return how important features and columns are to a machine f = [Phi, -1] B; see `FeatureColumns`.
 
-    B : (L + 1, K). n_threads : see `map_in_threads`.
+    B : (L + 1, K).
     """
-    squares = average_gradients(layer, rows.X, B[:-1], False, rows.weights, n_threads, rows.columns.project_and_average)
+    squares = average_gradients(layer, rows.X, B[:-1], False, rows.weights, rows.columns.project_and_average)
     return rows.columns.measure_importance(squares, layer.scale)
 
 
-@dataclass(frozen=True)
+@record
 class MetricStep:
     """Hold one step: the metric, None for step 0, the layer behind it, and the output weights (L + 1, K) of its fit."""
 
     metric: Floats | None
     layer: HiddenLayer
     output_weights: Floats
-    __repr__ = one_line
 
     def judge(self, rows: SampleRows) -> tuple[float, float]:
         """Return how bad it is on rows: (share labelled wrong, mean squared error); the share is 0 for targets."""
@@ -76,37 +73,34 @@ def learn_steps(
     nu: float,
     kind: str,
     n_steps: int = N_STEPS,
-    n_threads: int | None = None,
 ) -> Iterator[MetricStep]:
     """Yield the steps 0 to n_steps of learning a metric; fewer where no output changes with any feature.
 
     layer : without a metric; its nodes pass each metric, see `HiddenLayer.pass_metric`. nu : weight of the errors.
-    kind : diagonal or full; full becomes diagonal where `choose_kind` says so. n_threads : see `map_in_threads`.
+    kind : diagonal or full; full becomes diagonal where `choose_kind` says so.
     """
     full = choose_kind(kind, layer.n_features, hasattr(rows.X, 'toarray')) == 'full'
     metric: Floats | None = None
     for step in range(n_steps + 1):
         placed = layer.pass_metric(metric)
-        B = fit_nodes(placed, rows, nu, n_threads)
+        B = fit_nodes(placed, rows, nu)
         yield MetricStep(metric, placed, B)
         if step < n_steps:
-            metric = take_metric_step(placed, rows, B, full, n_threads)
+            metric = take_metric_step(placed, rows, B, full)
             if metric is None:
                 return
 
 
-def take_metric_step(
-    layer: HiddenLayer, rows: SampleRows, B: Floats, full: bool, n_threads: int | None = None
-) -> Floats | None:
+def take_metric_step(layer: HiddenLayer, rows: SampleRows, B: Floats, full: bool) -> Floats | None:
     """Return the next metric, that of the gradients of f = [Phi, -1] B at rows; None where no feature counts."""
-    gradients = average_gradients(layer, rows.X, B[:-1], full, rows.weights, n_threads, rows.columns.project)
+    gradients = average_gradients(layer, rows.X, B[:-1], full, rows.weights, rows.columns.project)
     return make_metric(gradients, rows.columns.variance * layer.scale**2)
 
 
-def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float, n_threads: int | None = None) -> Floats:
+def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float) -> Floats:
     """Return the output weights (L + 1, K) of the ridge regression of the targets.
 
-    nu : weight of the errors. n_threads : see `map_in_threads`; no bit depends on it.
+    nu : weight of the errors.
     """
     m = layer.n_hidden + 1
 
@@ -118,12 +112,12 @@ def fit_nodes(layer: HiddenLayer, rows: SampleRows, nu: float, n_threads: int | 
             ET *= np.sqrt(rows.weights[part])[:, None]
         return ET.T @ ET
 
-    sums = sum_in_threads(sum_part, range(0, len(rows), BLOCK_ROWS), n_threads)[:m]
+    sums = sum_in_threads(sum_part, range(0, len(rows), BLOCK_ROWS))[:m]
     gram, right = sums[:, :m], sums[:, m:]
     return solve_regularized(gram, np.asfortranarray(right), nu).output_weights
 
 
-@dataclass(frozen=True)
+@record
 class LearnedMetric:
     """Hold what learning has found: the metric, None for step 0, and the number of steps that it took.
 
@@ -136,7 +130,6 @@ class LearnedMetric:
     n_steps: int | None = None
     judged: tuple[tuple[float, float], ...] = ()
     importance: Importance | None = None
-    __repr__ = one_line
 
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric':
@@ -160,12 +153,10 @@ class LearnedMetric:
         return facts
 
 
-def learn_metric(
-    layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, seed: int = 0, n_threads: int | None = None
-) -> LearnedMetric:
+def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, seed: int = 0) -> LearnedMetric:
     """Learn a metric from a sample of the rows: the best step by rows held out.
 
-    layer, nu, kind, n_threads : as in `learn_steps`; the first 500 nodes are taken.
+    layer, nu, kind : as in `learn_steps`; the first 500 nodes are taken.
     """
     if layer.kind != 'identity':
         layer = layer.take(N_NODES)
@@ -173,25 +164,23 @@ def learn_metric(
     if held.all() or not held.any():
         return LearnedMetric(None, 0)
     learned_from, rest = rows.take(~held), rows.take(held)
-    steps = list(learn_steps(layer, learned_from, nu, kind, n_threads=n_threads))
+    steps = list(learn_steps(layer, learned_from, nu, kind))
     judged = tuple(step.judge(rest) for step in steps)
     best = judged.index(min(judged))
     step = steps[best]
-    return LearnedMetric(
-        step.metric, best, judged, measure_importance(step.layer, learned_from, step.output_weights, n_threads)
-    )
+    return LearnedMetric(step.metric, best, judged, measure_importance(step.layer, learned_from, step.output_weights))
 
 
 def learn_from_sample(
-    layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float, n_rows: int, n_threads: int | None = None
+    layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float, n_rows: int
 ) -> LearnedMetric:
     """Learn the metric that options ask for.
 
-    nu : weight of the errors in a training on n_rows rows. n_threads : see `map_in_threads`.
+    nu : weight of the errors in a training on n_rows rows.
     """
     sample = sample.take(np.argsort(hash_rows(sample.X, options.seed), kind='stable'))  # whatever the order of the rows
     nu = min(nu * n_rows / len(sample), 1e8)  # as strong beside all errors as in the training; beyond it rounding shows
-    return learn_metric(layer, sample, nu, options.metric, options.seed, n_threads)
+    return learn_metric(layer, sample, nu, options.metric, options.seed)
 
 
 def learn_for_kernel(

@@ -83,13 +83,10 @@ class NodeProblem:
         """Return the same problem for a training with other options."""
         return replace(self, options=replace(self.options, **changed))
 
-    def learn_metric(self: Self, sample: SampleRows, n_threads: int | None = None) -> Self:
-        """Return the same problem behind the metric that the options ask for, learned from a sample of the rows.
-
-        n_threads : see `map_in_threads`.
-        """
+    def learn_metric(self: Self, sample: SampleRows) -> Self:
+        """Return the same problem behind the metric that the options ask for, learned from a sample of the rows."""
         options, n_rows = self.options, self.summary.n_rows
-        learned = learn_from_sample(self.make_layer(), sample, options, options.nu, n_rows, n_threads)
+        learned = learn_from_sample(self.make_layer(), sample, options, options.nu, n_rows)
         return replace(self, learned=learned)
 
     def make_layer(self) -> HiddenLayer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mr_elm.errors import one_line, write_value
+from mr_elm.errors import record, write_value
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.machines.dual import BoxMachine
 from mr_elm.parallel import map_in_threads
@@ -94,7 +94,7 @@ class ClassScheme:
         return f'classes {names[i]} and {names[j]}'
 
 
-@dataclass(frozen=True)
+@record
 class JoinedMachines:
     """Hold what the machines of all classes found over one set of rows.
 
@@ -108,7 +108,6 @@ class JoinedMachines:
     intercept: Floats
     n_iter: int
     results: Sequence[Any]
-    __repr__ = one_line
 
     @property
     def beta(self) -> Floats:
@@ -117,15 +116,14 @@ class JoinedMachines:
 
 
 def fit_machines(
-    codes: np.ndarray, scheme: ClassScheme, solve: Callable[[np.ndarray, Floats], Result], n_threads: int | None = None
+    codes: np.ndarray, scheme: ClassScheme, solve: Callable[[np.ndarray, Floats], Result]
 ) -> JoinedMachines:
     """Train every machine and join them.
 
     codes : (N,) class numbers. solve : function (row numbers, targets) -> Result over these rows.
-    n_threads : see `map_in_threads`.
     """
     machines = list(scheme.list_machines(codes))
-    results = map_in_threads(lambda machine: solve(*machine), machines, n_threads)
+    results = map_in_threads(lambda machine: solve(*machine), machines)
     columns = []
     for (rows, targets), result in zip(machines, results, strict=True):
         used = result.alpha != 0
@@ -134,14 +132,11 @@ def fit_machines(
     return JoinedMachines(*join_columns(columns), intercept, n_iter, results)
 
 
-def fit_pairs(
-    small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool], Result], n_threads: int | None = None
-) -> JoinedMachines:
+def fit_pairs(small: 'SmallMachines', solve: Callable[[np.ndarray, Floats, bool], Result]) -> JoinedMachines:
     """Train the machines of all pairs that are left, and join all.
 
     small : SmallMachines, whose alpha and intercept are filled in.
     solve : function (row numbers, targets, whether the machine was given up as a small one) -> Result over these rows.
-    n_threads : see `map_in_threads`.
     """
     unsolved, given_up = small.unsolved.tolist(), small.given_up.tolist()
     places = list(map(small.place, unsolved))
@@ -149,7 +144,7 @@ def fit_pairs(
         (small.members[place], small.targets[place], given_up[machine])
         for machine, place in zip(unsolved, places, strict=True)
     ]
-    results = map_in_threads(lambda machine: solve(*machine), machines, n_threads)
+    results = map_in_threads(lambda machine: solve(*machine), machines)
     for machine, place, result in zip(unsolved, places, results, strict=True):
         small.alpha[place] = result.alpha
         small.intercept[machine], small.n_iter[machine] = result.intercept, result.n_iter
@@ -167,7 +162,7 @@ def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarr
     return support, dual_coef
 
 
-@dataclass(frozen=True)
+@record
 class LabelledKernel:
     """Hold what machines are trained over, with class numbers and weights of all rows, (N,).
 
@@ -177,7 +172,6 @@ class LabelledKernel:
     source: Any
     codes: np.ndarray
     weights: Floats
-    __repr__ = one_line
 
     def take(self, rows: np.ndarray) -> Any:
         """Return the kernel of some rows, which may be all."""

@@ -10,13 +10,13 @@ So does that of the model of all parts without one node.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import ModelFormatError, one_line
+from mr_elm.errors import ModelFormatError, record
 from mr_elm.machines.living import Batch, LivingMachine, steps_of
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.solvers.increment import add_sums, select_classes, sum_arrays, sums_of
@@ -29,7 +29,7 @@ PREFIX = 'parts/'  # of the arrays of parts among the sums
 MEANS = 'column_weight', 'column_mean', 'column_squares'
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """Hold the sums of some rows of a training.
 
@@ -41,7 +41,6 @@ class Part:
     n_rows: int
     sums: Sums
     columns: ColumnStatistics | None = None
-    __repr__ = one_line
 
 
 def make_means(arrays: Sequence[np.ndarray]) -> ColumnStatistics:

@@ -5,12 +5,12 @@ A factor from a sample of the rows preconditions. Who knows the rows runs the pa
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mr_elm.errors import ConvergenceWarning, one_line
+from mr_elm.errors import ConvergenceWarning, record
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
@@ -29,7 +29,7 @@ from mr_elm.typing import Floats, Rows
 Kind = TypeVar('Kind', bound='PassProblem')
 
 
-@dataclass(frozen=True)
+@record
 class PassSolution:
     """Hold the output weights B, (L + 1, K), the passes that they took, and their relative residual.
 
@@ -39,19 +39,17 @@ class PassSolution:
     B: Floats
     n_passes: int
     residual: float
-    __repr__ = one_line
 
 
-@dataclass(frozen=True)
+@record
 class PassResult:
     """Hold what a pass has found: E'E D, (L + 1, K), and the sums that E'T follows from, by label."""
 
     product: Floats
     sums: Mapping[str, Any]
-    __repr__ = one_line
 
 
-@dataclass
+@record(frozen=False)
 class PassProblem:
     """Solve for output weights by passes over the rows.
 
@@ -74,7 +72,6 @@ class PassProblem:
     T: Floats | None = field(default=None, init=False)  # E'T, (m, K)
     mean: Floats | float = field(default=0.0, init=False)  # (K,), of the targets counted from their origin
     E1: Floats | float = field(default=0.0, init=False)  # E'1, (L + 1, 1), where targets are centred
-    __repr__ = one_line
 
     @classmethod
     def of_sample(
@@ -83,7 +80,6 @@ class PassProblem:
         layer: HiddenLayer,
         steps: GridSteps,
         sample: Sample,
-        n_threads: int = 1,
         say: Callable[[str], None] = lambda line: None,
         **others: Any,
     ) -> Kind:
@@ -92,7 +88,7 @@ class PassProblem:
         dtype = choose_type(options.memory, layer.n_hidden, options.nu * measure_rounding(layer, sample))
         say(f'preconditioner: {layer.n_hidden:,} nodes on {len(sample.weights):,} rows, in {dtype.__name__}')
         penalty = find_penalty({'nu': options.nu, **describe_leaves(options)}, layer)
-        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, n_threads, penalty)
+        gram = SampleGram.sum_up(layer, sample, options.bias, dtype, penalty)
         return cls(inputs, layer, steps, gram, len(sample.weights), penalty, **others)
 
     @property

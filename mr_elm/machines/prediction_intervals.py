@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import widen
@@ -16,12 +15,11 @@ from mr_elm.sums.gram import expand
 from mr_elm.typing import Floats, Rows
 
 
-@dataclass(frozen=True)
+@record
 class PredictionIntervals:
     """Compute leverages of new rows, and intervals for their targets. model : the Model."""
 
     model: Model
-    __repr__ = one_line
 
     @cached_property
     def machines(self) -> list[LeaveOneOut]:

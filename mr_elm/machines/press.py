@@ -15,12 +15,12 @@ Source: Allen, The relationship between variable selection and data augmentation
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from mr_elm import linalg
-from mr_elm.errors import DataFormatError, ModelFormatError, one_line
+from mr_elm.errors import DataFormatError, ModelFormatError, record
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, NodeModel
 from mr_elm.rows.blocks import Block, fill_weights, widen
@@ -31,7 +31,7 @@ from mr_elm.sums.gram import expand, unpack_upper
 from mr_elm.typing import Floats, RowWeights
 
 
-@dataclass(frozen=True)
+@record
 class HeldOut:
     """Hold rows with the decision values of machines that have not seen them.
 
@@ -43,14 +43,13 @@ class HeldOut:
     weights: Floats
     decisions: Floats
     leverages: Floats
-    __repr__ = one_line
 
     def take(self, rows: np.ndarray | slice) -> HeldOut:
         """Return some of the rows."""
         return HeldOut(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-@dataclass(frozen=True)
+@record
 class LeaveOneOut:
     """Predict the rows of a training by the model of all other rows.
 
@@ -63,7 +62,6 @@ class LeaveOneOut:
     mean: Floats | None
     ones: Floats
     total: float
-    __repr__ = one_line
 
     @classmethod
     def of(cls, model: HiddenNodeModel) -> LeaveOneOut:
@@ -143,13 +141,12 @@ def mark_sets(model: Model, block: Block) -> tuple[list[str], Floats]:
     return labels, mark_labels(block.names, separator, index, len(labels))[block.codes]
 
 
-@dataclass(frozen=True)
+@record
 class LeaveOneOutModel:
     """Predict the rows of a training by the model of all other rows, also where it is the mean of several machines."""
 
     model: NodeModel
     machines: list[LeaveOneOut]
-    __repr__ = one_line
 
     @classmethod
     def of(cls, model: NodeModel) -> LeaveOneOutModel:

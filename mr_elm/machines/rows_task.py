@@ -1,12 +1,12 @@
 """Describe to a stage what the rows of a training are: one file with the classes, the weights and the scaling."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.rows.blocks import Block, fill_weights
@@ -19,7 +19,7 @@ from mr_elm.typing import Floats, Rows
 Task = TypeVar('Task', bound='RowsTask')
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class RowsTask:
     """Know the class, the weight and the scaling of each row; a stage that trains has a task with more fields.
 
@@ -41,7 +41,6 @@ class RowsTask:
     arrays: dict[str, Floats]
     share: float = 1.0
     separator: str | None = None
-    __repr__ = one_line
 
     @classmethod
     def of(cls: type[Task], classes: Classes | None, **others: Any) -> Task:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.errors import one_line
+from mr_elm.errors import record
 from mr_elm.features.landmarks import hash_rows, scramble
 from mr_elm.features.metric import FeatureColumns
 from mr_elm.rows.blocks import fill_weights, take_weights
@@ -32,7 +32,7 @@ def find_classes(values: Floats) -> np.ndarray:
     return (values[:, 0] > 0).astype(int)
 
 
-@dataclass(frozen=True)
+@record
 class SampleRows:
     """Hold a sample of labelled rows.
 
@@ -50,7 +50,6 @@ class SampleRows:
     training_columns: FeatureColumns | None = None
     mean: Floats | float = 0.0
     deviation: Floats | float = 1.0
-    __repr__ = one_line
 
     @classmethod
     def of(

@@ -41,7 +41,6 @@ class Settings:
     subset, attempts : N_r and N_a of Algorithm 1 of SphereSVM, both at least 1.
     report : function (iterations, violation, eps) that is called now and then, so that a long run can show how far it
         is; violation : function that computes the largest violation so far, which falls to eps.
-    n_threads : of the machines of pairs, see `map_in_threads`.
     """
 
     eps: float = 1e-3
@@ -52,7 +51,6 @@ class Settings:
     report: Callable | None = None
     subset: int = SUBSET
     attempts: int = ATTEMPTS
-    n_threads: int | None = None
 
     def __post_init__(self) -> None:
         if not self.eps > 0:

@@ -14,7 +14,7 @@ STRIP_WIDTH = (
 )
 
 
-def factor_upper(A: Floats, n_threads: int | None) -> int:
+def factor_upper(A: Floats) -> int:
     """Put U into the upper triangle of A (N, N), Fortran order; returns 0, or the row where A is not positive.
 
     A : float64 or float32.
@@ -29,7 +29,7 @@ def factor_upper(A: Floats, n_threads: int | None) -> int:
                 return start + failed
             A[start:stop, start:stop] = U
             A[start:stop, stop:] = divide(A[start:stop, stop:], U)
-        add_strips(A, A[start:stop], -1.0, stop, n_threads)
+        add_strips(A, A[start:stop], -1.0, stop)
     return 0
 
 
@@ -39,16 +39,16 @@ def divide(F: Floats, U: Floats) -> Floats:
     return trsm(1.0, U, F, trans_a=1)
 
 
-def add_gram(A: Floats, E: Floats, factor: float, n_threads: int | None) -> None:
+def add_gram(A: Floats, E: Floats, factor: float) -> None:
     """Add factor E'E to the upper triangle of A (N, N); E (n, N) of the same type."""
-    add_strips(A, E, factor, 0, n_threads)
+    add_strips(A, E, factor, 0)
 
 
-def add_strips(A: Floats, E: Floats, factor: float, first: int, n_threads: int | None) -> None:
+def add_strips(A: Floats, E: Floats, factor: float, first: int) -> None:
     """Add factor E'E to the rows and columns of A from the first on, the upper triangle of it."""
 
     def add_strip(left: int) -> None:
         right = min(left + STRIP_WIDTH, len(A))
         A[first:right, left:right] += factor * (E[:, first:right].T @ E[:, left:right])
 
-    map_in_threads(add_strip, reversed(range(first, len(A), STRIP_WIDTH)), n_threads)  # the longest first
+    map_in_threads(add_strip, reversed(range(first, len(A), STRIP_WIDTH)))  # the longest first

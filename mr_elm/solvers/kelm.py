@@ -41,6 +41,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import ConvergenceWarning, one_line
+from mr_elm.parallel import N_THREADS
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.cholesky import factor_upper
 from mr_elm.solvers.passes import LIMITS, Approximation, PassLimits, solve_positive
@@ -137,19 +138,17 @@ def restore_mean(solution: KernelSolution, centred: CentredTargets | None) -> Ke
     return KernelSolution(centred.units * dual_coef, solution.inverse_diagonal, centred.mean, moves)
 
 
-def solve_cholesky(
-    omega: Floats, T: Floats, C: float, leave_one_out: bool = False, n_threads: int | None = None
-) -> KernelSolution:
+def solve_cholesky(omega: Floats, T: Floats, C: float, leave_one_out: bool = False) -> KernelSolution:
     """Return the KernelSolution of the whole system; omega, whose lower triangle is read, is overwritten.
 
-    n_threads : see `map_in_threads`. Raises ValueError when I/C + Omega is not positive.
+    Raises ValueError when I/C + Omega is not positive.
     """
     demand_C(C)
     omega[np.diag_indices_from(omega)] += 1 / C
-    if n_threads is None:
+    if N_THREADS.get() is None:
         factor, failed = linalg.dpotrf(omega.T, lower=0, overwrite_a=1, clean=0)
     else:
-        factor, failed = omega.T, factor_upper(omega.T, n_threads)
+        factor, failed = omega.T, factor_upper(omega.T)
     if failed > 0:
         raise ValueError(
             f'expected a positive kernel, I/C + Omega has no Cholesky factor (row {failed} of '

@@ -40,14 +40,13 @@ class Preconditioner:
     """Hold M = B B' + tau I ~ Omega + I/C, and estimated eigenvalues of what B B' misses of Omega.
 
     B : B', (r, N). upper : U with U'U = B'B + tau I, (r, r). tau : 1/C, or more where that would be rounding.
-    missed : (m,), each standing for (N - r)/m of all. n_threads : see `map_in_threads`; no bit depends on it.
+    missed : (m,), each standing for (N - r)/m of all.
     """
 
     B: Floats
     upper: Floats
     tau: float
     missed: Floats
-    n_threads: int | None = None
     __repr__ = one_line
 
     @property
@@ -58,9 +57,9 @@ class Preconditioner:
     def apply(self, R: Floats) -> Floats:
         """Return M^-1 R, (N, k)."""
         columns = cut_columns(len(R))
-        right = sum_in_threads(lambda some: self.B[:, some] @ R[some], columns, self.n_threads)
+        right = sum_in_threads(lambda some: self.B[:, some] @ R[some], columns)
         inner = linalg.cho_solve((self.upper, False), right)
-        product = map_in_threads(lambda some: self.B[:, some].T @ inner, columns, self.n_threads)
+        product = map_in_threads(lambda some: self.B[:, some].T @ inner, columns)
         return (R - np.concatenate(product)) / self.tau
 
     @cached_property
@@ -77,7 +76,6 @@ def precondition_well(
     most: int,
     scale: Floats | None = None,
     seed: int = 0,
-    n_threads: int | None = None,
     first: int = FIRST_RANK,
 ) -> Preconditioner:
     """Return the Preconditioner of s K(Z, Z) s + I/C of a rank of at least 2 d_eff, or of `most` where that is less.
@@ -86,7 +84,7 @@ def precondition_well(
     """
     most, rank = min(most, Z.shape[0] if scale is None else int((scale != 0).sum())), first
     while True:
-        preconditioner = precondition(Z, kernel, C, min(rank, most), scale, seed, n_threads)
+        preconditioner = precondition(Z, kernel, C, min(rank, most), scale, seed)
         needed_rank = int(np.ceil(RANK_FACTOR * preconditioner.effective_dimension))
         if preconditioner.rank >= min(needed_rank, most) or preconditioner.rank < min(
             rank, most
@@ -102,7 +100,6 @@ def precondition(
     rank: int,
     scale: Floats | None = None,
     seed: int = 0,
-    n_threads: int | None = None,
 ) -> Preconditioner:
     """Return the Preconditioner of a rank, or of that of all distinct rows. Raises ValueError: kernel not positive."""
 
@@ -127,30 +124,30 @@ def precondition(
         sample = order[:SAMPLE_ROWS]
     rank = len(landmarks)
     # 2  U'U = K(landmarks, landmarks), B' = U'^-1 K(landmarks, Z)
-    upper = factor_core(fill_tile(landmarks, landmarks, np.empty((rank, rank))), n_threads)
+    upper = factor_core(fill_tile(landmarks, landmarks, np.empty((rank, rank))))
     B: Floats = np.empty((rank, n))
 
     def fill(some: slice) -> None:
         tile = fill_tile(landmarks, np.arange(n)[some], np.empty((rank, some.stop - some.start)))
         B[:, some] = divide(tile, upper)
 
-    map_in_threads(fill, cut_columns(n), n_threads)
+    map_in_threads(fill, cut_columns(n))
     # 3  the factor of B'B + tau I
     gram: Floats = np.zeros((rank, rank), order='F')
     for some in cut_columns(n):
-        add_gram(gram, B[:, some].T, 1.0, n_threads)
+        add_gram(gram, B[:, some].T, 1.0)
     tau = max(1 / C, FLAT_SPECTRUM * float(np.trace(gram)))
     gram[np.diag_indices_from(gram)] += tau
-    if factor_upper(gram, n_threads):
+    if factor_upper(gram):
         raise ValueError(NOT_POSITIVE)
     # 4  what is missed, which is nothing at the landmarks
     found = B[:, sample]
     rest = fill_tile(sample, sample, np.empty((len(sample), len(sample)))) - found.T @ found
     missed = np.maximum(np.linalg.eigvalsh(rest), 0.0) * ((len(trained) - rank) / len(sample))
-    return Preconditioner(B, gram, tau, missed, n_threads)
+    return Preconditioner(B, gram, tau, missed)
 
 
-def factor_core(core: Floats, n_threads: int | None) -> Floats:
+def factor_core(core: Floats) -> Floats:
     """Return U, U'U = core + a multiple of I: as small a one as rounding lets through.
 
     Raises ValueError when that is not small.
@@ -159,7 +156,7 @@ def factor_core(core: Floats, n_threads: int | None) -> Floats:
     for jitter in smallest * 10.0 ** np.arange(RIDGE_TRIALS):
         upper = core.copy(order='F')
         upper[np.diag_indices_from(upper)] += jitter
-        if not factor_upper(upper, n_threads):
+        if not factor_upper(upper):
             return upper
     raise ValueError(NOT_POSITIVE)
 

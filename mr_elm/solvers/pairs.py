@@ -31,7 +31,7 @@ import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
 from mr_elm.errors import one_line
-from mr_elm.parallel import map_in_threads
+from mr_elm.parallel import N_THREADS, map_in_threads
 from mr_elm.solvers.box import EXACT_EPS, EXACT_ROWS, MIN_CURVATURE, Result, Settings, duality_gap, objective_of
 from mr_elm.solvers.loops import (
     SETTLED,
@@ -178,7 +178,7 @@ def solve_small_machines(
         offsets, members, targets, state[UPPER], ridge[members], state[A], state[G], violation, n_iter, settings.eps
     )
     features, computed = rows.features(), np.zeros(len(codes), bool)
-    on_demand = settings.n_threads is None and computes_on_demand(features, len(members) / len(pairs))
+    on_demand = N_THREADS.get() is None and computes_on_demand(features, len(members) / len(pairs))
     if on_demand:
         X, exponential = np.ascontiguousarray(features[0][:, order]), features[1]
         squares = [np.empty((len(group),) * 2) for group in classes]
@@ -221,7 +221,7 @@ def solve_small_machines(
             )
             left += counts[j]
 
-    map_in_threads(solve_class, range(n_classes - 1), settings.n_threads)
+    map_in_threads(solve_class, range(n_classes - 1))
     machines.seconds = time.process_time() - started
     return machines
 

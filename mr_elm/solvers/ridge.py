@@ -54,7 +54,7 @@ from mr_elm import linalg
 from mr_elm.errors import AccountingError, NumericalWarning, one_line
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import LANDMARK_NODES
-from mr_elm.parallel import map_in_threads
+from mr_elm.parallel import N_THREADS, map_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_weights
 from mr_elm.solvers.kelm import weigh
 from mr_elm.sums.exact_sum import add_pair
@@ -391,10 +391,9 @@ def sum_up(
     layer: HiddenLayer,
     rows: TrainingRows,
     steps: GridSteps,
-    n_threads: int | None = None,
     count: Callable[[int], None] | None = None,
 ) -> Sums:
-    """Sum up rows that fit in memory. n_threads : see `map_in_threads`; each has sums of its own.
+    """Sum up rows that fit in memory; each thread has sums of its own.
 
     count : is called with a number of rows that have been added.
     """
@@ -413,8 +412,8 @@ def sum_up(
                 count(block.X.shape[0])
         return gram
 
-    n_parts = min(n_threads or 1, max(-(-rows.X.shape[0] // BLOCK_ROWS), 1))
-    gram, *others = map_in_threads(sum_part, range(n_parts), n_threads)
+    n_parts = min(N_THREADS.get() or 1, max(-(-rows.X.shape[0] // BLOCK_ROWS), 1))
+    gram, *others = map_in_threads(sum_part, range(n_parts))
     for other in others:
         gram.merge(other)
     return collect_sums(gram.high, gram.low, gram.sums, rows.classes)

@@ -93,7 +93,6 @@ class SampleGram:
     diagonal: list[Floats]
     v: Floats
     ET: Floats
-    n_threads: int = 1
     __repr__ = one_line
 
     @classmethod
@@ -103,10 +102,9 @@ class SampleGram:
         sample: Sample,
         bias: bool = True,
         dtype: type = np.float64,
-        n_threads: int = 1,
         penalty: Penalty | None = None,
     ) -> 'SampleGram':
-        """Return the SampleGram. The number of threads changes no bit.
+        """Return the SampleGram.
 
         bias : whether the last column of E belongs to the system. penalty : of leaves and other nodes, which is added
         to the matrix once, instead of I/nu.
@@ -120,15 +118,13 @@ class SampleGram:
         for rows, E in expand_slices(layer, sample.X):
             centred = E[:, :m] - mean
             centred *= np.sqrt(sample.weights[rows])[:, None]
-            add_gram(M, centred.astype(dtype, copy=False), c, n_threads)
+            add_gram(M, centred.astype(dtype, copy=False), c)
         if penalty is not None:
             penalty.add_to(M)
             M[-1, -1] += 1.0  # the bias, centred, is 0 in all rows: its 1 is little beside v v'
         for here, right in cut_blocks(m):
             M[right, here] = M[here, right].T
-        return cls(
-            M, [M[here, here].copy() for here, _ in cut_blocks(m)], np.sqrt(c * total) * mean[:, None], ET, n_threads
-        )
+        return cls(M, [M[here, here].copy() for here, _ in cut_blocks(m)], np.sqrt(c * total) * mean[:, None], ET)
 
     def factor(self, nu: float) -> SampleFactor:
         """Return the SampleFactor of I/nu and this matrix; it lasts until the next one is asked for.
@@ -139,7 +135,7 @@ class SampleGram:
             self.restore()
             diagonal = np.diag_indices_from(self.M)
             self.M[diagonal] += 1 / nu + jitter * np.finfo(self.M.dtype).eps * self.M[diagonal].sum(dtype=float)
-            if not factor_upper(self.M, self.n_threads):
+            if not factor_upper(self.M):
                 return SampleFactor.of(self.M, self.v)
             if jitter >= USUAL_SCALE:
                 warnings.warn(

@@ -17,6 +17,7 @@ from mr_elm.model.file import read_model, save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel, KernelModel
 from mr_elm.model.parts import kernel_arrays, layer_arrays, scaling_arrays
+from mr_elm.parallel import using_threads
 from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
 from mr_elm.sums.gram import expand
 
@@ -250,7 +251,8 @@ def test_threads_learn_the_same_bits(monkeypatch, weighted):
     rows = SampleRows(rows.X, rows.T, 2, np.random.default_rng(0).uniform(1, 3, 1000) if weighted else None)
     *_, alone = learn_steps(plain_layer('tanh', 12), rows, 1.0, 'full', 2)
     for n_threads in (1, 3):
-        *_, other = learn_steps(plain_layer('tanh', 12), rows, 1.0, 'full', 2, n_threads)
+        with using_threads(n_threads):
+            *_, other = learn_steps(plain_layer('tanh', 12), rows, 1.0, 'full', 2)
         assert np.array_equal(alone.metric, other.metric)
 
 

@@ -19,7 +19,7 @@ from mr_elm.estimators import (
     SparseELMClassifier,
     SphereSVMClassifier,
 )
-from mr_elm.parallel import map_in_threads
+from mr_elm.parallel import N_THREADS, map_in_threads, using_threads
 from mr_elm.solvers.cholesky import factor_upper
 
 RNG = np.random.default_rng(0)
@@ -66,8 +66,8 @@ def test_scikit_learn_is_content_with_threads(estimator):
 
 
 def test_n_jobs_means_what_it_means_in_joblib(monkeypatch):
-    def observe(function, items, n_threads):
-        asked.append(n_threads)
+    def observe(function, items):
+        asked.append(N_THREADS.get())
         return list(map(function, items))
 
     asked = []
@@ -91,13 +91,20 @@ def test_results_stand_in_the_order_of_the_items_and_each_thread_has_one_of_blas
         }
 
     together = threading.Barrier(3, timeout=30)
-    assert map_in_threads(observe, range(3), 3) == [(number, {1}) for number in range(3)]
+    with using_threads(3):
+        assert map_in_threads(observe, range(3)) == [(number, {1}) for number in range(3)]
+
+
+def test_a_thread_of_several_spreads_nothing_itself():
+    with using_threads(2):
+        assert map_in_threads(lambda number: N_THREADS.get(), range(3)) == [1, 1, 1]
+    assert N_THREADS.get() is None
 
 
 @pytest.mark.parametrize('n_threads', [None, 1, 2])
 def test_an_error_in_a_thread_reaches_the_caller(n_threads):
-    with pytest.raises(ZeroDivisionError):
-        map_in_threads(lambda number: 1 / number, [1, 0], n_threads)
+    with pytest.raises(ZeroDivisionError), using_threads(n_threads):
+        map_in_threads(lambda number: 1 / number, [1, 0])
 
 
 @pytest.mark.parametrize('error', [ValueError, KeyboardInterrupt])
@@ -107,8 +114,8 @@ def test_of_several_errors_that_of_the_first_item_is_raised(error):
         raise error(number)
 
     together = threading.Barrier(2, timeout=30)
-    with pytest.raises(error, match='^0$'):
-        map_in_threads(fail, range(2), 2)
+    with pytest.raises(error, match='^0$'), using_threads(2):
+        map_in_threads(fail, range(2))
 
 
 @pytest.mark.parametrize('n', [1, 255, 256, 257, 700])
@@ -116,7 +123,8 @@ def test_the_factor_in_strips_is_the_cholesky_factor(n):
     root = RNG.standard_normal((n, n))
     A = root @ root.T / n + np.eye(n)
     U = np.asfortranarray(np.triu(A) + np.tril(np.full((n, n), np.nan), -1))  # what is below the diagonal is not read
-    assert factor_upper(U, 2) == 0
+    with using_threads(2):
+        assert factor_upper(U) == 0
     assert np.allclose(np.triu(U), np.linalg.cholesky(A).T, rtol=0, atol=1e-12)
 
 
@@ -124,4 +132,5 @@ def test_the_factor_in_strips_is_the_cholesky_factor(n):
 def test_a_matrix_that_is_not_positive_is_found_at_its_row(row):
     A = np.eye(600)
     A[row, row] = -1
-    assert factor_upper(np.asfortranarray(A), 2) == row + 1
+    with using_threads(2):
+        assert factor_upper(np.asfortranarray(A)) == row + 1

@@ -22,7 +22,7 @@ def test_it_inverts_the_matrix_of_the_sample_for_one_nu_after_another(rng, bias,
     layer, X, T, weights = make_layer(rng), rng.normal(size=(N, D)), rng.normal(size=(N, 2)), rng.uniform(0.1, 5, N)
     E = expand(layer, X)[:, : L + bias]
     gram, right = (E.T * weights) @ E / 0.25, (E.T * weights) @ T / 0.25
-    found = SampleGram.sum_up(layer, Sample(X, T, weights, 0.25), bias, dtype, 2)
+    found = SampleGram.sum_up(layer, Sample(X, T, weights, 0.25), bias, dtype)
     assert np.allclose(found.ET, right)
     for nu in (1, 1e-3, 1):
         wanted = np.linalg.solve(gram + np.eye(L + bias) / nu, right)
