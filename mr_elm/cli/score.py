@@ -137,9 +137,9 @@ def open_answers(output: str) -> Iterator[BinaryIO]:
     """Open an output for answers, which appears whole when all went well; standard output gets them at once."""
     if output == STANDARD:
         yield sys.stdout.buffer
-        return
-    with write_file(output) as path, open(path, 'wb') as stream:
-        yield stream
+    else:
+        with write_file(output) as path, open(path, 'wb') as stream:
+            yield stream
 
 
 @contextmanager
@@ -147,13 +147,13 @@ def give_target(output: str) -> Iterator[str]:
     """Return the file to write for an output; that of `-` goes to standard output when it is whole."""
     if output != STANDARD:
         yield output
-        return
-    with temporary_folder() as folder:
-        path = os.path.join(folder, 'predictions')
-        yield path
-        with open(path, 'rb') as stream:
-            shutil.copyfileobj(stream, sys.stdout.buffer)
-        sys.stdout.flush()
+    else:
+        with temporary_folder() as folder:
+            path = os.path.join(folder, 'predictions')
+            yield path
+            with open(path, 'rb') as stream:
+                shutil.copyfileobj(stream, sys.stdout.buffer)
+            sys.stdout.flush()
 
 
 def evaluate(argv: Sequence[str]) -> None:
