@@ -18,7 +18,7 @@ from mr_elm.machines.calibrating import (
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
-from mr_elm.model.sums import model_words
+from mr_elm.model.file import model_words
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.text import quote

@@ -14,7 +14,7 @@ from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
 from mr_elm.machines.evaluation import Evaluation, compare_targets
 from mr_elm.machines.permutation import name_labels, permute_columns
 from mr_elm.model.base import Model
-from mr_elm.model.sums import model_words
+from mr_elm.model.file import model_words
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.accounting import Accounts, describe_row
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, spread, take_rows, widen

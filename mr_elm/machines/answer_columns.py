@@ -102,13 +102,12 @@ class Writer:
 
     def write(self, X: Rows) -> list[str]:
         """Return a line of text for each row."""
-        if self.columns == ONLY_LABELS and not (self.model.numeric or self.model.multilabel):
-            return [self.model.classes[k] for k in self.model.predict(X)]
         decisions = self.model.decision_function(X)
         if self.model.numeric:
             lines = ['\t'.join(map(repr, values)) for values in self.model.to_targets(decisions).tolist()]
         elif self.model.multilabel:
-            lines = list(map(self.join_labels, self.model.decide(decisions)))
+            separator = self.model.header.separator or ''
+            lines = [separator.join(compress(self.model.classes, present)) for present in self.model.decide(decisions)]
         else:
             lines = [self.model.classes[k] for k in self.labelling.choose(decisions)]
         numbers = list(self.numbers(X, decisions))
@@ -116,10 +115,6 @@ class Writer:
             rows = np.hstack(numbers).tolist()
             return ['\t'.join([line, *map(repr, row)]) for line, row in zip(lines, rows, strict=True)]
         return lines
-
-    def join_labels(self, present: np.ndarray) -> str:
-        """Return the text of a set of labels; present (K,) tells which labels it holds."""
-        return (self.model.header.separator or '').join(compress(self.model.classes, present))
 
     def numbers(self, X: Rows, decisions: Floats) -> Iterator[Floats]:
         """Yield what follows the label, (n, k) each."""

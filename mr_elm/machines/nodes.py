@@ -133,8 +133,9 @@ class NodeProblem:
             'blas': sorted(blas),
             'input': summary.input,
             'peak': None,
-            **self.learned.facts,
         }
+        if self.learned.n_steps is not None:
+            parameters |= self.learned.facts
         return make_header(options, summary, self.classes, layer.n_features, parameters)
 
 

@@ -1,5 +1,6 @@
 """Read trained models, and layers of hidden nodes, from files."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -86,3 +87,10 @@ def make_model(
 def save_model(path: FilePath, header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a model for the tasks of a job; `Model.save` writes those for users."""
     save_arrays(path, header.to_json(), arrays)
+
+
+def model_words(path: str, reads_sums: bool = True) -> list[str]:
+    """Return the options of a stage that name a model, and its sums where these are read and lie beside it."""
+    if reads_sums and os.path.exists(name_sums(path)):
+        return ['--model', path, '--model-sums', name_sums(path)]
+    return ['--model', path]

@@ -26,13 +26,6 @@ def name_sums(path: FilePath) -> str:
     return f'{os.fspath(path).removesuffix(".npz")}.sums.npz'
 
 
-def model_words(path: str, reads_sums: bool = True) -> list[str]:
-    """Return the options of a stage that name a model, and its sums where these are read and lie beside it."""
-    if reads_sums and os.path.exists(name_sums(path)):
-        return ['--model', path, '--model-sums', name_sums(path)]
-    return ['--model', path]
-
-
 def takes_sums(path: FilePath) -> bool:
     """Tell whether a file can lie beside a model: a pipe or a device has no folder of its own."""
     return not (is_local(os.fspath(path)) and is_stream(path))
