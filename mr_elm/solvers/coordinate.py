@@ -3,7 +3,7 @@
     min_a  1/2 |beta|^2 - e'a   s.t.  0 <= a_i <= C_i,   beta = sum_i a_i t_i h(x_i)
 
 h(x) the outputs of L nodes, a row of H (N, L); f(x) = h(x) beta; g_i = t_i f(x_i) - 1; other symbols: box, K = HH'.
-A step costs L, or the row's values other than 0 where H is CSR, and not N: HH' is never formed.
+A step costs L and not N: HH' is never formed.
 
 Source: Hsieh et al., A dual coordinate descent method for large-scale linear SVM, 2008, on the problem of Bai et al.,
 eq. 17 with 24. Ours: every few passes a minimum over the free variables and the violators; their matrix has rank at
@@ -12,15 +12,13 @@ most L, and Newton steps with a ridge go along null directions until a bound sto
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from mr_elm import sparse as sp
 from mr_elm.compiled import jit
 from mr_elm.errors import one_line
 from mr_elm.features.kernel_rows import NodeRows
-from mr_elm.features.kernels import multiply_transposed, row_squares
+from mr_elm.features.kernels import row_squares
 from mr_elm.solvers.block_rule import Effort, minimise_block
 from mr_elm.solvers.box import (
     MIN_CURVATURE,
@@ -36,7 +34,7 @@ from mr_elm.solvers.box import (
     violations,
 )
 from mr_elm.solvers.choose_solver import solve_dual
-from mr_elm.typing import Floats, Rows, RowWeights
+from mr_elm.typing import Floats, RowWeights
 
 MAX_PASSES = 2000  # before giving up
 FACE_PERIOD = 10  # passes
@@ -55,18 +53,14 @@ class NodeResult(Result):
 class NodePoint:
     """Hold alpha and beta, and step over the rows of H."""
 
-    def __init__(self, H: Rows, targets: Floats, upper: Floats) -> None:
-        self.H: Any = sp.csr_matrix(H, dtype=float) if sp.issparse(H) else np.ascontiguousarray(H, dtype=float)
+    def __init__(self, H: Floats, targets: Floats, upper: Floats) -> None:
+        self.H = np.ascontiguousarray(H, dtype=float)
         self.targets, self.upper, self.squares = targets, upper, row_squares(self.H)
         self.alpha, self.beta = np.zeros(len(targets)), np.zeros(H.shape[1])
 
     def sweep(self, order: np.ndarray) -> None:
         """Step over the rows in this order, each to its own minimiser."""
-        state = order, self.targets, self.upper, self.squares, self.alpha, self.beta
-        if sp.issparse(self.H):
-            sparse_sweep(self.H.data, self.H.indices, self.H.indptr, *state)
-        else:
-            dense_sweep(self.H, *state)
+        sweep(self.H, order, self.targets, self.upper, self.squares, self.alpha, self.beta)
 
     def gradient(self) -> Floats:
         """Return g from beta computed anew, which takes the rounding of many steps out of it."""
@@ -80,18 +74,18 @@ class NodePoint:
         )
         if 0 < len(face) <= MAX_FACE:
             rows, t, alpha = self.H[face], self.targets[face], self.alpha[face]
-            Q = multiply_transposed(rows, rows) * np.outer(t, t)
+            Q = rows @ rows.T * np.outer(t, t)
             curvature = np.maximum(Q.diagonal(), MIN_CURVATURE * self.squares.max())
             minimise_block(BoxBlock(Q, alpha, gradient[face], self.upper[face], curvature), tolerance, EFFORT)
             self.alpha[face] = alpha
 
 
 def solve_node_dual(
-    H: Rows, targets: Floats, C: float, weights: RowWeights = None, settings: Settings | None = None
+    H: Floats, targets: Floats, C: float, weights: RowWeights = None, settings: Settings | None = None
 ) -> NodeResult:
     """Minimise the dual over explicit node outputs and return a NodeResult; `n_iter` counts passes over the rows.
 
-    H : (N, L) dense or CSR.
+    H : (N, L).
     targets : (N,) of +1 and -1.
     C, weights : > 0; (N,) >= 0 or None: C_i = C weights_i.
     """
@@ -123,7 +117,7 @@ def solve_node_rows(
 ) -> NodeResult:
     """Minimise the same by a rule of `choose_solver.RULES`, which asks for rows of HH', for all where there are few.
 
-    H : (N, L) dense. rule : counts `n_iter` as it does on a kernel. Other arguments as in `solve_node_dual`.
+    H : (N, L). rule : counts `n_iter` as it does on a kernel. Other arguments as in `solve_node_dual`.
     """
     problem = BoxQP(NodeRows(H), targets, C, weights)
     result = solve_dual(problem, rule, settings)
@@ -149,10 +143,10 @@ def _change(score: float, t: float, alpha: float, upper: float, square: float) -
 
 
 @fast
-def dense_sweep(
+def sweep(
     H: np.ndarray, order: np.ndarray, t: Floats, upper: Floats, squares: Floats, alpha: Floats, beta: Floats
 ) -> None:
-    """Step over the rows of a dense H in this order; alpha and beta change in place."""
+    """Step over the rows of H in this order; alpha and beta change in place."""
     L = len(beta)
     for i in order:
         row, score = H[i], 0.0
@@ -164,28 +158,3 @@ def dense_sweep(
             s *= t[i]
             for j in range(L):
                 beta[j] += s * row[j]
-
-
-@fast
-def sparse_sweep(
-    data: Floats,
-    columns: np.ndarray,
-    starts: np.ndarray,
-    order: np.ndarray,
-    t: Floats,
-    upper: Floats,
-    squares: Floats,
-    alpha: Floats,
-    beta: Floats,
-) -> None:
-    """Step over the rows of a CSR H in this order; alpha and beta change in place."""
-    for i in order:
-        score = 0.0
-        for k in range(starts[i], starts[i + 1]):
-            score += data[k] * beta[columns[k]]
-        s = _change(score, t[i], alpha[i], upper[i], squares[i])
-        if s != 0.0:
-            alpha[i] += s
-            s *= t[i]
-            for k in range(starts[i], starts[i + 1]):
-                beta[columns[k]] += s * data[k]

@@ -49,7 +49,7 @@ def warm() -> None:
         for source, rule in product(sources, sphere.RULES):
             sphere.solve_sphere(sphere.SphereProblem(source, targets, 1.0), rule, Settings(max_iter=20))
         solve_small_machines(rows, np.arange(N) % 3, np.full(N, 1e4), Settings())
-        solve_node_dual(X, targets, 1.0, settings=Settings(max_iter=20))
+        solve_node_dual(sp.expand(X), targets, 1.0, settings=Settings(max_iter=20))
 
 
 def main() -> None:

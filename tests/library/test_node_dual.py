@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from reference import dual as twin
 from sklearn.svm import LinearSVC
 
@@ -55,14 +54,6 @@ def test_its_certificate_holds():
     assert found.objective == pytest.approx(twin.objective(Q, found.alpha), rel=1e-10)
     assert np.allclose(found.beta, H.T @ (found.alpha * t), atol=1e-10)
     assert np.allclose(found.decision, H @ found.beta, atol=1e-10)
-
-
-def test_sparse_rows_give_the_dense_answer():
-    H = sp.random(300, 60, density=0.1, random_state=3, format='csr')
-    t = np.where(np.random.default_rng(3).random(300) < 0.5, -1.0, 1.0)
-    dense, thin = (solve_node_dual(rows, t, 1.0, settings=TIGHT) for rows in (H.toarray(), H))
-    assert thin.objective == pytest.approx(dense.objective, rel=1e-9)
-    assert np.allclose(thin.beta, dense.beta, rtol=0, atol=1e-5)
 
 
 def test_a_row_of_zeros_goes_to_its_bound():
