@@ -106,29 +106,6 @@ def _square_single(both: Any, twice: Any) -> Any:
 
 
 @fast
-def add_kernel_tile(
-    products: np.ndarray, squares: Pair, exponential: tuple[float, bool], weights: Pair, sums: Pair
-) -> None:
-    """Add w'K to total (n,) and K mirrored to back (m,) in float64; K comes from inner products (m, n).
-
-    weights : (w (m,), mirrored (n,)). sums : (total, back). K itself is never stored.
-    """
-    (a_squares, b_squares), (gamma, root), (plain, mirrored), (total, back) = squares, exponential, weights, sums
-    m, n = products.shape
-    values = np.empty(n)
-    for r in range(m):
-        row, square, w, s = products[r], a_squares[r], plain[r], 0.0
-        for j in range(n):
-            d = _square_distance(square + b_squares[j], row[j])
-            values[j] = -gamma * (np.sqrt(d) if root else d)
-        exponentiate_negative(values)
-        for j in range(n):
-            total[j] += w * values[j]
-            s += values[j] * mirrored[j]
-        back[r] += s
-
-
-@fast
 def fill_kernel_tile(
     products: np.ndarray, squares: Pair, exponential: tuple[float, bool], out: np.ndarray, start: int
 ) -> None:

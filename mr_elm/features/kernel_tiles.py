@@ -4,12 +4,12 @@ Memory beside the result is one tile, whatever the number of rows.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from mr_elm import sparse as sp
-from mr_elm.features.kernels import Kernel, multiplies_exactly, multiply_transposed, row_squares
+from mr_elm.features.kernels import Kernel, multiply_transposed, row_squares
 from mr_elm.parallel import map_in_threads
 from mr_elm.typing import Floats, Rows
 
@@ -35,37 +35,24 @@ class KernelTiles:
         """Return the squared norms of the rows of B."""
         return row_squares(self.rows)
 
-    @cached_property
-    def single(self) -> np.ndarray | None:
-        """Return B in float32 where its products are exact in it, else None."""
-        exact = not self.is_sparse and multiplies_exactly(self.rows)
-        if exact:
-            return self.rows.astype(np.float32)
-        return None
-
     def parts(self, A: Rows, stop: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield (slice of columns, K(A, B)[:, slice]) up to column `stop`."""
-        row_norms, rows, stop = row_squares(A), self.rows, self.n_rows if stop is None else stop
+        row_norms, stop = row_squares(A), self.n_rows if stop is None else stop
         A = self.take_columns(A)
-        if self.single is not None and not sp.issparse(A) and multiplies_exactly(A):
-            A, rows = A.astype(np.float32), self.single
         for left in range(0, stop, COLUMNS_AT_ONCE):
             part = slice(left, min(left + COLUMNS_AT_ONCE, stop))
             if self.is_sparse:
                 products = self.multiply(A, part)
             else:
-                products = multiply_transposed(A, rows[part])
+                products = multiply_transposed(A, self.rows[part])
             yield part, self.finish(products, row_norms, self.squares[part])
 
     def take_columns(self, A: Rows) -> Rows:
         """Return the columns of A that B has; where B is dense, and where they fit, as dense ones."""
         if self.columns is not None:
             A = sp.take_columns(A, self.columns)
-        if sp.issparse(A) and not self.is_sparse:
-            fits = 8 * A.shape[1] * TILE_ROWS <= TILE_BYTES or sp.is_crowded(A)
-            if fits:
-                return A.toarray()
-            return A
+        if sp.issparse(A) and not self.is_sparse and (8 * A.shape[1] * TILE_ROWS <= TILE_BYTES or sp.is_crowded(A)):
+            return A.toarray()
         return A
 
     def multiply(self, A: Rows, part: slice) -> Floats:
@@ -79,12 +66,17 @@ class KernelTiles:
     def finish(self, products: np.ndarray, row_norms: Floats, squares: Floats) -> Floats:
         """Turn inner products (m, n) into kernel values in float64."""
         if not self.kernel.kind.exponent:
-            return self.kernel.finish(products.astype(float, copy=False), row_norms, squares)
+            return self.kernel.finish(products, row_norms, squares)
         from mr_elm.features.fused import fill_kernel_tile
 
         tile = np.empty(products.shape)
         fill_kernel_tile(products, (row_norms, squares), self.kernel.exponential, tile, 0)
         return tile
+
+    def fill(self, A: Rows, out: np.ndarray) -> None:
+        """Write K(A, B) into `out`, (m, n)."""
+        for part, tile in self.parts(A):
+            out[:, part] = tile
 
     def add_product(self, A: Rows, vectors: Floats, out: Floats) -> Floats:
         """Add K(A, B) vectors, (m, k), to `out`; vectors (n, k)."""
@@ -131,8 +123,7 @@ def compute_kernel(A: Rows, B: Rows, kernel: Kernel, out: Floats | None = None) 
         out = np.empty((A.shape[0], tiles.n_rows))
     for start in range(0, A.shape[0], TILE_ROWS):
         rows = slice(start, start + TILE_ROWS)
-        for part, tile in tiles.parts(A[rows]):
-            out[rows, part] = tile
+        tiles.fill(A[rows], out[rows])
     return out
 
 
@@ -158,16 +149,16 @@ def place_tile(omega: Floats, row: int, column: int, tile: Floats) -> int:
 
 def make_kernel_product(Z: Rows, kernel: Kernel) -> Callable[[Floats], Floats]:
     """Return the function V -> K(Z, Z) V, which recomputes the tiles of K and stores none."""
-    tiles = KernelTiles(Z, kernel)
+    return partial(multiply_rows, Z, KernelTiles(Z, kernel))
 
-    def multiply(V: Floats) -> Floats:
-        out = np.zeros((tiles.n_rows, V.shape[1]))
 
-        def fill(start: int) -> None:
-            rows = slice(start, start + TILE_ROWS)
-            tiles.add_product(Z[rows], V, out[rows])
+def multiply_rows(A: Rows, tiles: KernelTiles, V: Floats) -> Floats:
+    """Return K(A, B) V, (m, k). tiles : of B."""
+    out = np.zeros((A.shape[0], V.shape[1]))
 
-        map_in_threads(fill, range(0, tiles.n_rows, TILE_ROWS))
-        return out
+    def fill(start: int) -> None:
+        rows = slice(start, start + TILE_ROWS)
+        tiles.add_product(A[rows], V, out[rows])
 
-    return multiply
+    map_in_threads(fill, range(0, A.shape[0], TILE_ROWS))
+    return out

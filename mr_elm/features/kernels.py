@@ -251,13 +251,3 @@ def sum_rows(A: Rows, values: Floats) -> Floats:
     """Return the sums (m,) of numbers that stand where those of the CSR rows A stand."""
     rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     return np.bincount(rows, values, A.shape[0]).astype(float, copy=False)
-
-
-def multiplies_exactly(A: Rows) -> bool:
-    """Tell whether float32 inner products of these rows are exact: whole numbers and squared norms below 2^24."""
-    if sp.issparse(A):
-        values = A.data
-    else:
-        values = A
-    whole = all(bool((some == np.rint(some)).all()) for some in (values[:1], values))  # most often the first row tells
-    return bool(A.shape[0]) and whole and bool(row_squares(A).max() < 2**24)

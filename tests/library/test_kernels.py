@@ -9,7 +9,7 @@ from reference import dual as twin
 from scipy.spatial.distance import cdist
 
 from mr_elm.errors import NumericalWarning
-from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, SparseRows, kernel_rows
+from mr_elm.features.kernel_rows import KernelRows, NodeRows, PrecomputedRows, kernel_rows
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import KERNELS, make_kernel
 
@@ -46,7 +46,7 @@ def test_rows_are_the_formula(name, source, dtype, tolerance, X):
     rows = {
         'dense': lambda: kernel_rows(X, kernel),
         'csr': lambda: kernel_rows(sp.csr_matrix(X), kernel),
-        'csr kept sparse': lambda: SparseRows(sp.csr_matrix(X), kernel),
+        'csr kept sparse': lambda: KernelRows(sp.csr_matrix(X), kernel),
     }[source]()
     wanted, scale = np.array([3, 0, 299, 17]), np.abs(K).max()
     assert np.allclose(rows.rows(wanted, dtype), K[wanted], rtol=0, atol=tolerance * scale)
@@ -165,29 +165,6 @@ def test_ready_matrices_and_node_outputs_are_rows_too():
         part = rows.take(some[::-1])
         assert np.allclose(part.rows(np.array([0, 2])), (H @ H.T)[np.ix_([30, 4], [30, 9, 4])], atol=1e-12)
         assert np.allclose(part.diagonal(), (H[[30, 9, 4]] ** 2).sum(axis=1), atol=1e-12)
-
-
-def test_a_matrix_that_is_no_kernel_is_refused():
-    with pytest.raises(ValueError, match=r'expected a square matrix as kernel, found shape \(2, 3\)'):
-        PrecomputedRows(np.ones((2, 3)))
-    with pytest.raises(ValueError, match='symmetric'):
-        PrecomputedRows(np.array([[1.0, 2.0], [0.0, 1.0]]))
-
-
-def test_a_kernel_that_is_not_positive_is_warned_of():
-    X = np.random.default_rng(4).standard_normal((60, 3))
-    with pytest.warns(NumericalWarning, match='not positive'):
-        PrecomputedRows(np.tanh(X @ X.T - 1))
-
-
-@pytest.mark.parametrize('smallest, doubtful', [(0.0, False), (-1e-8, False), (-1e-4, True), (-100.0, True)])
-def test_a_kernel_may_be_as_negative_as_rounding_makes_it(smallest, doubtful):
-    Q = np.linalg.qr(np.random.default_rng(4).standard_normal((60, 60)))[0]
-    K = (Q * np.append(smallest, np.linspace(0, 1, 59))) @ Q.T
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter('always')
-        PrecomputedRows(K)
-    assert any('not positive' in str(warning.message) for warning in caught) == doubtful
 
 
 def test_gamma_and_sigma_are_one_width():

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from mr_elm import estimators
 from mr_elm.features import fused
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernel_rows import SparseRows, kernel_rows
+from mr_elm.features.kernel_rows import KernelRows, kernel_rows
 from mr_elm.features.kernel_tiles import KernelTiles, compute_kernel, compute_lower_triangle
 from mr_elm.features.kernels import exponentiate, make_kernel
 from mr_elm.features.nodes import NODES
@@ -83,7 +83,7 @@ def test_rows_that_a_solver_asks_for_are_0_far_away(name, dtype, d, sparse, rng)
     X = rng.normal(size=(300, d))
     X[:3] = [[1e3], [1e6], [-1e100]]
     kernel = make_kernel(name, sigma=0.1 * np.sqrt(d))
-    rows = SparseRows(sp.csr_matrix(X), kernel) if sparse else kernel_rows(X, kernel)
+    rows = KernelRows(sp.csr_matrix(X), kernel) if sparse else kernel_rows(X, kernel)
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         K = rows.rows(np.arange(3), dtype)
