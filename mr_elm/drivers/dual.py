@@ -4,6 +4,7 @@ Probabilities: train without each fold of the rows, score each fold, fit.
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -55,7 +56,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
             category = {'ConvergenceWarning': ConvergenceWarning}.get(name, NumericalWarning)
             warnings.warn(f'{task.scheme.describe_machine(number, classes.names)}: {text}', category, stacklevel=2)
     say_steps(data.engine.reporter, machines)
-    names = [name for name in (*CERTIFIED, *STEPS) if name in machines[0].certificate]
+    names = [name for name in (*CERTIFIED, STEPS) if name in machines[0].certificate]
     parameters = {
         **task.parameters,
         'scale': options.scale,
@@ -98,14 +99,11 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
 
 
 def say_steps(reporter: Reporter, machines: Sequence[TrainedMachine]) -> None:
-    """Say how many steps of each kind the active set rules made, and how long they took, over all machines."""
-    certificates = [machine.certificate for machine in machines if STEPS[0] in machine.certificate]
-    texts = []
-    for kind in dict.fromkeys(kind for certificate in certificates for kind in certificate['steps']):
-        n_steps = sum(certificate['steps'][kind] for certificate in certificates)
-        seconds = sum(certificate['step_seconds'][kind] for certificate in certificates)
-        if n_steps:
-            texts.append(f'{n_steps:,} {kind.replace("_", " ")} ({seconds:.2f} s)')
+    """Say how many steps of each kind the active set rules made over all machines."""
+    counts: Counter[str] = Counter()
+    for machine in machines:
+        counts.update(machine.certificate.get(STEPS, {}))
+    texts = [f'{n:,} {kind}'.replace('_', ' ') for kind, n in counts.items() if n]
     if texts:
         reporter.say(f'steps: {", ".join(texts)}')
 

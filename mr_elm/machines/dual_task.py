@@ -31,7 +31,7 @@ from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows, RowWeights
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')
-STEPS = ('steps', 'step_seconds')  # of rules that count them
+STEPS = 'steps'  # of rules that count them
 
 
 @record
@@ -136,7 +136,8 @@ class DualTask(RowsTask):
             result = machine.solve_alone(self.prepare_rows(rows.X), targets, rows.weights)
         used = np.flatnonzero(result.alpha)
         facts: dict[str, Any] = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
-        facts |= {name: getattr(result, name) for name in STEPS if getattr(result, name)}
+        if result.steps:
+            facts[STEPS] = result.steps
         facts |= {
             'n_rows': len(rows),
             'n_support': len(used),

@@ -22,8 +22,7 @@ where it falls lower than the first minimiser does; a ridge of 1e-12 on Q_SS, wh
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -56,7 +55,7 @@ SOLVED_SHARE = 0.1  # of eps: what is below needs no further step
 SLOW_STEPS, LATE_STEPS = 50, 20
 STALLED_STEPS = 20  # Newton systems without less violation, after which the objective is looked at
 MAX_SWEEPS = 50  # over the released variables, before Newton's step comes whether they are settled or not
-STEPS = ('newton', 'gradient_path', 'one_variable', 'two_variables')  # kinds that are counted and timed
+STEPS = ('newton', 'gradient_path', 'one_variable', 'two_variables')  # kinds that are counted
 
 
 class ActiveSetSearch:
@@ -72,14 +71,6 @@ class ActiveSetSearch:
         self.certified = False
         self.progress = Progress(STALLED_STEPS)
         self.steps = dict.fromkeys(STEPS, 0)
-        self.seconds = dict.fromkeys(STEPS, 0.0)
-
-    @contextmanager
-    def time_steps(self, kind: str) -> Iterator[None]:
-        """Add the processor time of a context to that of a kind of steps."""
-        started = time.process_time()
-        yield
-        self.seconds[kind] += time.process_time() - started
 
     def block(self, indices: np.ndarray) -> Floats:
         """Return Q[indices, indices], of cached rows where the cache has room for all of them."""
@@ -91,10 +82,6 @@ class ActiveSetSearch:
     def violations(self) -> Floats:
         """Return the violations."""
         return violations(self.alpha, self.gradient, self.problem.upper)
-
-    def find_free(self) -> np.ndarray:
-        """Return the free variables."""
-        return np.flatnonzero(free_variables(self.alpha, self.problem.upper))
 
     def move(self, indices: np.ndarray, values: Floats) -> None:
         """Set alpha[indices] and bring the gradient along."""
@@ -145,7 +132,7 @@ class ActiveSetSearch:
             self.alpha, self.gradient = self.progress.choose_lowest(self.alpha, self.gradient)
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         result = conclude(self.problem, self.alpha, self.gradient, work, self.settings)
-        return replace(result, steps=self.steps, step_seconds=self.seconds)
+        return replace(result, steps=self.steps)
 
 
 def solve_oelm(problem: BoxQP, settings: Settings) -> Result:
@@ -170,8 +157,7 @@ def release_and_step(problem: BoxQP, settings: Settings, limit: int, reassign: C
             if is_small(problem) and problem.is_large(settings.eps):
                 limit = min(limit, slow + LATE_STEPS)
         release_violators(search, reassign)
-        with search.time_steps('newton'):
-            step_by_newton(search)
+        step_by_newton(search)
         search.count_iteration()
     return search.conclude()
 
@@ -180,10 +166,9 @@ def release_violators(search: ActiveSetSearch, reassign: Callable) -> None:
     """Release all violators: the projected gradient path first, then the reassignment of values."""
     face = choose_face(search)
     alpha, g, upper = search.alpha[face], search.gradient[face], search.problem.upper[face]
-    with search.time_steps('gradient_path'):
-        Q = search.block(face)
-        values = choose_lower_end(Q, -g, alpha, g, upper)
-        search.steps['gradient_path'] += 1
+    Q = search.block(face)
+    values = choose_lower_end(Q, -g, alpha, g, upper)
+    search.steps['gradient_path'] += 1
     block = BoxBlock(Q, values, g + Q @ (values - alpha), upper, search.problem.curvature[face])
     reassign(search, block, ~free_variables(alpha, upper))
     search.move(face, values)
@@ -191,28 +176,25 @@ def release_violators(search: ActiveSetSearch, reassign: Callable) -> None:
 
 def reassign_released(search: ActiveSetSearch, block: BoxBlock, released: np.ndarray) -> None:
     """Move the released variables to their one-variable minimisers in turn until they are settled, in place."""
-    with search.time_steps('one_variable'):
-        Q, a, g, upper, diagonal = (part[released] for part in block)
-        Q = np.ascontiguousarray(Q[:, released])
-        search.steps['one_variable'] += loops.sweeps(
-            Q, a, g, upper, diagonal, SOLVED_SHARE * search.settings.eps, MAX_SWEEPS
-        )
-        block.a[released] = a
+    Q, a, g, upper, diagonal = (part[released] for part in block)
+    Q = np.ascontiguousarray(Q[:, released])
+    search.steps['one_variable'] += loops.sweeps(
+        Q, a, g, upper, diagonal, SOLVED_SHARE * search.settings.eps, MAX_SWEEPS
+    )
+    block.a[released] = a
 
 
 def reassign_pairs(search: ActiveSetSearch, block: BoxBlock, released: np.ndarray) -> None:
     """Step two variables at a time over the whole face, free ones too, in place."""
-    with search.time_steps('two_variables'):
-        steps, _ = loops.step_pairs(*block, SOLVED_SHARE * search.settings.eps, len(block.a))
-        search.steps['two_variables'] += steps
+    steps, _ = loops.step_pairs(*block, SOLVED_SHARE * search.settings.eps, len(block.a))
+    search.steps['two_variables'] += steps
 
 
 def step_by_newton(search: ActiveSetSearch) -> None:
     """Go along the projected path of Newton's direction on the free variables."""
-    free = search.find_free()
+    free = np.flatnonzero(free_variables(search.alpha, search.problem.upper))
     if len(free):
         search.factor.follow(free)
-        free = search.factor.members
         alpha, g = search.alpha[free], search.gradient[free]
         direction = -search.factor.solve(g)
         search.move(free, choose_lower_end(search.factor.matrix, direction, alpha, g, search.problem.upper[free]))
@@ -240,10 +222,8 @@ def solve_bas(problem: BoxQP, settings: Settings) -> Result:
             misfit = search.violations()
             misfit[free] = 0
             free = np.append(free, misfit.argmax())
-        with search.time_steps('newton'):
-            search.factor.follow(free)
-            free = search.factor.members
-            free = step_within_bounds(search, free, -search.factor.solve(search.gradient[free]))
+        search.factor.follow(free)
+        free = step_within_bounds(search, free, -search.factor.solve(search.gradient[free]))
         search.count_iteration()
     return search.conclude()
 
@@ -312,16 +292,6 @@ def multiply(Q: np.ndarray, p: Floats) -> Floats:
     return Qp
 
 
-@inline
-def _first(reach: Floats) -> int:
-    """Return who meets its bound first."""
-    first = 0
-    for i in range(len(reach)):
-        if reach[i] < reach[first]:
-            first = i
-    return first
-
-
 @with_infinities
 def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) -> float:
     """Move a to the first minimiser on the path, break point by break point, and return the decrease.
@@ -335,7 +305,7 @@ def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) 
     Qp = multiply(Q, p)
     decrease, mu = 0.0, 0.0
     for _ in range(n):
-        k = _first(reach)
+        k = np.argmin(reach)  # who meets its bound first
         slope, curvature = 0.0, 0.0
         for i in range(n):
             slope += slopes[i] * p[i]
@@ -368,7 +338,7 @@ def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) 
 
 
 class FreeFactor:
-    """Hold the members of S, Q_SS, and L with L L' = Q_SS + ridge I.
+    """Hold Q_SS, and L with L L' = Q_SS + ridge I.
 
     block : function of indices, returns Q[indices, indices] in float64.
     ridge : first value; raised tenfold whenever Q_SS does not factorise.
@@ -379,7 +349,7 @@ class FreeFactor:
 
     def follow(self, free: np.ndarray) -> None:
         """Make S the free indices."""
-        self.members, self.matrix = free, self.block(free)
+        self.matrix = self.block(free)
         while True:
             try:
                 lifted = self.matrix + self.ridge * np.eye(len(free))

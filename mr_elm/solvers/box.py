@@ -88,7 +88,7 @@ class Result:
     seconds : of this process's processor time.
     converged : whether violation <= eps.
     intercept : the bias; 0 for machines without one.
-    steps, step_seconds : of the active set rules, how many steps of each kind and their processor time.
+    steps : of the active set rules, how many steps of each kind.
     """
 
     alpha: np.ndarray
@@ -102,7 +102,6 @@ class Result:
     converged: bool
     intercept: float = 0.0
     steps: dict[str, int] = field(default_factory=dict)
-    step_seconds: dict[str, float] = field(default_factory=dict)
     __repr__ = one_line
 
 

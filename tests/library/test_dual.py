@@ -116,7 +116,7 @@ def test_released_variables_alone_are_reassigned_and_stay_where_their_own_minimi
 
 
 @pytest.mark.parametrize('rule', ['newton', 'oelm', 'bas'])
-def test_active_set_rules_count_and_time_their_steps(rule):
+def test_active_set_rules_count_their_steps(rule):
     X, t = noisy_rows(200, seed=16)
     found = solve_dual(gaussian_problem(X, t, 0.4, 10), rule)
     assert found.steps['newton'] == found.n_iter
@@ -125,7 +125,6 @@ def test_active_set_rules_count_and_time_their_steps(rule):
         'oelm': {'newton', 'gradient_path', 'one_variable'},
         'bas': {'newton'},
     }[rule]
-    assert 0 < sum(found.step_seconds.values()) <= found.seconds
 
 
 def test_the_paper_rule_is_algorithm_1():
