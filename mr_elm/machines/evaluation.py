@@ -12,7 +12,7 @@ from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
-from mr_elm.scores.probability_scores import ProbabilityScores, area_scores, precision_scores
+from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
 from mr_elm.scores.ranking import MAX_ALL_VALUES, MAX_VALUES, Ranking
 from mr_elm.typing import Floats
 
@@ -55,7 +55,8 @@ class Evaluation:
         if positive is None:
             scores |= area_scores(list(self.rankings.values()))
         elif self.rankings:  # those of both classes have the same area
-            scores |= {**area_scores([self.rankings[1]]), **precision_scores(self.rankings[classes.index(positive)])}
+            precision = self.rankings[classes.index(positive)].average_precision
+            scores |= {**area_scores([self.rankings[1]]), 'average_precision': precision}
         return {**scores, **tables}
 
 

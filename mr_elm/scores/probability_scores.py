@@ -71,24 +71,11 @@ class ProbabilityScores:
 
 
 def area_scores(rankings: Sequence[Ranking]) -> dict[str, float]:
-    """Return the area under the ROC curve, for several classes the mean of one against the rest, and its error bound.
+    """Return the area under the ROC curve, for several classes the mean of one against the rest.
 
     Classes without positive or negative rows are left out.
     """
-    with_area = [ranking for ranking in rankings if ranking.area is not None]
-    if not with_area:
+    areas = [ranking.area for ranking in rankings if ranking.area is not None]
+    if not areas:
         return {}
-    error = max(ranking.error for ranking in with_area)
-    scores = {'auc': float(np.mean([ranking.area for ranking in with_area]))}
-    if error:
-        scores['auc_error'] = error
-    return scores
-
-
-def precision_scores(ranking: Ranking) -> dict[str, float | None]:
-    """Return the average precision of a class, None where no row is of it, and its error bound."""
-    error = ranking.average_precision_error
-    scores = {'average_precision': ranking.average_precision}
-    if error:
-        scores['average_precision_error'] = error
-    return scores
+    return {'auc': float(np.mean(areas))}
