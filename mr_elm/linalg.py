@@ -3,16 +3,11 @@
 A process that solves nothing, such as most tasks, starts a third sooner without it.
 """
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from threading import Lock
 from types import ModuleType
 from typing import Any
-
-import numpy as np
 
 from mr_elm.arithmetic import limit_latecomers
 
@@ -28,7 +23,6 @@ NAMES = (
     'lstsq',
     'solve_triangular',
 )  # others of scipy.linalg that this package uses
-NEEDLESS = 'f2py', 'ma', 'testing'  # parts of numpy: scipy asks for all of its names, and these take long to import
 LOADING = Lock()
 
 
@@ -39,24 +33,11 @@ def load() -> ModuleType:
     Whatever else needs that BLAS, such as numba, is to call this before.
     """
     with LOADING:
-        with nullcontext() if 'scipy.linalg' in sys.modules else hidden(np, NEEDLESS):
-            import scipy.linalg.cython_blas
-            import scipy.linalg.cython_lapack
+        import scipy.linalg.cython_blas
+        import scipy.linalg.cython_lapack
+
         limit_latecomers()
         return scipy.linalg
-
-
-@contextmanager
-def hidden(module: ModuleType, names: tuple[str, ...]) -> Iterator[None]:
-    """Keep a module from importing parts of itself when it is asked for their names."""
-    absent = [name for name in names if name not in vars(module)]
-    vars(module).update(dict.fromkeys(absent))
-    try:
-        yield
-    finally:
-        for name in absent:
-            if vars(module)[name] is None:
-                delattr(module, name)
 
 
 def __getattr__(name: str) -> Any:

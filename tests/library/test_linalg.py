@@ -31,17 +31,6 @@ with one_thread():
         between = threads()
 print(json.dumps([inside, between, threads()]))
 """
-LATE = """
-import numpy
-from mr_elm import linalg
-linalg.load()
-assert all(vars(numpy).get(name, numpy) is not None for name in linalg.NEEDLESS)
-import numpy.f2py
-numpy.testing.assert_equal(1, 1)
-assert numpy.f2py.get_include() and numpy.ma.masked_array([1, 2], [0, 1]).sum() == 1
-"""
-
-
 def run(code):
     """Run code in a process of its own, where a library takes all cores unless something limits it."""
     environ = {name: value for name, value in os.environ.items() if not name.endswith('_NUM_THREADS')}
@@ -58,10 +47,6 @@ def test_a_library_that_comes_within_one_thread_has_one_until_all_have_ended(wan
     inside, between, after = json.loads(run(ONE_THREAD.format(wanted, before)))
     assert set(inside) == set(between) == {1}
     assert wanted in after and set(after) <= {wanted, os.cpu_count()}
-
-
-def test_parts_of_numpy_that_come_late_still_come():
-    run(LATE)
 
 
 def test_the_names_are_those_of_scipy_and_no_others():
