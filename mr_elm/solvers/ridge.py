@@ -108,28 +108,32 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float, penalty: Pena
     gram : (m, m), upper triangle filled.
     right_side : (m, K).
     nu : regularisation, > 0; small values shrink B.
-    When the Cholesky factorisation fails, warns and uses the eigenvectors of G. Raises ValueError when nu <= 0 or the
+    When the Cholesky factorisation fails, warns and uses the eigenvectors, those without a size left out. Raises
+    ValueError when nu <= 0 or the
     sums are not finite.
     """
     if not nu > 0:
         raise ValueError(f'nu: expected a number above 0, found {nu}')
     if not (np.isfinite(gram).all() and np.isfinite(right_side).all()):
         raise ValueError('expected finite sums: hidden nodes overflowed on these rows (scale the features)')
-    system = add_penalty(gram, 1 / nu if penalty is None else penalty)
+    added = 1 / nu if penalty is None else penalty
+    system = add_penalty(gram, added)
     norm = measure_norm(system)
     factor, failed = linalg.dpotrf(system, lower=1, overwrite_a=1, clean=0)
     if not failed:
         condition = 1 / max(linalg.dpocon(factor, norm, uplo='L')[0], np.finfo(float).tiny)
         return Solution(linalg.dpotrs(factor, right_side, lower=1)[0], float(condition), 'cholesky')
-    if penalty is not None:
-        return solve_penalised(gram, right_side, penalty)
     warnings.warn(
         f"I/nu + E'E is not positive definite in floating point at row {failed} of {len(gram)}: its "
         'eigenvectors are used, which take several times as long; a smaller nu would be more accurate',
         NumericalWarning,
         stacklevel=2,
     )
-    return solve_by_eigenvectors(gram, right_side, nu)
+    values, vectors = linalg.eigh(add_penalty(gram, added), lower=True)
+    smallest = np.finfo(float).eps * len(values) * values[-1]
+    inverse = np.where(values > smallest, 1 / np.maximum(values, smallest), 0.0)
+    weights = vectors @ (inverse[:, None] * (vectors.T @ right_side))
+    return Solution(weights, float(values[-1] / smallest), 'eigenvectors')
 
 
 def add_penalty(gram: Floats, penalty: float | Penalty) -> Floats:
@@ -156,21 +160,6 @@ def factor_ridge(gram: Floats, penalty: float | Penalty) -> Floats | None:
     return factor
 
 
-def solve_penalised(gram: Floats, right_side: Floats, penalty: Penalty) -> Solution:
-    """Solve (P + G) B = R by the eigenvectors of P + G, those without a size left out; warns."""
-    warnings.warn(
-        'the sums and the penalty of their weights are not positive definite in floating point: their '
-        'eigenvectors are used, which take several times as long',
-        NumericalWarning,
-        stacklevel=3,
-    )
-    values, vectors = linalg.eigh(add_penalty(gram, penalty), lower=True)
-    smallest = np.finfo(float).eps * len(values) * values[-1]
-    inverse = np.where(values > smallest, 1 / np.maximum(values, smallest), 0.0)
-    weights = vectors @ (inverse[:, None] * (vectors.T @ right_side))
-    return Solution(weights, float(values[-1] / smallest), 'eigenvectors')
-
-
 def measure_norm(system: Floats) -> float:
     """Return the 1-norm of a symmetric matrix whose lower triangle is filled, a strip of columns at a time."""
     sums = -np.abs(system.diagonal())
@@ -180,14 +169,6 @@ def measure_norm(system: Floats) -> float:
         sums += sizes.sum(axis=1)
         sums[part] += sizes.sum(axis=0)
     return float(sums.max())
-
-
-def solve_by_eigenvectors(gram: Floats, right_side: Floats, nu: float) -> Solution:
-    """Solve with G = V diag(l) V', negative l taken as 0."""
-    values, vectors = linalg.eigh(gram, lower=False)
-    shifted = np.maximum(values, 0.0) + 1 / nu
-    weights = vectors @ ((vectors.T @ right_side) / shifted[:, None])
-    return Solution(weights, float(shifted[-1] / shifted[0]), 'eigenvectors')
 
 
 JITTER = 1e-3  # added to the kernel between landmarks, whose values are at most 1: copies of a landmark share weights
