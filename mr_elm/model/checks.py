@@ -40,6 +40,11 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def is_column(value: Any) -> bool:
+    """Tell whether a value of JSON is the number or the name of a column."""
+    return type(value) in (int, str)
+
+
 def is_list(values: Any, holds: Callable[[Any], bool], length: int | None = None) -> bool:
     """Tell whether a value of JSON is a list, of a length unless that is None, each item of which passes a test."""
     return isinstance(values, list) and length in (None, len(values)) and all(map(holds, values))
@@ -109,30 +114,22 @@ def check_report(header: ModelHeader) -> None:
     for name in ('n_rows_used', 'n_rows_rejected'):
         demand(is_whole(getattr(header, name)), f'{name}: a whole number', getattr(header, name))
     demand(isinstance(header.history, list), 'history: a list', header.history)
-    input_options, encoding = header.parameters['input'], header.encoding
-    columns = input_options.get('label_column'), input_options.get('weight_column')
-    demand(all(column is None or type(column) in (int, str) for column in columns), 'input: columns', columns)
-    names, n_columns = input_options.get('names'), header.n_features if encoding is None else len(encoding['columns'])
-    demand(names is None or is_list(names, is_text, n_columns), f'input: names of {n_columns} columns', names)
-    delimiter = input_options.get('delimiter')
-    demand(delimiter is None or isinstance(delimiter, str) and (len(delimiter) == 1), 'input: a delimiter', delimiter)
-    n_targets = len(header.target_names)
-    for name, holds in (('targets', is_whole), ('target_names', is_text)):
-        columns = input_options.get(name)
-        demand(columns is None or is_list(columns, holds, n_targets), f'input: {name} of {n_targets} targets', columns)
-    for name in ('label_name', 'weight_name'):
-        demand(
-            input_options.get(name) is None or isinstance(input_options[name], str),
-            f'input: a {name}',
-            input_options.get(name),
-        )
-    demand(
-        isinstance(input_options.get('dropped', []), list),
-        'input: a list of dropped columns',
-        input_options.get('dropped'),
-    )
-    positions = input_options.get('positions')
-    demand(positions is None or is_list(positions, is_whole), 'input: positions of columns', positions)
+    options, n_targets = header.parameters['input'], len(header.target_names)
+    holds: dict[str, Callable[[Any], bool]] = {
+        'label_column': is_column,
+        'weight_column': is_column,
+        'label_name': is_text,
+        'weight_name': is_text,
+        'delimiter': lambda value: is_text(value) and len(value) == 1,
+        'names': lambda value: is_list(value, is_text, header.n_columns),
+        'targets': lambda value: is_list(value, is_whole, n_targets),
+        'target_names': lambda value: is_list(value, is_text, n_targets),
+        'dropped': lambda value: isinstance(value, list),
+        'positions': lambda value: is_list(value, is_whole),
+    }
+    for name, fits in holds.items():
+        value = options.get(name)
+        demand(value is None or fits(value), f'input: {name} as a reader of rows takes it', value)
 
 
 def check_living(header: ModelHeader) -> None:
@@ -183,11 +180,7 @@ def check_importance(header: ModelHeader) -> None:
     if 'importance' not in header.parameters:
         return
     shares = header.parameters['importance']
-    if header.encoding is None:
-        n_columns = header.n_features
-    else:
-        n_columns = len(header.encoding['columns'])
-    for name, length in (('features', header.n_features), ('columns', n_columns)):
+    for name, length in (('features', header.n_features), ('columns', header.n_columns)):
         values = shares[name]
         demand(
             len(values) == length and all(type(value) is float and 0 <= value <= 1 for value in values),

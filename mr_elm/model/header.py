@@ -104,6 +104,13 @@ class ModelHeader:
         return self.parameters.get('input', {}).get('names')
 
     @property
+    def n_columns(self) -> int:
+        """Return how many columns of the rows are features, or became some."""
+        if self.encoding is None:
+            return self.n_features
+        return len(self.encoding['columns'])
+
+    @property
     def target_names(self) -> list[str]:
         """Return the names of several targets; none of a model with one label or target."""
         return list((self.targets or {}).get('names', []))
