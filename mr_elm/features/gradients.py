@@ -22,7 +22,7 @@ from mr_elm import sparse as sp
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import NODES
 from mr_elm.parallel import sum_in_threads
-from mr_elm.rows.blocks import fill_weights, take_weights
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.typing import Floats, Rows, RowWeights
 
 BLOCK_NUMBERS = 1 << 22  # slopes, or gradients, in memory together
@@ -105,13 +105,14 @@ def sum_distance_gradients(
         together = 1
     else:
         together = B.shape[1]
-    for rows, slopes, part in evaluate_blocks(layer, X[:n], take_weights(weights, slice(n)), together):
-        Y = layer.place_rows(rows)
-        for gradients in sum_gradients(layer, Y, slopes, B):
+    step = max(1, BLOCK_NUMBERS // max(layer.n_hidden, layer.n_features * together))
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        for gradients in sum_gradients(layer, layer.place_rows(X[part]), evaluate_slopes(layer, X[part]), B):
             if mixing is None:
                 gradients = along(gradients if metric is None else gradients * metric, used)
-            if part is not None:
-                gradients *= np.sqrt(part)[:, None]
+            if weights is not None:
+                gradients *= np.sqrt(weights[part])[:, None]
             if full or mixing is not None:
                 total = total + gradients.T @ gradients
             else:
@@ -136,16 +137,6 @@ def sum_gradients(layer: HiddenLayer, Y: Floats, slopes: Floats, B: Floats) -> I
     else:
         along = [(slopes * np.sign(y[:, None] - a)) @ B for y, a in zip(Y.T, layer.dense_weights.T, strict=True)]
         yield from np.stack(along, axis=2).swapaxes(0, 1)
-
-
-def evaluate_blocks(
-    layer: HiddenLayer, X: Rows, weights: RowWeights, n_outputs: int = 1
-) -> Iterator[tuple[Rows, Floats, Floats | None]]:
-    """Yield (rows, slopes of the nodes there, weights of the rows or None), block by block."""
-    step = max(1, BLOCK_NUMBERS // max(layer.n_hidden, layer.n_features * n_outputs))
-    for start in range(0, X.shape[0], step):
-        rows = X[start : start + step]
-        yield rows, evaluate_slopes(layer, rows), take_weights(weights, slice(start, start + step))
 
 
 def evaluate_slopes(layer: HiddenLayer, X: Rows) -> Floats:
