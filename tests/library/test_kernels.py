@@ -1,14 +1,11 @@
 """Kernels and rows of their matrices against the formulas, written out."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from reference import dual as twin
 from scipy.spatial.distance import cdist
 
-from mr_elm.errors import NumericalWarning
 from mr_elm.features.kernel_rows import KernelRows, NodeRows, PrecomputedRows, kernel_rows
 from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import KERNELS, make_kernel

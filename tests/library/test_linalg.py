@@ -31,6 +31,8 @@ with one_thread():
         between = threads()
 print(json.dumps([inside, between, threads()]))
 """
+
+
 def run(code):
     """Run code in a process of its own, where a library takes all cores unless something limits it."""
     environ = {name: value for name, value in os.environ.items() if not name.endswith('_NUM_THREADS')}
