@@ -6,6 +6,7 @@ rounding; float32 rows differ from them by about 1e-7, where SAFE_EXPONENT is ne
 """
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -177,7 +178,7 @@ class PrecomputedRows(KernelSource):
         return total
 
 
-def ready_rows(source: KernelSource, dtype: DTypeLike = np.float32) -> PrecomputedRows:
+def ready_rows(source: Any, dtype: DTypeLike = np.float32) -> PrecomputedRows:
     """Compute the whole kernel matrix of a source of rows and return its PrecomputedRows."""
     n = source.n_samples
     return PrecomputedRows(source.rows(np.arange(n), dtype))
