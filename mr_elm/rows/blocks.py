@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import RowError, one_line
-from mr_elm.rows.columns import Table, TextColumn, Values, is_text, join_values, write_number
+from mr_elm.rows.columns import Table, TextColumn, Values, join_values, write_number
 from mr_elm.rows.labels import check_label, check_target, find_usable, read_numbers
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import quote
 from mr_elm.typing import Floats, Rows
 
 BLOCK_ROWS = 4096
@@ -79,17 +77,8 @@ def number_labels(block: Block) -> Block:
 
 
 def make_block(columns: Mapping[Any, Values], n_rows: int, form: RowOptions) -> Block:
-    """Make a Block of the columns of some rows, by position. Raises RowError at text in a column of numbers."""
+    """Make a Block of the columns of some rows, by position."""
     labels = form.used_labels
-    has_classes = len(labels) == 1 and isinstance(columns[labels[0]], TextColumn)
-    numbers = list({form.weight_column} - {None})
-    if not form.table:
-        numbers += form.feature_positions
-    if not has_classes:
-        numbers += labels
-    for position in numbers:
-        if columns[position].plain is None:
-            raise explain_text(columns[position], position, form)
     if form.table:
         block = Block(Table(tuple(columns[j] for j in form.feature_positions), n_rows))
     else:
@@ -100,7 +89,7 @@ def make_block(columns: Mapping[Any, Values], n_rows: int, form: RowOptions) -> 
         block = replace(block, weights=columns[form.weight_column].plain)
     if form.part_by:
         block = replace(block, parts=join_values([columns[j] for j in form.part_by]))
-    if has_classes:
+    if len(labels) == 1 and isinstance(columns[labels[0]], TextColumn):
         names, codes = columns[labels[0]].coded
         return replace(block, names=names, codes=codes)
     if len(labels) == 1:
@@ -108,16 +97,6 @@ def make_block(columns: Mapping[Any, Values], n_rows: int, form: RowOptions) -> 
     if labels:
         return replace(block, targets=np.column_stack([columns[j].numbers() for j in labels]))
     return block
-
-
-def explain_text(values: Values, position: int, form: RowOptions) -> RowError:
-    """Say why a column that holds text cannot be read as numbers."""
-    text = next(text for text in values.coded[0] if is_text(text, values.decimal))
-    return RowError(
-        'not a number',
-        f'{form.name_column(position)} holds {quote(text)} (--label-column names the label, --encode auto reads text '
-        'and missing values)',
-    )
 
 
 def take_rows(block: Block, rows: slice | np.ndarray | Sequence[int]) -> Block:
@@ -143,33 +122,6 @@ def concatenate(parts: Iterable[Block | None]) -> Block | None:
         if getattr(blocks[0], name) is not None
     }
     return replace(joint, **others)
-
-
-def read_good_rows(n_rows: int, read: Callable[[Sequence[int]], Block]) -> tuple[Block | None, dict[int, Any]]:
-    """Read rows together; where that fails find the bad ones, and read the others together.
-
-    read : returns the Block of the rows at some positions, or raises ValueError.
-    Returns (Block or None, position of a bad row -> what was raised for it alone).
-    """
-    try:
-        return read(range(n_rows)), {}
-    except ValueError:
-        errors = dict(find_bad_rows(range(n_rows), read))
-    good = [row for row in range(n_rows) if row not in errors]
-    return read(good) if good else None, errors
-
-
-def find_bad_rows(rows: range, read: Callable[[Sequence[int]], Block]) -> Iterator[tuple[int, ValueError]]:
-    """Yield (position, what was raised) of the bad ones among some rows: halve these until the bad ones stand alone."""
-    try:
-        read(rows)
-    except ValueError as error:
-        if len(rows) == 1:
-            yield rows[0], error
-            return
-        middle = len(rows) // 2
-        yield from find_bad_rows(rows[:middle], read)
-        yield from find_bad_rows(rows[middle:], read)
 
 
 def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
@@ -376,9 +328,14 @@ class RowReader:
                 rows, block = np.delete(rows, [*unusable]), leave_out(block, [*unusable])
             if self.form.numeric_labels:
                 block = number_labels(block)
-            if self.encoding is not None and isinstance(block.X, Table) and len(block):
-                block, unusable = read_good_rows(len(block), partial(self.encode, block))
-                errors |= {int(rows[k]): error for k, error in unusable.items()}
+            if self.encoding is not None and isinstance(block.X, Table):
+                try:
+                    block = replace(block, X=self.encoding.encode(block.X))
+                except RowError:
+                    unusable = self.encoding.find_errors(block.X)
+                    errors |= {int(rows[k]): error for k, error in unusable.items()}
+                    block = leave_out(block, [*unusable])
+                    block = replace(block, X=self.encoding.encode(block.X))
         self.row_lines = ordinals
         if errors:
             self.row_lines = [ordinal for k, ordinal in enumerate(ordinals) if k not in errors]
@@ -387,9 +344,3 @@ class RowReader:
             if not (self.stop and self.rejected):
                 self.rejected.append(RejectedRow(ordinals[k], errors[k].reason, errors[k].detail, show(k)))
         return block
-
-    def encode(self, block: Block, rows: Sequence[int]) -> Block:
-        """Return some rows of a block of a Table, encoded. Raises RowError when one cannot be."""
-        if len(rows) < len(block):
-            block = take_rows(block, rows)
-        return replace(block, X=self.encoding.encode(block.X))

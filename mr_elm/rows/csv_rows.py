@@ -19,7 +19,7 @@ import numpy as np
 
 from mr_elm.errors import RowError
 from mr_elm.rows.arrow_arrays import from_array, to_texts
-from mr_elm.rows.blocks import Block, find_errors, make_block
+from mr_elm.rows.blocks import Block, explain_value, make_block
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, TextColumn, Values, look_up, name_column
 from mr_elm.rows.labels import check_target, decode_text
 from mr_elm.rows.options import RowOptions
@@ -146,10 +146,7 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
     import pyarrow as arrow
     from pyarrow import csv as reader
 
-    numbers = {form.weight_column, *(form.numbers if form.table else form.feature_positions)}
-    if form.numeric_labels:
-        numbers |= {*form.used_labels}
-    numbers -= {*form.styles_by_column}
+    numbers = find_numbers(form)
     [columns] = (
         reader.read_csv(
             arrow.BufferReader(text),
@@ -169,6 +166,14 @@ def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
         .to_batches()
     )
     return columns
+
+
+def find_numbers(form: RowOptions) -> set[int | None]:
+    """Return the positions of the columns that are read as plain numbers."""
+    numbers = {form.weight_column, *(form.numbers if form.table else form.feature_positions)}
+    if form.numeric_labels:
+        numbers |= {*form.used_labels}
+    return numbers - {*form.styles_by_column}
 
 
 def read_values(array: Any, position: int, form: RowOptions) -> Values:
@@ -246,21 +251,38 @@ def styled_number(decimal: str) -> re.Pattern[str]:
     )
 
 
-def diagnose(line: str, form: RowOptions) -> RowError:
-    """Say why one line was refused, as a RowError."""
+def diagnose(line: str, form: RowOptions) -> RowError | None:
+    """Say why one line cannot be read, None where it can."""
     if line == form.header_line:
         return RowError('repeated header', 'the line holds the names of the columns again: leave it out')
     if '\r' in line.removesuffix('\r'):
         return RowError('carriage return', 'one stands within the line, and other programs would end it there')
+    numbers = find_numbers(form)
     try:
         row = split_fields(line, form.delimiter)
         if len(row) != form.n_columns:
-            return RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
-        texts = {j: decode_text(row[j], form.name_column(j)) for j in form.used_columns}
-        for j in form.used_labels:
-            if form.numeric_labels and j not in form.styles_by_column:
-                check_target(texts[j].replace(form.decimal, '.'), form.label_columns.index(j), form)
-        block = make_block({j: read_values(to_texts([text]), j, form) for j, text in texts.items()}, 1, form)
-        return find_errors(block, form).get(0, RowError('not readable', quote(line)))
+            raise RowError('wrong width', f'expected {form.n_columns} fields, found {len(row)}')
+        for j in form.used_columns:
+            text = row[j]
+            if not text.isascii():
+                text = decode_text(text, form.name_column(j))
+            if j in form.styles_by_column:
+                read_values(to_texts([text]), j, form)
+            elif j in numbers and read_number(text, form.decimal) is None:
+                raise explain_text(text, j, form)
     except RowError as error:
         return error
+    return None
+
+
+def explain_text(text: str, position: int, form: RowOptions) -> RowError:
+    """Say why a field cannot be read as a number."""
+    name = form.name_column(position)
+    if position in form.used_labels:
+        check_target(text, form.label_columns.index(position), form)
+    if text not in MISSING_TEXTS:
+        hint = '--label-column names the label, --encode auto reads text and missing values'
+        return RowError('not a number', f'{name} holds {quote(text)} ({hint})')
+    if position != form.weight_column:
+        return explain_value(math.nan, name)
+    return RowError('weight is not positive', 'the weight is nan')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -27,7 +28,6 @@ from mr_elm.rows.columns import (
 )
 from mr_elm.rows.dates import ORDERS
 from mr_elm.rows.options import RowOptions
-from mr_elm.typing import Floats
 
 NUMBER, CATEGORY, DATE = 'number', 'category', 'date'
 MONTHS, WEEKDAYS = sorted(map(str, range(1, 13))), sorted(map(str, range(1, 8)))  # from January, and from Monday
@@ -64,11 +64,16 @@ class Column:
             *(Column(name, CATEGORY, categories=tuple(categories)) for name, categories in names),
         )
 
-    def split(self, values: Values) -> list[Values]:
-        """Return the values of each part. Raises RowError at a text that is no date."""
-        if self.kind != DATE:
+    def read(self, values: Values) -> list[Values]:
+        """Return the values of each part. Raises RowError at a text that is no number or date, and infinite numbers."""
+        if self.kind == CATEGORY:
             return [values]
         with name_column(f'column {self.name!r}'):
+            if self.kind == NUMBER:
+                numbers = values.numbers()
+                if np.isinf(numbers).any():
+                    raise RowError('nan or infinite', 'holds an infinite number')
+                return [NumberColumn(numbers)]
             days = values.dates(self.order)
         months = np.where(np.isnan(days), np.nan, np.floor(days).astype('M8[D]').astype('M8[M]').astype(int) % 12 + 1)
         return [*map(NumberColumn, (days, months, (np.floor(days) + THURSDAY) % 7 + 1))]
@@ -115,14 +120,6 @@ class Column:
         if isinstance(values, TextColumn) and not self.holds_numbers:
             numbers = {}
         return look_up(values, lambda text: self.lookup.get(text, numbers.get(to_number(text), other)))
-
-    def read_numbers(self, values: Values) -> Floats:
-        """Return the values as numbers, NaN for missing ones. Raises RowError when one is text or infinite."""
-        with name_column(f'column {self.name!r}'):
-            numbers = values.numbers()
-        if np.isinf(numbers).any():
-            raise RowError('nan or infinite', f'column {self.name!r} holds an infinite number')
-        return numbers
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold, the order of dates alone; `from_json` undoes it."""
@@ -198,13 +195,13 @@ class Encoding:
         """
         numbers, positions, ones = [], [], []
         tables = zip(self.columns, table.columns, strict=False)
-        split = [values for column, given in tables for values in column.split(given)]
+        split = [values for column, given in tables for values in column.read(given)]
         for (_, part, features), values in zip(self.parts, split, strict=False):
             start = features.start
             if part.kind == CATEGORY:
                 ones.append(start + part.find_categories(values))
                 continue
-            parsed = part.read_numbers(values)
+            parsed = values.numbers()
             missing = np.isnan(parsed)
             numbers.append(np.where(missing, part.mean, parsed) if missing.any() else parsed)
             positions.append(start)
@@ -214,6 +211,21 @@ class Encoding:
         return EncodedRows(
             stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32), self.width
         )
+
+    def find_errors(self, table: Table) -> dict[int, RowError]:
+        """Return why rows cannot be encoded: row -> the reason in the first such column."""
+        errors: dict[int, RowError] = {}
+        for column, values in zip(self.columns, table.columns, strict=False):
+            with suppress(RowError):
+                column.read(values)
+                continue
+            _, rows, codes = np.unique(values.coded[1], return_index=True, return_inverse=True)
+            for code, row in enumerate(rows.tolist()):  # the first of those that hold the same value
+                try:
+                    column.read(values.take(slice(row, row + 1)))
+                except RowError as error:
+                    errors = dict.fromkeys(np.flatnonzero(codes == code).tolist(), error) | errors
+        return errors
 
     def find_known(self, X: EncodedRows) -> set[str]:
         """Return the categories of which some row has a value that the training had; missing ones do not count."""

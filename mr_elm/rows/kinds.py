@@ -26,7 +26,7 @@ class Kind:
     endings : of the names of such files, or none: then the first lines tell, before any name does.
     parse : (whole lines as bytes, RowOptions) -> Block of their rows. Raises ValueError when any line is no row, or
     cannot be read; numbers and labels that cannot be used are found behind it.
-    diagnose : (line, RowOptions) -> RowError that says why a line cannot be used.
+    diagnose : (line, RowOptions) -> RowError that says why a line cannot be read, None where it can.
     comment : what a line that is no row begins with, or None.
     sparse : whether rows are sparse; their width is that of the widest.
     reader : class that reads splits of other lines than text, such as `WireReader`; None for `LineReader`.
@@ -39,7 +39,7 @@ class Kind:
     recognise: Callable[[list[str]], bool] = refuse_text
     endings: tuple[str, ...] = ()
     parse: Callable[[bytes, RowOptions], Block] = refuse_text
-    diagnose: Callable[[str, RowOptions], RowError] = refuse_text
+    diagnose: Callable[[str, RowOptions], RowError | None] = refuse_text
     comment: str | None = None
     sparse: bool = False
     reader: type[Any] | None = None

@@ -1,6 +1,7 @@
 """Parse lines of LIBSVM text, thousands at a time, into sparse rows."""
 
 import re
+from contextlib import suppress
 
 import numpy as np
 
@@ -106,8 +107,11 @@ def drop_extra(index: Floats, value: Floats, indptr: np.ndarray, n_features: int
     return index[within], value[within], total[indptr]
 
 
-def diagnose(line: str, form: RowOptions) -> RowError:
-    """Say why one line was refused, as a RowError."""
+def diagnose(line: str, form: RowOptions) -> RowError | None:
+    """Say why one line cannot be read, None where it can."""
+    with suppress(ValueError):
+        parse(f'{line}\n'.encode('latin-1'), form)
+        return None
     tokens = split_white(clean(line))
     try:
         if form.labelled:

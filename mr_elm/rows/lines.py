@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import RowError
-from mr_elm.rows.blocks import Block, RowReader, read_good_rows
+from mr_elm.rows.blocks import Block, RowReader
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.text import find_line_ends, split_lines
 
@@ -29,7 +29,7 @@ class LineReader(RowReader):
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
-        for text in group_lines(self._read_rows(chunks), self.block_rows):
+        for text in group_lines(self._skip_header(chunks), self.block_rows):
             first = self.counts.lines
             try:
                 read = self._read(text)
@@ -46,7 +46,7 @@ class LineReader(RowReader):
                 self.counts.used += len(block)
                 yield block
 
-    def _read_rows(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def _skip_header(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield chunks with plain line ends, without the header and blank lines above it, which may fill splits."""
         start = self.counts.start
         awaits_header = self.form.header and (start == 0 or start < self.form.blank_bytes)
@@ -64,32 +64,32 @@ class LineReader(RowReader):
 
     def sort_out(self, lines: list[str]) -> Block | None:
         """Return the rows among some lines that can be used, encoded, and account for all others."""
+        self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
         first = self.counts.lines
         self.counts.lines += len(lines)
-        rows = [i for i, line in enumerate(lines) if self._is_row(line)]
-        if not rows:
+        rows = {first + i: line for i, line in enumerate(lines) if self._is_row(line)}
+        texts, errors = list(rows.values()), dict[int, RowError]()
+        try:
+            block = self._read_rows(texts)
+        except ValueError:
+            errors = {k: error for k, line in enumerate(texts) if (error := self._diagnose(line))}
+            block = self._read_rows([line for k, line in enumerate(texts) if k not in errors])
+        return self.judge(list(rows), block, errors, texts.__getitem__)
+
+    def _read_rows(self, lines: Sequence[str]) -> Block | None:
+        if not lines:
             return None
+        return self._read(''.join(f'{line}\n' for line in lines).encode('latin-1'))
 
-        def read(some: Sequence[int]) -> Block:
-            try:
-                return self._read(''.join(f'{lines[rows[k]]}\n' for k in some).encode('latin-1'))
-            except ValueError as error:
-                if len(some) > 1 or isinstance(error, RowError):
-                    raise
-                raise self.kind.diagnose(lines[rows[some[0]]], self.form) from None
-
-        return self.judge([first + i for i in rows], *read_good_rows(len(rows), read), lambda k: lines[rows[k]])
+    def _diagnose(self, line: str) -> RowError | None:
+        if '\0' in line:
+            return RowError('binary data', 'the line holds bytes of zero')
+        return self.kind.diagnose(line, self.form)
 
     def _read(self, text: bytes) -> Block:
         """Parse whole lines. Raises ValueError when any is no row, or cannot be read."""
         if b'\0' in text:
-            raise RowError('binary data', 'the line holds bytes of zero')
-        try:
-            return self.kind.parse(text, self.form)
-        except ValueError:
-            if not self.form.numbers:
-                raise
-        self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
+            raise ValueError('binary data')
         return self.kind.parse(text, self.form)
 
     def _is_row(self, line: str) -> bool:

@@ -22,7 +22,7 @@ def read_number(text: str, decimal: str = '.') -> float | None:
             return None
         text = text.replace(decimal, '.')
     try:
-        if '_' in text or not text.isascii():
+        if '_' in text or not text.isascii() or not text.isprintable():
             return None
         return float(text)
     except ValueError:

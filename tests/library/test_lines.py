@@ -1,5 +1,7 @@
 """Lines become blocks: every line is accounted for, and good rows survive among bad ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -144,3 +146,13 @@ def test_long_lines_are_grouped_by_size_and_none_is_lost(monkeypatch):
     groups = list(group_lines(chunks, 1000))
     assert len(groups) == 4
     assert b''.join(groups) == b''.join(chunks)
+
+
+@pytest.mark.parametrize('every', [2, 7])
+def test_a_block_is_parsed_three_times_at_most_however_many_of_its_rows_are_bad(every):
+    lines = b''.join(b'a,%d,%s\n' % (i, b'' if i % every == 0 else b'1') for i in range(200))
+    reader, parsed = LineReader(FORM, 'f.csv', stop=False), []
+    parse = reader.kind.parse
+    reader.kind = replace(reader.kind, parse=lambda text, form: parsed.append(text) or parse(text, form))
+    assert sum(map(len, reader.blocks([lines]))) == 200 - len(reader.rejected) == 200 - -(-200 // every)
+    assert len(parsed) == 3
