@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
@@ -130,8 +131,10 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     if not any(numbers) and below.count(first) < len(below) / 4:  # joined files repeat their header
         below = [row for row in below if row != first]
     label, before = options.label_column, options.trained.header if options.trained else None
-    if options.labelled and names_label(first, below, label, decimal):
-        return True
+    votes = [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
+    with suppress(ValueError, TypeError, IndexError):  # the label has no position, or there is none
+        if options.labelled and votes[int(label)] == 1:
+            return True
     known_names = options.names or ((label,) if isinstance(label, str) else ())
     names = {name for name in known_names if not is_number(name, decimal)}
     if names and names <= set(first):
@@ -140,9 +143,8 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
         return before
     if not below:
         return not any(numbers)
-    if are_counted(first, below, decimal):
+    if are_counted(first, below, votes):
         return True
-    votes = [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
     for_names, for_row = sum(each for each in votes if each > 0), -sum(each for each in votes if each < 0)
     if for_names == for_row and before is not None:
         return before
@@ -286,14 +288,6 @@ def rate(rows: Fields, decimal: str, is_delimiter: bool = False) -> tuple[float,
     return round(sum(len(row) == width for row in rows) / len(rows), 1), numbers / max(1, len(fields))
 
 
-def names_label(first: Sequence[str], below: Fields, label: str | int | None, decimal: str) -> bool:
-    """Tell whether a label that is given by its position is a text above numbers alone, so that it must be a name."""
-    if not re.fullmatch(r'-?\d+', str(label)) or not -len(first) <= int(str(label)) < len(first) or not below:
-        return False
-    name, *labels = (row[int(str(label))] for row in (first, *below))
-    return name not in MISSING and not is_number(name, decimal) and all(is_number(text, decimal) for text in labels)
-
-
 def vote(first: str, column: Sequence[str], decimal: str) -> float:
     """Return how much a column speaks for a header, below 0 against it. first : its first field."""
     values = [value for value in column if value not in MISSING]
@@ -325,7 +319,7 @@ def shape_of(text: str) -> str:
     return re.sub(r'\d+', '9', text)
 
 
-def are_counted(first: Sequence[str], below: Fields, decimal: str) -> bool:
+def are_counted(first: Sequence[str], below: Fields, votes: Sequence[float]) -> bool:
     """Tell whether the first row holds names that are numbers which rise evenly, above other numbers.
 
     Few such numbers can be a row by chance, but not above fractions, or beside a text above numbers.
@@ -338,7 +332,7 @@ def are_counted(first: Sequence[str], below: Fields, decimal: str) -> bool:
     counted = [j for j, field in enumerate(first) if field.isdecimal()]
     values = [row[j] for row in below for j in counted]
     fractions = sum(not value.lstrip('-').isdecimal() for value in values)
-    named = any(vote(first[j], [row[j] for row in below], decimal) == 1 for j in range(len(first)) if j not in counted)
+    named = any(each == 1 for j, each in enumerate(votes) if j not in counted)
     return len(counted) >= MIN_ROW_NUMBERS or named or fractions > len(values) / 2
 
 
