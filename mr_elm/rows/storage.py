@@ -4,18 +4,13 @@ fsspec and pyarrow know the file systems. This module adds one name for a file, 
 file whole or not at all: under another name first.
 """
 
-import errno
 import glob
-import io
 import os
-import re
 import shutil
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
@@ -26,8 +21,6 @@ from mr_elm.store import is_stream, replace_file, temporary_folder
 COPY_BYTES = 4 << 20
 ANSWER_SECONDS = 60  # that a store elsewhere may take: pyarrow's own default is far longer
 READ_AHEAD_BYTES = 16 << 20  # bytes of a file elsewhere that a task asks for at a time: a request takes as long as 4 MB
-DENIED = 'ACCESS_DENIED', 'FORBIDDEN', 'AccessControlException'
-REFUSED = re.compile(r"host='([^']*)', port=(\d+).*(\[Errno \d+\][^'\")]*)")  # in what requests says
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
 PATTERN = set('*?[')
 SCHEMES = ('hdfs', 's3', 's3a', 's3n')
@@ -102,232 +95,6 @@ class LocalStore:
             os.unlink(path)
 
 
-class RemoteStore:
-    """Files of a file system of fsspec.
-
-    scheme, host : of the paths, such as hdfs and the NameNode; paths of another host are refused.
-    system : the file system. is_s3 : whether paths begin with a bucket, and folders are only the
-    beginnings of names.
-    """
-
-    def __init__(self, system: Any, host: str = '', is_s3: bool = False) -> None:
-        self.system, self.host, self.is_s3 = system, host, is_s3
-
-    def absolute(self, path: str) -> str:
-        """Return the absolute path, the same for all spellings."""
-        return path.rstrip('/')
-
-    def key(self, path: str) -> str:
-        """Return what the file system calls a path. Raises OSError if it is on another cluster, or has no bucket."""
-        scheme, _, rest = path.partition('://')
-        host, slash, name = rest.partition('/')
-        if self.is_s3:
-            if not host:
-                raise ValueError(f'{path}: expected a bucket, as in {scheme}://bucket/key')
-            return rest.rstrip('/')
-        if host and self.host and host not in (self.host, self.host.partition(':')[0]):
-            raise OSError(
-                f'{path}: expected a path on hdfs://{self.host}, found the host {host} in it: write '
-                'hdfs:///... with three slashes, or let HADOOP_HOME name the Hadoop of that host'
-            )
-        return slash + name.rstrip('/') or '/'
-
-    def find(self, path: str) -> Entry | None:
-        """Return the Entry of a path, or None. Raises FileNotFoundError when there is no such bucket."""
-        with translate_errors(path):
-            try:
-                return make_entry(path.rstrip('/'), self.system.info(self.key(path)))
-            except FileNotFoundError:
-                pass
-            bucket = self.key(path).partition('/')[0]
-            if self.is_s3 and bucket != self.key(path) and not self.system.exists(bucket):
-                raise FileNotFoundError(f'{path}: the bucket {bucket} does not exist')
-        return None
-
-    def glob(self, pattern: str) -> list[str]:
-        """Return the paths that a pattern matches, sorted."""
-        if not PATTERN & set(pattern.partition('://')[2].partition('/')[2]):
-            if self.find(pattern):
-                return [pattern]
-            return []
-        above, _, name = pattern.rpartition('/')
-        folders = [folder for folder in map(self.find, self.glob(above)) if folder and folder.is_folder]
-        return sorted(
-            entry.path for folder in folders for entry in self.entries(folder.path) if fnmatchcase(entry.name, name)
-        )
-
-    def entries(self, folder: str) -> list[Entry]:
-        """List what is in a folder."""
-        with translate_errors(folder):
-            listing = self.system.ls(self.key(folder), detail=True)
-        key, folder = self.key(folder).rstrip('/'), folder.rstrip('/')
-        return [make_entry(folder + info['name'].rstrip('/')[len(key) :], info) for info in listing]
-
-    def open(self, path: str, ahead: int = COPY_BYTES) -> BinaryIO:
-        """Open a file for reading bytes, from any position. ahead : bytes that are asked for at a time."""
-        entry = self.find(path)
-        if entry is None:
-            raise FileNotFoundError(f'{path}: expected a file, found none')
-        if hasattr(self.system, 'cat_file'):
-            return io.BufferedReader(Ranges(partial(self.read_range, path), entry.size), ahead)
-        with translate_errors(path), temporary_folder() as folder:
-            local = os.path.join(folder, 'file')  # the hadoop command reads whole files
-            self.system.get_file(self.key(path), local)
-            return open(local, 'rb')
-
-    def read_range(self, path: str, start: int, length: int) -> bytes:
-        """Read some bytes of a file."""
-        with translate_errors(path):
-            return self.system.cat_file(self.key(path), start=start, end=start + length, seekable=True)
-
-    def put(self, source: str, path: str) -> None:
-        """Copy a file of this machine to a path; replaces what is there.
-
-        It is written under another name first: also on S3, where pyarrow finishes an object whose upload failed.
-        """
-        folder, _, name = path.rpartition('/')
-        temporary = f'{folder}/_{name}.{uuid.uuid4().hex[:8]}.tmp'
-        self.make_folder(folder)
-        with translate_errors(path):
-            try:
-                with open(source, 'rb') as stream, self.system.open(self.key(temporary), 'wb') as target:
-                    shutil.copyfileobj(stream, target, COPY_BYTES)
-                if self.find(path) is not None and not self.is_s3:
-                    self.remove(path)
-                self._rename(temporary, path)
-            except BaseException:
-                self.remove(temporary)
-                raise
-
-    def move(self, source: str, path: str) -> None:
-        """Give a file or a folder a new name, under which there must be nothing.
-
-        On S3, where files are copied one by one, those whose names begin with _ (all is there) come last.
-        """
-        if not self.is_s3:
-            self.make_folder(path.rpartition('/')[0])
-            with translate_errors(path):
-                self._rename(source, path)
-            return
-        entry = self.find(source)
-        if entry is None:
-            raise FileNotFoundError(f'{source}: expected a file or a folder, found none')
-        if entry.is_folder:
-            for child in sorted(self.entries(source), key=lambda child: (child.name.startswith('_'), child.name)):
-                self.move(child.path, f'{path}/{child.name}')
-            self.remove(source)
-            return
-        with translate_errors(source):
-            self._rename(source, path)
-
-    def _rename(self, source: str, path: str) -> None:
-        """Rename on HDFS, which does nothing, and says nothing, where the new name exists."""
-        self.system.mv(self.key(source), self.key(path))
-        if self.find(source) is not None:
-            raise FileExistsError(f'{path}: expected a new name, it exists')
-
-    def make_folder(self, path: str) -> None:
-        """Make a folder and those above it; S3 has none."""
-        if self.is_s3:
-            return
-        with translate_errors(path):
-            self.system.makedirs(self.key(path), exist_ok=True)
-
-    def remove(self, path: str) -> None:
-        """Remove a file, or a folder with all that is in it."""
-        with translate_errors(path):
-            if self.find(path) is not None:
-                self.system.rm(self.key(path), recursive=True)
-
-
-Store = LocalStore | RemoteStore
-
-
-class Ranges(io.RawIOBase):
-    """Read a file that is elsewhere from any position.
-
-    read_range : (first byte, number of bytes) -> bytes. size : of the file.
-    """
-
-    def __init__(self, read_range: Callable[[int, int], bytes], size: int) -> None:
-        self.read_range, self.size, self.position = read_range, size, 0
-
-    def readable(self) -> bool:
-        """Say that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Say that it can be read from any position."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self.position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a position; returns it. Raises ValueError for one before the file."""
-        self.position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence]
-        if self.position < 0:
-            raise ValueError(f'expected a position in the file, found {self.position}')
-        return self.position
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, unless the file ends before. Raises OSError when a range is cut short."""
-        length = max(min(len(buffer), self.size - self.position), 0)
-        try:
-            data = b''
-            if length:
-                data = self.read_range(self.position, length)
-        except OSError as error:  # with a number it is not taken for a damaged file, and the task is tried again
-            raise OSError(error.errno or errno.EIO, error.strerror or str(error)) from error
-        if len(data) != length:  # fsspec's WebHDFS does not look whether an answer is an error
-            raise OSError(errno.EIO, f'expected {length} bytes from byte {self.position}, found {len(data)}')
-        buffer[:length] = data
-        self.position += length
-        return length
-
-
-def make_entry(path: str, info: dict) -> Entry:
-    """Make the Entry that fsspec's description of a file means."""
-    modified = info.get('modificationTime', info.get('mtime', ''))
-    return Entry(path, info['type'] == 'directory', info['size'] or 0, str(modified))
-
-
-def find_reason(error: Exception) -> str:
-    """Return in one line why a file system refused: what HDFS answered, where its client has hidden that."""
-    try:
-        answer = error.response.json()['RemoteException']  # type: ignore[attr-defined]
-        return f'{answer["exception"]}: {answer["message"].splitlines()[0]}'
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        pass
-    reason = ' '.join(str(error).split())
-    refused = REFUSED.search(reason)
-    if refused:
-        return '{}:{}: {}'.format(*refused.groups())
-    return reason
-
-
-@contextmanager
-def translate_errors(path: str) -> Iterator[None]:
-    """Turn what file systems raise into an OSError of one sentence that names the path."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError):
-        raise
-    except Exception as error:
-        reason = find_reason(error)
-        if isinstance(error, OSError) and reason.startswith((path, f'[Errno {error.errno}] {path}')):
-            raise
-        service = path.partition('://')[0].upper().rstrip('AN')
-        if isinstance(error, FileNotFoundError):
-            raise FileNotFoundError(f'{path}: expected a file, found none') from None
-        if isinstance(error, PermissionError) or any(word in reason for word in DENIED):
-            raise PermissionError(f'{path}: {service} refused access: {reason}') from None
-        if any(word in type(error).__name__ + reason for word in ('Connection', 'NETWORK_CONNECTION', 'Timeout')):
-            raise OSError(errno.EIO, f'{path}: {service} does not answer: is the service up? ({reason})') from None
-        raise OSError(errno.EIO, f'{path}: {service} refused: {reason}') from None
-
-
 def scheme_of(path: str) -> str:
     """Return the scheme of a path that is on a store of ours, else ''."""
     scheme, colon, rest = path.partition(':')
@@ -349,10 +116,8 @@ def store_of(path: str) -> Any:
 @cache
 def make_store(scheme: str) -> Any:
     """Make the store for a scheme, once; its clients are imported where a path needs them."""
-    if scheme == 'hdfs':
-        return RemoteStore(*import_module('mr_elm.rows.hdfs').open_hdfs())
     if scheme:
-        return RemoteStore(import_module('mr_elm.rows.s3').open_s3(), is_s3=True)
+        return import_module('mr_elm.rows.remote').open_remote(scheme)
     return LocalStore()
 
 
@@ -456,7 +221,7 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
     return [entries[path] for path in sorted(entries)]
 
 
-def list_files(store: Store, entry: Entry) -> Iterator[Entry]:
+def list_files(store: Any, entry: Entry) -> Iterator[Entry]:
     """Yield the files at or below an entry, leaving out names that begin with _ or a dot."""
     if not entry.is_folder:
         yield entry

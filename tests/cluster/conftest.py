@@ -15,7 +15,7 @@ import pytest
 from reference.hadoop_jobs import NAMENODE, TWO_MAPS, demand_same_bits
 
 from mr_elm.rows.hdfs import open_web_hdfs, read_configuration
-from mr_elm.rows.storage import RemoteStore
+from mr_elm.rows.remote import RemoteStore
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / 'build' / 'hadoop-test'

@@ -3,7 +3,7 @@
 import pytest
 
 from mr_elm.rows.hdfs import HadoopCommand, open_web_hdfs, read_configuration
-from mr_elm.rows.storage import RemoteStore
+from mr_elm.rows.remote import RemoteStore
 
 
 @pytest.fixture(params=['webhdfs', pytest.param('command', marks=pytest.mark.long)])

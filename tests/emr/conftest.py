@@ -11,7 +11,7 @@ import pytest
 from reference.commands import elm, succeed
 
 from emr.amazon import Amazon
-from mr_elm.rows import s3, storage
+from mr_elm.rows import remote, storage
 
 CONF = Path(__file__).parents[2] / 'hadoop-conf' / 'mrjob-emr.conf'
 TEMPORARY = 's3://bucket/mr-elm/tmp/'
@@ -77,7 +77,7 @@ def account(tmp_path_factory):
         patch.setenv('AWS_EC2_METADATA_DISABLED', 'true')
         patch.setenv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null')
         patch.setenv('AWS_CONFIG_FILE', '/dev/null')
-        patch.setattr(s3, 'CONNECTION', {})
+        patch.setattr(remote, 'CONNECTION', {})
         storage.make_store.cache_clear()
         write_python(account.folder, account.environment)
         yield account

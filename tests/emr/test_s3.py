@@ -165,7 +165,7 @@ def test_without_a_network_the_message_says_so(account, fresh, monkeypatch):
 def test_s3_may_be_where_mrjobs_options_say(account, fresh, monkeypatch):
     """The endpoint comes by an option; the environment names none."""
     monkeypatch.delenv('AWS_ENDPOINT_URL')
-    monkeypatch.setattr('mr_elm.rows.s3.CONNECTION', {})
+    monkeypatch.setattr('mr_elm.rows.remote.CONNECTION', {})
     done = elm(
         *TRAIN,
         's3://bucket/nothing-here',

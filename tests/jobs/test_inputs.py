@@ -10,8 +10,9 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.hdfs import open_web_hdfs
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
+from mr_elm.rows.remote import RemoteStore
 from mr_elm.rows.splits import plan_splits, read_stream
-from mr_elm.rows.storage import RemoteStore, expand_patterns
+from mr_elm.rows.storage import expand_patterns
 
 ROWS = '1,2,3\n2,3,4\n'
 

@@ -219,7 +219,7 @@ def test_a_pipe_or_a_device_gets_no_sums_and_that_is_said(elm, rows):
 def test_a_model_elsewhere_has_its_sums_there(here, elm, rows, monkeypatch):
     files = MemoryFileSystem()
     files.mkdirs('bucket/folder')
-    monkeypatch.setattr('mr_elm.rows.s3.open_s3', lambda: files)
+    monkeypatch.setattr('mr_elm.rows.remote.open_s3', lambda: files)
     storage.make_store.cache_clear()
     model = 's3://bucket/folder/m.npz'
     here('train', 'pesvm', rows, '--hidden', 5, '--model', model, '-q')

@@ -17,6 +17,7 @@ from mr_elm.progress import Reporter
 from mr_elm.rows import storage
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
+from mr_elm.rows.remote import RemoteStore
 from mr_elm.store import temporary_folder, temporary_prefix
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.streaming.mr_stats import MRStats
@@ -90,7 +91,7 @@ def cluster(monkeypatch):
     system = fsspec.filesystem('memory', skip_instance_cache=True)
     monkeypatch.setattr(system, 'store', {})
     monkeypatch.setattr(system, 'pseudo_dirs', [''])
-    remote, local = storage.RemoteStore(system), storage.LocalStore()
+    remote, local = RemoteStore(system), storage.LocalStore()
     monkeypatch.setattr(storage, 'make_store', lambda scheme: remote if scheme else local)
     return remote
 

@@ -25,7 +25,8 @@ from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.kinds import find_binary_kind, find_kind
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.storage import Ranges, RemoteStore, open_ranges
+from mr_elm.rows.remote import RemoteStore
+from mr_elm.rows.storage import open_ranges
 
 PART = 7  # rows of a row group or record batch
 
@@ -335,20 +336,19 @@ def test_parts_are_read_once_whatever_the_splits(write):
 def test_files_that_are_elsewhere_are_read_by_ranges(write):
     X = np.random.default_rng(0).standard_normal((500, 2))
     path = write({'y': [0, 1] * 250, 'x': X[:, 0], 'z': X[:, 1]})
-    data = Path(path).read_bytes()
-    source = Ranges(lambda start, length: data[start : start + length], len(data))
+    size, source = Path(path).stat().st_size, RemoteStore(fsspec.filesystem('file')).open(f'file://{path}')
     kind, form = open_parts(path)[0], open_parts(path)[1].choose_format(RowOptions(), ())
-    batches = [batch for _, batch in read_parts(kind.open(source, path), len(data), form, (0, len(data)), 64)]
+    batches = [batch for _, batch in read_parts(kind.open(source, path), size, form, (0, size), 64)]
     assert np.array_equal(matrix([batch.block for batch in batches]), X)
 
 
 def test_a_file_that_is_elsewhere_takes_few_requests(monkeypatch):
-    system, asked = fsspec.filesystem('memory'), []
+    system, asked = fsspec.filesystem('memory', skip_instance_cache=True), []
     system.pipe_file('/elsewhere', bytes(9 << 20))
-    store = RemoteStore(system)
+    store, read = RemoteStore(system), system.cat_file
     monkeypatch.setattr('mr_elm.rows.storage.store_of', lambda path: store)
     monkeypatch.setattr(
-        store, 'read_range', lambda path, *place: asked.append(place) or RemoteStore.read_range(store, path, *place)
+        system, 'cat_file', lambda path, start, end, **how: asked.append((start, end)) or read(path, start, end, **how)
     )
     with open_ranges('hdfs:///elsewhere') as source:
         assert all(source.read(1 << 16) for _ in range(9 << 4))
@@ -400,17 +400,20 @@ def test_numbers_of_arrow_are_those_of_numpy(kind):
 @pytest.mark.parametrize('n_answers', [0, 1])
 def test_a_store_that_does_not_answer_is_no_damage(write, n_answers):
     path = write({'y': [0, 1] * 50_000, 'x': np.random.default_rng(0).standard_normal(100_000)})
-    data, asked = Path(path).read_bytes(), count()
+    size, asked = Path(path).stat().st_size, count()
+    system = fsspec.filesystem('file', skip_instance_cache=True)
+    read = system.cat_file
 
-    def read_range(start, length):
+    def read_range(path, start, end, **how):
         if next(asked) >= n_answers:
-            raise OSError('the store does not answer')
-        return data[start : start + length]
+            raise ConnectionError('nobody answers')
+        return read(path, start, end, **how)
 
-    source = Ranges(read_range, len(data))
+    system.cat_file = read_range
+    source = RemoteStore(system).open(f'file://{path}')
     with pytest.raises(OSError, match='does not answer'):
         parts = open_parts(path)[0].open(source, path)
-        list(read_parts(parts, len(data), parts.choose_format(RowOptions(), ()), (0, len(data)), 64))
+        list(read_parts(parts, size, parts.choose_format(RowOptions(), ()), (0, size), 64))
 
 
 def test_a_file_says_how_many_rows_it_has_unless_it_is_a_stream(tmp_path):

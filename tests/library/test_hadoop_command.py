@@ -3,7 +3,7 @@
 import pytest
 
 from mr_elm.rows.hdfs import HadoopCommand
-from mr_elm.rows.storage import RemoteStore
+from mr_elm.rows.remote import RemoteStore
 
 HADOOP = r"""#!/bin/sh
 case "$*" in

@@ -26,7 +26,7 @@ from mr_elm.engines.mrjob_private import (
     options_of,
     runner_arguments,
 )
-from mr_elm.rows import s3
+from mr_elm.rows import remote
 from mr_elm.rows.storage import make_store
 
 KEYS = ('aws_access_key_id', 'aws_secret_access_key', 'aws_session_token')
@@ -107,7 +107,7 @@ def connection(options: dict[str, Any], endpoint: str) -> dict[str, Any]:
 
 def use_connection(options: dict[str, Any]) -> None:
     """Let S3 be found where mrjob's options for EMR say that it is."""
-    s3.CONNECTION.update(connection(options, 's3_endpoint'))
+    remote.CONNECTION.update(connection(options, 's3_endpoint'))
     make_store.cache_clear()
 
 
