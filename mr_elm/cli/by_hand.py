@@ -89,7 +89,7 @@ def begin(training: Training) -> None:
     Output.of(training.args).demand_free()
     plan = plan_inputs(training.args.inputs, training.rows)
     with replace_file(f'{name_of(training.args)}.training.json') as stream:
-        stream.write(json.dumps({**FORMAT, 'words': training.words, 'plan': plan.to_record()}, indent=1).encode())
+        stream.write(json.dumps({**FORMAT, 'words': training.words, 'plan': plan.to_json()}, indent=1).encode())
     leave_next(training, plan, ())
 
 

@@ -177,23 +177,21 @@ class Accounts:
         """Count the rows left out by reason."""
         return sum((Counter(counts['rejected']) for counts in self.counts.values()), Counter())
 
-    def per_file(self) -> dict[int, Counter]:
-        """Sum up the counts of each file."""
-        totals: dict[int, Counter[str]] = {}
+    def per_file(self) -> Counter[tuple[int, str]]:
+        """Sum up the counts of each file: (number of the file, what is counted) -> how many."""
+        totals = Counter[tuple[int, str]]()
         for (number, _), counts in self.counts.items():
-            total = totals.setdefault(number, Counter())
-            total.update({kind: counts[kind] for kind in LINE_KINDS})
-            total.update({f'rejected as {reason}': n for reason, n in counts['rejected'].items()})
+            totals.update({(number, kind): counts[kind] for kind in LINE_KINDS})
+            totals.update({(number, f'rejected as {reason}'): n for reason, n in counts['rejected'].items()})
         return totals
 
     def compare(self, other: 'Accounts') -> None:
         """Demand that two passes over the same files counted the same. Raises AccountingError naming what differs."""
-        mine, others = self.per_file(), other.per_file()
-        for number, file in enumerate(self.plan.files):
-            a, b = mine.get(number, Counter()), others.get(number, Counter())
-            for kind in sorted(set(a) | set(b)):
-                if a[kind] != b[kind]:
-                    raise AccountingError(
-                        f'{file.path}: the first pass counted {a[kind]} {kind}, this one '
-                        f'{b[kind]}: the file changed meanwhile, or rows were lost'
-                    )
+        first, second = self.per_file(), other.per_file()
+        for number, kind in sorted(first | second):
+            counts = first[number, kind], second[number, kind]
+            if counts[0] != counts[1]:
+                raise AccountingError(
+                    f'{self.plan.files[number].path}: the first pass counted {counts[0]} {kind}, this one '
+                    f'{counts[1]}: the file changed meanwhile, or rows were lost'
+                )

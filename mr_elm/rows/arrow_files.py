@@ -5,7 +5,6 @@ A part begins at its share of the file's bytes, so that splits are ranges of byt
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -31,14 +30,14 @@ class Parts:
 
     source : path of a file of this machine, or an open file that can seek. name : what messages call the file.
     schema : pyarrow.Schema. sizes : how large each part is, in any unit.
-    n_rows : the rows of all parts, or None where the file does not say.
+    n_rows : the rows of all parts, or None where the end of the file does not say.
     """
 
     kind: str
     name: str
     schema: Any
     sizes: Sequence[int]
-    n_rows: int | None
+    n_rows: int | None = None
 
     def choose_format(self, options: RowOptions, folders: tuple[tuple[str, str], ...]) -> RowOptions:
         """Decide how the rows are read; folders : see `RowOptions`. Raises DataFormatError."""
@@ -116,15 +115,6 @@ class ArrowParts(Parts):
             self.file = (arrow.ipc.open_stream if self.is_stream else arrow.ipc.open_file)(self.stream)
             self.schema = self.file.schema
             self.sizes = [0] * (1 if self.is_stream else self.file.num_record_batches)
-
-    @cached_property
-    def n_rows(self) -> int | None:  # type: ignore[override]
-        """Count the rows of a file without reading their values; None for a stream."""
-        if self.is_stream:
-            return None
-        with refuse_damage(self.name):
-            fragment = import_module('pyarrow.dataset').IpcFileFormat().make_fragment(self.stream)
-            return fragment.count_rows(use_threads=False)
 
     def read_part(self, number: int, columns: list[str], block_rows: int) -> Iterator[Any]:
         """Yield a record batch, or all of a stream."""

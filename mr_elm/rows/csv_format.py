@@ -85,20 +85,6 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
 
     Blanks separate fields only where no character does.
     """
-    trained = options.trained
-    if (
-        trained
-        and trained.kind == 'csv'
-        and trained.n_columns
-        and (options.delimiter in ('auto', trained.delimiter) and options.decimal in ('auto', trained.decimal))
-    ):
-        rows = split_rows(lines, trained.delimiter)
-        if sum(abs(len(row) - trained.n_columns) <= 1 for row in rows) > MAJORITY * len(rows):
-            if trained.delimiter == ',' and re.search('[;\t|]', lines[-1]):  # may these be decimal commas?
-                choice = find_separators(lines, replace(options, trained=None))
-                if choice[1] == ',':
-                    return choice
-            return trained.delimiter, trained.decimal
     delimiters: Sequence[str | None] = (options.delimiter,)
     usual, points = options.delimiter, options.decimal
     if options.delimiter == 'auto':
@@ -118,6 +104,13 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
             quality = rate(rows, point, is_delimiter)
             if quality > best:
                 best, answer = quality, (delimiter, point)
+    trained = options.trained
+    if not trained or trained.kind != 'csv' or trained.delimiter == ',' == answer[1]:  # a point may be none now
+        return answer
+    known = trained.delimiter, trained.decimal
+    fitting = sum(abs(len(row) - (trained.n_columns or 0)) <= 1 for row in split_rows(lines, trained.delimiter))
+    if known[0] in delimiters and known[1] in points and fitting > MAJORITY * len(lines):
+        return known
     return answer
 
 

@@ -85,9 +85,7 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
 
     Raises RowError at bad quotes.
     """
-    if b'"' not in text:
-        if delimiter:
-            return text
+    if b'"' not in text and not delimiter:
         return re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
     if delimiter and quotes_enclose_fields(text, delimiter):
         return text
@@ -120,7 +118,8 @@ def parse(text: bytes, form: RowOptions) -> Block:
     if letter and form.header_line and (text.startswith(header) or b'\n' + header in text):
         raise ValueError('the header again')
     n_rows = int(np.count_nonzero(find_line_ends(text)))  # in a third of the time that `bytes.count` takes
-    text = separate_plainly(text, form.delimiter)
+    if b'"' in text or not form.delimiter:
+        text = separate_plainly(text, form.delimiter)
     arrays = read_arrays(text, form, choose_piece(text, form.n_columns or 0))
     if arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')

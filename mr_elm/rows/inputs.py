@@ -6,7 +6,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -149,26 +149,15 @@ class InputPlan:
         return self.form.width
 
     def to_json(self) -> dict:
-        """Return what tasks need to know as a dictionary that JSON can hold; `from_json` makes a plan of it."""
-        return {
-            'files': [
-                {'path': file.path, 'size': file.size, 'uri': file.uri or file.path, 'format': file.format.to_json()}
-                for file in self.files
-            ],
-            'parsed': self.parsed,
-        }
-
-    def to_record(self) -> dict:
-        """Return the whole plan as a dictionary that JSON can hold; `from_json` undoes it."""
-        return asdict(self)
+        """Return the plan as a dictionary that JSON can hold; `from_json` undoes it."""
+        files = [{**vars(file), 'format': file.format.to_json()} for file in self.files]
+        return {**vars(self), 'files': files, 'encoding': self.encoding and self.encoding.to_json()}
 
     @classmethod
     def from_json(cls, record: dict) -> 'InputPlan':
-        """Make a plan of what `to_json` or `to_record` returned."""
+        """Make a plan of what `to_json` returned."""
         files = [InputFile(**{**file, 'format': RowOptions.from_json(file['format'])}) for file in record['files']]
-        encoding = None
-        if record.get('encoding'):
-            encoding = Encoding.from_json(record['encoding'])
+        encoding = record['encoding'] and Encoding.from_json(record['encoding'])
         return cls(**{**record, 'files': files, 'encoding': encoding})
 
     def change_formats(self, **values: Any) -> 'InputPlan':
@@ -217,21 +206,12 @@ def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bo
 
 def check_files(pack: str, manifest: Mapping[str, Any], files: Iterable[InputFile]) -> None:
     """Raise DataFormatError unless the files of a pack are those that its manifest names."""
-    files_by_name = {file.name: file for file in files}
-    for listed in manifest['files']:
-        file = files_by_name.pop(listed['name'], None)
-        if file is None:
-            raise DataFormatError(
-                f'{pack}/{listed["name"]}: expected this file, which the manifest of the pack names, '
-                'found none: bring it back, or pack the rows again'
-            )
-        if (file.n_rows, file.footer) != (listed['rows'], listed['footer']):
-            raise DataFormatError(
-                f'{file.path}: expected a file of {listed["rows"]:,} rows as it was packed, it was '
-                'altered: its checksum does not match'
-            )
-    for name in files_by_name:
-        raise DataFormatError(f'{pack}/{name}: expected only the files that the manifest of the pack names')
+    packed = {(listed['name'], listed['rows'], listed['footer']) for listed in manifest['files']}
+    for name, *_ in sorted(packed ^ {(file.name, file.n_rows, file.footer) for file in files}):
+        raise DataFormatError(
+            f'{pack}/{name}: expected the files that the manifest of the pack names, as they were packed; this one is '
+            'missing, was altered, or is none of them: bring it back, or pack the rows again'
+        )
 
 
 def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> Encoding | None:
@@ -242,31 +222,27 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
     packed, encoding = RowOptions.from_json(manifest['input']), None
     if manifest.get('encoding'):
         encoding = Encoding.from_json(manifest['encoding'])
-    if (
-        manifest.get('task') == 'regression'
-        and options.labelled
-        and not (options.ignore_label or options.numeric_labels)
-    ):
-        raise DataFormatError(
-            f'{pack}: expected classes, found targets of a regression: pack the rows again (mr-elm pack --task '
-            'classification)'
-        )
     if options.encoding not in (None, encoding):
         raise DataFormatError(
             f'{pack}: expected rows whose columns are encoded as in the model, found another '
             'encoding: pack them again (mr-elm pack --like MODEL)'
         )
-    targets, packed_targets = (list(map(str, form.target_names or form.targets)) for form in (options, packed))
-    for what, wanted, found in (
-        ('columns', options.names, packed.names or options.names),
-        ('targets', targets * (options.labelled and not options.ignore_label), packed_targets),
+    task = targets = None
+    if options.labelled and not options.ignore_label:
+        targets = options.target_names or options.targets
+        if not options.numeric_labels:
+            task = 'classification'
+    for flag, wanted, found in (
+        ('--task', task, manifest['task']),
+        ('--columns', options.names, packed.names or options.names),
+        ('--targets', targets, packed.target_names or packed.targets),
         ('--labels-separator', options.labels_separator, packed.labels_separator),
-        ('--part-by', list(options.part_by), list(map(str, packed.part_names))),
+        ('--part-by', options.part_by, packed.part_names),
     ):
-        if wanted and wanted != found:
+        if wanted and (*map(str, wanted),) != (*map(str, found or ()),):
             raise DataFormatError(
-                f'{pack}: expected rows packed with the {what} {", ".join(wanted[:SHOWN_NAMES])}, found '
-                f'{", ".join((found or ["none"])[:SHOWN_NAMES])}: pack them again (mr-elm pack, or pack --like MODEL)'
+                f'{pack}: expected rows of mr-elm pack {flag} {describe_columns(wanted)}, found '
+                f'{describe_columns(found)}: pack them again, for a model by mr-elm pack --like MODEL'
             )
     if missing := sorted(set(manifest['labels']) & set(options.missing_labels or ())):
         raise DataFormatError(
@@ -274,6 +250,13 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
             'some: pack them again with the same --missing-labels'
         )
     return encoding
+
+
+def describe_columns(columns: str | Iterable[Any] | None) -> str:
+    """Name the first of some columns, or an option, for a message."""
+    if isinstance(columns, str):
+        return columns
+    return ', '.join(map(str, list(columns or ['none'])[:SHOWN_NAMES]))
 
 
 def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFile]:

@@ -30,7 +30,7 @@ MAX_RECORD = 8 << 20  # bytes of features of a row group: a task holds one
 DICTIONARIES = ['label', 'part', 'ones.list.element']  # columns with few values
 FOOTER_END_BYTES = 8  # bytes behind the footer of Parquet: its length, and PARQUET
 FORMAT = {'format': 'mr_elm-pack', 'version': 1}
-NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input'}
+NEEDED = {'files', 'n_rows', 'labels', 'statistics', 'rejected', 'input', 'task'}
 
 
 def cut_to_records(block: Block) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from mr_elm.errors import DataFormatError
 from mr_elm.rows.blocks import Block, RowReader
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.text import quote
-from mr_elm.rows.wire import WireProtocol, make_key, split_key
+from mr_elm.rows.wire import WireProtocol, demand_arrays, make_key, split_key
 
 BLOCK = 'block'
 LINE = re.compile(r'(block|counts|rejected|error)( [\w%.-]+)*\t[^\t]+\t[0-9a-f]{8}')
@@ -28,39 +28,31 @@ class WireReader(RowReader):
 
     def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         """Yield the blocks. Raises DataFormatError with the position of a line that is damaged or holds none."""
-        for chunk in chunks:
-            for line in chunk.split(b'\n'):
-                if line:
-                    self.counts.records += 1
-                    yield from self._read(line)
+        for line in (line for chunk in chunks for line in chunk.split(b'\n') if line):
+            self.counts.records += 1
+            try:
+                block = self._read(line)
+            except ValueError as error:
+                where = f'record {self.counts.records} behind byte {self.counts.start}'
+                raise DataFormatError(f'{self.counts.file}, {where}: expected rows ({error})') from None
+            if block is not None:
+                self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
+                self.counts.lines += len(block)
+                self.counts.used += len(block)
+                yield block
 
-    def _read(self, line: bytes) -> Iterator[Block]:
-        try:
-            key, value = WireProtocol().read(line)
-        except DataFormatError as error:
-            raise DataFormatError(f'{self._position()}: {error}') from None
+    def _read(self, line: bytes) -> Block | None:
+        key, value = WireProtocol().read(line)
         kind, coordinates = split_key(key)
         if isinstance(value, dict):
-            try:
-                self.packing.append({'kind': kind, 'place': [int(c) for c in coordinates], **value})
-            except ValueError:
-                raise DataFormatError(f'{self._position()}: expected a place in numbers, found {quote(key)}') from None
-            return
-        if kind != BLOCK or len(value) != 1 or value[0].ndim != 2:
-            raise DataFormatError(f'{self._position()}: expected a block of rows, found {kind} of {len(value)} arrays')
-        block = Block(value[0])
-        if coordinates:
-            block = Block(value[0], (' '.join(coordinates),), np.zeros(len(block), np.int32))
-        self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
-        self.counts.lines += len(block)
-        self.counts.used += len(block)
-        yield block
-
-    def _position(self) -> str:
-        where = ''
-        if self.counts.start:
-            where = f', behind byte {self.counts.start}'
-        return f'{self.counts.file}, record {self.counts.records}{where}'
+            self.packing.append({'kind': kind, 'place': list(map(int, coordinates)), **value})
+            return None
+        [X] = demand_arrays(value, 1)
+        if kind != BLOCK or X.ndim != 2:
+            raise DataFormatError(f'expected a block of rows, found {quote(key)}')
+        if not coordinates:
+            return Block(X)
+        return Block(X, (' '.join(coordinates),), np.zeros(len(X), np.int32))
 
 
 KIND = Kind(

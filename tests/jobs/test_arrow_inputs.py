@@ -212,7 +212,7 @@ def test_a_pass_that_reads_other_rows_than_the_file_has_is_refused(tmp_path):
 
 def test_a_plan_can_be_written_down(files):
     plan = plan_inputs([str(files['rows.parquet'])], RowOptions(label_column='kind', encode='auto'))
-    again = InputPlan.from_json(json.loads(json.dumps(plan.to_record())))
+    again = InputPlan.from_json(json.loads(json.dumps(plan.to_json())))
     assert plan_splits(again, 3) == plan_splits(plan, 3) and again.files[0].format == plan.files[0].format
 
 

@@ -228,7 +228,7 @@ def test_columns_that_name_no_parts_are_refused(elm, table, tmp_path, write, rng
         ([*csv, '--part-by', 'site', '--columns', 'site,x1'], "column 'site' is the label"),
         ([*csv, '--part-by', 'x1', '--memory', '0.1', '--drop', 'site'], '--part-by: expected at most 62 parts'),
         ([sparse, '--part-by', 'site'], 'found libsvm rows'),
-        ([tmp_path / 'p', '--part-by', 'site'], 'packed with the --part-by site, found none'),
+        ([tmp_path / 'p', '--part-by', 'site'], 'mr-elm pack --part-by site, found none'),
         ([lists, '--label-column', 'y', '--part-by', 'many', '--drop', 'site'], "in the part column 'many'"),
     ):
         done = elm('train', 'pesvm', *words, '--hidden', 9, '--model', tmp_path / 'x.npz', '-q')

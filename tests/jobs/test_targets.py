@@ -304,7 +304,7 @@ def test_rows_of_other_targets_do_not_change_a_model(train, elm, targets, labels
     pack = tmp_path / 'pack'
     assert elm('pack', write('one.csv', csv_of(X[:, 0], X)), '--task', 'regression', '-o', pack, '-q').status == 0
     done = elm('update', model, pack, '--model', tmp_path / 'no.npz', '-q')
-    assert done.status == 1 and 'expected rows packed with the targets y1, y2, found none' in done.err
+    assert done.status == 1 and 'mr-elm pack --targets y1, y2, found none' in done.err
 
 
 def test_a_script_of_stages_makes_the_same_model(train, elm, labels, tmp_path, monkeypatch, say):
