@@ -180,7 +180,9 @@ class MRRows(MRJob):
             self.records: list[Pair] = []
             self.ahead = b''
             self.planned = planned
-            self.encoding = read_encoding(self.options.column_encoding)
+            self.encoding = None
+            if self.options.column_encoding is not None:
+                self.encoding = read_encoding(self.options.column_encoding)
             if self.options.plan is None:
                 self.plan = self.look()
             else:

@@ -127,7 +127,7 @@ def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
 def plan_data(job: Any, engine: Engine) -> DataSet:
     """Look at the rows of a stage."""
     options = job.options
-    rows = job.row_options(read_encoding(options.column_encoding))
+    rows = job.row_options(options.column_encoding and read_encoding(options.column_encoding))
     return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
 
 

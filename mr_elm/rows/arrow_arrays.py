@@ -53,8 +53,7 @@ def from_array(array: Any, missing: float | None = None) -> np.ndarray:
 
 def from_flags(array: Any) -> np.ndarray:
     """Return a BooleanArray without missing values: (n,) bool."""
-    bits = np.unpackbits(np.frombuffer(array.buffers()[1], np.uint8), bitorder='little')
-    return bits[array.offset : array.offset + len(array)].astype(bool)
+    return from_array(array.cast('uint8')).astype(bool)
 
 
 @contextmanager

@@ -271,10 +271,8 @@ def stack_columns(columns: list[np.ndarray], n: int, dtype: type) -> np.ndarray:
     return matrix
 
 
-def read_encoding(path: str | None) -> Encoding | None:
-    """Read an encoding from a file of JSON; None where there is none. Raises DataFormatError when it is another."""
-    if path is None:
-        return None
+def read_encoding(path: str) -> Encoding:
+    """Read an encoding from a file of JSON. Raises DataFormatError when it is another."""
     try:
         return Encoding.from_json(read_json(path))
     except (KeyError, TypeError, ValueError) as error:
