@@ -180,9 +180,7 @@ class MRRows(MRJob):
             self.records: list[Pair] = []
             self.ahead = b''
             self.planned = planned
-            self.encoding = None
-            if self.options.column_encoding is not None:
-                self.encoding = read_encoding(self.options.column_encoding)
+            self.encoding = self.load_encoding()
             if self.options.plan is None:
                 self.plan = self.look()
             else:
@@ -213,6 +211,12 @@ class MRRows(MRJob):
         else:
             form = RowOptions('csv')
         return InputPlan([InputFile(path, 0, form)])
+
+    def load_encoding(self) -> Encoding | None:
+        """Read what --column-encoding names."""
+        if self.options.column_encoding is None:
+            return None
+        return read_encoding(self.options.column_encoding)
 
     def row_options(self, encoding: Encoding | None) -> RowOptions:
         """Return how rows are written, as the options of the stage say. encoding : what --column-encoding holds."""

@@ -24,7 +24,6 @@ from mr_elm.errors import describe_error
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import RECORDS
-from mr_elm.rows.encoding import read_encoding
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.storage import store_of
 from mr_elm.signals import Terminated, terminable
@@ -127,7 +126,7 @@ def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
 def plan_data(job: Any, engine: Engine) -> DataSet:
     """Look at the rows of a stage."""
     options = job.options
-    rows = job.row_options(options.column_encoding and read_encoding(options.column_encoding))
+    rows = job.row_options(job.load_encoding())
     return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
 
 
