@@ -6,7 +6,7 @@ STAMP = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test test-quick lint docs docs-commands dist bench bench-quick papers results figures joint speedup sizeup
-.PHONY: faults mutants mutants-sample
+.PHONY: faults fuzz mutants mutants-sample
 .PHONY: scaleup soak digests test-hadoop test-spark hadoop-up hadoop-down hadoop-status emr-requirements test-all-pythons clean
 
 # what hadoop-conf/cluster.py reads
@@ -56,6 +56,10 @@ digests: $(STAMP) ## store the digests of models that this machine trains (tests
 
 soak: $(STAMP) ## attack with random rows, models and killed tasks for a while (MINUTES=30)
 	PYTHONPATH=tests $(BIN)/python tests/properties/soak.py $(or $(MINUTES),30)
+
+fuzz: $(STAMP) ## search for inputs that break the properties, led by the code that they reach (MINUTES=30)
+	@$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	PYTHONPATH=tests nice $(BIN)/python tests/fuzz.py $(or $(MINUTES),30)
 
 faults: $(STAMP) ## let tasks be killed, disks fill up or die, clocks jump and memory run out, on all cores and on Spark (20 minutes)
 	$(BIN)/python -m pytest -m 'long or not long' --numprocesses 2 tests/faults
