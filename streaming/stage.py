@@ -281,7 +281,7 @@ class MRRows(MRJob):
             except DataFormatError as error:
                 self.record_error(error, number, counts.start)
             account = {
-                **counts.to_json(),
+                **vars(counts),
                 'used': counts.used - self.n_held,
                 'held': self.n_held,
                 'length': self.piped_bytes if length is None else length,

@@ -272,10 +272,6 @@ class RowCounts:
     held: int = 0
     rejected: Counter = field(default_factory=Counter)
 
-    def to_json(self) -> dict:
-        """Return the counts as a dictionary that JSON can hold."""
-        return {**vars(self), 'rejected': dict(self.rejected)}
-
 
 @dataclass(frozen=True)
 class RejectedRow:

@@ -137,20 +137,15 @@ class HadoopCommand:
     def info(self, path: str) -> dict:
         """Describe a file or a folder. Raises FileNotFoundError when there is none."""
         try:
-            [entry] = self.list('-d', path)
+            [entry] = self.ls(path, '-d')
         except OSError as error:
             if 'No such file' in str(error):
                 raise FileNotFoundError(path) from None
             raise
         return entry
 
-    def ls(self, path: str, detail: bool = True) -> list[dict]:
+    def ls(self, path: str, *flags: str, detail: bool = True) -> list[dict]:
         """Describe what is in a folder."""
-        return self.list(path)
-
-    def list(self, *words: str) -> list[dict]:
-        """Describe files and folders; the last word is a path."""
-        *flags, path = words
         lines = (line.split(None, 7) for line in self.run('-ls', *flags, escape_glob(path)).splitlines())
         return [
             {

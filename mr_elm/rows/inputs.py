@@ -331,11 +331,8 @@ def choose_charset(entry: Entry, like: RowOptions | None) -> str | None:
         return 'utf-8'
     if not like or not like.charset or like.charset.startswith('utf'):
         return None
-    try:
-        first_bytes[: first_bytes.rfind(b'\n') + 1].decode()
-    except UnicodeDecodeError:
-        return like.charset
-    if first_bytes.isascii():
+    lines = first_bytes[: first_bytes.rfind(b'\n') + 1]
+    if lines.isascii() or '\ufffd' in lines.decode(errors='replace'):  # which stands for bytes that are no UTF-8
         return like.charset
     return None
 
@@ -405,17 +402,17 @@ def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | N
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified, cuts, parts.n_rows, footer)
 
 
-def find_pack(files: list[InputFile], closed: bool = True) -> str | None:
+def find_pack(files: list[InputFile], closed: bool) -> str | None:
     """Return the folder of a packed data set. Raises DataFormatError when its manifest is missing though `closed`."""
-    folders = sorted({os.path.dirname(file.path) for file in files})
-    closed_folders = [folder for folder in folders if store_of(folder).find(f'{folder}/{MANIFEST}')]
-    if not closed and not closed_folders:
+    folder, *others = sorted({os.path.dirname(file.path) for file in files})
+    is_closed = store_of(folder).find(f'{folder}/{MANIFEST}') is not None
+    if not (closed or is_closed):
         return None
-    if len(folders) > 1:
-        raise DataFormatError(f'{folders[1]}: expected one pack, {folders[0]} is another')
-    if not closed_folders:
-        raise DataFormatError(f'{folders[0]}: expected a pack with its {MANIFEST}, found none: packing did not finish')
-    return folders[0]
+    if others:
+        raise DataFormatError(f'{others[0]}: expected one pack, {folder} is another')
+    if not is_closed:
+        raise DataFormatError(f'{folder}: expected a pack with its {MANIFEST}, found none: packing did not finish')
+    return folder
 
 
 def demand_unchanged(plan: InputPlan) -> None:

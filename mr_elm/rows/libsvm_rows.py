@@ -7,6 +7,7 @@ import numpy as np
 
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError, RowError
+from mr_elm.rows.arrow_arrays import from_array
 from mr_elm.rows.blocks import Block, encode_labels
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.labels import check_label, decode_text, read_numbers
@@ -17,7 +18,6 @@ from mr_elm.typing import Floats
 PAIRS = re.compile(r'(\S+\s+)?[+-]?\d+:[-+.\w]+(\s+\S+:[-+.\w]+)*\s*')  # behind a label, or without one
 PAIR = re.compile(r'([+-]?\d{1,18}):(.*)')  # Python refuses to read thousands of digits
 QID = re.compile(r'(?<!\S)qid:\S+', re.ASCII)
-NUMBER_CHARACTERS = b'0123456789.+-eE'
 LARGEST_INDEX = 10_000_000  # that is believed where nobody said how many features there are
 LABEL = 'the label'  # what messages call it
 
@@ -27,16 +27,15 @@ def parse(text: bytes, form: RowOptions) -> Block:
 
     Raises ValueError when a line is blank, a comment, or no such row; `diagnose` says why.
     """
-    labels, pairs = separate(split_lines(text), form)
-    counts = np.fromiter((row.count(':') for row in pairs), np.int64, len(pairs))
-    index, value = read_pairs(' '.join(pairs), int(counts.sum()))
-    indptr = np.concatenate([[0], np.cumsum(counts)])
+    labels, rows = separate(split_lines(text), form)
+    index, value = read_pairs([pair for row in rows for pair in row])
+    indptr = np.cumsum([0, *map(len, rows)])
     check_indices(index, indptr, form)
     if form.ignore_extra and form.n_features:
         index, value, indptr = drop_extra(index, value, indptr, form.n_features)
     width = form.n_features or (int(index.max()) if len(index) else 0)
-    X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(pairs), width))
-    if labels is None or form.ignore_label:
+    X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(rows), width))
+    if not form.labelled or form.ignore_label:
         return Block(X)
     if form.numeric_labels:
         targets = read_numbers(labels)
@@ -49,19 +48,18 @@ def parse(text: bytes, form: RowOptions) -> Block:
     return Block(X, tuple(decode_text(name, LABEL) for name in names), codes)
 
 
-def separate(lines: list[str], form: RowOptions) -> tuple[list[str] | None, list[str]]:
-    """Separate labels from pairs, leaving comments and query ids out."""
+def separate(lines: list[str], form: RowOptions) -> tuple[list[str], list[list[str]]]:
+    """Separate the labels of rows, if any, from their pairs, leaving comments and query ids out."""
     if any(not line or line.isspace() or line.lstrip().startswith('#') for line in lines):
         raise ValueError('lines that are no rows')
     if any('#' in line or 'qid' in line for line in lines):
-        lines = [clean(line) for line in lines]
+        lines = list(map(clean, lines))
+    rows = [split_white(line) for line in lines]
     if not form.labelled:
-        return None, lines
-    parts = [[*split_white(line, 1), '', ''] for line in lines]
-    labels = [part[0] for part in parts]
-    if any(not label or ':' in label for label in labels):
+        return [], rows
+    if any(not row or ':' in row[0] for row in rows):
         raise ValueError('a row without a label')
-    return labels, [part[1] for part in parts]
+    return [row[0] for row in rows], [row[1:] for row in rows]
 
 
 def clean(line: str) -> str:
@@ -69,17 +67,28 @@ def clean(line: str) -> str:
     return QID.sub('', line.partition('#')[0])
 
 
-def read_pairs(text: str, n_pairs: int) -> tuple[Floats, Floats]:
-    """Read `index:value` pairs separated by white space: (index, value), each (n_pairs,) float64."""
-    data = text.encode('latin-1')
-    skeleton = data.translate(None, NUMBER_CHARACTERS).split()
-    sides = data.replace(b':', b' ').split()
-    if set(skeleton) - {b':'} or not len(skeleton) == len(data.split()) == len(sides) / 2 == n_pairs:
-        raise ValueError('not index:value pairs')
-    numbers = np.array(sides, dtype=float)
+def read_pairs(pairs: list[str]) -> list[Floats]:
+    """Read `index:value` pairs: index and value, each (n,) float64."""
+    import pyarrow as arrow
+    from pyarrow import csv
+
+    if not pairs:
+        return [np.empty(0), np.empty(0)]
+    text = '\n'.join(pairs).encode('latin-1')
+    [batch] = (
+        csv.read_csv(
+            arrow.BufferReader(text),
+            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=['index', 'value']),
+            csv.ParseOptions(delimiter=':', quote_char=False),
+            csv.ConvertOptions(column_types=dict.fromkeys(['index', 'value'], arrow.float64()), null_values=[]),
+        )
+        .combine_chunks()
+        .to_batches()
+    )
+    numbers = list(map(from_array, batch.columns))
     if not np.isfinite(numbers).all():
         raise ValueError('not finite numbers')
-    return numbers[::2], numbers[1::2]
+    return numbers
 
 
 def check_indices(index: Floats, indptr: np.ndarray, form: RowOptions) -> None:

@@ -46,10 +46,10 @@ OF_ROWS = (
 
 def read_columns(text: str) -> tuple[str, ...]:
     """Read a list of names or indexes of columns, as csv writes names that hold a comma."""
-    names = next(csv.reader([text], skipinitialspace=True), [])
+    names = tuple(next(csv.reader([text], skipinitialspace=True), []))
     if not all(names) or not names:
         raise argparse.ArgumentTypeError(f'expected names or indexes of columns, with commas between, found {text!r}')
-    return tuple(names)
+    return names
 
 
 def read_texts(text: str) -> tuple[str, ...]:

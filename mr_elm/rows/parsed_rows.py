@@ -49,7 +49,7 @@ class ParsedRows(RowReader):
                 writer.write_batch(batch, batch.schema.metadata)
                 yield block
             rejected |= {row.ordinal: row for row in self.rejected}
-            end = {'counts': self.counts.to_json(), 'rejected': list(map(vars, rejected.values()))}
+            end = {'counts': vars(self.counts), 'rejected': list(map(vars, rejected.values()))}
             writer = writer or arrow.ipc.new_stream(stream, batch.schema)
             writer.write_batch(batch.slice(0, 0), write_facts(end))
             writer.close()

@@ -59,13 +59,10 @@ class Header:
 
     def call(self, position: int) -> str | int:
         """Return the name of a column, or its position where it has none, or shares it with another."""
-        if self.names is not None and self.has_own_name(position):
-            return self.names[position]
+        name = self.name(position)
+        if name and list(self.names or ()).count(name) == 1:
+            return name
         return position
-
-    def has_own_name(self, position: int) -> bool:
-        """Tell whether a column has a name that no other has."""
-        return self.names is not None and self.names[position] != '' and self.names.count(self.names[position]) == 1
 
 
 def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
@@ -201,32 +198,27 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
     if options.drop is None and options.positions is not None and header.names is None:
         return [header.locate(j) for j in options.positions]
     if options.drop is None:
-        left_out |= {header.locate(column) for column in options.dropped if is_known(header, column)}
+        known = {header.call(j) for j in range(header.n_columns)}  # another file need not have them
+        left_out |= {header.locate(column) for column in options.dropped if column in known}
     return [j for j in free if j not in left_out]
-
-
-def is_known(header: Header, column: str | int) -> bool:
-    """Tell whether a column that a training left out is in this file as well."""
-    if isinstance(column, int):
-        return column < header.n_columns and not header.has_own_name(column)
-    return header.names is not None and column in header.names
 
 
 def order_features(
     header: Header, features: Iterable[int], names: Sequence[str], cure: str = ': leave it out with --drop {}'
 ) -> list[int]:
     """Put features into the order of their names. Raises DataFormatError when one is missing, or has no such name."""
-    positions = {(header.names or ())[j]: j for j in features}
-    if missing := [name for name in names if name not in positions]:
-        raise DataFormatError(
-            f'{header.path}: expected a column named {missing[0]!r}, its {len(positions)} features are '
-            f'{", ".join(map(str, list(positions)[:SHOWN_NAMES]))}'
-        )
-    expected = set(names)
-    if unknown := [str(name) for name in positions if name not in expected]:
+    positions = {header.name(j): j for j in features}
+    for name in names:
+        if name not in positions:
+            raise DataFormatError(
+                f'{header.path}: expected a column named {name!r}, its {len(positions)} features are '
+                f'{", ".join(map(str, list(positions)[:SHOWN_NAMES]))}'
+            )
+    if unknown := positions.keys() - {*names}:
+        stranger = min(unknown, key=positions.__getitem__)
         raise DataFormatError(
             f'{header.path}: expected the columns {", ".join(names[:SHOWN_NAMES])}, found also '
-            f'{unknown[0]!r}{cure.format(unknown[0])}'
+            f'{stranger!r}{cure.format(stranger)}'
         )
     return [positions[name] for name in names]
 
