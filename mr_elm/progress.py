@@ -15,6 +15,7 @@ REDRAW_SECONDS = 0.3
 # Between two lines of a log: the pauses become longer with the work.
 FIRST_LINE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 60.0
 SILENT_SECONDS = 2.0  # seconds of work that nobody needs to be told of
+LARGE_SIZE = 3000  # rows of a matrix that takes more than a second to factor (2026-11)
 EARLY_SHARE, LONG_SECONDS = 0.1, 30.0  # share done and seconds before which the time left is a guess
 
 
@@ -33,13 +34,10 @@ class Reporter:
         if not self.quiet and not self.stream.closed:
             print(f'{text}\n', end='', file=self.stream, flush=True)  # at once: other threads print lines too
 
-    def announce(self, work: str, estimate: Callable[[], float]) -> None:
-        """Say before some work how long it will take, unless that is short.
-
-        estimate : returns the seconds; it may take some time itself, and is not called where nothing is printed.
-        """
-        if not self.quiet and (seconds := estimate()) >= SILENT_SECONDS:
-            self.say(f'{work}: about {describe_time(seconds)}')
+    def announce(self, work: str, size: int) -> None:
+        """Say that work on a matrix begins, unless it is short. size : rows of the matrix."""
+        if size >= LARGE_SIZE:
+            self.say(work)
 
     @contextmanager
     def follow(self, name: str, n_rows: int) -> Iterator[Callable[[int], None]]:

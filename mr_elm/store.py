@@ -1,4 +1,4 @@
-"""Write and read files of named arrays: npz without pickles, with a JSON text as header."""
+"""Write and read files of named arrays, npz without pickles with a JSON text as header, and small files of JSON."""
 
 import errno
 import json
@@ -207,3 +207,16 @@ def load_arrays(
     if header.get('version') != VERSION:
         raise ModelFormatError(f'{name}: expected model version {VERSION}, found version {header.get("version")}')
     return header, arrays
+
+
+def read_json(path: str) -> Any:
+    """Return the value in a file of JSON."""
+    with open(path, encoding='utf-8') as stream:
+        return json.load(stream)
+
+
+def write_json(path: str | os.PathLike, value: object, end: str = '') -> str:
+    """Write a value as JSON and return the path."""
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(json.dumps(value) + end)
+    return os.fspath(path)

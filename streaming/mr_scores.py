@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from mr_elm.json_file import read_json
 from mr_elm.machines.calibrating import ScoreSample, cut
 from mr_elm.machines.fold_machines import load_scorer
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key
+from mr_elm.store import read_json
 from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
 from mr_elm.sums.weights import row_weights
 

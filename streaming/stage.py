@@ -21,7 +21,6 @@ from mrjob.step import MRStep
 from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.errors import BadRowError, DataFormatError
-from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, encode_labels, spread, take_rows
 from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.inputs import InputFile, InputPlan, sniff, take_first_lines
@@ -30,6 +29,7 @@ from mr_elm.rows.options import OF_LABELS, RowOptions, add_row_options
 from mr_elm.rows.splits import CHUNK_BYTES, SplitReader, find_file, read_whole_lines
 from mr_elm.rows.wire import WireProtocol, make_key, split_key
 from mr_elm.scores.selection import HELD_OUT_KEY, select_sample
+from mr_elm.store import read_json
 from mr_elm.streaming.pulse import report_alive
 from mr_elm.typing import Rows
 
@@ -118,7 +118,7 @@ class MRRows(MRJob):
             return
         from mr_elm.engines import by_hand  # drivers need it, tasks do not
 
-        sys.exit((by_hand.run_piped if TASKS & set(sys.argv[1:]) else by_hand.main)(cls, sys.argv[1:]))
+        sys.exit(by_hand.main(cls, sys.argv[1:]))
 
     def configure_args(self) -> None:
         """Add the options that tell a task how to read its split."""

@@ -22,7 +22,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / 'build/fuzz'  # inputs that reached new code, a folder a property, and those that failed
-ROOMS = 'rows', 'store', 'json_file', 'model', 'option', 'cli'  # what reads files and words; numba compiles none of it
+ROOMS = 'rows', 'store', 'model', 'option', 'cli'  # what reads files and words; numba compiles none of it
 SECONDS = 'MR_ELM_FUZZ_SECONDS'  # of the property of this process
 MAX_BYTES = 4096  # of the choices of one example
 

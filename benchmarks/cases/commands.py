@@ -18,14 +18,13 @@ from benchmarks.harness import Bench, Case, Pair
 from mr_elm.data.generators import generate, write_rows
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import draw_nodes
-from mr_elm.json_file import write_json
 from mr_elm.model.parts import layer_arrays
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.splits import SplitReader
-from mr_elm.store import save_arrays
+from mr_elm.store import save_arrays, write_json
 from mr_elm.streaming.mr_gram import MRGram
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats

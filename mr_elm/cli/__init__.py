@@ -11,7 +11,7 @@ from importlib import import_module
 
 from mr_elm.errors import ElmWarning, describe_error, suggest
 from mr_elm.methods import METHODS
-from mr_elm.signals import Terminated, terminable
+from mr_elm.processes import Terminated, terminable
 
 COMMANDS = {
     'train': ('train', 'train a model on rows of text or packed rows'),

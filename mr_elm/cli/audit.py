@@ -30,7 +30,7 @@ def verify(argv: Sequence[str]) -> None:
         help='demand that this Ed25519 key has signed the receipts of all rows that left',
     )
     add_runner_options(parser)
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     public_key = None
     if args.signed_by is not None:
         public_key = read_public_key(args.signed_by, 'Ed25519').hex()
@@ -38,7 +38,7 @@ def verify(argv: Sequence[str]) -> None:
         ledger, receipts = open_ledger(args.ledger, model, compute_digest(path), args.model, public_key)
         report(args.model, verify_files(ledger, receipts, args.model))
         if args.inputs:
-            with choose_engine(args, passed) as engine:
+            with choose_engine(args) as engine:
                 data = DataSet(plan_rows(args, rows_for(model, args)), engine, args.bad_rows)
                 report(args.model, verify_rows(ledger, model, args.model, data))
 

@@ -24,5 +24,5 @@ def bundle(argv: Sequence[str]) -> None:
         help='where to write the archive: a folder of this machine, hdfs:///... or s3://...',
     )
     add_quiet_option(parser)
-    args, _ = parser.parse(argv)
+    args = parser.parse(argv)
     print(make_bundle(args.output, Reporter(args.quiet)))

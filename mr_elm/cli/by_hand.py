@@ -86,7 +86,7 @@ def finish(words: Sequence[str]) -> None:
 def begin(training: Training) -> None:
     """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
     demand_stages(training)
-    Output.of(training.args).demand_free()
+    Output(training.args).demand_free()
     plan = plan_inputs(training.args.inputs, training.rows)
     with replace_file(f'{name_of(training.args)}.training.json') as stream:
         stream.write(json.dumps({**FORMAT, 'words': training.words, 'plan': plan.to_json()}, indent=1).encode())
@@ -101,7 +101,7 @@ def resume(command: str, description: str, words: Sequence[str], step: Callable[
         'inputs', nargs='*', metavar='OUTPUT', help='the outputs of all stages so far, in the order of the stages'
     )
     add_quiet_option(parser)
-    given, _ = parser.parse(words)
+    given = parser.parse(words)
     record = read_record(given.training)
     plan = InputPlan.from_json(record['plan'])
     demand_unchanged(replace(plan, files=[file for file in plan.files if store_of(file.path).find(file.path)]))
@@ -141,7 +141,7 @@ def leave_next(training: Training, plan: InputPlan, outputs: tuple[str, ...]) ->
 
 def write_model(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> None:
     """Write the model."""
-    output, replay = Output.of(training.args), make_replay(training, plan, outputs)
+    output, replay = Output(training.args), make_replay(training, plan, outputs)
     output.demand_free()
     output.keep(replay, *drive(training, plan, replay))
 
@@ -202,7 +202,7 @@ def list_runner_words(training: Training) -> list[str]:
         words += ['--num-cores', str(args.jobs)]
     if args.quiet:
         words += ['-q']
-    return [*words, *training.passed, *(['--task-python-bin', args.python] if args.python else [])]
+    return [*words, *training.args.passed, *(['--task-python-bin', args.python] if args.python else [])]
 
 
 def demand_stages(training: Training) -> None:
@@ -212,7 +212,7 @@ def demand_stages(training: Training) -> None:
     for name, flag in TRAIN_ONLY.items():
         if getattr(training.args, name, None):
             raise ValueError(f'{flag}: cannot be used with --script or `mr-elm layer`, the stages run one by one')
-    if any(word.partition('=')[0] == '--output-dir' for word in training.passed):
+    if any(word.partition('=')[0] == '--output-dir' for word in training.args.passed):
         raise ValueError('--output-dir: cannot be used with --script or `mr-elm layer`, each stage writes one file')
 
 

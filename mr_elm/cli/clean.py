@@ -12,10 +12,10 @@ def clean(argv: Sequence[str]) -> None:
     parser = Parser('clean', clean.__doc__)
     add_runner_options(parser)
     parser.set_defaults(inputs=[])
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     for path in remove_leftovers():
         print(path)
-    with choose_engine(args, passed) as engine:
+    with choose_engine(args) as engine:
         if isinstance(engine, Remote):
             for path in engine.work.sweep(resumable=True):
                 print(path)

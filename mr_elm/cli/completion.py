@@ -18,7 +18,7 @@ def completion(argv: Sequence[str]) -> None:
 
     parser = Parser('completion', completion.__doc__, runs_jobs=False)
     parser.add_argument('shell', metavar='SHELL', choices=SHELLS, help='the shell: bash, zsh or fish')
-    args, _ = parser.parse(argv)
+    args = parser.parse(argv)
     print(import_package('argcomplete', 'completion').shellcode(['mr-elm'], shell=args.shell))
 
 

@@ -37,7 +37,7 @@ def pack(argv: Sequence[str]) -> None:
     parser.add_argument('--like', metavar='MODEL', help='take the columns of this model, and how they become features')
     add_runner_options(parser)
     add_resume_option(parser)
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     rejected = f'{args.output.rstrip("/")}.rejected'
     demand_targets(parser, args, args.task == 'regression')
     if args.part_by == ('file',):
@@ -49,7 +49,7 @@ def pack(argv: Sequence[str]) -> None:
         options = RowOptions.of_arguments(args, **labels)
     else:
         options = options_like(args, **labels)
-    with choose_engine(args, passed, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
+    with choose_engine(args, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
         summary, accounts = packing.pack(
             inputs, args.output, options, engine, packing.Packing(args.dtype, args.block_rows), args.bad_rows
         )
@@ -87,7 +87,7 @@ def generate(argv: Sequence[str]) -> None:
     )
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_quiet_option(parser)
-    args, _ = parser.parse(argv)
+    args = parser.parse(argv)
     options = {}
     if args.classes is not None:
         if args.kind != 'blobs':

@@ -53,7 +53,7 @@ def export(argv: Sequence[str]) -> None:
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_row_options(parser.add_to)
     add_quiet_option(parser)
-    args, _ = parser.parse(argv)
+    args = parser.parse(argv)
     ending = PurePath(args.output).suffix
     if ending not in WRITERS:
         parser.error(f'-o: expected a name that ends in {", ".join(WRITERS)}, found {args.output}')

@@ -55,7 +55,7 @@ def sums(argv: Sequence[str]) -> None:
         help='--mask: the same at all sites, and one that was never used before, such as the date and time',
     )
     add_runner_options(parser)
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     check_usage(parser, args)
     demand_regression(parser, args, args.task == 'regression')
     demand_free(args.output, args.overwrite)
@@ -63,7 +63,7 @@ def sums(argv: Sequence[str]) -> None:
     if args.mask is not None:
         others = {os.path.basename(path): read_public_key(path, 'X25519') for path in args.others}
         mask = Mask(read_private_key(args.mask, 'X25519'), others, args.session)
-    with choose_engine(args, passed) as engine:
+    with choose_engine(args) as engine:
         if args.statistics:
             rows = RowOptions.of_arguments(
                 args, numeric_labels=args.task == 'regression', max_categories=MAX_VALUES, dates=REFUSE

@@ -48,8 +48,8 @@ def merge(argv: Sequence[str]) -> None:
     )
     add_output_options(parser)
     add_quiet_option(parser)
-    args, _ = parser.parse(argv)
-    output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
+    args = parser.parse(argv)
+    output, engine = Output(args), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
     if all(map(is_site, args.inputs)):
         from mr_elm.drivers.federate import merge_sums
@@ -88,12 +88,12 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], 
     )
     add_runner_options(parser)
     add_resume_option(parser)
-    args, passed = parser.parse(argv)
-    output = Output.of(args)
+    args = parser.parse(argv)
+    output = Output(args)
     output.demand_free()
     with (
         open_living(args.known) as (path, before),
-        choose_engine(args, passed, args.model) as engine,
+        choose_engine(args, args.model) as engine,
         open_change(args, command, engine.reporter) as ledger,
     ):
         options = rows_for(before, args)

@@ -45,7 +45,7 @@ def inspect(argv: Sequence[str]) -> None:
     )
     add_row_options(parser.add_to)
     add_quiet_option(parser)
-    args, _ = parser.parse(argv)
+    args = parser.parse(argv)
     with fetched_model(args.model) as (path, model):
         if args.rows:
             print_rows(fetch_sums(model, path, args.model) if find_sums(args.model) else model, args.json)
@@ -63,7 +63,7 @@ def inspect(argv: Sequence[str]) -> None:
     for name, value in list_facts(model).items():
         print(f'{name:13} {value}')
     if importance:
-        print('importance:', *lay_out_importance(importance['importance_by_column']), sep='\n')
+        print_importance(importance['importance_by_column'])
 
 
 def permute_rows(model: Model, args: argparse.Namespace) -> dict[str, Any]:
@@ -90,10 +90,8 @@ def print_rows(model: Model, as_json: bool) -> None:
     if as_json:
         print(json.dumps({part: {'count': n, 'what': what} for part, (n, what) in parts.items()}))
         return
-    for part, (n, what) in parts.items():
-        print(f'{part}: {n:,} {what}')
-    if not parts:
-        print('nothing')
+    lines = [f'{part}: {n:,} {what}' for part, (n, what) in parts.items()]
+    print('\n'.join(lines or ['nothing']))
 
 
 def list_importance(model: Model) -> dict[str, Any]:
@@ -104,13 +102,16 @@ def list_importance(model: Model) -> dict[str, Any]:
     return {'importance': found.features, **name_columns(model, found.columns)}
 
 
-def lay_out_importance(importance: Mapping[str, float]) -> list[str]:
-    """Lay the importance of the first columns out as text, the largest first, with a bar for each."""
+def print_importance(importance: Mapping[str, float]) -> None:
+    """Print the importance of the first columns, the largest first, with a bar for each."""
     ranked = sorted(importance.items(), key=lambda item: -item[1])
     shown, largest = ranked[:MOST_COLUMNS], ranked[0][1]
     width = max(len(name) for name, _ in shown)
-    lines = [f'  {name:{width}} {value:6.4f} {"#" * round(BAR * value / largest)}'.rstrip() for name, value in shown]
-    return lines + ([f'  and {len(ranked) - len(shown):,} more'] if len(ranked) > len(shown) else [])
+    print('importance:')
+    for name, value in shown:
+        print(f'  {name:{width}} {value:6.4f} {"#" * round(BAR * value / largest)}'.rstrip())
+    if len(ranked) > len(shown):
+        print(f'  and {len(ranked) - len(shown):,} more')
 
 
 def draw_importance(name: str, importance: Mapping[str, Any], path: str) -> None:

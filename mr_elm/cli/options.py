@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -119,37 +119,38 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help: what most people need; or a page, as --help-all or --help-input asks for it."""
-        own = [action for action in self._actions if action.dest not in HELP]
-        common = [action for action in own if not isinstance(action.help, AdvancedHelp)]
-        pages = [f'`{flag}`' for title, flag in PAGES.items() if title in self.groups]
-        sections = [(group.title, group._group_actions) for group in self._action_groups]
-        if self.page is None and len(common) < len(own):
-            sections = [('most used arguments', common)]
-            note = f'{", ".join(["`--help-all`", *pages])} show more options.'
-        elif not pages:
-            return super().format_help()
+        sections = {
+            group.title: [action for action in group._group_actions if action.dest not in HELP]
+            for group in self._action_groups
+        }
+        pages = [f'`{flag}`' for title, flag in PAGES.items() if title in sections]
+        notes = [self.epilog]
+        if self.page is None:
+            every = chain.from_iterable(sections.values())
+            common = [action for action in every if not isinstance(action.help, AdvancedHelp)]
+            sections = {'most used arguments': common}
+            notes.append(f'{", ".join(["`--help-all`", *pages])} show more options.')
         elif self.page:
-            sections = [(title, actions) for title, actions in sections if title == self.page]
-            note = RUNNER_OPTIONS if self.page == 'runner' else ''
+            sections = {self.page: sections[self.page]}
+            notes = [RUNNER_OPTIONS if self.page == 'runner' else None]
         else:
-            sections = [(title, actions) for title, actions in sections if title not in PAGES]
-            note = COMMON_OPTIONS
-        formatter = argparse.RawDescriptionHelpFormatter(self.prog)
+            sections = {title: actions for title, actions in sections.items() if title not in PAGES}
+            if pages:
+                notes.append(f'{" and ".join(pages)} list the options of {" and ".join(PAGES)}.')
+            notes.append(COMMON_OPTIONS)
+        formatter = self._get_formatter()
         formatter.add_usage(self.usage, (), ())
         formatter.add_text(self.description)
-        for title, actions in sections:
+        for title, actions in sections.items():
             formatter.start_section(title)
-            formatter.add_arguments(action for action in actions if action in own)
+            formatter.add_arguments(actions)
             formatter.end_section()
-        if not self.page:
-            formatter.add_text(self.epilog)
-        if self.page == '' and pages:
-            formatter.add_text(f'{" and ".join(pages)} list the options of {" and ".join(PAGES)}.')
-        formatter.add_text(note)
+        for note in notes:
+            formatter.add_text(note)
         return formatter.format_help()
 
-    def parse(self, argv: Sequence[str]) -> tuple[argparse.Namespace, tuple[str, ...]]:
-        """Return (namespace, runner options of mrjob as a tuple). Exits with 2 on wrong usage.
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Return the options, with those of mrjob as `passed`. Exits with 2 on wrong usage.
 
         Raises ValueError where the runner does not take an option, or cannot read the inputs.
         """
@@ -161,31 +162,48 @@ class Parser(argparse.ArgumentParser):
 
             offer(self)
         self.paths = {word.partition('=')[0]: getattr(word, 'path', '') for word in argv}
-        own, passed = self.separate(argv)
-        if passed and not self.runs_jobs:
-            self.error(f'{passed[0]}: this command runs no job and takes no option of mrjob')
-        args = self.parse_intermixed_args(own)
-        reads_standard = STANDARD in getattr(args, 'inputs', ())
-        if getattr(args, 'runner', '') is None:
-            if reads_standard:
-                args.runner = 'inline'
-            else:
-                args.runner = DEFAULT_ENGINE
+        self.set_defaults(passed=[])
+        words = list(argv)
+        if '--' in words:  # paths follow
+            end = words.index('--')
+            words[end:] = [os.path.join('.', path) if path.startswith('-') else path for path in words[end + 1 :]]
+        flags = [word.partition('=')[0] for word in words if word.startswith('-')]
+        own_flags = self._option_string_actions
+        if self.runs_jobs and not set(flags) <= {*own_flags}:
+            add_mrjob_options(self)
+        for flag in flags:
+            if flag == '-o' and flag not in own_flags:
+                self.error('-o: expected --model, which names the file of a model')
+            if flag.startswith('--') and flag not in own_flags:
+                self.error(f'{self.prog} has no option {flag}{suggest(flag, own_flags)}')
+        args = self.parse_intermixed_args(words)
+        if self.runs_jobs:
+            self.check_runner(args)
+            make_engine(args.runner, tuple(args.passed)).prepare(args.inputs)
+        return args
+
+    def check_runner(self, args: argparse.Namespace) -> None:
+        """Choose the runner where the user names none. Exits with 2 where it does not suit the inputs or options."""
+        reads_standard = STANDARD in args.inputs
+        if args.runner is None:
+            args.runner = 'inline' if reads_standard else DEFAULT_ENGINE
             args.small = INLINE_BYTES
         if reads_standard:
-            self.check_standard_input(args)
-        if self.runs_jobs:
-            if getattr(args, 'jobs', None) and args.runner != 'local':
-                self.error(f'--jobs: expected -r local, found -r {args.runner}')
-            for name in ('master', 'partitions_of_rows'):
-                value = getattr(args, name, None)
-                if value is not None:
-                    flag = f'--{name.replace("_", "-")}'
-                    if args.runner != 'spark':
-                        self.error(f'{flag}: expected -r spark, found -r {args.runner}')
-                    passed += [flag, str(value)]
-            make_engine(args.runner, tuple(passed)).prepare(args.inputs)
-        return args, tuple(passed)
+            if not self.reads_standard:
+                self.error(f'{STANDARD}: expected files, only predict, evaluate and pack read standard input')
+            if len(args.inputs) > 1:
+                self.error(f'{STANDARD}: expected standard input alone, found files beside it')
+            if args.runner != 'inline':
+                self.error(f'-r {args.runner}: expected files, standard input is read in process only')
+        for name, runner in {'jobs': 'local', 'master': 'spark', 'partitions_of_rows': 'spark'}.items():
+            value = getattr(args, name)
+            if value is None:
+                continue
+            flag = f'--{name.replace("_", "-")}'
+            if args.runner != runner:
+                self.error(f'{flag}: expected -r {runner}, found -r {args.runner}')
+            if runner == 'spark':
+                args.passed += [flag, str(value)]
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2; name the file of --config where an option that is wrong stands in one."""
@@ -193,51 +211,6 @@ class Parser(argparse.ArgumentParser):
             message += suggest(invalid[1], re.findall(r'[\w-]+', invalid[2]))
         paths = filter(None, map(self.paths.get, FLAG.findall(message)))
         super().error(': '.join([*set(paths), message]))
-
-    def check_standard_input(self, args: argparse.Namespace) -> None:
-        """Exit with 2 where standard input cannot be read."""
-        if not self.reads_standard:
-            self.error(f'{STANDARD}: expected files, only predict, evaluate and pack read standard input')
-        if len(args.inputs) > 1:
-            self.error(f'{STANDARD}: expected standard input alone, found files beside it')
-        if args.runner != 'inline':
-            self.error(f'-r {args.runner}: expected files, standard input is read in process only')
-
-    def separate(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Separate our tokens from mrjob's."""
-        own, passed = [], []
-        tokens = iter(argv)
-        for token in tokens:
-            name = token.partition('=')[0]
-            if token == '--':
-                own += [os.path.join('.', path) if path.startswith('-') else path for path in tokens]
-            elif not token.startswith('-') or name in self._option_string_actions or self.is_short(token):
-                own.append(token)
-                action = self._option_string_actions.get(token)
-                if action is not None and action.nargs is None:
-                    own += self.take(1, tokens, token)  # which may look like an option itself
-            elif name in REFUSED:
-                self.error(f'{name}: mr-elm does not take this option{REFUSED[name]}')
-            elif name in count_values():
-                passed += [token, *([] if '=' in token else self.take(count_values()[name], tokens, name))]
-            elif token[:2] in count_values() and len(token) > 2 and not token.startswith('--'):
-                passed += [token[:2], token[2:]]
-            elif token.startswith('--'):
-                self.error(f'{self.prog} has no option {name}{suggest(name, self._option_string_actions)}')
-            else:
-                own.append(token)
-        return own, passed
-
-    def is_short(self, token: str) -> bool:
-        """Tell whether a token holds short options of ours written together, such as -qv or -oOUT."""
-        return not token.startswith('--') and token[:2] in self._option_string_actions
-
-    def take(self, n: int, tokens: Iterator[str], name: str) -> list[str]:
-        """Take the next n tokens."""
-        values = [value for _, value in zip(range(n), tokens, strict=False)]
-        if len(values) < n:
-            self.error(f'{name}: expected a value, found none')
-        return values
 
 
 class HelpPage(argparse.Action):
@@ -263,35 +236,38 @@ RUNNER_OPTIONS = 'Any other runner option of mrjob may follow, such as -D mapred
 COMMON_OPTIONS = """All commands have --config FILE.toml, which reads options from a file, such as
 hidden = 500 (the command line counts more), and --log-file FILE, which adds
 what the command says on standard error to a file."""
-REFUSED = {
-    '-o': ', a model goes to the file of --model',
-    **dict.fromkeys(
-        (
-            '--mapper',
-            '--combiner',
-            '--reducer',
-            '--step-num',
-            '--steps',
-            '--spark',
-            '--cat-output',
-            '--no-cat-output',
-            '--no-output',
-            '--deprecated',
-        ),
-        '',
-    ),
-}
+# options of mrjob that only tasks of a stage, or programs that are run by hand, have
+NOT_FOR_USERS = (
+    '-o',
+    '--mapper',
+    '--combiner',
+    '--reducer',
+    '--step-num',
+    '--steps',
+    '--spark',
+    '--cat-output',
+    '--no-cat-output',
+    '--no-output',
+    '--deprecated',
+)
 
 
-@cache
-def count_values() -> dict[str, int]:
-    """Map each option of mrjob to the number of values it takes."""
+class Pass(argparse.Action):
+    """Keep an option of mrjob and its values for the runner."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, flag: str | None = None) -> None:
+        """Keep them."""
+        namespace.passed = [*namespace.passed, flag, *values]
+
+
+def add_mrjob_options(parser: Parser) -> None:
+    """Add the runner options of mrjob that the command does not have itself."""
     from mrjob.job import MRJob  # its import takes as long as numpy's
 
-    return {
-        name: 1 if action.nargs is None else int(action.nargs)
-        for name, action in MRJob(args=[]).arg_parser._option_string_actions.items()
-    }
+    for flag, action in MRJob(args=[]).arg_parser._option_string_actions.items():
+        if flag not in NOT_FOR_USERS and flag not in parser._option_string_actions:
+            n_values = 1 if action.nargs is None else action.nargs
+            parser.add_argument(flag, action=Pass, nargs=n_values, dest='passed', help=argparse.SUPPRESS)
 
 
 def add_input_options(parser: Parser, *names: str, reads_standard: bool = False, n_inputs: str = '+') -> None:
@@ -390,7 +366,7 @@ def add_resume_option(parser: Parser) -> None:
         action='store_true',
         help=AdvancedHelp(
             'hadoop, emr, spark on a cluster: continue a run that did not finish, without running finished jobs again; '
-            'the file OUTPUT.work, beside the output, lists them'
+            'the file OUTPUT.work, beside the output, names their folder'
         ),
     )
 
@@ -407,7 +383,7 @@ def plan_rows(
     return plan
 
 
-def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str | None = None) -> 'Engine':
+def choose_engine(args: argparse.Namespace, output: str | None = None) -> 'Engine':
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
@@ -421,7 +397,7 @@ def choose_engine(args: argparse.Namespace, passed: tuple[str, ...], output: str
         known = {'jobs': args.jobs, 'small': args.small, 'memory': getattr(args, 'memory', None)}
     return make_engine(
         args.runner,
-        passed,
+        args.passed,
         reporter,
         python=args.python,
         bundle=args.bundle,

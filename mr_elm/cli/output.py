@@ -19,52 +19,45 @@ from mr_elm.store import find_descriptor, is_stream
 
 @dataclass(frozen=True)
 class Output:
-    """Say where a model goes.
+    """Write a model where the user wants it.
 
-    path : of the model. overwrite : whether to replace one that exists.
-    skips : whether rows that cannot be used are left out, and written beside the model.
-    sums : whether the sums of the rows are written beside the model, where it has some.
+    args : the options of the command: --model and --overwrite, --bad-rows and --no-sums where it has them.
     """
 
-    path: str
-    overwrite: bool
-    skips: bool = False
-    sums: bool = True
+    args: Any
 
     def demand_free(self) -> None:
         """Refuse a model that exists, or whose folder does not, before any work is done.
 
         Sums whose model is gone are replaced. A pipe or a device has any name, and no sums.
         """
-        demand_free(self.path, self.overwrite)
-        if takes_sums(self.path):
-            demand_sums_free(self.path, self.overwrite)
-            if not self.path.endswith('.npz'):
-                raise ValueError(f'--model: expected a name that ends in .npz, found {self.path}')
-        if self.skips:
-            demand_free(name_rejected(self.path), self.overwrite)
-
-    @classmethod
-    def of(cls, args: Any) -> 'Output':
-        """Return where the user wants the model."""
-        return cls(args.model, args.overwrite, getattr(args, 'bad_rows', 'stop') == 'skip', getattr(args, 'sums', True))
+        path, overwrite = self.args.model, self.args.overwrite
+        demand_free(path, overwrite)
+        if takes_sums(path):
+            demand_sums_free(path, overwrite)
+            if not path.endswith('.npz'):
+                raise ValueError(f'--model: expected a name that ends in .npz, found {path}')
+        if getattr(self.args, 'bad_rows', 'stop') == 'skip':
+            demand_free(name_rejected(path), overwrite)
 
     def keep(self, engine: Engine, model: Model, accounts: Accounts | None, ledger: Any = None) -> None:
         """Write a model, its sums, and the rows that were left out. ledger : LedgerChange of the training, or None."""
-        model = model if self.sums else model.without_sums()
+        path = self.args.model
+        if not getattr(self.args, 'sums', True):
+            model = model.without_sums()
         if ledger is None:
-            model.save(self.path)
+            model.save(path)
         else:
-            ledger.mark(model).save(self.path, ledger.prepare)
+            ledger.mark(model).save(path, ledger.prepare)
             ledger.finish()
         if accounts is not None and accounts.rows:
-            write_rejected(name_rejected(self.path), accounts, engine)
-        elif self.overwrite:
-            remove_rejected(self.path)
+            write_rejected(name_rejected(path), accounts, engine)
+        elif self.args.overwrite:
+            remove_rejected(path)
         header, say = model.header, engine.reporter.say
-        say(f'{self.path}: {header.n_rows_used:,} rows, {header.n_features} features, {describe_size(model)}')
-        if model.sums is not None and not takes_sums(self.path):
-            say(f'{self.path}: a pipe or a device gets no sums, which update, forget and merge need: write a file')
+        say(f'{path}: {header.n_rows_used:,} rows, {header.n_features} features, {describe_size(model)}')
+        if model.sums is not None and not takes_sums(path):
+            say(f'{path}: a pipe or a device gets no sums, which update, forget and merge need: write a file')
 
 
 def add_ledger_options(parser: Any) -> None:
@@ -150,3 +143,21 @@ def report_rejected(reasons: Mapping[str, int], reporter: Reporter, hint: str = 
     """Tell how many rows were left out. hint : where they are."""
     if reasons:
         reporter.say(f'rows left out: {", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items()))}{hint}')
+
+
+def write_score(value: float | str | None) -> str:
+    """Write a count, a score, or the name of a class; a dash where there is no score."""
+    if value is None:
+        return '-'
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f'{value:,}'
+    return f'{value:.6g}'
+
+
+def lay_out_table(rows: list[list[Any]], least_width: int = 0) -> list[str]:
+    """Lay a table out as text. rows : the names of the columns first."""
+    texts = [list(map(write_score, row)) for row in rows]
+    widths = [max(least_width, *map(len, column)) for column in zip(*texts, strict=True)]
+    return [' '.join(map(str.rjust, row, widths)) for row in texts]

@@ -1,16 +1,19 @@
 """mr-elm parts: what the parts of a training say of each other, and models of some of them, without rows."""
 
+import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mr_elm.cli.increment import demand_no_ledger, read_living
 from mr_elm.cli.options import Parser, add_quiet_option
-from mr_elm.cli.output import Output
+from mr_elm.cli.output import Output, lay_out_table
 from mr_elm.drivers.increment import solve_members
 from mr_elm.engines import make_engine
 from mr_elm.export.facts import list_columns
 from mr_elm.machines.parts import (
+    Part,
     keep_parts,
     measure_drift,
     measure_shifts,
@@ -20,6 +23,7 @@ from mr_elm.machines.parts import (
     select_part,
     weigh_nodes,
 )
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.option import add_options, option
 from mr_elm.progress import Reporter
 from mr_elm.rows.storage import write_file
@@ -54,22 +58,17 @@ def parts(argv: Sequence[str]) -> None:
     parser.add_argument('--model', metavar='OUT.npz', help='--without, --only: where to write the model')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing model')
     add_quiet_option(parser)
-    args, _ = parser.parse(argv)
+    args = parser.parse(argv)
     if bool(args.without) + bool(args.only) != (args.model is not None):
         parser.error('expected --model OUT.npz together with --without or with --only')
-    known = read_living(args.known)
-    model, found = known.members[0], read_parts(known.members[0], args.known)  # others have several members, no parts
+    model = read_living(args.known).members[0]  # a model of several members has no parts
+    found = read_parts(model, args.known)
     names = [part.name for part in found]
     if unknown := sorted({*args.without, *args.only} - {*names}):
         raise ValueError(f'{args.known}: expected a part such as {", ".join(names[:9])}, found {unknown[0]!r}')
     if args.model is not None:
         demand_no_ledger(model, args.known)
-        output, engine = Output.of(args), make_engine(reporter=Reporter(args.quiet))
-        output.demand_free()
-        kept = {*args.only} or {*names} - {*args.without}
-        left, gone = ([part for part in found if (part.name in kept) == here] for here in (True, False))
-        new = solve_members([remove_parts(model, gone)], engine).members[0]
-        output.keep(engine, keep_parts(new, [select_part(part, model.classes, new.classes) for part in left]), None)
+        write_rest(args, model, found)
         return
     weight = model.header.parameters[model.header.nu_name]
     scores, drift = score_parts(model, found, args.nu or (weight,)), measure_drift(model, found)
@@ -80,38 +79,32 @@ def parts(argv: Sequence[str]) -> None:
 
         with write_file(args.figure) as local:
             draw(dict(zip(names, drift, strict=True)), shifts, local)
+    records: list[dict[str, Any]] = [
+        {'name': part.name, 'rows': part.n_rows, 'drift': far} for part, far in zip(found, drift, strict=True)
+    ]
     if args.json:
-        weighed = weigh_nodes(model, found)
-        print(
-            json.dumps(
-                {
-                    'parts': [
-                        {
-                            'name': part.name,
-                            'rows': part.n_rows,
-                            'drift': far,
-                            'columns': shifts[k] if shifts else None,
-                            'nodes': weighed[k].tolist(),
-                        }
-                        for k, (part, far) in enumerate(zip(found, drift, strict=True))
-                    ],
-                    'scores': [{'nu': nu, 'errors': errors} for nu, errors in scores.items()],
-                }
-            )
-        )
+        nodes = weigh_nodes(model, found)
+        for k, record in enumerate(records):
+            record.update(columns=shifts[k] if shifts else None, nodes=nodes[k].tolist())
+        print(json.dumps({'parts': records, 'scores': [{'nu': nu, 'errors': errors} for nu, errors in scores.items()]}))
         return
-    width = max(map(len, ['part', *names]))
-    ending = [' column that differs most'] if shifts else []
-    print(f'{"part":{width}} {"rows":>12} {"drift":>10}', *(f'{f"nu {nu:g}":>12}' for nu in scores), *ending)
-    for k, part in enumerate(found):
-        print(
-            f'{part.name:{width}} {part.n_rows:12,} {drift[k]:10.4g}',
-            *(f'{errors[k]:12.6g}' for errors in scores.values()),
-            *([describe_shift(shifts[k])] if shifts else []),
-        )
+    for k, record in enumerate(records):
+        record |= {f'nu {nu:g}': errors[k] for nu, errors in scores.items()}
+        if shifts:
+            farthest = max(columns, key=shifts[k].__getitem__)
+            record['differs most'] = f'{farthest} (by {shifts[k][farthest]:.2g} standard deviations)'
+    print(*lay_out_table([list(records[0]), *(list(record.values()) for record in records)]), sep='\n')
 
 
-def describe_shift(shifts: Mapping[str, float]) -> str:
-    """Name the column of a part whose mean is the farthest from that of the others."""
-    name = max(shifts, key=lambda column: shifts[column])
-    return f' {name}: {shifts[name]:.2g} sd'
+def write_rest(args: argparse.Namespace, model: HiddenNodeModel, found: list[Part]) -> None:
+    """Write the model of the parts that --without leaves, or that --only names."""
+    output, engine = Output(args), make_engine(reporter=Reporter(args.quiet))
+    output.demand_free()
+    left, gone = [], []
+    for part in found:
+        if part.name in args.only or args.without and part.name not in args.without:
+            left.append(part)
+        else:
+            gone.append(part)
+    new = solve_members([remove_parts(model, gone)], engine).members[0]
+    output.keep(engine, keep_parts(new, [select_part(part, model.classes, new.classes) for part in left]), None)

@@ -20,7 +20,7 @@ from mr_elm.cli.options import (
     copy_standard_input,
     plan_rows,
 )
-from mr_elm.cli.output import name_rejected, report_rejected, write_rejected
+from mr_elm.cli.output import lay_out_table, name_rejected, report_rejected, write_rejected, write_score
 from mr_elm.drivers import compose, score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, find_table
@@ -55,20 +55,20 @@ def predict(argv: Sequence[str]) -> None:
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
     add_label_options(parser)
     add_resume_option(parser)
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     check_output(parser, args)
     if args.output != STANDARD:
         demand_free(args.output, args.overwrite)
     if args.inputs == [STANDARD]:
-        if passed:
-            parser.error(f'{passed[0]}: expected no option of mrjob with standard input, which runs no job')
+        if args.passed:
+            parser.error(f'{args.passed[0]}: expected no option of mrjob with standard input, which runs no job')
         return answer_standard_input(args)
     to_stdout = args.output == STANDARD
     if args.bad_rows == 'skip':
         demand_free(name_rejected(args.output), args.overwrite)
     with (
         fetched_model(args.model) as (path, model),
-        choose_engine(args, passed, None if to_stdout else args.output) as engine,
+        choose_engine(args, None if to_stdout else args.output) as engine,
         give_target(args.output) as target,
     ):
         model, columns = read_answer_columns(model, path, args)
@@ -192,12 +192,12 @@ def evaluate(argv: Sequence[str]) -> None:
         ),
     )
     add_label_options(parser)
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     if args.no_label:
         parser.error('--no-label: labels are needed to evaluate')
     with (
         fetched_model(args.model) as (path, model),
-        choose_engine(args, passed) as engine,
+        choose_engine(args) as engine,
         copy_standard_input(args.inputs) as inputs,
     ):
         positive = find_positive(model, args.positive)
@@ -281,21 +281,3 @@ def lay_out_scores(scores: dict[str, Any]) -> str:
         lines += ['', 'rows of a true class (down) by predicted class (across)']
         lines += lay_out_table([['', *predicted], *([name, *row] for name, row in zip(true, counts, strict=True))])
     return '\n'.join(lines)
-
-
-def write_score(value: float | str | None) -> str:
-    """Write a count, a score, or the name of a class; a dash where there is no score."""
-    if value is None:
-        return '-'
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return f'{value:,}'
-    return f'{value:.6g}'
-
-
-def lay_out_table(rows: list[list[Any]], least_width: int = 0) -> list[str]:
-    """Lay a table out as text. rows : the names of the columns first."""
-    texts = [list(map(write_score, row)) for row in rows]
-    width = max(least_width, *(len(text) for row in texts for text in row))
-    return [' '.join(f'{text:>{width}}' for text in row) for row in texts]

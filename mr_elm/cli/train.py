@@ -36,7 +36,7 @@ class Training:
     """Hold what the words of `mr-elm train` ask for.
 
     words : the method, and what followed it. driver : function (plan, options, engine) -> (Model, accounts).
-    options : of the method. args, passed : all options as they were read, and those of mrjob among them.
+    options : of the method. args : all options as they were read.
     rows : how the rows are written.
     """
 
@@ -44,7 +44,6 @@ class Training:
     driver: Callable[..., tuple]
     options: Any
     args: argparse.Namespace
-    passed: tuple[str, ...]
     rows: RowOptions
 
 
@@ -60,13 +59,13 @@ def train(words: Sequence[str]) -> None:
     from mr_elm.drivers.constant import look_at_rows
 
     start = time.perf_counter()
-    output = Output.of(args)
+    output = Output(args)
     output.demand_free()
     plan = plan_rows(args, training.rows)
     if isinstance(args.test, str):
         plan_inputs([args.test], training.rows)
     with (
-        choose_engine(args, training.passed, args.model) as engine,
+        choose_engine(args, args.model) as engine,
         open_change(args, 'train', engine.reporter) as ledger,
     ):
         if plan.form.target == 'auto':
@@ -144,7 +143,7 @@ def read_training(words: Sequence[str]) -> Training:
     name, *argv = words
     method = METHODS[name]
     parser = make_parser(name, method)
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     options = read_options(parser, load(method.options), args, bad_rows=args.bad_rows)
     demand_targets(parser, args, options.numeric)
     given = {token.partition('=')[0] for token in argv}
@@ -169,7 +168,7 @@ def read_training(words: Sequence[str]) -> Training:
         driver = partial(driver, part_by=args.part_by)
         if args.part_by == ('file',):
             known['part_by'] = ()
-    return Training(words, driver, options, args, passed, RowOptions.of_arguments(args, **known))
+    return Training(words, driver, options, args, RowOptions.of_arguments(args, **known))
 
 
 def make_parser(name: str, method: Method) -> Parser:

@@ -24,9 +24,9 @@ from mr_elm.methods import METHODS, Method, Tuning, load
 from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
-from mr_elm.scores.selection import LeftOut, Score, Tuned
+from mr_elm.scores.selection import NodeScore, Tuned
 
-SHOWN = ('accuracy', 'deviation', 'rmse')  # of the best candidate; the table has more
+OF_TABLE = ('n_support', 'n_iter', 'n_unfinished', 'seconds')  # are not printed of the best candidate
 
 
 def tune(words: Sequence[str]) -> None:
@@ -36,7 +36,7 @@ def tune(words: Sequence[str]) -> None:
     tuning = method.tuning
     assert tuning is not None
     parser = make_parser(name, method, tuning)
-    args, passed = parser.parse(argv)
+    args = parser.parse(argv)
     search = read_options(parser, load(tuning.search), args)
     options = read_options(
         parser, load(method.options), args, list_passed(method, tuning), bad_rows=args.bad_rows, **search.of_training
@@ -44,21 +44,21 @@ def tune(words: Sequence[str]) -> None:
     if search.figure and options.numeric and not search.draws_targets:
         parser.error('--figure: cannot be drawn with --task regression, expected classes')
     demand_regression(parser, args, options.numeric)
-    output = Output.of(args)
+    output = Output(args)
     if args.model is not None:
         output.demand_free()
     for path in (search.table, search.figure):
         if path is not None:
             demand_free(path, args.overwrite)
-    with choose_engine(args, passed, args.model or args.table or args.figure) as engine:
+    with choose_engine(args, args.model or args.table or args.figure) as engine:
         plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
         plan = choose_target(lambda plan: load(method.driver)(plan, options, engine), plan, engine, args.bad_rows)
+        trained: list = []
         if isinstance(search, NodeSearch):
             tuned, *trained = load(tuning.driver)(plan, options, search, engine)
-            report_nodes(tuned, search)
         else:
-            tuned, trained = load(tuning.driver)(plan, options, search, engine), []
-            report_kernels(tuned, search)
+            tuned = load(tuning.driver)(plan, options, search, engine)
+        report(tuned, search)
         if args.model is not None:
             if not trained:
                 best = replace(options, C=tuned.best.C, **tuned.best.parameters)
@@ -92,62 +92,43 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     return parser
 
 
-def report_nodes(tuned: Tuned, search: NodeSearch) -> None:
-    """Print the best kind, nu and L of hidden nodes; write table and figure where they were asked for."""
-    write_table(search.table, list(map(cell_of, tuned.scores)))
+def report(tuned: Tuned, search: NodeSearch | KernelSearch) -> None:
+    """Print the best candidate; write table and figure where they were asked for."""
+    write_table(search.table, list(map(describe, tuned.scores)))
     if search.figure is not None:
-        from mr_elm.figures.node_figure import draw
-
         with write_file(search.figure) as local:
-            draw(tuned.scores, tuned.best, local)
-    print(json.dumps(cell_of(tuned.best)))
+            if isinstance(search, NodeSearch):
+                from mr_elm.figures.node_figure import draw as draw_nodes
 
+                draw_nodes(tuned.scores, tuned.best, local)
+            else:
+                from mr_elm.figures.heatmap import draw
 
-def cell_of(score: Any) -> dict[str, Any]:
-    """Return the fields of a NodeScore that a row of the table shows."""
-    kind = score.kind
-    return {
-        'map': kind.map,
-        'weight_scale': kind.weight_scale,
-        'nu': score.nu,
-        'hidden': score.n_hidden,
-        'error': score.error,
-        'deviation': score.deviation,
-        'accuracy': score.accuracy,
-        'trusted': score.trusted,
-        'kernel': kind.kernel,
-    }
-
-
-def report_kernels(tuned: Tuned, search: KernelSearch) -> None:
-    """Print the best kernel parameters and C; write table and figure where they were asked for."""
-    write_table(search.table, [{**score.parameters, 'C': score.C, **values_of(score)} for score in tuned.scores])
-    if search.figure is not None:
-        from mr_elm.figures.heatmap import draw
-
-        with write_file(search.figure) as local:
-            draw(tuned.scores, local)
-    values = {name: value for name, value in values_of(tuned.best).items() if name in SHOWN}
-    best = {**tuned.best.parameters, 'C': tuned.best.C, **values}
+                draw(tuned.scores, local)
+    best = {name: value for name, value in describe(tuned.best).items() if name not in OF_TABLE}
     if tuned.solver:
         best['solver'] = tuned.solver
     print(json.dumps(best))
 
 
-def values_of(score: Score | LeftOut) -> dict[str, float | None]:
-    """Return what a table shows of a candidate."""
-    if isinstance(score, LeftOut):
-        if score.accuracy is None:
-            return {'rmse': score.rmse}
-        return {'accuracy': score.accuracy}
-    return {
-        'accuracy': score.accuracy,
-        'deviation': score.deviation,
-        'n_support': score.n_support,
-        'n_iter': score.n_iter,
-        'n_unfinished': score.n_unfinished,
-        'seconds': score.seconds,
-    }
+def describe(score: Any) -> dict[str, Any]:
+    """Return what a row of the table shows of a candidate."""
+    if isinstance(score, NodeScore):
+        kind = score.kind
+        return {
+            'map': kind.map,
+            'weight_scale': kind.weight_scale,
+            'nu': score.nu,
+            'hidden': score.n_hidden,
+            'error': score.error,
+            'deviation': score.deviation,
+            'accuracy': score.accuracy,
+            'trusted': score.trusted,
+            'kernel': kind.kernel,
+        }
+    values = {name: getattr(score, name, None) for name in ('accuracy', 'rmse', 'deviation', *OF_TABLE)}
+    known = {name: value for name, value in values.items() if value is not None}
+    return {**score.parameters, 'C': score.C, **known}
 
 
 def write_table(path: str | None, records: list[dict[str, Any]]) -> None:

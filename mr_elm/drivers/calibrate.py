@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
-from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import (
     HELD_OUT,
     Kind,
@@ -23,7 +22,7 @@ from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.text import quote
 from mr_elm.rows.wire import split_key
-from mr_elm.store import temporary_folder
+from mr_elm.store import temporary_folder, write_json
 from mr_elm.streaming.mr_scores import MRScores
 
 

@@ -21,7 +21,6 @@ from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import demand_rows, summarise
 from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError, ModelFormatError
-from mr_elm.json_file import read_json, write_json
 from mr_elm.machines.living import LivingMachine, steps_of
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
@@ -38,7 +37,7 @@ from mr_elm.rows.encoding import CATEGORY, Column, Encoding
 from mr_elm.rows.options import MAX_CATEGORIES
 from mr_elm.rows.storage import write_file
 from mr_elm.solvers.increment import size_of, sum_arrays, sums_of
-from mr_elm.store import load_arrays, save_arrays
+from mr_elm.store import load_arrays, read_json, save_arrays, write_json
 from mr_elm.sums.masks import MAX_SITES, add, from_ring, make_mask, to_ring
 from mr_elm.sums.statistics import Classes, ColumnStatistics, join_columns, make_zeros
 from mr_elm.sums.summary import Summary

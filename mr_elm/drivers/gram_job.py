@@ -9,12 +9,11 @@ from typing import Any
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.json_file import write_json
 from mr_elm.model.parts import describe_map, layer_arrays
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import NUMBER_BYTES, split_key
 from mr_elm.solvers.ridge import Sums, collect_sums
-from mr_elm.store import save_arrays, temporary_folder
+from mr_elm.store import save_arrays, temporary_folder, write_json
 from mr_elm.streaming.mr_gram import MRGram, demand_parts, group_sums
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 from mr_elm.sums.statistics import Classes, ColumnStatistics

@@ -1,8 +1,6 @@
 """Train the initial ELM, `train elm --C inf`: rows to the driver, one singular value decomposition."""
 
-import numpy as np
-
-from mr_elm.arithmetic import estimate_seconds, one_thread
+from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import DataFormatError
@@ -11,7 +9,6 @@ from mr_elm.machines.nodes import fit_initial
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.passes.data_set import DataSet
 from mr_elm.solvers.multiclass import class_targets
-from mr_elm.solvers.ridge import solve_initial
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import list_classes
 
@@ -26,10 +23,8 @@ def train(data: DataSet, options: PESVMOptions) -> tuple:
     layer = inputs.make_layer()
     demand_room(inputs, layer)
     rows = gather_sample(inputs, inputs.summary.n_rows)
-    small, large = sorted((len(rows), layer.n_hidden))
     data.engine.reporter.announce(
-        f'computing the svd of {len(rows):,} x {layer.n_hidden:,} node outputs',
-        lambda: estimate_seconds(lambda A: solve_initial(A, np.ones((len(A), 1))), np.cbrt(small * small * large)),
+        f'computing the svd of {len(rows):,} x {layer.n_hidden:,} node outputs', max(len(rows), layer.n_hidden)
     )
     header = inputs.describe(layer, GridSteps.of(1.0, origin=inputs.origin), data.blas)
     with one_thread():

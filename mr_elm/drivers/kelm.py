@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.arithmetic import estimate_seconds, one_thread
+from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_to
 from mr_elm.drivers.kelm_data import KernelData, gather_data
 from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make_product
@@ -17,7 +17,7 @@ from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
-from mr_elm.parallel import N_THREADS, using_threads
+from mr_elm.parallel import using_threads
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import MACHINE_FOLD, score_values
@@ -82,10 +82,7 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
     T, weights = data.targets, data.rows.weights
     facts: dict[str, Any] = {}
     omega = compute_matrix(data)
-    data.reporter.announce(
-        f'{data.options.solver} of the kernel matrix of {data.n_rows:,} rows',
-        lambda: estimate_seconds(lambda A: machine.solve_matrix(A, np.ones((len(A), 1)), None), data.n_rows),
-    )
+    data.reporter.announce(f'{data.options.solver} of the kernel matrix of {data.n_rows:,} rows', data.n_rows)
     solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
     if data.options.solver == 'svd':
         facts = {'rank': data.n_rows}
@@ -111,10 +108,7 @@ def solve_by_gradients(
         data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}')
 
     most = machine.largest_rank(data.n_rows)
-    size = np.cbrt(data.n_rows * most**2 / (N_THREADS.get() or 1))
-    data.reporter.announce(
-        f'cg: computing a preconditioner of rank at most {most:,}', lambda: estimate_seconds(lambda A: A @ A, size)
-    )
+    data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}', data.n_rows)
     solution, passes, residual = machine.solve_by_gradients(
         data.task_rows, make_product(data), data.targets, weights, announce, report
     )

@@ -15,7 +15,6 @@ from mr_elm.drivers.sample import read_sample
 from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.json_file import write_json
 from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.kernel import KernelProblem, KernelRowsTask, settle
 from mr_elm.machines.options import KELMOptions
@@ -24,7 +23,7 @@ from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.sparse import expand_some
-from mr_elm.store import temporary_folder
+from mr_elm.store import temporary_folder, write_json
 from mr_elm.streaming.mr_place import MRPlace
 from mr_elm.typing import Floats
 

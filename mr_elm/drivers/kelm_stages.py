@@ -13,7 +13,6 @@ from mr_elm.drivers.kelm_data import KernelData
 from mr_elm.engines.base import REDUCE_TASKS
 from mr_elm.errors import AccountingError
 from mr_elm.features.kernel_tiles import place_tile
-from mr_elm.json_file import write_json
 from mr_elm.machines.kernel import ColumnsTask
 from mr_elm.passes.data_set import DataSet, Pass
 from mr_elm.progress import Meter
@@ -22,7 +21,7 @@ from mr_elm.rows.inputs import plan_blocks, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import split_key
 from mr_elm.solvers.kelm import U, V
-from mr_elm.store import save_arrays
+from mr_elm.store import save_arrays, write_json
 from mr_elm.streaming.mr_columns import MRColumns
 from mr_elm.streaming.mr_kernel import (
     MRKernel,

@@ -20,7 +20,6 @@ from mr_elm.drivers.keys import read_private_key
 from mr_elm.drivers.receipts import read_receipts, write_line, write_receipt
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError
-from mr_elm.json_file import write_json
 from mr_elm.model.base import Model
 from mr_elm.model.sums import compute_digest
 from mr_elm.passes.data_set import DataSet
@@ -38,7 +37,7 @@ from mr_elm.rows.ledger import (
     read_key,
 )
 from mr_elm.rows.storage import demand_free, is_local
-from mr_elm.store import replace_file
+from mr_elm.store import replace_file, write_json
 from mr_elm.streaming.mr_ledger import MRLedger, read_entries
 
 Kind = TypeVar('Kind', bound=Model)

@@ -5,11 +5,11 @@ What only some options take is imported where it is used: a small training waits
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 
-from mr_elm.arithmetic import estimate_seconds, one_thread
+from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, name_parts, sum_up
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.engines.base import Engine
@@ -24,7 +24,7 @@ from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.increment import add_sums, size_of
-from mr_elm.solvers.ridge import Sums, factor_ridge
+from mr_elm.solvers.ridge import Sums
 from mr_elm.sums.gram import GridSteps
 
 
@@ -147,15 +147,10 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
     return fit_held_out(inputs.data, model, inputs.options, inputs.weights)
 
 
-def estimate_solve(n: int) -> float:
-    """Return about how many seconds it takes to solve for n unknowns."""
-    return estimate_seconds(partial(factor_ridge, penalty=0.0), n)
-
-
 def solve(machine: LivingMachine, engine: Engine) -> HiddenNodeModel:
     """Solve for the output weights: the model with its sums."""
     n = len(machine.sums.gram)
-    engine.reporter.announce(f'solving for {n} unknowns', partial(estimate_solve, n))
+    engine.reporter.announce(f'solving for {n} unknowns', n)
     model = machine.keep_sums(machine.solve())
     engine.reporter.say(f'solved {n} unknowns, condition about {model.header.parameters["condition"]:.1e}')
     return model

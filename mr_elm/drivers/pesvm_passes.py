@@ -14,7 +14,6 @@ from mr_elm.drivers.pass_report import PassReport
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.json_file import write_json
 from mr_elm.machines.calibrating import demand_every_class, keep_held_out
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.grid_task import Folds
@@ -22,7 +21,7 @@ from mr_elm.machines.pass_problem import PassProblem, PassResult, PassSolution, 
 from mr_elm.machines.passes import count_sample
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.parallel import using_threads
-from mr_elm.store import save_arrays, temporary_folder
+from mr_elm.store import save_arrays, temporary_folder, write_json
 from mr_elm.streaming.mr_pass import MRPass, read_product, read_targets
 from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats

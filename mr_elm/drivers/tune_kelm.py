@@ -1,6 +1,5 @@
 """Choose kernel parameters and C of the kernel ELM by leave-one-out: one job, a reduce task a kernel."""
 
-from mr_elm.arithmetic import estimate_seconds
 from mr_elm.drivers.problems import score_kernels
 from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
@@ -10,7 +9,6 @@ from mr_elm.machines.search_options import KELMSearch
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.scores.selection import LeftOut, Tuned, best_of
-from mr_elm.solvers.kelm import decompose
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
 
 
@@ -26,11 +24,8 @@ def tune(plan: InputPlan, options: KELMOptions, search: KELMSearch, engine: Engi
     share = search.choose_share(
         plan.name, summary.n_rows, options.memory, 8 * MATRICES_KEPT['svd'], 'an eigendecomposition in'
     )
-    n, n_tasks = share * summary.n_rows, min(engine.n_maps, len(kernels))
-    engine.reporter.announce(
-        f'eigenvalues of {len(kernels)} kernel matrices of {n:,.0f} rows',
-        lambda: estimate_seconds(decompose, n) * len(kernels) / n_tasks,
-    )
+    n = round(share * summary.n_rows)
+    engine.reporter.announce(f'eigenvalues of {len(kernels)} kernel matrices of {n:,} rows', n)
     grid = problem.task.extend(
         LeaveOneOutTask,
         share=share,

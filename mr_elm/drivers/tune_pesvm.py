@@ -9,7 +9,7 @@ import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.fold_sums import sum_up_folds
-from mr_elm.drivers.pesvm import estimate_solve, make_model, train_on
+from mr_elm.drivers.pesvm import make_model, train_on
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import NodeInputs, learn_rows
 from mr_elm.engines.base import Engine
@@ -57,7 +57,7 @@ def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Eng
     # 2. the error of every nu and L, and the accuracy of the best ones
     n, n_systems = n_most + 1, len(layers) * search.folds * len(search.nu)
     with one_thread():
-        reporter.announce(f'solving {n_systems} systems of at most {n} unknowns', lambda: n_systems * estimate_solve(n))
+        reporter.announce(f'solving {n_systems} systems of at most {n} unknowns', n)
         grids = {kind: FoldGrid(sums[kind], options.numeric, options.center) for kind in layers}
         scores = score_grids(inputs, grids, search)
         if inputs.classes:

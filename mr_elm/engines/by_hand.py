@@ -12,7 +12,6 @@ error.
 import argparse
 import inspect
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,13 @@ from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
 from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.tasks import DEAF
-from mr_elm.errors import describe_error
+from mr_elm.errors import DataFormatError, describe_error
 from mr_elm.passes.data_set import DataSet
+from mr_elm.processes import Terminated, terminable
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.storage import store_of
-from mr_elm.signals import Terminated, terminable
 
 OUR_PART = (
     'args',
@@ -49,7 +48,10 @@ def main(job_class: Any, argv: list[str]) -> int:
     job = parse_job(job_class, argv)
     try:
         with terminable():
-            run(job, argv)
+            if is_task(job):
+                run_piped(job)
+            else:
+                run(job, argv)
     except KeyboardInterrupt as error:
         if isinstance(error, Terminated):
             return 143
@@ -62,23 +64,25 @@ def main(job_class: Any, argv: list[str]) -> int:
     return 0
 
 
-def run_piped(job_class: Any, argv: list[str]) -> int:
-    """Run a mapper or a reducer that a user pipes rows or lines through, without Hadoop; returns the exit status.
+def is_task(job: Any) -> bool:
+    """Tell whether a user asks for a mapper or a reducer alone."""
+    return job.options.run_mapper or job.options.run_combiner or job.options.run_reducer
+
+
+def run_piped(job: Any) -> None:
+    """Run a mapper or a reducer that a user pipes rows or lines through, without Hadoop.
 
     `cat rows.csv | python -m mr_elm.streaming.mr_stats --mapper | sort | python -m mr_elm.streaming.mr_stats --reducer`
     """
-    job = parse_job(job_class, argv)
     job.listener = DEAF  # Hadoop alone wants to know how far the task is
     try:
         job.execute()
     except BrokenPipeError:
-        return 1
+        raise
     except Exception as error:
         job.trouble = job.trouble or describe_error(error)
     if job.trouble is not None:
-        print(f'{program(job_class)}: standard input: {job.trouble.removeprefix("standard input: ")}', file=sys.stderr)
-        return 1
-    return 0
+        raise DataFormatError(f'standard input: {job.trouble.removeprefix("standard input: ")}')
 
 
 def parse_job(job_class: Any, argv: list[str]) -> Any:
@@ -88,10 +92,9 @@ def parse_job(job_class: Any, argv: list[str]) -> Any:
         options = job.options
         if not options.run_reducer:
             job.demand_options()
-        is_task = options.run_mapper or options.run_combiner or options.run_reducer
-        if options.plan is not None and not is_task:
+        if options.plan is not None and not is_task(job):
             raise ValueError('--plan is for tasks: name the inputs instead')
-        if not options.args and not is_task:
+        if not options.args and not is_task(job):
             raise ValueError('expected an INPUT, found none')
     except ValueError as error:
         print(f'{program(job_class)}: {error} (--help tells more)', file=sys.stderr)
@@ -107,10 +110,17 @@ def run(job: Any, argv: list[str]) -> None:
     own, passed = split_options(job, argv)
     with choose_engine(options.runner or 'inline', passed, Reporter(options.quiet)) as engine:
         engine.prepare([*options.args, *filter(None, [folder])])
-        data = plan_data(job, engine)
+        rows = job.row_options(job.load_encoding())
+        data = DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
         stage = data.run(type(job), own, program(type(job)))
         with stage.open_output() as output:
-            copy_lines(output.lines(stage.accounts), job)
+            copies = options.cat_output
+            if copies is None:
+                copies = not folder
+            for line in output.lines(stage.accounts):
+                if copies:
+                    job.stdout.write(line)
+            job.stdout.flush()
             data.reconcile(stage.accounts)
             if folder:
                 store_of(folder).move(output.folder, folder)
@@ -121,24 +131,6 @@ def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
     if runner in ('inline', 'local'):
         return MRJobRunner(tuple(passed), reporter, runner=runner)
     return make_engine(runner, passed, reporter=reporter)
-
-
-def plan_data(job: Any, engine: Engine) -> DataSet:
-    """Look at the rows of a stage."""
-    options = job.options
-    rows = job.row_options(job.load_encoding())
-    return DataSet(plan_inputs(options.args, rows, closed=False), engine, options.bad_rows)
-
-
-def copy_lines(lines: Iterable[bytes], job: Any) -> None:
-    """Write lines to standard output as they come, unless the job is to leave them in --output-dir."""
-    copies = job.options.cat_output
-    if copies is None:
-        copies = not job.options.output_dir
-    for line in lines:
-        if copies:
-            job.stdout.write(line)
-    job.stdout.flush()
 
 
 def split_options(job: Any, argv: list[str]) -> tuple[list[str], list[str]]:

@@ -13,10 +13,10 @@ from math import inf
 from typing import Any
 
 from mr_elm.engines.base import Engine
-from mr_elm.engines.pool import WORK, Pool
 from mr_elm.engines.tasks import (
     KEY,
     Pair,
+    Pool,
     carry,
     is_map_only,
     name_splits,
@@ -24,9 +24,9 @@ from mr_elm.engines.tasks import (
     plan_reduces,
     run_map,
     run_reduce,
+    write_map,
 )
 from mr_elm.errors import TaskError
-from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import copy_name
 from mr_elm.progress import Stage
@@ -34,7 +34,7 @@ from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.splits import plan_splits
 from mr_elm.rows.storage import copy
-from mr_elm.store import temporary_folder
+from mr_elm.store import temporary_folder, write_json
 
 ROOM_FACTOR = 8  # times the bytes of the input must be free for parsed rows: compressed text grows
 REDUCES_A_PROCESS = 2  # reduce tasks for each process: their keys take unequal time
@@ -101,12 +101,17 @@ class Job:
     output: str
     progress: Stage
 
-    def run_in_memory(self) -> JobOutput:
-        """Run the tasks in this process; the one reduce task runs while the driver reads its pairs."""
+    def run_here(self) -> JobOutput:
+        """Run the tasks in this process; a reduce task runs while the driver reads its pairs."""
         pairs: list[Pair] = []
         for number, splits in enumerate(self.tasks):
             with self.name_errors(name_task('map', number, splits)):
-                pairs += map(carry, run_map(self.stage, splits, self.progress))
+                if is_map_only(self.stage):
+                    write_map(self.stage, splits, self.part(number), self.progress)
+                else:
+                    pairs += map(carry, run_map(self.stage, splits, self.progress))
+        if is_map_only(self.stage):
+            return JobOutput(type(self.stage), self.output)
         return Reduced(type(self.stage), self.output, read_pairs=lambda: self.reduce(pairs))
 
     def reduce(self, pairs: list[Pair]) -> Iterator[Pair]:
@@ -114,43 +119,38 @@ class Job:
         with self.name_errors(name_task('reduce', 0)):  # the values of a key stay in the order of the map tasks
             yield from map(carry, run_reduce(self.stage, sorted(pairs, key=KEY), self.progress))
 
-    def run_in_files(self, pool: Pool | None, n_processes: int) -> JobOutput:
-        """Run the tasks in a pool, or in this process: they write files."""
-        parts = [
-            os.path.join(self.output, f'part-{number:05d}')
-            for number in range(max(len(self.tasks), REDUCES_A_PROCESS * n_processes))
-        ]
-        output = JobOutput(type(self.stage), self.output)
+    def run_in_pool(self, pool: Pool, n_processes: int) -> JobOutput:
+        """Run the tasks in a pool: they write files."""
         if is_map_only(self.stage):
-            self.run_all(pool, n_processes, 'map', self.tasks, parts)
-            return output
-        paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
-        indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths)
-        self.run_all(
-            pool,
-            n_processes,
-            'reduce',
-            plan_reduces(zip(paths, indexes, strict=True), REDUCES_A_PROCESS * n_processes),
-            parts,
-        )
-        return output
+            self.run_all(pool, n_processes, 'map', self.tasks, self.part)
+        else:
+            paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
+            indexes = self.run_all(pool, n_processes, 'map', self.tasks, paths.__getitem__)
+            reduces = plan_reduces(zip(paths, indexes, strict=True), REDUCES_A_PROCESS * n_processes)
+            self.run_all(pool, n_processes, 'reduce', reduces, self.part)
+        return JobOutput(type(self.stage), self.output)
 
-    def run_all(self, pool: Pool | None, n_processes: int, kind: str, work: list, paths: list[str]) -> list[Any]:
-        """Run all map tasks, or all reduce tasks: what they return. None : in this process."""
-        names = [name_task(kind, number, part if kind == 'map' else ()) for number, part in enumerate(work)]
-        tasks = list(zip(names, work, paths, strict=False))
-        if pool is None:
-            results = []
-            for name, part, path in tasks:
-                with self.name_errors(name):
-                    results.append(WORK[kind](self.stage, part, path, self.progress))
-            return results
+    def run_all(
+        self, pool: Pool, n_processes: int, kind: str, tasks: list, name_file: Callable[[int], str]
+    ) -> list[Any]:
+        """Run all map tasks, or all reduce tasks: what they return. name_file : number of a task -> its output."""
         stage = [*name_stage(type(self.stage)), self.words]
         requests = [
-            {'task': name, 'stage': stage, 'kind': kind, 'work': part, 'path': path} for name, part, path in tasks
+            {
+                'task': name_task(kind, number, task if kind == 'map' else ()),
+                'stage': stage,
+                'kind': kind,
+                'work': task,
+                'path': name_file(number),
+            }
+            for number, task in enumerate(tasks)
         ]
         with self.name_errors():
             return pool.run_all(requests, n_processes, self.progress)
+
+    def part(self, number: int) -> str:
+        """Return the path of a part of the output."""
+        return os.path.join(self.output, f'part-{number:05d}')
 
     @contextmanager
     def name_errors(self, task: str = '') -> Iterator[None]:
@@ -204,11 +204,11 @@ class Local(LocalCopies):
             with Stage(self.reporter, stage, plan.size, n_rows=plan.n_rows) as progress:
                 job = Job(job_stage, words, tasks, folder, output_folder, progress)
                 if n_processes > 1 or not self.small:
-                    output = job.run_in_files(self.pool, n_processes)
-                elif kept_folder or is_map_only(job_stage):
-                    output = job.run_in_files(None, 1)
+                    output = job.run_in_pool(self.pool, n_processes)
                 else:
-                    output = job.run_in_memory()
+                    output = job.run_here()
+                if kept_folder:
+                    output = JobOutput(job_class, output.write())
                 demand_unchanged(plan)
                 yield output
 

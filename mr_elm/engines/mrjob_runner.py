@@ -14,15 +14,14 @@ from mrjob.step import StepFailedException
 
 from mr_elm.engines.base import pairs_of
 from mr_elm.engines.local import LocalCopies
-from mr_elm.engines.pool import task_variables
 from mr_elm.engines.task_logs import find_cause
+from mr_elm.engines.tasks import task_variables
 from mr_elm.errors import TaskError
-from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.progress import LogLines, Reporter, Stage
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
-from mr_elm.store import temporary_folder
+from mr_elm.store import temporary_folder, write_json
 
 # mrjob speaks only to those who listen (mr-elm --verbose); errors reach the user as exceptions
 logging.getLogger('mrjob').addHandler(logging.NullHandler())

@@ -16,9 +16,9 @@ from typing import Any
 
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError
-from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.store import write_json
 
 
 class StageWanted(AccountingError):

@@ -1,25 +1,48 @@
-"""Call the map and the reduce of a stage: what a task does on this machine, in this process or in another one."""
+"""Call the map and the reduce of a stage: what a task does, in this process or in processes of our own.
+
+A process runs one task after another. It is asked by lines of JSON on its standard input, and answers by lines of JSON:
+words and names of files, never rows. It needs no `__main__` guard, is in a session of its own, so that Ctrl-C reaches
+the driver alone, and ends with its standard input, so with the driver, whatever ends that. What a task prints goes to
+standard error. A task that fails ends the command: on one machine it would fail again. Hadoop and Spark try a task four
+times.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
 from copy import copy
+from functools import lru_cache
 from importlib import import_module
+from itertools import groupby
 from operator import itemgetter
 from typing import IO, Any
 
 import numpy as np
 
+from mr_elm.errors import TaskError
 from mr_elm.progress import Listener
+from mr_elm.store import temporary_folder
 
 Pair = tuple[str, Any]  # key and value
 Run = tuple[str, int, int]  # path, start and length of a line, with its end, in what a map task wrote
 KEY = itemgetter(0)  # by which pairs are sorted, byte by byte as Hadoop does it: keys are ASCII
 OPEN_FILES = 100  # outputs of map tasks that a reduce task holds open: systems allow 256 or more
-
-
 DEAF = Listener()
+THREADS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
+KERNELS = ('OPENBLAS_CORETYPE', 'MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES')  # they decide the last bits too
+REPORT_SECONDS = 0.2  # seconds between two reports of a task
 
 
 def run_map(job: Any, splits: list[list[int]], listener: Listener = DEAF) -> Iterator[Pair]:
@@ -81,18 +104,16 @@ def write_reduce(job: Any, runs: Iterable[Run], path: str, listener: Listener = 
 
 def read_runs(runs: Iterable[Run]) -> Iterator[bytes]:
     """Yield lines in the order of their runs; only so many files are open at once."""
-    files: dict[str, IO[bytes]] = {}
-    try:
+    with ExitStack() as stack:
+        files: dict[str, IO[bytes]] = {}
         for path, start, length in runs:
-            if path not in files and len(files) == OPEN_FILES:
-                files.pop(next(iter(files))).close()
-            stream = files.pop(path) if path in files else open(path, 'rb')  # noqa: SIM115 - closed below
-            files[path] = stream  # the one used last stands last
-            stream.seek(start)
-            yield stream.read(length)
-    finally:
-        for stream in files.values():
-            stream.close()
+            if path not in files:
+                if len(files) == OPEN_FILES:
+                    stack.close()
+                    files.clear()
+                files[path] = stack.enter_context(open(path, 'rb'))
+            files[path].seek(start)
+            yield files[path].read(length)
 
 
 def plan_reduces(outputs: Iterable[tuple[str, list[tuple[str, int]]]], n_tasks: int) -> list[list[Run]]:
@@ -108,16 +129,13 @@ def plan_reduces(outputs: Iterable[tuple[str, list[tuple[str, int]]]], n_tasks: 
             lines.append((key, (path, start, length)))
             start += length
     lines.sort(key=KEY)
-    share = sum(run[2] for _, run in lines) / n_tasks
-    tasks: list[list[Run]] = [[]]
-    room, previous = share, None
-    for key, run in lines:
-        if room <= 0 and key != previous:
-            tasks.append([])
-            room += share
-        tasks[-1].append(run)
-        room, previous = room - run[2], key
-    return tasks
+    tasks: list[list[Run]] = [[] for _ in range(n_tasks)]
+    n_bytes, done = sum(run[2] for _, run in lines), 0
+    for _, group in groupby(lines, KEY):
+        runs = [run for _, run in group]
+        tasks[done * n_tasks // n_bytes] += runs
+        done += sum(run[2] for run in runs)
+    return [task for task in tasks if task]
 
 
 def name_stage(job_class: type) -> tuple[str, str]:
@@ -137,3 +155,212 @@ def name_stage(job_class: type) -> tuple[str, str]:
 def import_stage(module: str, name: str) -> Callable:
     """Return the class of a stage."""
     return getattr(import_module(module), name)
+
+
+WORK: dict[str, Callable] = {'map': write_map, 'reduce': write_reduce}  # kind of a task -> what runs it
+
+
+def task_variables() -> dict[str, str]:
+    """Return variables for the environment of a task: one BLAS thread, and the kernels that this process has.
+
+    Both decide the last bits.
+    """
+    return {**dict.fromkeys(THREADS, '1'), **{name: os.environ[name] for name in KERNELS if name in os.environ}}
+
+
+class Worker:
+    """Start a process and hand it tasks, one at a time. folder : for its temporary files; it may be killed."""
+
+    def __init__(self, folder: str) -> None:
+        environment = {
+            **os.environ,
+            **task_variables(),
+            'TMPDIR': folder,
+            'PYTHONPATH': os.pathsep.join(map(os.path.abspath, sys.path)),
+        }
+        # it starts in an empty folder: `python -m` looks for modules there first
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'mr_elm.engines.tasks', os.getcwd()],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def run(self, request: dict[str, Any], listener: Listener) -> Any:
+        """Run a task; returns what it returns. Raises TaskError."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps(request).encode() + b'\n')
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended, as what it writes tells
+        for line in self.process.stdout:
+            if not line.endswith(b'\n'):
+                break  # it was killed while it answered
+            answer = json.loads(line)
+            for name, amount in answer.get('counts', {}).items():
+                listener.count(name, amount)
+            if 'status' in answer:
+                listener.set_status(answer['status'])
+            if 'error' in answer:
+                raise TaskError(answer['error'])
+            if 'done' in answer:
+                return answer['done']
+        raise TaskError(describe_end(self.process.wait()))
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            with suppress(BrokenPipeError):
+                stream.close()  # type: ignore[union-attr]
+
+
+def describe_end(status: int) -> str:
+    """Say how a process ended that should not have. status : as of `Popen.wait`."""
+    if status >= 0:
+        return f'its process ended with status {status}'
+    hint = ''
+    if status == -signal.SIGKILL:
+        hint = ', perhaps because memory ran out'
+    return f'its process was killed by {signal.Signals(-status).name}{hint}'
+
+
+class Pool:
+    """Keep processes that run tasks from one job to the next. To be closed."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.folder = temporary_folder()
+        self.idle: list[Worker] = []
+        self.workers: set[Worker] = set()
+        self.ended = False
+
+    def run_all(self, requests: list[dict[str, Any]], n: int, listener: Listener) -> list[Any]:
+        """Run tasks, at most n at once: what they return. The first that fails ends all others. Raises TaskError."""
+        self.ended = False
+        threads = ThreadPoolExecutor(min(n, len(requests)) or 1)
+        try:
+            futures = [threads.submit(self.run, request, listener) for request in requests]
+            finished = wait(futures, return_when=FIRST_EXCEPTION).done
+            return [future.result() for future in futures if future in finished]  # all, unless one raises
+        except BaseException:
+            self.end()  # no task that waits begins
+            raise
+        finally:
+            threads.shutdown()
+
+    def run(self, request: dict[str, Any], listener: Listener) -> Any:
+        """Run a task in a process that is idle, or in a new one. Raises TaskError, which names the task."""
+        with self.lock:
+            if self.ended:
+                raise TaskError('the tasks were ended')
+            if self.idle:
+                worker = self.idle.pop()
+            else:
+                worker = Worker(self.folder.name)
+            self.workers.add(worker)
+        try:
+            return worker.run(request, listener)
+        except TaskError as error:
+            raise TaskError(f'{error} ({request["task"]})') from None
+        finally:
+            with self.lock:
+                if worker.process.poll() is None:
+                    self.idle.append(worker)
+                else:
+                    self.workers.discard(worker)
+
+    def end(self) -> None:
+        """Kill all processes, whatever they do, and begin no task of the running job."""
+        with self.lock:
+            self.ended = True
+            for worker in self.workers:
+                worker.kill()
+            self.workers.clear()
+            self.idle.clear()
+
+    def close(self) -> None:
+        """End all processes and remove what they have left."""
+        self.end()
+        self.folder.cleanup()
+
+
+class Reports(Listener):
+    """Tell the driver now and then how far a task is. write : takes a dictionary of JSON."""
+
+    def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
+        self.write, self.counts, self.spoken = write, Counter[str](), time.monotonic()
+
+    def count(self, name: str, amount: int) -> None:
+        """Add to a counter."""
+        self.counts[name] += amount
+        if time.monotonic() - self.spoken > REPORT_SECONDS:
+            self.write({'counts': self.take()})
+
+    def set_status(self, text: str) -> None:
+        """Tell what the task does."""
+        self.write({'status': text})
+
+    def take(self) -> dict[str, int]:
+        """Return what was counted since the last report."""
+        counts, self.counts, self.spoken = dict(self.counts), Counter(), time.monotonic()
+        return counts
+
+
+@lru_cache(maxsize=1)
+def make_stage(module: str, name: str, *words: str) -> Any:
+    """Make a stage, which all tasks of a job use."""
+    return import_stage(module, name)(args=list(words))
+
+
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Run the tasks that are asked for.
+
+    A request has stage, its module, name and options; kind, map or reduce; work, the splits or the runs; path of the
+    output. An answer has counts, since the one before; status; done, or error.
+    """
+
+    def write(answer: dict[str, Any]) -> None:
+        answers.write(json.dumps(answer).encode() + b'\n')
+        answers.flush()
+
+    for request in listen(requests):
+        reports = Reports(write)
+        try:
+            module, name, words = request['stage']
+            stage = make_stage(module, name, *words)
+            answer = {'done': WORK[request['kind']](stage, request['work'], request['path'], reports)}
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                traceback.print_exc()
+            answer = {'error': f'{type(error).__name__}: {error}'}
+        write({**answer, 'counts': reports.take()})
+
+
+def listen(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield requests; when they end, end the process at once, also within a task: the driver is gone."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        try:
+            for line in requests:
+                lines.put(line)
+        finally:  # also where memory runs out: nobody would hear the next request
+            os._exit(1)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield json.loads(lines.get())
+
+
+if __name__ == '__main__':
+    os.chdir(sys.argv[1])
+    standard_output = os.fdopen(os.dup(1), 'wb')
+    os.dup2(2, 1)
+    requests = os.fdopen(os.dup(0), 'rb')
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    serve(requests, standard_output)

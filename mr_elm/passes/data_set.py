@@ -12,13 +12,12 @@ from typing import Any
 from mr_elm import linalg
 from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import BadRowError, DataFormatError, TaskError, warn_unsuitable
-from mr_elm.json_file import write_json
 from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.storage import store_of
-from mr_elm.store import temporary_folder
+from mr_elm.store import temporary_folder, write_json
 
 ABOUT_INPUT = b'counts ', b'rejected ', b'error '  # begin the keys of records about the input
 

@@ -1,8 +1,8 @@
 """Keep what the jobs of a run have written until its output is there, so that another try goes on where it stopped.
 
-A run has a folder on the cluster and, beside its output, a record, OUTPUT.work: which folder that is, which driver
-works with it, and which jobs have finished. Both vanish with the run, unless it fails in a way that another try could
-mend and a job has finished.
+A run has a folder on the cluster, which says which driver works with it and which jobs have finished. A record beside
+the output of the run, OUTPUT.work, names this folder. Both vanish with the run, unless it fails in a way that another
+try could mend and a job has finished.
 """
 
 import hashlib
@@ -11,19 +11,23 @@ import os
 import re
 import socket
 import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from getpass import getuser
 from typing import Any
 
 from mr_elm.errors import AccountingError
-from mr_elm.json_file import write_json
 from mr_elm.processes import read_start_time
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.storage import store_of, write_file
+from mr_elm.store import write_json
 
 RECORD = {'format': 'mr_elm-work', 'version': 1}
 STAGING = re.compile(r'[a-z0-9]+://.*/mr_elm-[^/]+-[0-9a-f]{12}')
 LARGE = 100_000_000  # bytes of a file whose copy takes a while
 DRIVER = 'driver.json'  # in the folder of a run: which process works with it, and where its record is
+NOTE = '.json'  # ends the name of the file that says that a job has finished
 DIGITS = 12  # end the name of such a folder
 ROOT = 'hdfs:///tmp'  # folder of a cluster for what runs keep, unless a user names another one
 FINAL = (ValueError, AccountingError)  # another try would end the same way; DataFormatError is one of them
@@ -34,6 +38,7 @@ def new_staging(root: str = ROOT) -> str:
     return f'{root.rstrip("/")}/mr_elm-{getuser()}-{uuid.uuid4().hex[:12]}'
 
 
+@dataclass
 class Work:
     """Keep the folder of a run on the cluster, and the record of it.
 
@@ -42,68 +47,71 @@ class Work:
     queue : ends jobs that a killed driver left running, as `Yarn` does, or None.
     output : what the run makes; without one there is no record.
     resume : whether to go on with the run of the record.
+    jobs : key of a job that has finished -> see `finished`. placed : path of an input -> its copy.
     """
 
-    def __init__(
-        self, staging: str, reporter: Any, queue: Any = None, output: str | None = None, resume: bool = False
-    ) -> None:
-        self.staging, self.reporter, self.queue, self.output, self.resume = staging, reporter, queue, output, resume
-        if output is None:
-            self.record = None
-        else:
-            self.record = f'{store_of(output).absolute(output)}.work'
-        self.jobs: dict[str, dict[str, Any]] = {}
-        self.placed: dict[str, str] = {}
-        self.begun = self.resumed = False
+    staging: str
+    reporter: Any
+    queue: Any = None
+    output: str | None = None
+    resume: bool = False
+    jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    placed: dict[str, str] = field(default_factory=dict)
+    begun: bool = False
+    resumed: bool = False
+
+    @cached_property
+    def record(self) -> str | None:
+        """Return the path of the record."""
+        if self.output is None:
+            return None
+        return f'{store_of(self.output).absolute(self.output)}.work'
 
     def open(self) -> None:
         """Take up the run of the record, or throw it away. Raises FileExistsError when another driver works with it."""
-        record = self.read()
-        if record is None:
+        staging = self.read()
+        if staging is None:
             if self.resume:
                 self.reporter.say('--resume: no unfinished run to continue')
             return
-        if is_alive(record['driver']):
+        driver = read_driver(staging)
+        if driver is not None and is_alive(driver):
             raise FileExistsError(
-                f'{self.output}: another run is writing it now (process {record["driver"]["pid"]}): '
-                'wait for it, or end it'
+                f'{self.output}: another run is writing it now (process {driver["pid"]}): wait for it, or end it'
             )
-        self.end_jobs(record['staging'])
+        self.end_jobs(staging)
         if not self.resume:
             self.reporter.say(f'{self.record}: deleting an unfinished run (--resume would continue it)')
-            self.remove(record['staging'])
+            self.remove(staging)
             return
-        self.staging, self.jobs, self.resumed = record['staging'], record['jobs'], True
+        self.staging, self.resumed = staging, True
+        folder = f'{self.staging}/jobs'
+        if store_of(folder).find(folder):
+            notes = [entry for entry in store_of(folder).entries(folder) if entry.name.endswith(NOTE)]
+            self.jobs = {note.name.removesuffix(NOTE): read_remote(note.path) for note in notes}
         self.begin()
         self.reporter.say(f'{self.record}: continuing an unfinished run, finished jobs: {len(self.jobs)}')
 
-    def read(self) -> dict[str, Any] | None:
-        """Return what the record says, or None when there is none. Raises ValueError when it is something else."""
+    def read(self) -> str | None:
+        """Return the folder that the record names, or None when there is none. Raises ValueError for another file."""
         if self.record is None or store_of(self.record).find(self.record) is None:
             return None
         try:
-            with store_of(self.record).open(self.record) as stream:
-                record = json.load(stream)
+            record = read_remote(self.record)
             if {**record, **RECORD} != record or not STAGING.fullmatch(record['staging']):
                 raise ValueError('another format or version')
-            return {name: record[name] for name in ('staging', 'driver', 'jobs')}
+            return record['staging']
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f'{self.record}: expected the record of an unfinished run ({error})') from None
-
-    def write(self) -> None:
-        """Write the record."""
-        if self.record is not None:
-            with write_file(self.record) as local, open(local, 'w') as stream:
-                json.dump({**RECORD, 'staging': self.staging, 'driver': this_driver(), 'jobs': self.jobs}, stream)
 
     def begin(self) -> None:
         """Write the record before anything is on the cluster, and remove what killed drivers left there."""
         if self.begun:
             return
-        self.write()
+        if self.record is not None:
+            write_remote(self.record, {**RECORD, 'staging': self.staging})
         self.begun = True
-        with write_file(f'{self.staging}/{DRIVER}') as local:
-            write_json(local, {**this_driver(), 'record': self.record})
+        write_remote(f'{self.staging}/{DRIVER}', {**this_driver(), 'record': self.record})
         try:
             for path in self.sweep():
                 self.reporter.say(f'{path}: removed, its command was killed')
@@ -124,15 +132,16 @@ class Work:
             driver = read_driver(path)
             if driver is None or driver['host'] != socket.gethostname() or is_alive(driver):
                 continue
-            record = Work(path, self.reporter, self.queue)
-            record.record = driver['record']
-            if has_record(record):
-                if not resumable:
-                    continue
-            else:
-                record.record = None
-            record.end_jobs(path)
-            record.remove(path)
+            run, named = Work(path, self.reporter, self.queue), None
+            run.record = driver['record']
+            with suppress(OSError, ValueError):
+                named = run.read()
+            if named != path:
+                run.record = None  # it is that of another run, if there is one
+            elif not resumable:
+                continue
+            run.end_jobs(path)
+            run.remove(path)
             removed.append(path)
         return removed
 
@@ -141,9 +150,7 @@ class Work:
         if file.path not in self.placed:
             self.begin()
             uri = f'{self.staging}/input/{copy_name(file)}'
-            entry = None
-            if self.resumed:
-                entry = store_of(uri).find(uri)
+            entry = store_of(uri).find(uri) if self.resumed else None
             if entry is None or entry.size != file.size:
                 if file.size > LARGE:
                     self.reporter.say(f'{file.path}: copying {file.size / 1e6:,.0f} MB to the cluster')
@@ -155,10 +162,6 @@ class Work:
         """Return where a job writes."""
         return f'{self.staging}/jobs/{key}'
 
-    def note(self, key: str) -> str:
-        """Return the path of what is known of a job that has finished, beside its folder."""
-        return f'{self.folder(key)}.json'
-
     @property
     def tag(self) -> str:
         """Return what marks the jobs of the run on the cluster."""
@@ -169,10 +172,7 @@ class Work:
 
         Whatever one that failed has left is removed.
         """
-        job, note = self.jobs.get(key), self.note(key)
-        if self.resumed and not job and store_of(note).find(note):
-            with store_of(note).open(note) as stream:
-                job = self.jobs[key] = json.load(stream)
+        job = self.jobs.get(key)
         if job and store_of(job['folder']).find(f'{job["folder"]}/_SUCCESS'):
             return job
         if self.resumed and folder == self.folder(key) and store_of(folder).find(folder):
@@ -180,11 +180,9 @@ class Work:
         return None
 
     def finish(self, key: str, folder: str, map_input_records: int | None) -> dict[str, Any]:
-        """Record that a job has finished; returns what is known of it."""
+        """Note beside the folder of a job that it has finished; returns what is known of it."""
         self.jobs[key] = {'folder': folder, 'map_input_records': map_input_records}
-        with write_file(self.note(key)) as local:  # there may be no room for the record
-            write_json(local, self.jobs[key])
-        self.write()
+        write_remote(f'{self.folder(key)}{NOTE}', self.jobs[key])
         return self.jobs[key]
 
     def close(self, error: BaseException | None = None) -> None:
@@ -254,22 +252,23 @@ def tag_of(staging: str) -> str:
 
 def read_driver(staging: str) -> dict[str, Any] | None:
     """Return which driver works with a folder, None where the folder does not say."""
-    path = f'{staging}/{DRIVER}'
     try:
-        with store_of(path).open(path) as stream:
-            driver = json.load(stream)
+        driver = read_remote(f'{staging}/{DRIVER}')
         return {name: driver[name] for name in ('host', 'pid', 'started', 'record')}
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def has_record(work: Work) -> bool:
-    """Tell whether a run has a record by which it can be resumed."""
-    try:
-        record = work.read()
-    except (OSError, ValueError):
-        return False
-    return record is not None and record['staging'] == work.staging
+def read_remote(path: str) -> Any:
+    """Return the value in a file of JSON, wherever that is."""
+    with store_of(path).open(path) as stream:
+        return json.load(stream)
+
+
+def write_remote(path: str, value: Any) -> None:
+    """Write a value as JSON to a file, wherever that is."""
+    with write_file(path) as local:
+        write_json(local, value)
 
 
 def this_driver() -> dict[str, Any]:

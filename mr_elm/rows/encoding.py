@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, one_line, warn_unsuitable
-from mr_elm.json_file import read_json
 from mr_elm.rows.blocks import EncodedRows, is_sparse
 from mr_elm.rows.columns import (
     MISSING,
@@ -28,6 +27,7 @@ from mr_elm.rows.columns import (
 )
 from mr_elm.rows.dates import ORDERS
 from mr_elm.rows.options import RowOptions
+from mr_elm.store import read_json
 
 NUMBER, CATEGORY, DATE = 'number', 'category', 'date'
 MONTHS, WEEKDAYS = sorted(map(str, range(1, 13))), sorted(map(str, range(1, 8)))  # from January, and from Monday

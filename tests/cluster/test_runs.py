@@ -36,7 +36,8 @@ def test_a_driver_killed_twice_goes_on_with_what_has_finished(cluster, here, row
     before = jobs(cluster)
     with cluster.started(*words) as process:
         assert any(line.startswith('statistics: ') and 'MB/s' in line for line in process.stderr)
-        while not json.loads((tmp_path / 'm.npz.work').read_text())['jobs']:
+        folder = json.loads((tmp_path / 'm.npz.work').read_text())['staging'].removeprefix('hdfs://') + '/jobs'
+        while not any(name.endswith('.json') for name in cluster.listing(folder)):
             time.sleep(0.01)
         process.kill()
     assert [path.name for path in tmp_path.iterdir()] == ['m.npz.work']

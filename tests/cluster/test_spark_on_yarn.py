@@ -162,7 +162,8 @@ def test_a_driver_that_was_killed_goes_on_from_its_pass(cluster, train, packed, 
     with train(packed, '--hidden', 300, *PASSES) as process:
         assert any('passes: pass 1 of' in line for line in process.stderr)
         process.kill()
-    assert json.loads((tmp_path / 'm.npz.work').read_text())['jobs']
+    folder = json.loads((tmp_path / 'm.npz.work').read_text())['staging'].removeprefix('hdfs://') + '/jobs'
+    assert any(name.endswith('.json') for name in cluster.listing(folder))
     with train(packed, '--hidden', 300, *PASSES, '--resume') as process:
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and 'pass: finished in the earlier run' in err, err

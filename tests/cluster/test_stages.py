@@ -5,7 +5,7 @@ import pytest
 from reference.hadoop_jobs import demand_same_bits
 from reference.manual import blocks_of, read_page, run_script
 
-from mr_elm.engines.pool import KERNELS
+from mr_elm.engines.tasks import KERNELS
 
 pytestmark = pytest.mark.long
 PRINTED = [body for tag, body in blocks_of(read_page('docs/stages.md')) if tag == 'sh hadoop']

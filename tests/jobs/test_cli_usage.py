@@ -11,7 +11,7 @@ import pytest
 from reference.files import FEW, GOOD
 
 from mr_elm.cli import COMMANDS, list_methods, main
-from mr_elm.signals import Terminated
+from mr_elm.processes import Terminated
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_a_model_has_a_name_that_ends_in_npz(tmp_path, rows, capsys):
         (('train', 'pesvm'), 'hidden = "many"', 'argument --hidden: '),
         (('train', 'pesvm'), 'scale = "max"', 'argument --scale: '),
         (('train', 'pesvm'), 'no_center = true', '--no-center: expected --task regression'),
-        (('inspect', 'm.npz'), 'owner = "me"', '--owner=me: this command runs no job'),
+        (('inspect', 'm.npz'), 'owner = "me"', 'mr-elm inspect has no option --owner'),
     ],
 )
 def test_what_is_wrong_in_the_file_is_told_with_its_name(tmp_path, rows, capsys, words, text, reason):

@@ -309,7 +309,7 @@ def test_a_pack_has_the_missing_labels_that_it_was_packed_with(elm, train, tmp_p
     'text, labels', [('', ('',)), (',NA', ('', 'NA')), ('NA', ('NA',)), ('"a,b",c ', ('a,b', 'c'))]
 )
 def test_missing_labels_are_written_like_csv(text, labels, parse):
-    words = parse(['train', 'pesvm', 'rows.csv', '--model', 'm.npz', f'--missing-labels={text}'])[0]
+    words = parse(['train', 'pesvm', 'rows.csv', '--model', 'm.npz', f'--missing-labels={text}'])
     assert words.missing_labels == labels
 
 

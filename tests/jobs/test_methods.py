@@ -75,7 +75,7 @@ def test_defaults_of_options_are_those_that_the_manual_promises(name):
 
 @pytest.mark.parametrize('name', METHODS)
 def test_a_command_line_without_options_means_the_defaults(name, parse):
-    args, _ = parse(['train', name, 'rows.csv', '--model', 'm.npz'])
+    args = parse(['train', name, 'rows.csv', '--model', 'm.npz'])
     assert {key: getattr(args, key) for key in defaults_of(name)} == defaults_of(name)
     assert (args.runner, args.bad_rows, args.inputs) == ('local', CONTRACT['bad_rows'], ['rows.csv'])
 

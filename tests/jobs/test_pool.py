@@ -12,8 +12,7 @@ from reference.files import GOOD
 from reference.local_stages import MRChatty, MRFails, list_children
 
 from mr_elm.engines import make_engine
-from mr_elm.engines.pool import Worker
-from mr_elm.engines.tasks import plan_reduces, read_runs
+from mr_elm.engines.tasks import Worker, plan_reduces, read_runs
 from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import DataSet
 from mr_elm.processes import read_start_time
@@ -96,7 +95,7 @@ def test_processes_are_used_again_and_end_with_the_engine(rows):
 def test_the_end_of_the_driver_is_the_end_of_its_tasks(rows, tmp_path, number, status):
     """Ctrl-C reaches the driver alone: tasks that would run for a minute end at once."""
     lines = (
-        'import sys; from mr_elm.signals import terminable; from reference.local_stages import *\n'
+        'import sys; from mr_elm.processes import terminable; from reference.local_stages import *\n'
         'from mr_elm.engines import make_engine; from mr_elm.passes.data_set import DataSet\n'
         'from mr_elm.rows.inputs import plan_inputs; from mr_elm.rows.options import RowOptions\n'
         'plan = plan_inputs([sys.argv[1]], RowOptions())\n'

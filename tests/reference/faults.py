@@ -26,7 +26,7 @@ RUNNERS = {
     'local': ('-r', 'local', '--jobs', '2', '-D', 'mapreduce.job.maps={}'),
     'spark': ('-r', 'spark', '--master', 'local[2]', '--partitions-of-rows', '{}'),
 }
-TASKS = {'local': b'mr_elm.engines.pool', 'spark': b'pyspark.daemon'}  # runner -> a word of the processes of tasks
+TASKS = {'local': b'mr_elm.engines.tasks', 'spark': b'pyspark.daemon'}  # runner -> a word of the processes of tasks
 # bytes, in which arrays and libraries find no room. Without memory for an int, an exception makes CPython 3.11 loop for
 # ever (`exception_unwind` in ceval.c), and nothing in that process can end it
 SMALL_OBJECTS = 1 << 24

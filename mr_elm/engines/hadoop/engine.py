@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +23,7 @@ from mr_elm.passes.work import Work, new_staging
 from mr_elm.progress import Stage
 from mr_elm.rows.hdfs import HadoopCommand, find_command, is_local_cluster
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.storage import COPY_BYTES, Entry, store_of
+from mr_elm.rows.storage import store_of
 
 JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
 
@@ -74,21 +73,14 @@ class Hadoop(Cluster):
 
 
 class WebFiles(Filesystem):
-    """Offer mrjob the files of HDFS over WebHDFS, where its own class starts a JVM for every call."""
+    """Put files on HDFS for mrjob over WebHDFS, where its own class starts a JVM for every call; nothing else is asked.
+
+    What jobs write is read by `JobOutput`, not by mrjob.
+    """
 
     def can_handle_path(self, path: str) -> bool:
         """Tell whether a path is on HDFS."""
         return path.startswith('hdfs:')
-
-    def ls(self, path_glob: str) -> Iterator[str]:
-        """Yield the files at or below what a pattern matches."""
-        store = store_of(path_glob)
-        for path in store.glob(path_glob):
-            yield from (entry.path for entry in walk(store, store.find(path)))
-
-    def exists(self, path_glob: str) -> bool:
-        """Tell whether anything matches a pattern."""
-        return bool(store_of(path_glob).glob(path_glob))
 
     def mkdir(self, path: str) -> None:
         """Make a folder and those above it."""
@@ -98,24 +90,9 @@ class WebFiles(Filesystem):
         """Copy a file of this machine."""
         store_of(path).put(src, path)
 
-    def rm(self, path_glob: str) -> None:
-        """Remove all that matches a pattern."""
-        for path in store_of(path_glob).glob(path_glob):
-            store_of(path).remove(path)
-
-    def _cat_file(self, path: str) -> Iterator[bytes]:
-        with store_of(path).open(path) as stream:
-            while chunk := stream.read(COPY_BYTES):
-                yield chunk
-
-
-def walk(store: Any, entry: Entry) -> Iterator[Entry]:
-    """Yield the files at or below an entry."""
-    if not entry.is_folder:
-        yield entry
-        return
-    for child in store.entries(entry.path):
-        yield from walk(store, child)
+    def rm(self, path: str) -> None:
+        """Remove a file or a folder."""
+        store_of(path).remove(path)
 
 
 class HadoopRunner(HadoopJobRunner):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import urllib.request
 from typing import Any
 
-from mr_elm.engines.hadoop.yarn import get_json
+from mr_elm.engines.hadoop.yarn import TIMEOUT, get_json
 from mr_elm.rows.hdfs import find_home, read_configuration
-
-TIMEOUT = 10
 
 
 def history_address() -> str | None:

@@ -84,21 +84,15 @@ def select_columns(df: Any, label: str, weight: str | None, encodes: bool) -> An
     for name in df.columns:
         demand_kind(df, name, *special.get(name, features))
     arrays = df.select(*(read_column(df, name).alias(name) for name in df.columns))
-    sizes = measure_columns(arrays)
-    return arrays.select(
-        *(
-            column
-            for name in df.columns
-            for column in (
-                [
-                    functions.get(read_column(arrays, name), functions.lit(j)).cast('double').alias(f'{name}[{j}]')
-                    for j in range(sizes[name])
-                ]
-                if name in sizes
-                else [read_column(arrays, name)]
-            )
-        )
-    )
+    sizes, columns = measure_columns(arrays), []
+    for name in df.columns:
+        column = read_column(arrays, name)
+        if name in sizes:
+            items = [functions.get(column, functions.lit(j)).cast('double') for j in range(sizes[name])]
+            columns += [item.alias(f'{name}[{j}]') for j, item in enumerate(items)]
+        else:
+            columns.append(column)
+    return arrays.select(*columns)
 
 
 def measure_columns(df: Any) -> dict[str, int]:

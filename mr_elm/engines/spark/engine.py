@@ -38,7 +38,6 @@ from mr_elm.engines.spark.session import (
 )
 from mr_elm.engines.spark.task import ENDED, REPEATED, list_reports
 from mr_elm.errors import TaskError
-from mr_elm.json_file import write_json
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import ROOT, Work, new_staging
 from mr_elm.progress import Stage, repeat
@@ -46,7 +45,7 @@ from mr_elm.rows.hdfs import is_local_cluster
 from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.splits import plan_splits
 from mr_elm.rows.storage import store_of
-from mr_elm.store import temporary_folder
+from mr_elm.store import temporary_folder, write_json
 
 OPTIONS = ('--master', '--partitions-of-rows', '-D', '--jobconf')
 MAX_SLICES = 1 << 16  # more than any cluster has cores

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
 
-from mr_elm.engines.pool import task_variables
 from mr_elm.engines.shipping import source_digest, zip_code
+from mr_elm.engines.tasks import task_variables
 from mr_elm.errors import import_package
 from mr_elm.rows.hdfs import read_configuration
 from mr_elm.store import temporary_folder, temporary_prefix
@@ -59,13 +59,12 @@ def import_pyspark() -> Any:
 
 def find_session() -> Any:
     """Return the SparkSession of this process, or None; spark-submit has started one."""
-    sql = sys.modules.get('pyspark') and sys.modules.get('pyspark.sql')
-    if sql:
-        with suppress(import_module('pyspark.errors').PySparkException):  # there is none
-            return sql.SparkSession.active()
+    sql = import_pyspark()
+    with suppress(import_module('pyspark.errors').PySparkException):  # there is none
+        return sql.SparkSession.active()
     if OF_SPARK_SUBMIT not in os.environ:
         return None
-    builder = import_pyspark().SparkSession.builder
+    builder = sql.SparkSession.builder
     for name, value in choose_settings('', {}).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
