@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cache
 from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from mr_elm import linalg
+from mr_elm.arithmetic import find_libraries
 
 Item = TypeVar('Item')
 Found = TypeVar('Found')
@@ -64,11 +63,5 @@ def sum_in_threads(function: Callable[[Item], np.ndarray], items: Sequence[Item]
 
 def one_blas_thread() -> AbstractContextManager:
     """Return a context in which BLAS uses one thread; `arithmetic.one_thread` sees libraries that come later too."""
-    return find_blas().limit(limits=1, user_api='blas')
-
-
-@cache
-def find_blas() -> ThreadpoolController:
-    """Find the libraries that are loaded, once: to look for them takes longer than a small fit."""
     linalg.load()  # it brings a BLAS of its own, which must be found too
-    return ThreadpoolController()
+    return find_libraries().limit(limits=1, user_api='blas')

@@ -8,7 +8,7 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from mr_elm import parallel
+from mr_elm.arithmetic import find_libraries
 from mr_elm.estimators import (
     ELMClassifier,
     ESVMClassifier,
@@ -86,9 +86,7 @@ def test_n_jobs_means_what_it_means_in_joblib(monkeypatch):
 def test_results_stand_in_the_order_of_the_items_and_each_thread_has_one_of_blas():
     def observe(number):
         together.wait()
-        return number, {
-            library['num_threads'] for library in parallel.find_blas().info() if library['user_api'] == 'blas'
-        }
+        return number, {library['num_threads'] for library in find_libraries().info() if library['user_api'] == 'blas'}
 
     together = threading.Barrier(3, timeout=30)
     with using_threads(3):
