@@ -34,6 +34,9 @@ LONG = (  # files whose few tests take long
 )
 
 
+LONG_SECONDS = 570  # for a test of a real Hadoop, or of a thousand tasks; others have what setup.cfg says
+
+
 def pytest_configure():
     """Let tests interrupt programs also where a shell runs pytest in the background, and has SIGINT ignored.
 
@@ -42,6 +45,13 @@ def pytest_configure():
     os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
     sys.dont_write_bytecode = False
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    """Let some tests take longer than others."""
+    for item in items:
+        if item.get_closest_marker('long') or item.path.parent.name == 'cluster':
+            item.add_marker(pytest.mark.timeout(LONG_SECONDS))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -67,6 +77,21 @@ def pytest_xdist_make_scheduler(config, log):
                     if scope in self.workqueue:
                         self.workqueue.move_to_end(scope, last=False)
             super()._assign_work_unit(node)
+            if self._pending_of(self.assigned_work[node]) < 2:
+                self._reschedule(node)  # a process begins no test before it knows the next one, or that there is none
+
+        def remove_node(self, node):
+            """Return the test that ended its process, which is not run again: xdist would, some dozen times."""
+            workload = self.assigned_work.pop(node)
+            waiting = [(unit, test) for unit in workload.values() for test, done in unit.items() if not done]
+            if not waiting:
+                return None
+            unit, crashed = waiting[0]
+            unit[crashed] = True
+            self.workqueue.update({scope: unit for scope, unit in workload.items() if not all(unit.values())})
+            for other in self.assigned_work:
+                self._reschedule(other)
+            return crashed
 
     return ByFile(config, log)
 

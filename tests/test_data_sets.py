@@ -64,6 +64,15 @@ def test_data_that_are_required_must_be_there(folders, checkout):
     assert 'missing data set: nowhere; ' in done.stdout
 
 
+def test_a_run_ends_where_tests_hang_or_end_their_process(checkout):
+    (checkout / 'tests' / 'test_few.py').write_text(
+        'import os, time\ndef test_hang(): time.sleep(600)\ndef test_end(): os._exit(1)\ndef test_last(): pass\n'
+    )
+    done = run_tests(checkout, '--numprocesses', 1, '--timeout', 1)
+    assert done.returncode == 1 and '2 failed, 1 passed' in done.stdout, done.stdout
+    assert 'Timeout' in done.stdout and "crashed while running 'tests/test_few.py::test_end'" in done.stdout
+
+
 @pytest.mark.parametrize('beside', ['shared/data', 'shared'])
 def test_the_checks_of_a_change_require_the_data_that_are_beside_the_checkout(checkout, beside):
     (checkout.parent / beside).mkdir(parents=True)
