@@ -12,13 +12,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import wraps
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
+from hypothesis import given, settings
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / 'build/fuzz'  # inputs that reached new code, a folder a property, and those that failed
@@ -43,15 +43,15 @@ def pytest_pyfunc_call(pyfuncitem):
     names = signature(inner).parameters.keys() & pyfuncitem.funcargs.keys()
     fixtures = {name: pyfuncitem.funcargs[name] for name in names}
 
-    @wraps(inner)
+    @settings(deadline=None, database=None)
+    @given(**handle._given_kwargs)  # `fuzz_one_input` draws all arguments, so the fixtures are no more among them
     def run(**drawn):
         inner(**fixtures, **drawn)
 
-    handle.inner_test = run
     words = [f'-max_total_time={os.environ[SECONDS]}', f'-max_len={MAX_BYTES}', '-len_control=0', '-timeout=300']
     corpus = OUT / pyfuncitem.nodeid.translate(str.maketrans('/:[] ', '_____'))
     corpus.mkdir(parents=True, exist_ok=True)
-    atheris.Setup(['fuzz', *words, f'-artifact_prefix={corpus}-', str(corpus)], handle.fuzz_one_input)
+    atheris.Setup(['fuzz', *words, f'-artifact_prefix={corpus}-', str(corpus)], run.hypothesis.fuzz_one_input)
     pyfuncitem.config.pluginmanager.getplugin('capturemanager').suspend_global_capture(in_=True)
     atheris.Fuzz()
 
@@ -68,7 +68,7 @@ def fuzz(name, seconds):
     words = [sys.executable, '-m', 'pytest', '-p', 'fuzz', '-n0', '-m', 'hypothesis', name]
     environment = os.environ | {SECONDS: str(seconds), 'PYTHONPATH': str(ROOT / 'tests')}
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment)
-    return done.returncode, (done.stdout + done.stderr)[-3000:]
+    return done.returncode, (done.stderr + done.stdout)[-3000:]
 
 
 def main(minutes, *words):
