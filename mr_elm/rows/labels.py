@@ -146,19 +146,16 @@ def decode_text(text: str, name: str) -> str:
         ) from None
 
 
-def check_label(name: str, form: RowOptions) -> str:
-    """Return a label. Raises RowError when it cannot be one."""
+def check_label(name: str, form: RowOptions) -> None:
+    """Raise RowError when a text cannot be a label."""
+    parts = [name]
     if form.numeric_labels:
         check_target(name, 0, form)
-        return name
-    if form.labels_separator is None:
-        parts = [name]
-    else:
+    elif form.labels_separator is not None:
         parts = split_label(name, form.labels_separator)
     for part in parts:
         if is_missing(part, form):
             raise RowError('missing label', f'the label {explain_missing(part)}')
-    return name
 
 
 def split_label(label: str, separator: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Know rows by keyed hashes, and keep those of a training in a sorted file, its ledger: whether a row was ever in.
 
 A ledger is a header, entries in the order of the hashes, and receipts of what was done, a line of JSON each. It is
-read and merged piece by piece, however many rows it has. An entry is 16 bytes of a hash and how many rows have it; more
-rows than an entry can count take several entries. The root of a ledger is the SHA-256 of header and entries.
+read and merged piece by piece, however many rows it has. An entry is 16 bytes of a hash and how many rows have it. The
+root of a ledger is the SHA-256 of header and entries.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ from mr_elm.rows.blocks import Block, fill_weights
 
 MAGIC = b'mrledger\x01\0\0\0'  # of version 1
 HEADER = struct.Struct('<12s16sQQ')  # magic, check of the key, entries, rows
-ENTRY = np.dtype([('hash', 'S16'), ('count', '<u2')])
-MAX_COUNT = 65_535  # of an entry
+ENTRY = np.dtype([('hash', 'S16'), ('count', '<u4')])
+MAX_COUNT = 2**32 - 1  # of an entry
 FEATURE = np.dtype([('index', '<i8'), ('value', '<f8')])
 KEY_BYTES = 32
 PIECE_ENTRIES = 1 << 16  # entries that are read together
@@ -132,14 +132,13 @@ class Ledger:
         with open(path, 'wb') as stream:
             stream.write(bytes(HEADER.size))
             for hashes, counts in pieces:
-                hashes, n_each = hashes[counts > 0], counts[counts > 0].astype(np.int64)
-                n_needed = -(-n_each // MAX_COUNT)
-                entries = np.empty(n_needed.sum(), ENTRY)
-                entries['hash'], entries['count'] = np.repeat(hashes, n_needed), MAX_COUNT
-                entries['count'][np.cumsum(n_needed) - 1] = n_each - (n_needed - 1) * MAX_COUNT
+                if counts.max(initial=0) > MAX_COUNT:
+                    raise DataFormatError(f'{path}: expected at most {MAX_COUNT:,} equal rows, found more')
+                entries = np.empty(np.count_nonzero(counts > 0), ENTRY)
+                entries['hash'], entries['count'] = hashes[counts > 0], counts[counts > 0]
                 stream.write(entries.tobytes())
                 n_entries += len(entries)
-                n_rows += int(n_each.sum())
+                n_rows += int(counts.sum())
             stream.seek(0)
             stream.write(HEADER.pack(MAGIC, key_check, n_entries, n_rows))
         return cls(path, path, key_check, n_entries, n_rows)

@@ -45,8 +45,6 @@ def quote(text: str) -> str:
     text = str(text)  # of numpy's, repr would name the type
     if len(text) > 40:
         text = text[:40] + '...'
-    if not text.isprintable():
-        return ascii(text)
     return repr(text)
 
 

@@ -17,9 +17,8 @@ ROWS = st.dictionaries(st.integers(0, 60), st.integers(1, 9))
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    """Read few entries at a time, which count few rows."""
+    """Read few entries at a time."""
     monkeypatch.setattr(ledger, 'PIECE_ENTRIES', 8)
-    monkeypatch.setattr(ledger, 'MAX_COUNT', 3)
 
 
 @pytest.fixture(scope='module')
