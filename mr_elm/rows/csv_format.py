@@ -74,8 +74,6 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
     usual = replace(form, positions=None)
     if usual.feature_positions == form.positions:
         form = usual
-    used = {*form.label_columns, form.weight_column, *form.feature_positions}
-    form = replace(form, idle=tuple(j for j in idle if j not in used))
     check_width(path, form, options)
     return replace(form, styles=find_styles(below, form, options))
 

@@ -116,6 +116,7 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
         'names': names,
         'positions': tuple(features),
         'dropped': tuple(header.call(j) for j in free if j not in chosen),
+        'idle': tuple(j for j in header.idle if j not in (*special, *features)),
     }
 
 

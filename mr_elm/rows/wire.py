@@ -109,23 +109,18 @@ class WireProtocol:
 
     def read(self, line: bytes) -> tuple[str, dict | list[Floats]]:
         """Read one line, with a checksum or without. Raises DataFormatError when it is damaged."""
-        end = len(line)
-        while end and line[end - 1] in b'\t\r\n':
-            end -= 1
+        line = line.rstrip(b'\t\r\n')
         try:
-            first, last = line.index(b'\t', 0, end), line.rindex(b'\t', 0, end)
-            if last > first and line[last + 1 : end] != checksum([memoryview(line)[:last]]):
+            start, stop = line.index(b'\t') + 1, line.rindex(b'\t')
+            if stop < start:
+                stop = len(line)
+            elif line[stop + 1 :] != checksum([memoryview(line)[:stop]]):
                 raise ValueError('its checksum does not match')
-            start = first + 1
-            if last > first:
-                stop = last
-            else:
-                stop = end
             if line.startswith(b'{', start):
                 value = json.loads(line[start:stop])
             else:
                 value = decode_arrays(line, start, stop)
-            return line[:first].decode(), value
+            return line[: start - 1].decode(), value
         except (ValueError, RecursionError) as error:
             raise DataFormatError(f'a damaged line on the wire: {line[:40]!r} ({error})') from None
 
