@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (43_020, 30_000),
+    'nodes of rows': (42_880, 30_000),
     'nodes of engines, passes and cli': (44_250, 32_000),
     'nodes of drivers, machines and estimators': (79_410, 50_000),
     'nodes of features, sums and scores': (36_260, 28_000),

@@ -52,13 +52,11 @@ def merge_labels(classes: Sequence[str], separator: str | None = None) -> Callab
 
 def find_twins(names: Iterable[str]) -> tuple[str, str] | None:
     """Return two labels that are equal numbers but two classes, as labels are compared as text; None without any."""
-    numbers: dict[Any, str] = {}
-    keys = label_keys(names)
-    for name, key in keys.items():
-        if isinstance(key, bytes) and (number := read_exact(name)) is not None:
-            if number in numbers:
-                return numbers[number], name
-            numbers[number] = name
+    keys = {name: read_exact(name) for name in names}
+    first: dict[Any, str] = {}
+    for name, number in keys.items():
+        if None in keys.values() and number is not None and first.setdefault(number, name) != name:
+            return first[number], name
     return None
 
 

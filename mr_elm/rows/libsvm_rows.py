@@ -31,10 +31,10 @@ def parse(text: bytes, form: RowOptions) -> Block:
     index, value = read_pairs([pair for row in rows for pair in row])
     indptr = np.cumsum([0, *map(len, rows)])
     check_indices(index, indptr, form)
-    if form.ignore_extra and form.n_features:
-        index, value, indptr = drop_extra(index, value, indptr, form.n_features)
-    width = form.n_features or (int(index.max()) if len(index) else 0)
+    width = max(int(index.max(initial=0)), form.n_features or 0)
     X = sp.csr_matrix((value, (index - 1).astype(np.int32), indptr.astype(np.int32)), shape=(len(rows), width))
+    if form.ignore_extra and form.n_features:
+        X = X[:, : form.n_features]
     if not form.labelled or form.ignore_label:
         return Block(X)
     if form.numeric_labels:
@@ -107,13 +107,6 @@ def check_indices(index: Floats, indptr: np.ndarray, form: RowOptions) -> None:
 def find_largest(form: RowOptions) -> int:
     """Return the largest index that is believed: a wrong one would cost memory for so many features."""
     return max(LARGEST_INDEX, form.n_features or 0)
-
-
-def drop_extra(index: Floats, value: Floats, indptr: np.ndarray, n_features: int) -> tuple[Floats, Floats, np.ndarray]:
-    """Leave out pairs beyond the width."""
-    within = index <= n_features
-    total = np.concatenate([[0], np.cumsum(within)])
-    return index[within], value[within], total[indptr]
 
 
 def diagnose(line: str, form: RowOptions) -> RowError | None:

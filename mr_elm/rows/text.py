@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -48,17 +48,11 @@ def quote(text: str) -> str:
     return repr(text)
 
 
-def find_repeated(names: Iterable[str]) -> tuple[str, int] | None:
-    """Return the first name that occurs more than once, and how often; None where there is none."""
-    return next(((name, count) for name, count in Counter(names).items() if count > 1), None)
-
-
-def demand_distinct(place: str, names: Sequence[str], cure: str = '') -> None:
+def demand_distinct(place: str, names: Iterable[str], cure: str = '') -> None:
     """Raise DataFormatError, a ValueError, if two columns have the same name. cure : what to do, after a colon."""
-    if repeated := find_repeated(names):
-        raise DataFormatError(
-            f'{place}: expected columns of different names, {repeated[1]} are named {repeated[0]!r}{cure}'
-        )
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise DataFormatError(f'{place}: expected columns of different names, {count} are named {name!r}{cure}')
 
 
 def find_line_ends(text: bytes | memoryview) -> np.ndarray:
