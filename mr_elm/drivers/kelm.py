@@ -13,7 +13,6 @@ from mr_elm.drivers.pass_report import PassReport
 from mr_elm.engines.base import Engine
 from mr_elm.machines.calibrating import add_intervals, demand_every_class
 from mr_elm.machines.fold_machines import FOLDS
-from mr_elm.machines.kernel import KernelMachine
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
@@ -32,12 +31,11 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
     Raises DataFormatError when the rows cannot be used, or are too many; AccountingError when two passes disagree.
     """
     with gather_data(plan, options, engine) as data:
-        machine = KernelMachine(data.options)
         with one_thread(), using_threads(engine.n_threads):
             fold = None
             if data.options.solver == 'cg' and data.options.holds_out:
-                fold = score_fold(data, machine)
-            solution, facts = solve(data, machine)
+                fold = score_fold(data)
+            solution, facts = solve(data)
         if data.options.solver != 'cg':
             facts = {'emit': data.options.emit, **facts}
         model: Model = data.make_model(data.rows.X, solution, facts, data.source.blas)
@@ -51,7 +49,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
         return model, data.source.first
 
 
-def score_fold(data: KernelData, machine: KernelMachine) -> HeldOut:
+def score_fold(data: KernelData) -> HeldOut:
     """Return the rows of a fold with their decision values by the machine of all others, which weigh 0 there.
 
     Raises DataFormatError when a class has no row outside the fold.
@@ -62,7 +60,7 @@ def score_fold(data: KernelData, machine: KernelMachine) -> HeldOut:
     if data.classes:
         counts = np.bincount(rows.numbers.astype(int), weights, len(data.classes.names))
         demand_every_class(data.classes.names, counts, f'of {data.source.plan.name} outside the fold that is held out')
-    solution = solve_by_gradients(data, machine, weights)[0]
+    solution = solve_by_gradients(data, weights)[0]
     decisions = make_product(data)(solution.dual_coef)
     if solution.intercept is not None:
         decisions += solution.intercept
@@ -75,15 +73,15 @@ def hold_out(data: KernelData, solution: KernelSolution) -> HeldOut:
     return HeldOut(data.rows.numbers, data.rows.weights, decisions, np.zeros(data.n_rows))
 
 
-def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dict[str, Any]]:
+def solve(data: KernelData) -> tuple[KernelSolution, dict[str, Any]]:
     """Run the jobs of a solver: (solution, what the header says of it)."""
     if data.options.solver == 'cg':
-        return solve_by_gradients(data, machine, data.rows.weights)
+        return solve_by_gradients(data, data.rows.weights)
     T, weights = data.targets, data.rows.weights
     facts: dict[str, Any] = {}
     omega = compute_matrix(data)
     data.reporter.announce(f'{data.options.solver} of the kernel matrix of {data.n_rows:,} rows', data.n_rows)
-    solution = machine.solve_matrix(omega, T, weights, make_factor_product(data))
+    solution = data.solve_matrix(omega, T, weights, make_factor_product(data))
     if data.options.solver == 'svd':
         facts = {'rank': data.n_rows}
     if data.options.leave_one_out:
@@ -94,9 +92,7 @@ def solve(data: KernelData, machine: KernelMachine) -> tuple[KernelSolution, dic
     return solution, facts
 
 
-def solve_by_gradients(
-    data: KernelData, machine: KernelMachine, weights: Floats
-) -> tuple[KernelSolution, dict[str, Any]]:
+def solve_by_gradients(data: KernelData, weights: Floats) -> tuple[KernelSolution, dict[str, Any]]:
     """Run conjugate gradients, a job a pass; see `solve`. weights : of the rows, (N,)."""
     facts: dict[str, Any] = {}
     report = PassReport(data.reporter, 'cg', data.options.tolerance, data.options.max_passes)
@@ -107,9 +103,9 @@ def solve_by_gradients(
         facts.update(rank=M.rank, effective_dimension=d_eff)
         data.reporter.say(f'cg: rank {M.rank:,}, effective dimension about {d_eff:,.0f}')
 
-    most = machine.largest_rank(data.n_rows)
+    most = data.largest_rank(data.n_rows)
     data.reporter.announce(f'cg: computing a preconditioner of rank at most {most:,}', data.n_rows)
-    solution, passes, residual = machine.solve_by_gradients(
-        data.task_rows, make_product(data), data.targets, weights, announce, report
+    solution, passes, residual = data.solve_by_gradients(
+        data.rows.X, make_product(data), data.targets, weights, announce, report
     )
     return solution, {**facts, 'passes': passes, 'residual': residual, 'tolerance': data.options.tolerance}

@@ -48,7 +48,7 @@ class JobProblem(PassProblem):
 
     def report(self) -> Callable[[int, float], None]:
         """Return the PassReport."""
-        return PassReport(self.inputs.data.engine.reporter, 'passes', self.tolerance, self.max_passes)
+        return PassReport(self.inputs.data.engine.reporter, 'passes', self.tolerance, self.inputs.options.max_passes)
 
     def check_counts(self, counts: Floats) -> None:
         """Raise AccountingError where a pass saw other labels than the statistics, DataFormatError for a class that is

@@ -1,23 +1,18 @@
 """Offer the method that chooses its machines as scikit-learn estimators: the models of `mr-elm train auto`."""
 
 import logging
-import warnings
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import sum_up_rows, watched
-from mr_elm.estimators.living import sum_up_batch
-from mr_elm.estimators.probabilities import Labelled
-from mr_elm.estimators.tables import TableRows, check_weights
-from mr_elm.estimators.values import IntervalTargets, available_with, name_classes, row_weights
+from mr_elm.estimators.living import LivingRows
+from mr_elm.estimators.nodes import LivingLabels, LivingTargets
+from mr_elm.estimators.values import available_with
 from mr_elm.machines.auto import (
-    AutoChoice,
     Budget,
     Member,
     choose_machines,
@@ -25,22 +20,22 @@ from mr_elm.machines.auto import (
     make_exact,
     make_machine,
 )
-from mr_elm.machines.calibrating import HELD_OUT, add_intervals, calibrate, keep_held_out
+from mr_elm.machines.calibrating import add_intervals, calibrate
 from mr_elm.machines.constant import warn_of_constant
-from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
+from mr_elm.machines.press import HeldOut
 from mr_elm.machines.sample import merge_copies, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.statistics import ColumnStatistics
-from mr_elm.typing import Floats, Labels, Rows, RowWeights, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, repr=False)
-class AutoEstimator(TableRows):
+class AutoEstimator(LivingRows):
     """Choose machines by a sample of the rows, train them on all rows, and average them.
 
     Each decision is a line for the logger of this module, at the level INFO, which verbose=1 shows.
@@ -56,16 +51,23 @@ class AutoEstimator(TableRows):
     _method = 'auto'
     _declared = AutoOptions
     _called = {'budget': ''}  # it takes more kinds of values
+    _takes_sets = False
     scale = 'standard'
 
     @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
         """Choose machines and train them. Sets model_, and classes_ of a classifier. Rows of weight 0 do not count."""
         self.__dict__.pop('model_', None)
-        X, y, weights = self._read(X, y, sample_weight, y_numeric=self._numeric)
+        X, y, weights = self._read_batch(X, y, sample_weight, reset=True)
         if weights is not None:
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        rows = self._label(X, y, weights)
+        labels = self._join_labels(y, anew=True)
+        if labels is not None:
+            self.classes_ = labels
+        rows = self._label((X, y, weights), labels)
+        if rows.classes is not None:
+            counts, totals = (np.bincount(rows.y, each).tolist() for each in (None, rows.sample_weight))
+            rows = replace(rows, classes=replace(rows.classes, counts=counts, weights=totals))
         n_rows, options = len(rows.y), AutoOptions(task=self._task, seed=self.seed_).nodes
         first, merged = merge_copies(rows.X, rows.y, rows.sample_weight)
         rows = replace(rows, X=rows.X[first], y=rows.y[first], sample_weight=merged)
@@ -76,10 +78,10 @@ class AutoEstimator(TableRows):
         with one_thread():
             sample = take_sample(rows, problem.summary, problem.options.seed)
             choice = choose_machines(problem, sample, Budget(*read_budget(self.budget)), LOG.info, self.keep_sums)
-            models = [self._train(member, rows) for member in choice.members]
-            self.model_ = join_members(models)
+            self.model_ = join_members([self._train(member, rows) for member in choice.members])
             warn_of_constant(self.model_, rows.X, rows.y)
-            self._hold_out(choice)
+            if self._holds_out:
+                self._fit_held_out(hold_out_rows(choice), choice.kind)
             self._importance = choice.measure_importance()
         return self
 
@@ -93,42 +95,7 @@ class AutoEstimator(TableRows):
         """
         if not hasattr(self, 'model_'):
             return self.fit(X, y, sample_weight)
-        return self._change(X, y, sample_weight, forget=False)
-
-    @available_with('keep_sums')
-    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
-        """Take rows away from the sums that keep_sums=True keeps. Landmarks and trees stay as they are."""
-        return self._change(X, y, sample_weight, forget=True)
-
-    @watched
-    def _change(self, X: Rows, y: Labels, sample_weight: Weights, forget: bool) -> 'AutoEstimator':
-        check_is_fitted(self)
-        if self.model_.sums is None:
-            raise ValueError(
-                'partial_fit, forget: expected an estimator with its sums: make it with keep_sums=True, '
-                'and fit it again'
-            )
-        X, y = self._validate(X, False, sample_weight, y=y, y_numeric=self._numeric)
-        rows = self._label(X, y, check_weights(sample_weight, X), refit=False)
-        members = []
-        with one_thread():
-            for member in self.model_.members:
-                machine = LivingMachine.of_model(member)
-                names = machine.header.classes
-                batch = replace(sum_up_batch(self, rows, machine), classes=list(names), known=range(len(names)))
-                if forget:
-                    machine = machine.forget(batch)
-                else:
-                    machine = machine.add(batch)
-                members.append(machine.keep_sums(machine.solve()))
-        before, self.model_ = self.model_, join_members(members)
-        if not forget:
-            self.model_ = keep_held_out(before, self.model_)
-        elif not set(HELD_OUT).isdisjoint(before.arrays):
-            warnings.warn(
-                'probabilities or intervals: left out, they may have been fitted to rows that left', stacklevel=3
-            )
-        return self
+        return self._grow(X, y, sample_weight)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -144,12 +111,9 @@ class AutoEstimator(TableRows):
             )
         return self._importance
 
-    def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
-        """Return rows with class numbers or targets. refit : whether the classes are those of these rows."""
+    def _fit_held_out(self, rows: HeldOut, kind: str) -> None:
+        """Fit probabilities or intervals to rows that were held out. kind : how, see `calibrate`."""
         raise NotImplementedError
-
-    def _hold_out(self, choice: AutoChoice) -> None:
-        """Fit probabilities or intervals to the rows that were held out."""
 
     def _train(self, member: Member, rows: TrainingRows) -> HiddenNodeModel:
         """Train a member on all rows."""
@@ -166,7 +130,7 @@ class AutoEstimator(TableRows):
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(Labelled, AutoEstimator):
+class AutoClassifier(LivingLabels, AutoEstimator):
     """Train a classifier without options, the one to begin with.
 
     probabilities : fit probabilities to rows that were held out, and label by them.
@@ -182,30 +146,12 @@ class AutoClassifier(Labelled, AutoEstimator):
 
     probabilities: bool = True
 
-    def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
-        if not refit:
-            y = np.asarray(y)
-            codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-            if (strangers := y[self.classes_[codes] != y]).size:
-                raise ValueError(f'y: expected the classes of fit, found {write_value(strangers[0])}')
-        else:
-            numbers, _ = self._set_classes(y)
-            if numbers is None:
-                raise ValueError('y: expected one label in each row, found an indicator matrix')
-            codes = numbers
-        weights = row_weights(self.class_weight, self.classes_, codes, weights)
-        counts, totals = (np.bincount(codes, each, len(self.classes_)).tolist() for each in (None, weights))
-        classes: Any = name_classes(self.classes_)
-        classes = replace(classes, counts=counts, weights=totals)
-        return TrainingRows(X, codes, classes, weights)
-
-    def _hold_out(self, choice: AutoChoice) -> None:
-        if self.probabilities:
-            self.model_ = calibrate(self.model_, hold_out_rows(choice), choice.kind)
+    def _fit_held_out(self, rows: HeldOut, kind: str) -> None:
+        self.model_ = calibrate(self.model_, rows, kind)
 
 
 @dataclass(eq=False, repr=False)
-class AutoRegressor(IntervalTargets, AutoEstimator):
+class AutoRegressor(LivingTargets, AutoEstimator):
     """Train a regression without options, the one to begin with.
 
     >>> X = np.linspace(-3, 3, 300)[:, None]
@@ -215,15 +161,6 @@ class AutoRegressor(IntervalTargets, AutoEstimator):
 
     intervals: bool = True
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
-
-    def _label(self, X: Rows, y: Labels, weights: RowWeights, refit: bool = True) -> TrainingRows:
-        return TrainingRows(X, self._set_targets(y, X if refit else None, weights)[:, 0], None, weights)
-
-    def _hold_out(self, choice: AutoChoice) -> None:
-        if self.intervals:
-            model = add_intervals(self.model_.without_sums(), hold_out_rows(choice))  # these have no leverages
-            self.model_ = replace(model, sums=self.model_.sums)
+    def _fit_held_out(self, rows: HeldOut, kind: str) -> None:
+        model = add_intervals(self.model_.without_sums(), rows)  # these have no leverages
+        self.model_ = replace(model, sums=self.model_.sums)

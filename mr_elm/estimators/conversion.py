@@ -78,7 +78,11 @@ class Convertible:
             estimator.probabilities = True
         if 'interval_residuals' in model.arrays and 'intervals' in kind._get_param_names():
             estimator.intervals = True
-        name_columns(estimator, model)
+        names, estimator.encoding_ = model.header.column_names, model.encoding
+        if names is not None:
+            estimator.feature_names_in_, estimator._of_file = np.array(names, object), True
+        if model.encoding is not None:
+            estimator.encode, estimator.n_features_in_ = AUTO, len(model.encoding.columns)
         if model.numeric:
             estimator.single_ = not model.header.target_names
             estimator.target = estimator.target_ = 'log' if model.header.is_log else 'none'
@@ -109,18 +113,13 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
 def input_facts(estimator: Any, classes: Collection[str]) -> dict[str, Any]:
     """Return what a reader of similar rows must know of those of an estimator. classes : names, none for numbers."""
     names = getattr(estimator, 'feature_names_in_', None)
-    facts = {'kind': MEMORY, 'names': None if names is None else names.tolist(), **label_facts(classes)}
+    facts = {'kind': MEMORY, 'names': None if names is None else names.tolist()}
+    missing = [text for text in MISSING_LABELS if text not in classes]
+    if len(missing) < len(MISSING_LABELS):  # a class has the name of a missing label
+        facts['missing_labels'] = missing
     if getattr(estimator, 'target_', 'none') != 'none':
         facts['target'] = estimator.target_
     return facts
-
-
-def label_facts(classes: Collection[str]) -> dict[str, Any]:
-    """Return what a reader of similar rows must know where a class has the name of a missing label."""
-    missing = [text for text in MISSING_LABELS if text not in classes]
-    if len(missing) < len(MISSING_LABELS):
-        return {'missing_labels': missing}
-    return {}
 
 
 def describe_targets(estimator: Any) -> dict[str, Any]:
@@ -131,15 +130,6 @@ def describe_targets(estimator: Any) -> dict[str, Any]:
     if n_targets > 1:
         return {'target_names': [f'y{k}' for k in range(n_targets)]}
     return {}
-
-
-def name_columns(estimator: Any, model: Model) -> None:
-    """Give an estimator what a model knows of the columns of its rows."""
-    names, estimator.encoding_ = model.header.column_names, model.encoding
-    if names is not None:
-        estimator.feature_names_in_, estimator._of_file = np.array(names, object), True
-    if model.encoding is not None:
-        estimator.encode, estimator.n_features_in_ = AUTO, len(model.encoding.columns)
 
 
 def name_weights(estimator: BaseEstimator) -> dict[str, float] | str | None:

@@ -11,7 +11,7 @@ from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import Targets, is_set_matrix, name_classes, row_weights
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.machines.constant import warn_of_constant
-from mr_elm.machines.kernel import KernelMachine, KernelProblem, KernelRowsTask
+from mr_elm.machines.kernel import KernelProblem
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.rows.blocks import fill_weights
@@ -55,18 +55,17 @@ class KernelELM(KernelEstimator):
         with self._limit_threads(options):
             problem = KernelProblem.state(options, summary, rows.classes, self._sample(rows, summary, options))
         kernel, Z = problem.kernel, problem.task.scale(rows.X)
-        machine = KernelMachine(options)
         self.n_iter_ = 1
         with self._reporter.follow('kernel', len(T)):
             if self.solver == 'cg':
-                solution, self.n_iter_, _ = machine.solve_by_gradients(
-                    KernelRowsTask(kernel, Z),
+                solution, self.n_iter_, _ = problem.solve_by_gradients(
+                    Z,
                     make_kernel_product(Z, kernel),
                     T,
                     weights,
                 )
             else:
-                solution = machine.solve_matrix(compute_lower_triangle(Z, kernel), T, weights)
+                solution = problem.solve_matrix(compute_lower_triangle(Z, kernel), T, weights)
         facts = {'rank': options.rank, 'tolerance': options.tolerance, 'max_passes': options.max_passes}
         model = problem.make_model(Z, solution, facts, [name_blas()])
         self.model_ = replace(model, header=self._name_header(model.header))
@@ -74,7 +73,7 @@ class KernelELM(KernelEstimator):
         self.dual_coef_, self.intercept_ = solution.dual_coef, solution.intercept
         if solution.intercept is None:
             self.intercept_ = np.zeros(T.shape[1])
-        if machine.holds_out:
+        if problem.holds_out:
             self.loo_residuals_ = solution.residuals
         return solution
 

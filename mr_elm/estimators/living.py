@@ -12,7 +12,7 @@ from mr_elm.estimators.conversion import name_blas, name_weights
 from mr_elm.estimators.jobs import sum_up_rows, watched
 from mr_elm.estimators.metric import MetricEstimator
 from mr_elm.estimators.parameters import make_options
-from mr_elm.estimators.tables import check_weights
+from mr_elm.estimators.tables import TableRows, check_weights
 from mr_elm.estimators.values import is_set_matrix, name_classes, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder
@@ -29,6 +29,7 @@ from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import join_members
 from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.rows.labels import write_label
 from mr_elm.solvers.increment import size_of
@@ -65,8 +66,112 @@ FORM = (
 )
 
 
+class LivingRows(TableRows):
+    """Keep the sums of the rows in the model, whose machines learn and forget rows, and solve whenever they change."""
+
+    _takes_sets: bool
+
+    @watched
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Any:
+        """Take rows away from the sums; classes that lose their last row go too.
+
+        Probabilities and intervals go too. Raises AccountingError, and changes nothing, when the estimator keeps some
+        of the rows as landmarks, or when the rows cannot have been there.
+        """
+        check_is_fitted(self)
+        machines, (X, y, weights) = self._machines(), self._read_batch(X, y, sample_weight, reset=False)
+        labels, left = self._join_labels(y), []
+        for member, machine in zip(self.model_.members, machines, strict=True):
+            batch = self._sum_up((X, y, weights), labels, machine)
+            if keeps_rows(member):
+                batch = replace(batch, n_stored=int(LandmarkFinder(member.layer).find(X).sum()))
+            left.append(machine.forget(batch))
+        if warning := warn_of_bounds(self.model_, ColumnStatistics.of(X)):
+            warnings.warn(warning, stacklevel=2)
+        return self._take(left, labels, rows_left=True)
+
+    @watched
+    def _grow(self, X: Rows, y: Labels, sample_weight: Weights, declared: Labels = ()) -> Any:
+        """Add rows to the machines. declared : classes that may have no row yet."""
+        rows = self._read_batch(X, y, sample_weight, reset=False)
+        labels = self._join_labels(rows[1], declared)
+        return self._take([machine.add(self._sum_up(rows, labels, machine)) for machine in self._machines()], labels)
+
+    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
+        several = self._takes_sets
+        if self._numeric:
+            several = several and not self._holds_out
+        elif several:
+            several = is_set_matrix(y)
+        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric, multi_output=several)
+        return X, y, check_weights(sample_weight, X)
+
+    def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
+        """Return the labels of the classes known and of these rows, in class order; None for a regression."""
+        return None
+
+    def _label(self, rows: tuple, labels: Any) -> TrainingRows:
+        """Return rows as (X, y, sample_weight) with class numbers or targets, and all weights."""
+        X, y, sample_weight = rows
+        return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
+
+    @property
+    def _holds_out(self) -> bool:
+        """Tell whether something is to be fitted to rows that are held out."""
+        return getattr(self, 'probabilities', False) or getattr(self, 'intervals', False)
+
+    def _machines(self) -> list[LivingMachine]:
+        """Return the machines. Raises ValueError when the estimator does not keep their sums."""
+        if self.model_.sums is None:
+            raise ValueError(
+                'expected an estimator with the sums of its rows, found one without: fit it with keep_sums=True '
+                "and, where it has a solver, solver='gram', or read its model by read_model(path, sums=True)"
+            )
+        return list(map(LivingMachine.of_model, self.model_.members))
+
+    def _sum_up(self, rows: tuple, labels: Any, machine: LivingMachine) -> Batch:
+        """Sum up rows for a machine, on its grids where these are coarse enough. labels : the classes of both."""
+        labelled, layer, before, n_rows = (
+            self._label(rows, labels),
+            machine.layer,
+            steps_of(machine.header),
+            len(rows[1]),
+        )
+        bounds, total = find_bounds(labelled.X), float(fill_weights(labelled.sample_weight, n_rows).sum())
+        demand_scalable(bounds, total, layer.offset, layer.scale, self._summarise().name_column)
+        steps = labelled.choose_steps(layer.bound(*bounds), before.origin)
+        steps = choose_grid(before, steps, machine.header.n_rows_used + n_rows)
+        sums, classes, known = sum_up_rows(self, layer, labelled, steps), [], np.empty(0, int)
+        if labels is not None:
+            classes, known = list(map(write_label, labels)), number_labels(labels, self.classes_)
+        return Batch(sums, steps, classes, known, n_rows, blas=[name_blas()], keeps_labels=labelled.classes is None)
+
+    def _take(self, machines: list[LivingMachine], labels: Any, rows_left: bool = False) -> Any:
+        """Hold other machines, and solve.
+
+        labels : those that may be their classes. rows_left : rows have left, and nothing that was fitted to them is
+        kept.
+        """
+        before = getattr(self, 'model_', None)
+        self.model_ = join_members([machine.keep_sums(machine.solve()) for machine in machines])
+        for member in self.model_.members:
+            condition = member.header.parameters['condition']
+            self._reporter.say(f'solved {member.layer.n_hidden + 1} unknowns, condition about {condition:.1e}')
+        if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):
+            warnings.warn(
+                'probabilities or intervals: left out, they may have been fitted to rows that left; calibrate of the '
+                'estimators of one machine fits new ones',
+                stacklevel=2,
+            )
+        elif before is not None and not rows_left and before.classes == self.model_.classes:
+            self.model_ = keep_held_out(before, self.model_)
+        if labels is not None:
+            self.classes_ = labels[[write_label(label) in self.model_.classes for label in labels]]
+        return self
+
+
 @dataclass(eq=False, repr=False)
-class LivingEstimator(MetricEstimator):
+class LivingEstimator(LivingRows, MetricEstimator):
     """Keep the sums of the rows in the model, and solve whenever they change.
 
     map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
@@ -106,7 +211,8 @@ class LivingEstimator(MetricEstimator):
     @property
     def sums_(self) -> Sums:
         """Return the sums of the rows. Raises ValueError when the estimator has none."""
-        return self._machine().sums
+        (machine,) = self._machines()
+        return machine.sums
 
     @property
     def n_rows_(self) -> int:
@@ -120,25 +226,7 @@ class LivingEstimator(MetricEstimator):
 
         like : a fitted estimator whose scaling, encoding, metric and nodes are taken, so that the two can merge.
         """
-        return self._add(X, y, sample_weight, anew=True, like=like)
-
-    @watched
-    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingEstimator':
-        """Take rows away from the sums; classes that lose their last row go too.
-
-        Probabilities and intervals go too, until `calibrate` fits new ones. Raises AccountingError, and changes
-        nothing, when the estimator keeps some of the rows as landmarks, or when the rows cannot have been there.
-        """
-        check_is_fitted(self)
-        machine, rows = self._machine(), self._read_batch(X, y, sample_weight, reset=False)
-        labels = self._join_labels(rows[1])
-        batch = self._sum_up(rows, labels, machine)
-        if keeps_rows(self.model_):
-            batch = replace(batch, n_stored=int(LandmarkFinder(self.layer_).find(rows[0]).sum()))
-        machine = machine.forget(batch)
-        if warning := warn_of_bounds(self.model_, ColumnStatistics.of(rows[0])):
-            warnings.warn(warning, stacklevel=2)
-        return self._take(machine, labels, rows_left=True)
+        return self._fit(X, y, sample_weight, like=like)
 
     @watched
     def merge(self, other: 'LivingEstimator') -> 'LivingEstimator':
@@ -149,7 +237,8 @@ class LivingEstimator(MetricEstimator):
         labels = None
         if not self._numeric:
             labels = self._join_labels(other.classes_)
-        return self._take(self._machine().merge(other._machine(), name_classes(labels)), labels)
+        (ours,), (theirs,) = self._machines(), other._machines()
+        return self._take([ours.merge(theirs, name_classes(labels))], labels)
 
     @classmethod
     def _of_model(cls, model: Any) -> 'LivingEstimator':
@@ -167,68 +256,46 @@ class LivingEstimator(MetricEstimator):
         estimator.model_ = replace(model, header=replace(model.header, classes=names, positive=positive))
         return estimator
 
-    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
-        if self._numeric:
-            several = not self._holds_out
-        else:
-            several = is_set_matrix(y)
-        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric, multi_output=several)
-        return X, y, check_weights(sample_weight, X)
-
-    def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
-        """Return the labels of the classes known and of these rows, in class order; None for a regression."""
-        return None
-
-    def _label(self, rows: tuple, labels: Any) -> TrainingRows:
-        """Return rows as (X, y, sample_weight) with class numbers or targets, and all weights."""
-        X, y, sample_weight = rows
-        return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
-
     @watched
-    def _add(
+    def _fit(
         self,
         X: Rows,
         y: Labels,
         sample_weight: Weights,
-        anew: bool,
         declared: Labels = (),
         like: 'LivingEstimator | None' = None,
         grows: bool = False,
     ) -> 'LivingEstimator':
-        """Add rows to the machine, or begin a new one with them.
+        """Begin a machine.
 
-        declared : classes that may have no row yet. like : see `fit`; only for a new machine. grows : whether more rows
-        are to come.
+        declared : classes that may have no row yet. like : see `fit`. grows : whether more rows are to come.
         """
-        if anew and like is not None:
+        if like is not None:
             self._take_form(like)
-        rows = self._read_batch(X, y, sample_weight, reset=anew and like is None)
-        labels = self._join_labels(rows[1], declared, anew)
-        if anew:
-            self.__dict__.pop('model_', None)  # what was fitted to other rows
-            if labels is not None:
-                self.classes_ = labels
-            labelled = self._label(rows, labels)
-            problem, layer = self._place_nodes(labelled, like)
-            if np.isinf(problem.options.nu):
-                if grows:
-                    raise ValueError('C: expected a finite number for partial_fit, the initial ELM keeps no sums')
-                self._fit_initial(problem, layer, labelled)
-            elif self._choose_solver(layer, len(rows[1]), grows) == PASSES:
-                self._fit_by_passes(problem, layer, labelled, like)
-            else:
-                self._fit_by_sums(problem, layer, labelled, rows, labels)
-            if not grows:
-                warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
-            return self
-        machine = self._machine()
-        return self._take(machine.add(self._sum_up(rows, labels, machine)), labels)
+        rows = self._read_batch(X, y, sample_weight, reset=like is None)
+        labels = self._join_labels(rows[1], declared, anew=True)
+        self.__dict__.pop('model_', None)  # what was fitted to other rows
+        if labels is not None:
+            self.classes_ = labels
+        labelled = self._label(rows, labels)
+        problem, layer = self._place_nodes(labelled, like)
+        if np.isinf(problem.options.nu):
+            if grows:
+                raise ValueError('C: expected a finite number for partial_fit, the initial ELM keeps no sums')
+            self._fit_initial(problem, layer, labelled)
+        elif self._choose_solver(layer, len(rows[1]), grows) == PASSES:
+            self._fit_by_passes(problem, layer, labelled, like)
+        else:
+            self._fit_by_sums(problem, layer, labelled, rows, labels)
+        if not grows:
+            warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
+        return self
 
     @watched
     def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingEstimator':
         """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
         check_is_fitted(self)
-        self._machine()
+        self._machines()
         return self._score_held_out(self._read_batch(X, y, sample_weight, reset=False))
 
     def _score_held_out(self, rows: tuple) -> 'LivingEstimator':
@@ -246,11 +313,6 @@ class LivingEstimator(MetricEstimator):
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         """Fit what is wanted to rows X that were held out. kind : how, see `calibrate`."""
-
-    @property
-    def _holds_out(self) -> bool:
-        """Tell whether something is to be fitted to rows that are held out."""
-        return getattr(self, 'probabilities', False) or getattr(self, 'intervals', False)
 
     def _take_form(self, like: 'LivingEstimator') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""
@@ -302,7 +364,7 @@ class LivingEstimator(MetricEstimator):
         steps = labelled.choose_steps(layer.bound(*find_bounds(labelled.X)), problem.origin)
         sums = sum_up_rows(self, layer, labelled, steps)
         header = self._describe(problem, layer, steps).change_parameters(peak=size_of(sums))
-        self._take(LivingMachine(header, layer, sums), labels)
+        self._take([LivingMachine(header, layer, sums)], labels)
         self._score_held_out(rows)
         if not self.keep_sums:
             self.model_ = self.model_.without_sums()
@@ -354,58 +416,11 @@ class LivingEstimator(MetricEstimator):
         no_center = self._numeric and not getattr(self, 'center', True)
         return make_options(self, idle, no_center=no_center)
 
-    def _machine(self) -> LivingMachine:
-        """Return the machine with the parameters that may have changed since it was made.
-
-        Raises ValueError when the estimator does not keep its sums.
-        """
-        if self.model_.sums is None:
-            raise ValueError(
-                'expected an estimator with the sums of its rows, found one without: fit it with '
-                "keep_sums=True and solver='gram', or read its model by read_model(path, sums=True)"
-            )
-        machine, options = LivingMachine.of_model(self.model_), self._options
-        name = machine.header.nu_name
-        values = {name: options.nu, 'class_weight': name_weights(self), **describe_leaves(options)}
-        return replace(machine, header=machine.header.change_parameters(**values))
-
-    def _sum_up(self, rows: tuple, labels: Any, machine: LivingMachine) -> Batch:
-        """Sum up rows for a machine. labels : the classes of both."""
-        batch = sum_up_batch(self, self._label(rows, labels), machine)
-        if labels is None:
-            return batch
-        return replace(batch, classes=list(map(write_label, labels)), known=number_labels(labels, self.classes_))
-
-    def _take(self, machine: LivingMachine, labels: Any, rows_left: bool = False) -> 'LivingEstimator':
-        """Hold another machine, and solve.
-
-        labels : those that may be its classes. rows_left : rows have left, and nothing that was fitted to them is kept.
-        """
-        before, self.model_ = getattr(self, 'model_', None), machine.keep_sums(machine.solve())
-        condition = self.model_.header.parameters['condition']
-        self._reporter.say(f'solved {len(machine.sums.gram)} unknowns, condition about {condition:.1e}')
-        if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):
-            warnings.warn(
-                'probabilities or intervals: left out, they may have been fitted to rows that left; call '
-                'calibrate with rows that the estimator has',
-                stacklevel=2,
-            )
-        elif before is not None and not rows_left and before.classes == self.model_.classes:
-            self.model_ = keep_held_out(before, self.model_)
-        if labels is not None:
-            self.classes_ = labels[[write_label(label) in machine.header.classes for label in labels]]
-        return self
-
-
-def sum_up_batch(estimator: Any, rows: TrainingRows, machine: LivingMachine) -> Batch:
-    """Sum up rows on the nodes of a machine of an estimator, on its grids where these are coarse enough."""
-    layer, before, n_rows = machine.layer, steps_of(machine.header), len(rows.y)
-    bounds, total = find_bounds(rows.X), float(fill_weights(rows.sample_weight, n_rows).sum())
-    demand_scalable(bounds, total, layer.offset, layer.scale, estimator._summarise().name_column)
-    steps = rows.choose_steps(layer.bound(*bounds), before.origin)
-    steps = choose_grid(before, steps, machine.header.n_rows_used + n_rows)
-    sums = sum_up_rows(estimator, layer, rows, steps)
-    return Batch(sums, steps, [], [], n_rows, blas=[name_blas()], keeps_labels=rows.classes is None)
+    def _machines(self) -> list[LivingMachine]:
+        """Return the machine, with the parameters that may have changed since it was made."""
+        (machine,), options = super()._machines(), self._options
+        values = {machine.header.nu_name: options.nu, 'class_weight': name_weights(self), **describe_leaves(options)}
+        return [replace(machine, header=machine.header.change_parameters(**values))]
 
 
 def find_bounds(X: Rows) -> tuple[Floats, Floats]:

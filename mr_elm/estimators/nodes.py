@@ -24,39 +24,16 @@ from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.typing import Labels, Rows, Weights
 
 
-class LivingClassifier(Labelled, LivingEstimator):
+class LivingLabels(Labelled):
     """Learn classes, and go on learning.
 
     class_weight : None, a dictionary, or balanced, which only `fit` knows.
-
-    `fit` makes probabilities, and `calibrate` makes them anew when rows have come or left.
     """
 
-    _takes_sets = True
-
-    def partial_fit(
-        self,
-        X: Rows,
-        y: Labels,
-        classes: Labels | None = None,
-        sample_weight: Weights = None,
-        like: LivingEstimator | None = None,
-    ) -> 'LivingClassifier':
-        """Add rows, which may bring new classes: the same as to fit on all rows, with the nodes of the first ones.
-
-        classes : some to expect. like : for a new estimator, see `LivingEstimator.fit`.
-        """
+    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Any:
+        """Take rows away, see `LivingRows.forget`."""
         self._demand_lasting_weights()
-        anew = not hasattr(self, 'model_')
-        return self._add(X, y, sample_weight, anew, () if classes is None else classes, like, grows=True)
-
-    def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingClassifier':
-        """Take rows away, see `LivingEstimator.forget`."""
-        self._demand_lasting_weights()
-        return super().forget(X, y, sample_weight)
-
-    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
-        self._calibrate(X, rows, kind)
+        return super().forget(X, y, sample_weight)  # type: ignore[misc]
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         if self.multilabel_ if not anew else is_set_matrix(y):
@@ -88,7 +65,7 @@ class LivingClassifier(Labelled, LivingEstimator):
 
     def _label(self, rows: tuple, labels: Any) -> TrainingRows:
         if self.multilabel_:
-            return super()._label(rows, labels)
+            return super()._label(rows, labels)  # type: ignore[misc]
         X, y, sample_weight = rows
         codes = number_labels(labels, y)
         warn_of_single_rows(labels, codes)
@@ -103,9 +80,53 @@ class LivingClassifier(Labelled, LivingEstimator):
             )
 
 
+class LivingClassifier(LivingLabels, LivingEstimator):
+    """Learn classes on one machine.
+
+    `fit` makes probabilities, and `calibrate` makes them anew when rows have come or left.
+    """
+
+    _takes_sets = True
+
+    def partial_fit(
+        self,
+        X: Rows,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: Weights = None,
+        like: LivingEstimator | None = None,
+    ) -> 'LivingClassifier':
+        """Add rows, which may bring new classes: the same as to fit on all rows, with the nodes of the first ones.
+
+        classes : some to expect. like : for a new estimator, see `LivingEstimator.fit`.
+        """
+        self._demand_lasting_weights()
+        declared = () if classes is None else classes
+        if hasattr(self, 'model_'):
+            return self._grow(X, y, sample_weight, declared)
+        return self._fit(X, y, sample_weight, declared, like, grows=True)
+
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
+        self._calibrate(X, rows, kind)
+
+
 @dataclass(eq=False, repr=False)
-class LivingRegressor(IntervalTargets, LivingEstimator):
-    """Learn real targets, (n,) or (n, K), and go on learning.
+class LivingTargets(IntervalTargets):
+    """Learn real targets, (n,) or (n, K), and go on learning."""
+
+    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
+        """Read rows, and remember how many targets they have."""
+        X, y, weights = super()._read_batch(X, y, sample_weight, reset)  # type: ignore[misc]
+        if not reset and np.shape(y)[1:] != (() if self.single_ else (self.n_targets_,)):
+            raise ValueError(
+                f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
+            )
+        return X, self._set_targets(y, X if reset else None, weights).reshape(np.shape(y)), weights
+
+
+@dataclass(eq=False, repr=False)
+class LivingRegressor(LivingTargets, LivingEstimator):
+    """Learn real targets on one machine.
 
     intervals : keep the errors of rows held out, for `predict_interval`; `fit` computes them, and `calibrate` computes
         them anew when rows have come or left.
@@ -122,16 +143,9 @@ class LivingRegressor(IntervalTargets, LivingEstimator):
 
         like : for a new estimator, see `LivingEstimator.fit`.
         """
-        return self._add(X, y, sample_weight, not hasattr(self, 'model_'), like=like, grows=True)
-
-    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
-        """Read rows, and remember how many targets they have."""
-        X, y, weights = super()._read_batch(X, y, sample_weight, reset)
-        if not reset and np.shape(y)[1:] != (() if self.single_ else (self.n_targets_,)):
-            raise ValueError(
-                f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
-            )
-        return X, self._set_targets(y, X if reset else None, weights).reshape(np.shape(y)), weights
+        if hasattr(self, 'model_'):
+            return self._grow(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, like=like, grows=True)
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         self.model_ = add_intervals(self.model_, rows)

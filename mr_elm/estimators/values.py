@@ -239,9 +239,11 @@ class IntervalTargets(Targets):
 
     intervals: bool = False
 
+    _takes_sets = True  # whether a row may have several targets
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = not self.intervals
+        tags.target_tags.multi_output = self._takes_sets and not self.intervals
         return tags
 
     @available_with('intervals')

@@ -48,14 +48,11 @@ class BoxMachine:
         if np.ptp(codes):
             small = self.solve_pairs(source, codes, weights)
         if small is not None and not len(small.unsolved):
-            return self.report(small.make_result(0))
+            result = small.make_result(0)
+            if self.settings.report is not None:
+                self.settings.report(result.n_iter, lambda: result.violation, self.settings.eps)
+            return result
         return self.solve(source, targets, weights)
-
-    def report(self, result: Result) -> Result:
-        """Report what a machine reached that was solved at once."""
-        if self.settings.report is not None:
-            self.settings.report(result.n_iter, lambda: result.violation, self.settings.eps)
-        return result
 
     def solve_pairs(self, source: Any, codes: np.ndarray, weights: RowWeights = None) -> 'SmallMachines | None':
         """Train the machines of all pairs of classes that are small, or return None: another rule, or K(x, x) < 0.
@@ -133,10 +130,3 @@ class SphereMachine(BoxMachine):
     def compute_gap(self, certificate: dict, loss: float, least_margin: float) -> float:
         """Return |c|^2 - min c.x~_i over all rows; least_margin is the smallest y f / |c|^2."""
         return max(certificate['gap'], certificate['objective'] * (1 - least_margin))
-
-
-def find_machine(method: str) -> type[BoxMachine]:
-    """Return how a method trains on kernel rows."""
-    if method == 'sphere-svm':
-        return SphereMachine
-    return BoxMachine

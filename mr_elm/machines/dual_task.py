@@ -14,9 +14,9 @@ from mr_elm.features.kernel_rows import kernel_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import moments_of_nodes
-from mr_elm.machines.dual import BoxMachine, NodeMachine, find_machine
+from mr_elm.machines.dual import BoxMachine, NodeMachine, SphereMachine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
-from mr_elm.machines.metric import learn_for_kernel
+from mr_elm.machines.metric import LearnedMetric, choose_kernel, learn_from_sample
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs, join_columns
 from mr_elm.machines.rows_task import RowsTask
@@ -112,7 +112,11 @@ class DualTask(RowsTask):
         settings = Settings(
             self.eps, self.max_iter, self.cache_bytes, seed=self.seed, subset=self.subset, attempts=self.attempts
         )
-        kind = NodeMachine if self.kernel is None else find_machine(self.method)
+        kind = BoxMachine
+        if self.kernel is None:
+            kind = NodeMachine
+        elif self.method == 'sphere-svm':
+            kind = SphereMachine
         return kind(self.C, self.rule, settings)
 
     @property
@@ -211,23 +215,14 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes, sample:
 
     sample : of the rows, where a metric is to be learned.
     """
-    d, moments = summary.columns.n_features, summary.measure_scaled(options.scale)
+    d = summary.columns.n_features
     if options.kernel in KERNELS:
-        kernel = make_kernel(
-            options.kernel,
-            moments.total_variance,
-            sigma=options.sigma,
-            degree=options.degree,
-            normalised=options.normalise,
-        )
-        offset, scale = summary.choose_scaling(options.scale, kernel.power)
-        if summary.sparse and kernel.kind.of_distance:
-            offset = np.zeros(())  # distances do not see it, and rows stay sparse
-        learned = learn_for_kernel(options, summary, sample, kernel)
+        kernel, (offset, scale), learned = choose_kernel(options, summary, sample, options.normalise)
+        row_numbers = summary.count_numbers(offset, scale)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = scaling_arrays(offset, scale, learned.metric)
     else:
-        offset, scale = summary.choose_scaling(options.scale)
+        row_numbers, moments = options.n_hidden, summary.measure_scaled(options.scale)
         moments = moments_of_nodes(options.kernel, options.scale, moments)
         weights, biases = draw_nodes(
             options.kernel, options.n_hidden, d, options.seed, options.weight_scale, options.weights, moments
@@ -238,8 +233,10 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes, sample:
             'weight_scale': options.weight_scale,
             'weights': options.weights,
         }
-        layer = HiddenLayer(options.kernel, weights, biases, offset, scale)
-        learned = learn_for_kernel(options, summary, sample, layer)
+        layer = HiddenLayer(options.kernel, weights, biases, *summary.choose_scaling(options.scale))
+        learned = LearnedMetric()
+        if sample is not None:
+            learned = learn_from_sample(layer, sample, options, options.C, summary.n_rows)
         arrays = layer_arrays(layer.pass_metric(learned.metric))
     return DualTask(
         method=options.method,
@@ -249,7 +246,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes, sample:
         seed=options.seed,
         n_features=d,
         arrays=arrays,
-        row_numbers=options.n_hidden if options.kernel not in KERNELS else summary.count_numbers(offset, scale),
+        row_numbers=row_numbers,
         multiclass=options.multiclass,
         features={**features, **learned.facts},
         C=options.C,

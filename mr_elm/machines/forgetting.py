@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mr_elm.errors import AccountingError
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.base import Model
@@ -14,16 +13,6 @@ from mr_elm.sums.statistics import ColumnStatistics
 def keeps_rows(model: HiddenNodeModel) -> bool:
     """Tell whether the nodes of a model are rows of a training."""
     return model.layer.kind in LANDMARK_NODES.values() and model.header.parameters.get('landmarks', ROWS) == ROWS
-
-
-def demand_unstored(n_stored: int, n_rows: int) -> None:
-    """Raise AccountingError when a model keeps n_stored of the n_rows rows that are to leave."""
-    if n_stored:
-        raise AccountingError(
-            f'cannot forget {n_stored:,} of these {n_rows:,} rows: they are landmarks, so the model '
-            'would still hold their features: train again without these rows, or once with '
-            '--landmarks synthetic, which keeps no row'
-        )
 
 
 def warn_of_bounds(model: NodeModel, leaving: ColumnStatistics) -> str:

@@ -4,7 +4,7 @@ Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from os import PathLike
 from typing import Any
 
@@ -14,9 +14,9 @@ from mr_elm.errors import DataFormatError, record
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.machines.gathering import GatheredRows
-from mr_elm.machines.metric import LearnedMetric, learn_for_kernel
+from mr_elm.machines.metric import LearnedMetric, choose_kernel
 from mr_elm.machines.nodes import make_header
-from mr_elm.machines.options import SOLVERS, KELMOptions
+from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.machines.sample import SampleRows
 from mr_elm.model.base import Model
@@ -53,74 +53,6 @@ CACHE_BYTES = 1 << 30  # of X in the memory of each task
 MAX_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
 
-@dataclass(frozen=True)
-class KernelMachine:
-    """Solve the kernel ELM as its options say."""
-
-    options: KELMOptions
-
-    @property
-    def holds_out(self) -> bool:
-        """Tell whether residuals of machines that have not seen a row are wanted."""
-        return self.options.leave_one_out or bool(self.options.holds_out)
-
-    def solve_matrix(
-        self, omega: Floats, T: Floats, weights: RowWeights, multiply_factors: FactorProduct | None = None
-    ) -> KernelSolution:
-        """Solve by cholesky or svd; omega, whose lower triangle is read, is overwritten.
-
-        weights : (N,) or None. multiply_factors : see `Decomposition.solve`.
-        """
-        centred = self.center_targets(T, weights)
-        s, T = weigh(omega, list_targets(T, centred, self.holds_out), weights)
-        if self.options.solver == 'svd':
-            solution = decompose(omega).solve(T, self.options.C, self.holds_out, multiply_factors)
-        else:
-            solution = solve_cholesky(omega, T, self.options.C, self.holds_out)
-        return restore_mean(unweigh(solution, s), centred)
-
-    def center_targets(self, T: Floats, weights: RowWeights) -> CentredTargets | None:
-        """Return the CentredTargets of a regression, None where targets are taken as they are."""
-        if self.options.center:
-            return CentredTargets.of(T, weights)
-        return None
-
-    def solve_by_gradients(
-        self,
-        rows: 'KernelRowsTask',
-        multiply: Product,
-        T: Floats,
-        weights: RowWeights,
-        announce: Callable[[Preconditioner], None] | None = None,
-        report: Callable[[int, float], None] | None = None,
-    ) -> tuple[KernelSolution, int, float]:
-        """Solve by conjugate gradients: (solution, passes, relative residual).
-
-        multiply : V -> Omega V; each call is a pass. announce : is called with the Preconditioner before the first
-        pass. report : see `PassLimits`.
-        """
-        centred = self.center_targets(T, weights)
-        s, T = weigh(None, list_targets(T, centred, leave_one_out=False), weights)
-        preconditioner = self.approximate(rows, s)
-        if announce:
-            announce(preconditioner)
-        limits = PassLimits(self.options.tolerance, self.options.max_passes, report)
-        solution, passes, residual = solve_cg(weigh_product(multiply, s), T, self.options.C, preconditioner, limits)
-        return restore_mean(unweigh(solution, s), centred), passes, residual
-
-    def approximate(self, rows: 'KernelRowsTask', s: Floats | None) -> Preconditioner:
-        """Return the Preconditioner of s Omega s, of the rank that was asked for, or of as much as pays."""
-        options, most = self.options, self.largest_rank(rows.X.shape[0])
-        first = FIRST_RANK
-        if options.rank:
-            first = most
-        return precondition_well(rows.X, rows.kernel, options.C, most, s, options.seed, first)
-
-    def largest_rank(self, n_rows: int) -> int:
-        """Return the largest rank of the preconditioner of so many rows."""
-        return min(self.options.rank or MAX_RANK, count_vectors(self.options.memory, n_rows), n_rows)
-
-
 def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:
     """Choose solver and emission. Raises DataFormatError where N is too large for the one that was asked for.
 
@@ -131,7 +63,7 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
         solver = 'cholesky'
         if n_rows > room:
             solver = 'cg'
-    whole = count_matrices(replace(options, solver=solver))
+    whole = MATRICES_KEPT.get(solver, 0)
     if whole * n_rows**2 * 8 > options.memory * 1e6:
         raise DataFormatError(
             f'{name}: {n_rows:,} rows are too many for --solver {solver}, at most {int(room / np.sqrt(whole)):,} '
@@ -150,22 +82,9 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
     return replace(options, solver=solver, emit=emit)
 
 
-def count_matrices(options: KELMOptions) -> int:
-    """Return how many matrices of N x N numbers the solver keeps."""
-    return MATRICES_KEPT.get(options.solver or SOLVERS[0], 0)
-
-
 def count_vectors(memory: float, n_rows: int) -> int:
     """Return how many vectors of N numbers fit into half of the memory, in MB."""
     return int(memory * 1e6 / 2 / (8 * n_rows))
-
-
-def weigh_product(multiply: Product, s: Floats | None) -> Product:
-    """Turn V -> Omega V into V -> s Omega s V; s (N,), or None for 1."""
-    if s is None:
-        return multiply
-    column = s[:, None]
-    return lambda V: column * multiply(column * V)
 
 
 @record
@@ -188,21 +107,78 @@ class KernelProblem:
         cls, options: KELMOptions, summary: Summary, classes: Classes | None, sample: SampleRows | None = None
     ) -> 'KernelProblem':
         """Choose the kernel, the scaling and the metric of rows. sample : where a metric is to be learned."""
-        variance = summary.measure_scaled(options.scale).total_variance
-        kernel = make_kernel(options.kernel, variance, sigma=options.sigma, degree=options.degree)
-        offset, scale = summary.choose_scaling(options.scale, kernel.power)
-        if summary.sparse and kernel.kind.of_distance:
-            offset = np.zeros(())  # distances do not see it, and rows stay sparse
-        learned = learn_for_kernel(options, summary, sample, kernel)
+        kernel, scaling, learned = choose_kernel(options, summary, sample)
         task = RowsTask.of(
             classes,
             class_weights=class_weights(options.class_weight, classes),
             seed=options.seed,
             separator=summary.separator,
             n_features=summary.columns.n_features,
-            arrays=scaling_arrays(offset, scale, learned.metric),
+            arrays=scaling_arrays(*scaling, learned.metric),
         )
         return cls(options, summary, classes, task, kernel, learned)
+
+    @property
+    def holds_out(self) -> bool:
+        """Tell whether residuals of machines that have not seen a row are wanted."""
+        return self.options.leave_one_out or bool(self.options.holds_out)
+
+    def solve_matrix(
+        self, omega: Floats, T: Floats, weights: RowWeights, multiply_factors: FactorProduct | None = None
+    ) -> KernelSolution:
+        """Solve by cholesky or svd; omega, whose lower triangle is read, is overwritten.
+
+        weights : (N,) or None. multiply_factors : see `Decomposition.solve`.
+        """
+        centred = self.center_targets(T, weights)
+        s, T = weigh(omega, list_targets(T, centred, self.holds_out), weights)
+        if self.options.solver == 'svd':
+            solution = decompose(omega).solve(T, self.options.C, self.holds_out, multiply_factors)
+        else:
+            solution = solve_cholesky(omega, T, self.options.C, self.holds_out)
+        return restore_mean(unweigh(solution, s), centred)
+
+    def solve_by_gradients(
+        self,
+        X: Rows,
+        multiply: Product,
+        T: Floats,
+        weights: RowWeights,
+        announce: Callable[[Preconditioner], None] | None = None,
+        report: Callable[[int, float], None] | None = None,
+    ) -> tuple[KernelSolution, int, float]:
+        """Solve by conjugate gradients: (solution, passes, relative residual).
+
+        X : scaled rows. multiply : V -> Omega V; each call is a pass. announce : is called with the Preconditioner
+        before the first pass. report : see `PassLimits`.
+        """
+        options, most, first = self.options, self.largest_rank(X.shape[0]), FIRST_RANK
+        if options.rank:
+            first = most
+        centred = self.center_targets(T, weights)
+        s, T = weigh(None, list_targets(T, centred, leave_one_out=False), weights)
+        preconditioner = precondition_well(X, self.kernel, options.C, most, s, options.seed, first)
+        if announce:
+            announce(preconditioner)
+
+        def multiply_weighed(V: Floats) -> Floats:
+            if s is None:
+                return multiply(V)
+            return s[:, None] * multiply(s[:, None] * V)
+
+        limits = PassLimits(options.tolerance, options.max_passes, report)
+        solution, passes, residual = solve_cg(multiply_weighed, T, options.C, preconditioner, limits)
+        return restore_mean(unweigh(solution, s), centred), passes, residual
+
+    def center_targets(self, T: Floats, weights: RowWeights) -> CentredTargets | None:
+        """Return the CentredTargets of a regression, None where targets are taken as they are."""
+        if self.options.center:
+            return CentredTargets.of(T, weights)
+        return None
+
+    def largest_rank(self, n_rows: int) -> int:
+        """Return the largest rank of the preconditioner of so many rows."""
+        return min(self.options.rank or MAX_RANK, count_vectors(self.options.memory, n_rows), n_rows)
 
     def make_model(self, X: Rows, solution: KernelSolution, facts: Mapping[str, Any], blas: Iterable[str]) -> Model:
         """Make the model of scaled rows X. facts : what the solver says of itself."""

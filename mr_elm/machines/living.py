@@ -13,7 +13,6 @@ import numpy as np
 
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, record
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.forgetting import demand_unstored
 from mr_elm.machines.nodes import grid_for
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.shared_options import ROWS
@@ -111,8 +110,21 @@ class LivingMachine:
         Raises AccountingError when the machine keeps some of the rows, when the rows cannot have been there, or when
         fewer than two classes would be left.
         """
-        demand_unstored(batch.n_stored, batch.n_rows)
-        self._demand_part(batch)
+        if batch.n_stored:
+            raise AccountingError(
+                f'cannot forget {batch.n_stored:,} of these {batch.n_rows:,} rows: they are landmarks, so the model '
+                'would still hold their features: train again without these rows, or once with '
+                '--landmarks synthetic, which keeps no row'
+            )
+        foreign = batch.sums.counts > 0
+        foreign[batch.known] = False
+        if batch.classes and (strangers := sorted(compress(batch.classes, foreign))):
+            raise AccountingError(f"expected rows of the model's classes, found {strangers[:3]}")
+        if batch.n_rows >= self.header.n_rows_used:
+            raise AccountingError(
+                f'cannot forget {batch.n_rows} rows: the model was trained on only '
+                f'{self.header.n_rows_used}, and at least one must be left'
+            )
         before = self._place(batch)
         sums = add_sums(before, batch.sums, -1)
         demand_left(sums, before, self.peak)
@@ -180,18 +192,6 @@ class LivingMachine:
         if batch.classes:
             return place_classes(self.sums, batch.known, len(batch.classes))
         return self.sums
-
-    def _demand_part(self, batch: Batch) -> None:
-        """Raise AccountingError when rows have classes that the machine has not, or are as many as all of its rows."""
-        foreign = batch.sums.counts > 0
-        foreign[batch.known] = False
-        if batch.classes and (strangers := sorted(compress(batch.classes, foreign))):
-            raise AccountingError(f"expected rows of the model's classes, found {strangers[:3]}")
-        if batch.n_rows >= self.header.n_rows_used:
-            raise AccountingError(
-                f'cannot forget {batch.n_rows} rows: the model was trained on only '
-                f'{self.header.n_rows_used}, and at least one must be left'
-            )
 
 
 def merge_models(models: Sequence[HiddenNodeModel], names: Sequence[str]) -> LivingMachine:

@@ -18,11 +18,10 @@ import numpy as np
 from mr_elm.errors import record
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernels import Kernel
+from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.landmarks import Landmarks, hash_rows, place_landmarks
 from mr_elm.features.metric import KINDS, Importance, choose_kind
 from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
-from mr_elm.features.scaling import ScaledMoments
 from mr_elm.machines.options import KernelOptions
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import MetricOptions
@@ -34,7 +33,7 @@ from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
 from mr_elm.solvers.ridge import solve_regularized
 from mr_elm.sums.gram import expand
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats
 
 N_NODES = 500  # of the machines that a metric is learned by
 N_FOLDS = 4  # of a sample, one of which judges a metric
@@ -183,41 +182,35 @@ def learn_from_sample(
     return learn_metric(layer, sample, nu, options.metric, options.seed)
 
 
-def learn_for_kernel(
-    options: KernelOptions, summary: Summary, sample: SampleRows | None, layer: HiddenLayer | Kernel
-) -> LearnedMetric:
-    """Learn the metric for a method that is no ridge regression on nodes, by such a regression.
+def choose_kernel(
+    options: KernelOptions, summary: Summary, sample: SampleRows | None, normalised: bool = False
+) -> tuple[Kernel, tuple[Floats, Floats], LearnedMetric]:
+    """Return the kernel of a method, offset and scale of the features before it, and the metric between them.
 
-    sample : None where no metric is asked for.
-    layer : the nodes of the method, or its kernel; for a kernel of distances the nodes are landmarks, else sigmoids.
+    sample : None where no metric is asked for. A ridge regression learns it: on landmarks for a kernel of distances,
+    else on sigmoids.
     """
-    if sample is None:
-        return LearnedMetric()
-    if isinstance(layer, Kernel):
-        layer = make_kernel_nodes(
-            layer, sample.X, summary.choose_scaling(options.scale), options.seed, summary.measure_scaled(options.scale)
-        )
-    return learn_from_sample(layer, sample, options, options.C, summary.n_rows)
-
-
-def make_kernel_nodes(
-    kernel: Kernel, X: Rows, scaling: tuple[Floats, Floats], seed: int, moments: ScaledMoments
-) -> HiddenLayer:
-    """Return nodes whose regression changes about as a machine of a kernel.
-
-    X : rows, of which some are landmarks. moments : of the scaled features.
-    """
-    offset, scale = scaling
-    if kernel.name not in LANDMARK_NODES:
-        nodes = draw_nodes('sigmoid', N_NODES, len(offset), seed, moments=moments)
-        return HiddenLayer('sigmoid', *nodes, offset, scale)
-    rows = Landmarks(N_NODES, seed)
-    rows.add(X)
-    landmarks, offset = place_landmarks(rows.rows, offset, scale)
-    if kernel.takes_root:
-        sigma = 1 / kernel.factor
-    else:
-        sigma = np.sqrt(0.5 / kernel.factor)
-    return HiddenLayer(
-        LANDMARK_NODES[kernel.name], landmarks, landmark_widths(kernel.name, landmarks.shape[0], sigma), offset, scale
+    moments = summary.measure_scaled(options.scale)
+    kernel = make_kernel(
+        options.kernel, moments.total_variance, sigma=options.sigma, degree=options.degree, normalised=normalised
     )
+    scaling, learned = summary.choose_scaling(options.scale, kernel.power), LearnedMetric()
+    if sample is not None:
+        offset, scale = summary.choose_scaling(options.scale)
+        if kernel.name in LANDMARK_NODES:
+            rows = Landmarks(N_NODES, options.seed)
+            rows.add(sample.X)
+            nodes, offset = place_landmarks(rows.rows, offset, scale)
+            if kernel.takes_root:
+                sigma = 1 / kernel.factor
+            else:
+                sigma = np.sqrt(0.5 / kernel.factor)
+            kind, biases = LANDMARK_NODES[kernel.name], landmark_widths(kernel.name, nodes.shape[0], sigma)
+        else:
+            kind = 'sigmoid'
+            nodes, biases = draw_nodes(kind, N_NODES, len(offset), options.seed, moments=moments)
+        layer = HiddenLayer(kind, nodes, biases, offset, scale)
+        learned = learn_from_sample(layer, sample, options, options.C, summary.n_rows)
+    if summary.sparse and kernel.kind.of_distance:
+        scaling = np.zeros(()), scaling[1]  # distances do not see the offset, and rows stay sparse
+    return kernel, scaling, learned

@@ -96,16 +96,6 @@ class PassProblem:
         """Return the relative residual at which to stop."""
         return self.inputs.options.tolerance or TOLERANCES[self.inputs.options.task]
 
-    @property
-    def max_passes(self) -> int:
-        """Return after how many passes to give up."""
-        return self.inputs.options.max_passes
-
-    @property
-    def nu(self) -> float:
-        """Return the weight of the errors."""
-        return self.inputs.options.nu
-
     def run(self, D: Floats, *, targets: bool = False) -> PassResult:
         """Run a pass over D, (L + 1, K). targets : whether E'T is wanted."""
         raise NotImplementedError
@@ -131,16 +121,16 @@ class PassProblem:
         start : output weights (L + 1, K) to begin with, as of a PassSolution; None for those of the sample. Warns when
         the passes allowed do not suffice.
         """
-        report = self.report()
+        report, nu, max_passes = self.report(), self.inputs.options.nu, self.inputs.options.max_passes
         if self.penalty is not None:
             M = self.gram.factor(np.inf)
         elif self.folds is not None:
-            M = self.gram.factor(self.nu * self.folds.share_trained)  # a multiple of M is as good
+            M = self.gram.factor(nu * self.folds.share_trained)  # a multiple of M is as good
         else:
-            M = self.gram.factor(self.nu)
+            M = self.gram.factor(nu)
         start_point = self.measure(self.choose_start(M, start))
         report(1, start_point.residual)
-        limits = PassLimits(self.tolerance, self.max_passes - 1, lambda n, residual: report(1 + n, residual))
+        limits = PassLimits(self.tolerance, max_passes - 1, lambda n, residual: report(1 + n, residual))
         solution, n_passes = solve_positive(
             lambda D: self.multiply(D) + self.weigh(D),
             lambda X: self.measure(self.add_mean(X)),
@@ -182,7 +172,7 @@ class PassProblem:
     def weigh(self, D: Floats) -> Floats:
         """Return the product of the penalty, I/nu where there is no other, with vectors (m, K)."""
         if self.penalty is None:
-            return D / self.nu
+            return D / self.inputs.options.nu
         return self.penalty.multiply(D)
 
     def multiply(self, D: Floats) -> Floats:

@@ -89,19 +89,13 @@ class LeaveOneOut:
         left, numbers = np.maximum(1 - self.leverages(E, weights), MIN_LEVERAGE_GAP), find_numbers(self.model, block)
         T = class_targets(numbers, 0 if self.model.multilabel else len(self.model.classes))
         rest = T - self.model.decide_expanded(E)
-        if self.mean is not None:
-            rest -= self.move_mean(self.mean - T, weights) * (1 - E[:, : len(self.ones)] @ self.ones)[:, None]
+        if self.mean is not None:  # d, which is 0 where no other row has a weight
+            w = fill_weights(weights, len(E))[:, None]
+            others, least = self.total - w, MIN_LEVERAGE_GAP * w
+            moves = np.where(others > least, w * (self.mean - T) / np.maximum(others, least), 0.0)
+            rest -= moves * (1 - E[:, : len(self.ones)] @ self.ones)[:, None]
         decisions = T - rest / left[:, None]
         return HeldOut(numbers, fill_weights(weights, len(E)), decisions, 1 - left)
-
-    def move_mean(self, rest: Floats, weights: RowWeights) -> Floats:
-        """Return d, (n, K): how far the mean of the targets moves when a row leaves; 0 where no other has a weight.
-
-        rest : m - t.
-        """
-        w = fill_weights(weights, len(rest))[:, None]
-        others = self.total - w
-        return np.where(others > MIN_LEVERAGE_GAP * w, w * rest / np.maximum(others, MIN_LEVERAGE_GAP * w), 0.0)
 
     def leverages(self, E: Floats, weights: RowWeights = None) -> Floats:
         """Return h_i of each row of E, (n,)."""
@@ -113,23 +107,23 @@ class LeaveOneOut:
 
 
 def find_numbers(model: Model, block: Block) -> np.ndarray:
-    """Return the class number, or the target, of each row, (n,). Raises DataFormatError for a class never seen."""
+    """Return the class number, or the target, of each row, (n,), or its labels, (n, K), with a 1 where it has one.
+
+    Raises DataFormatError for a class, or a label, never seen.
+    """
     if model.numeric:
         return block.targets
     if model.multilabel:
-        return find_sets(model, block)
+        labels, marks = mark_sets(model, block)
+        if unknown := sorted(labels[len(model.classes) :]):
+            raise DataFormatError(
+                f'expected rows that the model was trained on, found rows with the label {unknown[0]!r}'
+            )
+        return marks
     names = [model.class_of(name) for name in block.names]
     if unknown := sorted(set(names) - set(model.classes)):
         raise DataFormatError(f'expected rows that the model was trained on, found rows of class {unknown[0]!r}')
     return np.array([model.classes.index(name) for name in names])[block.codes]
-
-
-def find_sets(model: Model, block: Block) -> Floats:
-    """Return the labels of each row, (n, K) with a 1 where it has one. Raises DataFormatError for one never seen."""
-    labels, marks = mark_sets(model, block)
-    if unknown := sorted(labels[len(model.classes) :]):
-        raise DataFormatError(f'expected rows that the model was trained on, found rows with the label {unknown[0]!r}')
-    return marks
 
 
 def mark_sets(model: Model, block: Block) -> tuple[list[str], Floats]:
