@@ -20,7 +20,7 @@ BIAS_DOUBLE = 1.5 * 2.0**52 + 1023  # added to a whole number n, it leaves n + 1
 BIAS_SINGLE = np.float32(1.5 * 2.0**23 + 127)
 LEAST_DOUBLE = -708.3964185322641  # the least x whose exp is a normal number, here and in float32
 LEAST_SINGLE = np.float32(-87.33654)
-COLUMNS_AT_ONCE = 256  # two rows of partial distances of this length stay in the first cache
+COLUMNS_AT_ONCE = 1024  # columns whose features stay in the second cache, for row after row
 
 
 @inline
@@ -138,19 +138,6 @@ def fill_single_tile(
         _finish(distance, g, root, out[r, start : start + n])
 
 
-@fast
-def exponentiate(products: np.ndarray, squares: Pair, gammas: Floats, root: bool) -> None:
-    """Turn inner products (m, n), float64, into kernel values in their place. gammas : (n,), of each column."""
-    a_squares, b_squares = squares
-    m, n = products.shape
-    for r in range(m):
-        row, square = products[r], a_squares[r]
-        for j in range(n):
-            d = _square_distance(square + b_squares[j], row[j])
-            row[j] = -gammas[j] * (np.sqrt(d) if root else d)
-        exponentiate_negative(row)
-
-
 @inner
 def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> None:
     for j in range(len(out)):
@@ -158,50 +145,31 @@ def _finish(distance: np.ndarray, gamma: float, root: bool, out: np.ndarray) -> 
     exponentiate_negative_single(out)
 
 
-@fast
-def fill_kernel_rows(features: np.ndarray, indices: np.ndarray, exponential: tuple, out: np.ndarray) -> None:
-    """Fill out (n, N) with the kernel values between columns `indices` (n,) and all of features, (d, N) float32.
+@inner
+def square_differences(X: np.ndarray, i: int, start: int, out: np.ndarray) -> None:
+    """Fill out with |u - v|^2 of column i of X, (d, N), and those from `start` on, four features a pass.
 
-    Two rows share what they read, four features a pass. One long function, because LLVM must see that the partial
-    distances overlap nothing else.
+    d : a multiple of 4.
     """
-    (gamma, root), (d, N) = exponential, features.shape
-    rows, partial = np.empty((len(indices), d), np.float32), np.empty((2, COLUMNS_AT_ONCE), np.float32)
-    du, dv, g = partial[0], partial[1], np.float32(gamma)
-    for r in range(len(rows)):
-        for f in range(d):
-            rows[r, f] = features[f, indices[r]]
+    stop = start + len(out)
+    out[:] = 0.0
+    for f in range(0, len(X), 4):
+        x0, x1, x2, x3 = X[f, start:stop], X[f + 1, start:stop], X[f + 2, start:stop], X[f + 3, start:stop]
+        u0, u1, u2, u3 = X[f, i], X[f + 1, i], X[f + 2, i], X[f + 3, i]
+        for j in range(len(out)):
+            a, b, c, e = u0 - x0[j], u1 - x1[j], u2 - x2[j], u3 - x3[j]
+            out[j] += a * a + b * b + c * c + e * e
+
+
+@fast
+def fill_kernel_rows(X: np.ndarray, indices: np.ndarray, exponential: tuple, out: np.ndarray) -> None:
+    """Fill out (n, N) with the kernel values between columns `indices` (n,) and all of X, (d, N) float32."""
+    (gamma, root), N = exponential, X.shape[1]
     for start in range(0, N, COLUMNS_AT_ONCE):
-        stop = min(start + COLUMNS_AT_ONCE, N)
-        m = stop - start
-        for r in range(0, len(rows), 2):
-            u, v = rows[r], rows[min(r + 1, len(rows) - 1)]
-            for j in range(m):
-                du[j] = 0
-                dv[j] = 0
-            f = 0
-            while f + 4 <= d:
-                u0, u1, u2, u3 = u[f], u[f + 1], u[f + 2], u[f + 3]
-                v0, v1, v2, v3 = v[f], v[f + 1], v[f + 2], v[f + 3]
-                x0, x1 = features[f, start:stop], features[f + 1, start:stop]
-                x2, x3 = features[f + 2, start:stop], features[f + 3, start:stop]
-                for j in range(m):
-                    y0, y1, y2, y3 = x0[j], x1[j], x2[j], x3[j]
-                    a, b, c, e = u0 - y0, u1 - y1, u2 - y2, u3 - y3
-                    du[j] += a * a + b * b + c * c + e * e
-                    a, b, c, e = v0 - y0, v1 - y1, v2 - y2, v3 - y3
-                    dv[j] += a * a + b * b + c * c + e * e
-                f += 4
-            while f < d:
-                u0, v0, x0 = u[f], v[f], features[f, start:stop]
-                for j in range(m):
-                    a, b = u0 - x0[j], v0 - x0[j]
-                    du[j] += a * a
-                    dv[j] += b * b
-                f += 1
-            _finish(du[:m], g, root, out[r, start:stop])
-            if r + 1 < len(rows):
-                _finish(dv[:m], g, root, out[r + 1, start:stop])
+        for r in range(len(indices)):
+            part = out[r, start : min(start + COLUMNS_AT_ONCE, N)]
+            square_differences(X, indices[r], start, part)
+            _finish(part, np.float32(gamma), root, part)
 
 
 @fast

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from mr_elm.errors import one_line
 from mr_elm.features.forest import Forest, write_indicators
 from mr_elm.features.kernels import finish_distances, row_squares, sum_rows
 from mr_elm.features.metric import apply_metric
-from mr_elm.features.nodes import LANDMARK_NODES, NODES
+from mr_elm.features.nodes import NODES
 from mr_elm.typing import Floats, Rows
 
 CACHE_BYTES = 1 << 20  # bytes of pre-activations worked on at a time, so that they stay in a core's cache
 MIN_ROWS = 128  # rows, below which a matrix product is slow
-COMPILED_LANDMARKS = 4096  # landmarks of a layer, from which on a compiled loop pays for loading the compiler
-LANDMARKS_AT_ONCE = 512  # landmarks that such a loop works on together
 
 
 @dataclass(frozen=True)
@@ -151,9 +149,7 @@ class HiddenLayer:
             self.nodes.evaluate(X, out[:, self.n_leaves :])
             write_indicators(self.forest.find_leaves(X), out[:, : self.n_leaves])
             return out
-        if self.kind in LANDMARK_NODES.values() and NODES[self.kind].norm == 2 and self.n_hidden >= COMPILED_LANDMARKS:
-            return self._fill(X, out, self._exponentiate)
-        return self._fill(X, out, partial(self._apply, NODES[self.kind].activate))
+        return self._fill(X, out, NODES[self.kind].activate)
 
     def find_leaves(self, X: Rows) -> np.ndarray | None:
         """Return the number of the leaf of each row in each tree, (n, n_trees); None where there are no trees."""
@@ -166,9 +162,9 @@ class HiddenLayer:
         slope = NODES[self.kind].slope
         if slope is None:
             raise ValueError(f'expected nodes with a slope to learn a metric by, found {self.kind}')
-        return self._fill(X, out, partial(self._apply, slope))
+        return self._fill(X, out, slope)
 
-    def _fill(self, X: Rows, out: Floats, compute: Callable) -> Floats:
+    def _fill(self, X: Rows, out: Floats, function: Callable) -> Floats:
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
         if NODES[self.kind].norm == 1:  # rows become dense, and no product wants many of them
@@ -176,7 +172,7 @@ class HiddenLayer:
         else:
             step = max(MIN_ROWS, CACHE_BYTES // (8 * max(self.n_hidden, 1)))
         for start in range(0, X.shape[0], step):
-            compute(X[start : start + step], out[start : start + step])
+            self._apply(function, X[start : start + step], out[start : start + step])
         return out
 
     def _apply(self, function: Callable, X: Rows, out: Floats) -> None:
@@ -214,11 +210,14 @@ class HiddenLayer:
         out += b
 
     def _squared_distances(self, X: Rows, out: Floats) -> None:
-        """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a."""
-        Z, norms, centres, centre_norms = self._place(X)
+        """|z - a|^2 = |z|^2 + |a|^2 - 2 z.a; of sparse rows z and a are both moved by offset * factors."""
+        if sp.issparse(X) and (self.metric is None or self.metric.ndim == 1):
+            Z, (centres, centre_norms) = sp.multiply_columns(X, self.factors), self.shifted_centres
+        else:
+            Z, (centres, centre_norms) = self.place_rows(X), self.centres
         multiply(Z, centres, out)
         out *= -2.0
-        finish_distances(out, norms, centre_norms, NODES[self.kind].takes_root)
+        finish_distances(out, row_squares(Z), centre_norms, NODES[self.kind].takes_root)
 
     def _absolute_distances(self, X: Rows, out: Floats) -> None:
         """Write sum_j |z_j - a_j|. Sparse rows become dense, but for features that are 0 in all centres."""
@@ -233,25 +232,6 @@ class HiddenLayer:
         strip = sp.take_columns(Z, columns)
         out[:] = linalg.cdist(strip.toarray(), sp.take_columns(W, columns).toarray(), 'cityblock')
         out += (sum_rows(Z, np.abs(Z.data)) - sum_rows(strip, np.abs(strip.data)))[:, None]
-
-    def _exponentiate(self, X: Rows, out: Floats) -> None:
-        """Write the values of landmarks by one compiled pass over products that stay in a core's cache."""
-        from mr_elm.features import fused
-
-        Z, norms, centres, centre_norms = self._place(X)
-        for first in range(0, self.n_hidden, LANDMARKS_AT_ONCE):
-            nodes = slice(first, min(first + LANDMARKS_AT_ONCE, self.n_hidden))
-            tile = multiply(Z, centres[:, nodes], np.empty((len(norms), nodes.stop - first)))
-            fused.exponentiate(tile, (norms, centre_norms[nodes]), 1 / self.biases[nodes], NODES[self.kind].takes_root)
-            out[:, nodes] = tile
-
-    def _place(self, X: Rows) -> tuple[Rows, Floats, Floats, Floats]:
-        """Return z, |z|^2, centres (d, L), |a|^2: of sparse rows z and a are both moved by offset * factors."""
-        if sp.issparse(X) and (self.metric is None or self.metric.ndim == 1):
-            Z = sp.multiply_columns(X, self.factors)
-            return Z, row_squares(Z), *self.shifted_centres
-        Z = self.place_rows(X)
-        return Z, np.einsum('ij,ij->i', Z, Z), *self.centres
 
     def place_rows(self, X: Rows) -> Floats:
         """Return A z, dense, (n, d or r)."""

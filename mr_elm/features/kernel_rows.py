@@ -102,9 +102,7 @@ class KernelRows(KernelSource):
         """Return (features, exponential), None where features are many."""
         if sp.issparse(self.X) or not self.kernel.kind.exponent or self.X.shape[1] > FEW_ON_DEMAND:
             return None
-        columns = np.zeros((-(-self.X.shape[1] // 4) * 4, self.n_samples))
-        columns[: self.X.shape[1]] = self.X.T
-        return columns, self.kernel.exponential
+        return np.ascontiguousarray(self._padded.T), self.kernel.exponential
 
     @cached_property
     def _takes_single(self) -> bool:
@@ -113,9 +111,13 @@ class KernelRows(KernelSource):
             return False
         return bool(self.tiles.squares.max(initial=0.0) < 0.1 * np.finfo(np.float32).max)
 
+    @property
+    def _padded(self) -> Floats:
+        return np.pad(self.X, ((0, 0), (0, -self.X.shape[1] % 4)))
+
     @cached_property
     def _columns(self) -> np.ndarray:
-        return np.ascontiguousarray(self.X.T, dtype=np.float32)
+        return np.ascontiguousarray(self._padded.T, dtype=np.float32)
 
     @cached_property
     def _single(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm import linalg
 from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
@@ -127,65 +128,33 @@ def place_landmarks(rows: Rows, offset: Floats, scale: Floats) -> tuple[Rows, Fl
 class LandmarkFinder:
     """Find rows that a layer keeps as landmarks: those that scaling and metric turn into one of them.
 
-    Scaling and a diagonal metric give a row the same bits in any block, so rows are compared exactly. A full metric is
-    a product, which BLAS rounds otherwise in another block: behind it rows are compared up to this rounding. Rows count
-    also as float32 holds them, since packs and files may have kept them so.
-
-    A random projection of rows and landmarks, sum_j w_j (A z)_j, leaves few pairs to compare; memory is that of a
-    block.
+    Scaling and a diagonal metric give a row the same bits in any block, so rows are compared by their hashes. A full
+    metric is a product, which BLAS rounds otherwise in another block: behind it rows are compared up to this rounding.
+    Rows count also as float32 holds them, since packs and files may have kept them so.
     """
 
     def __init__(self, layer: HiddenLayer) -> None:
-        self.layer = layer
-        d, r = layer.n_features, layer.weights.shape[1]
-        w = np.random.default_rng(0).standard_normal(r)
-        projections = layer.weights @ w
-        self.order = np.argsort(projections)
-        self.projections = projections[self.order]
-        self.rounding = 4 * (d + r) * np.finfo(float).eps
-        # w is turned to the features: direction (d,), and bounds of its terms
-        if layer.metric is None:
-            metric = np.ones(d)
-        else:
-            metric = layer.metric
-        combine = np.multiply if metric.ndim == 1 else np.matmul
-        self.direction = layer.scale * combine(w, metric)
-        self.size = np.abs(layer.scale) * combine(np.abs(w), np.abs(metric))
+        self.layer, self.hashes = layer, hash_rows(layer.weights, 0)
 
     def find(self, X: Rows) -> np.ndarray:
         """Tell which rows of X, (n, d) dense or CSR, are landmarks: (n,) bool."""
-        is_landmark = self.find_exact(X)
         with np.errstate(over='ignore'):
             single = X.astype(np.float32).astype(float)
-        return is_landmark | self.find_exact(single)
+        step = max(1, (1 << 20) // max(self.layer.n_features, self.layer.n_hidden))  # rows, of 8 MB
+        parts = [
+            self.compare(X[start : start + step]) | self.compare(single[start : start + step])
+            for start in range(0, X.shape[0], step)
+        ]
+        return np.concatenate([np.zeros(0, bool), *parts])
 
-    def find_exact(self, X: Rows) -> np.ndarray:
-        """Tell which rows of X are landmarks, to the last bit where there is no full metric."""
-        is_landmark = np.zeros(X.shape[0], bool)
-        offset = self.layer.offset
-        projections = X @ self.direction - offset @ self.direction
-        reach = self.rounding * (abs(X) @ self.size + np.abs(offset) @ self.size)
-        first = np.searchsorted(self.projections, projections - reach)
-        last = np.searchsorted(self.projections, projections + reach, side='right')
-        near = np.flatnonzero(first < last)
-        step = max(1, (1 << 20) // max(self.layer.n_features, 1))  # rows of 8 MB
-        for start in range(0, len(near), step):
-            rows = near[start : start + step]
-            Z, allowed = self.place(X[rows])
-            for k in range((last - first)[rows].max()):
-                candidates = np.minimum(first[rows] + k, last[rows] - 1)
-                apart = np.abs(Z - sp.expand(self.layer.weights[self.order[candidates]]))
-                is_landmark[rows] |= (apart <= allowed).all(axis=1)
-        return is_landmark
-
-    def place(self, X: Rows) -> tuple[Floats, Floats | float]:
-        """Return rows as landmarks are kept, A z, dense, and how far rounding may take them from the same row."""
-        Z, metric = self.layer.place_rows(X), self.layer.metric
-        if metric is None or metric.ndim == 1:
-            return Z, 0.0
-        if sp.issparse(X):
-            X = X.toarray()
-        return Z, self.rounding * (np.abs((X - self.layer.offset) * self.layer.scale) @ np.abs(metric).T)
+    def compare(self, X: Rows) -> np.ndarray:
+        """Tell which of a few rows are landmarks as they are: (n,) bool."""
+        layer, Z = self.layer, self.layer.place_rows(X)
+        if layer.metric is None or layer.metric.ndim == 1:
+            return np.isin(hash_rows(Z, 0), self.hashes)
+        nearest = linalg.cdist(Z, layer.dense_weights, 'chebyshev').min(axis=1)
+        sizes = np.abs((sp.expand(X) - layer.offset) * layer.scale) @ np.abs(layer.metric).T
+        return nearest <= 4 * sum(layer.metric.shape) * np.finfo(float).eps * sizes.max(axis=1)
 
 
 def rows_to_arrays(X: Rows) -> list[np.ndarray]:

@@ -34,21 +34,18 @@ def choose_scaling(
     indicators : (d,) bool, features that are 1 or 0 and stay so unless they are constant; none by default.
     name, power : see `demand_scalable`, which raises DataFormatError for a column whose numbers are too large.
     """
-    d = statistics.n_features
-    if kind == 'none':
-        demand_scalable((statistics.minimum, statistics.maximum), statistics.n, np.zeros(d), np.ones(d), name, power)
-        return np.zeros(d), np.ones(d)
     low, high = statistics.minimum, statistics.maximum
-    constant = high <= low
-    if kind == 'standard':
-        offset, width = statistics.mean, statistics.deviation
-    else:
-        offset, width = low / 2 + high / 2, high / 2 - low / 2
-    constant = constant | (width < np.finfo(float).tiny)  # beyond which 1 / width is infinite
-    width = np.where(np.isinf(width), np.nan, width)  # 1 / inf would leave the column out in silence
-    offset, scale = np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))
-    if indicators is not None:
-        offset, scale = np.where(indicators, 0.0, offset), np.where(indicators & ~constant, 1.0, scale)
+    offset, scale = np.zeros(len(low)), np.ones(len(low))
+    if kind != 'none':
+        if kind == 'standard':
+            offset, width = statistics.mean, statistics.deviation
+        else:
+            offset, width = low / 2 + high / 2, high / 2 - low / 2
+        constant = (high <= low) | (width < np.finfo(float).tiny)  # beyond which 1 / width is infinite
+        width = np.where(np.isinf(width), np.nan, width)  # 1 / inf would leave the column out in silence
+        offset, scale = np.where(constant, low, offset), np.where(constant, 0.0, 1 / np.where(constant, 1.0, width))
+        if indicators is not None:
+            offset, scale = np.where(indicators, 0.0, offset), np.where(indicators & ~constant, 1.0, scale)
     demand_scalable((low, high), statistics.n, offset, scale, name, power)
     return offset, scale
 

@@ -222,16 +222,8 @@ class KernelModel(Model):
             return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups)
         return None
 
-    @cached_property
-    def changes_rows(self) -> bool:
-        """Tell whether rows are scaled or pass a metric."""
-        offset, scale = self.arrays['feature_offset'], self.arrays['feature_scale']
-        return bool(offset.any() or (scale != 1).any()) or 'feature_metric' in self.arrays
-
     def scale(self, X: Rows) -> Rows:
         """Scale rows, and let them pass the metric."""
-        if not self.changes_rows:
-            return X
         Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
         return apply_metric(Z, self.arrays.get('feature_metric'))
 

@@ -41,14 +41,14 @@ def vectors_of(arrays: Mapping[str, np.ndarray], n_features: int, name: str = VE
     return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, n_features))
 
 
-def join_arrays(parts: Sequence[Mapping[str, np.ndarray]], prefix: str = '') -> dict[str, np.ndarray]:
-    """Put the arrays of several models into one dictionary: those of model k are called k/NAME behind the prefix."""
-    return {f'{prefix}{k}/{name}': array for k, part in enumerate(parts) for name, array in part.items()}
+def join_arrays(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Put the arrays of several models into one dictionary: those of model k are called k/NAME."""
+    return {f'{k}/{name}': array for k, part in enumerate(parts) for name, array in part.items()}
 
 
-def take_arrays(arrays: Mapping[str, np.ndarray], k: int, prefix: str = '') -> dict[str, np.ndarray]:
+def take_arrays(arrays: Mapping[str, np.ndarray], k: int) -> dict[str, np.ndarray]:
     """Return the arrays of model k of those that `join_arrays` put together."""
-    prefix = f'{prefix}{k}/'
+    prefix = f'{k}/'
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 

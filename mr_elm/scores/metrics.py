@@ -26,25 +26,30 @@ class Confusion:
     def scores(self, classes: list[str]) -> dict:
         """Return accuracy, rows, and per class precision, recall and rows, with the confusion matrix.
 
+        Beside them balanced accuracy, the mean recall of the classes that occur, and Matthews' coefficient.
+
         classes : names in class order. Rows of labels that are no class count as errors.
+
+        Source: Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient, 2004.
         """
         total = sum(self.table.values())
         truths = classes + sorted({true for true, _ in self.table} - set(classes))
         matrix = [[self.table.get((true, predicted), 0) for predicted in classes] for true in truths]
-        right = sum(matrix[k][k] for k in range(len(classes)))
-        predicted = list(map(sum, zip(*matrix, strict=True)))
+        true, predicted = [sum(row) for row in matrix], list(map(sum, zip(*matrix, strict=True)))
+        hits = [row[k] if k < len(classes) else 0 for k, row in enumerate(matrix)]
+        recalls = [hit / n for hit, n in zip(hits, true, strict=True) if n]
         per_class = {
-            name: {
-                'precision': divide(matrix[k][k], predicted[k]),
-                'recall': divide(matrix[k][k], sum(matrix[k])),
-                'rows': sum(matrix[k]),
-            }
+            name: {'precision': divide(hits[k], predicted[k]), 'recall': divide(hits[k], true[k]), 'rows': true[k]}
             for k, name in enumerate(classes)
         }
+        # Matthews' coefficient
+        spread = (total**2 - sum(n**2 for n in predicted)) * (total**2 - sum(n**2 for n in true))
+        agreed = sum(hits) * total - sum(a * b for a, b in zip(true, predicted, strict=False))
         return {
-            'accuracy': divide(right, total),
+            'accuracy': divide(sum(hits), total),
             'rows': total,
-            **balance(matrix),
+            'balanced_accuracy': divide(sum(recalls), len(recalls)),
+            'matthews': agreed / spread**0.5 if spread > 0 else 0.0,
             'per_class': per_class,
             'confusion': {'true': truths, 'predicted': classes, 'rows': matrix},
         }
@@ -62,24 +67,6 @@ class Confusion:
             'precision': divide(right, predicted),
             'recall': divide(right, true),
         }
-
-
-def balance(matrix: list) -> dict:
-    """Return balanced accuracy, the mean recall of the classes that occur, and Matthews' coefficient.
-
-    matrix : rows of weights by true label, of which the first are the classes, and by predicted class.
-
-    Source: Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient, 2004.
-    """
-    true, predicted = [sum(row) for row in matrix], list(map(sum, zip(*matrix, strict=True)))
-    recalls = [row[k] / true[k] if k < len(row) else 0.0 for k, row in enumerate(matrix) if true[k]]
-    total, right = sum(true), sum(row[k] for k, row in enumerate(matrix) if k < len(row))
-    spread = (total**2 - sum(n**2 for n in predicted)) * (total**2 - sum(n**2 for n in true))
-    agreed = right * total - sum(a * b for a, b in zip(true, predicted, strict=False))
-    matthews = 0.0
-    if spread > 0:
-        matthews = agreed / spread**0.5
-    return {'balanced_accuracy': divide(sum(recalls), len(recalls)), 'matthews': matthews}
 
 
 def divide(part: float, whole: float) -> float | None:

@@ -166,7 +166,6 @@ class BlockSearch:
             self.alpha, self.gradient = self.progress.choose_lowest(self.alpha, self.gradient)
             self.certified = self.cache.is_matrix
             self.certify()
-        self.cache.give_back()
         work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
         return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
 

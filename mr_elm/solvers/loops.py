@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mr_elm.compiled import INNER, inline, jit
-from mr_elm.features.fused import exponentiate_negative
+from mr_elm.features.fused import exponentiate_negative, square_differences
 from mr_elm.typing import Floats
 
 fast = jit(fastmath=True)
@@ -220,15 +220,9 @@ def bring_row(rows: SignedRows, i: int) -> np.ndarray:
 
 @inner
 def compute_values(X: np.ndarray, i: int, start: int, exponential: tuple[float, bool], out: Floats) -> None:
-    """Fill out with K between row i and those from start on, by sums of squared differences, four features a pass."""
-    (gamma, root), stop = exponential, start + len(out)
-    out[:] = 0.0
-    for f in range(0, len(X), 4):
-        x0, x1, x2, x3 = X[f, start:stop], X[f + 1, start:stop], X[f + 2, start:stop], X[f + 3, start:stop]
-        u0, u1, u2, u3 = X[f, i], X[f + 1, i], X[f + 2, i], X[f + 3, i]
-        for j in range(len(out)):
-            a, b, c, e = u0 - x0[j], u1 - x1[j], u2 - x2[j], u3 - x3[j]
-            out[j] += a * a + b * b + c * c + e * e
+    """Fill out with K between row i and those from start on, by sums of squared differences."""
+    gamma, root = exponential
+    square_differences(X, i, start, out)
     for j in range(len(out)):
         out[j] = -gamma * (np.sqrt(out[j]) if root else out[j])
     exponentiate_negative(out)

@@ -26,12 +26,11 @@ N, NARROW, WIDE = 90, 3, 60
 
 
 def small_problems() -> Iterator[tuple[Any, Floats]]:
-    """Yield (rows, targets): narrow, wide, of whole numbers, sparse."""
+    """Yield (rows, targets): narrow, wide, sparse."""
     rng = np.random.default_rng(0)
     for X in (
         rng.normal(size=(N, NARROW)),
         rng.normal(size=(N, WIDE)),
-        rng.integers(0, 3, (N, WIDE)).astype(float),
         sp.random(N, WIDE, 0.1, 'csr', random_state=0),
     ):
         score = X @ rng.normal(size=X.shape[1]) + rng.normal(size=N)

@@ -274,10 +274,5 @@ def list_classes(classes: Classes | None) -> list[str]:
 
 def find_class(label: str, names: Sequence[str]) -> str | None:
     """Return which of some classes a label names ('1', '+1' and '1.0' name one), None where it names none."""
-    table = LabelTable({name: [0, [0, 0, number]] for number, name in enumerate(names)})
-    table.add(label, 0, [1, 0, 0])
-    classes = Classes.of(table)
-    name = classes.names[classes.index[label]]
-    if name in names:
-        return name
-    return None
+    keys = label_keys([*names, label])
+    return next((name for name in names if keys[name] == keys[label]), None)

@@ -194,16 +194,3 @@ def test_rows_of_another_width_are_refused_with_both_widths(width, wrap, kind):
     layer = make_layer(kind, make_rows('plain', np.random.default_rng(0)), 'standard')
     with pytest.raises(ValueError, match=f'expected rows of {D} features, found rows of {width}'):
         evaluate(layer, wrap(np.ones((3, width))))
-
-
-@pytest.mark.parametrize('kind', ['nystrom', 'laplacian'])
-def test_many_landmarks_are_those_of_a_few(kind, rng, monkeypatch):
-    layer = HiddenLayer(kind, rng.normal(size=(300, D)), np.full(300, 2.0 * D), rng.normal(size=D), np.full(D, 1.5))
-    X = rng.normal(size=(200, D))
-    X[:5] = (layer.weights[:5] / layer.scale) + layer.offset
-    for rows in X, sp.csr_matrix(X):
-        wanted = layer.evaluate(rows, np.empty((200, 300)))
-        with monkeypatch.context() as patch:
-            patch.setattr('mr_elm.features.hidden.COMPILED_LANDMARKS', 300)
-            found = layer.evaluate(rows, np.empty((200, 301))[:, :300])
-        assert np.allclose(found, wanted, rtol=1e-12, atol=1e-15)
