@@ -31,8 +31,8 @@ figures: $(STAMP) ## draw the figures of the gallery (docs/figures; NAMES="drift
 joint: $(STAMP) ## draw what leaves and what landmarks give to the method auto (docs/figures/joint.png)
 	$(BIN)/python docs/figures/joint.py docs/figures/joint.png
 
-# a process more than cores: some always wait for Spark, or for the stand-in of EMR
-WORKERS = --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist worksteal
+# two processes more than cores: some always wait for Hadoop, for Spark, or for the stand-in of EMR
+WORKERS = --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2) --maxprocesses 4 --dist worksteal
 
 test: $(STAMP) ## run all tests, those of style and types too, on up to four cores
 	$(BIN)/python -m pytest $(WORKERS)

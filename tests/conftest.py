@@ -19,6 +19,7 @@ os.environ.setdefault('SOURCE_DATE_EPOCH', '1700000000')  # models tell when the
 
 ALONE = ('library', 'properties', 'benchmarks')  # folders of tests that run no jobs, which limit threads themselves
 SHARED = ('emr', 'cluster', 'spark')  # folders of tests
+APART = 'tests/spark/test_connect.py'  # shares only rows with its folder, and waits for a server of its own
 LONG = (  # files whose few tests take long
     'tests/benchmarks/test_joint.py',
     'tests/test_lint.py',
@@ -69,11 +70,11 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             file = nodeid.partition('::')[0]
             folder = file.split('/')[1]
-            return folder if folder in SHARED else file
+            return folder if folder in SHARED and file != APART else file
 
         def _assign_work_unit(self, node):
             if all(self.assigned_work.values()):  # each process has its first file, and compiles loops for all
-                for scope in (*reversed(LONG), *SHARED):
+                for scope in (APART, *reversed(LONG), *SHARED):
                     if scope in self.workqueue:
                         self.workqueue.move_to_end(scope, last=False)
             super()._assign_work_unit(node)
