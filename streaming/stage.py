@@ -61,6 +61,7 @@ class MRRows(MRJob):
     MAP_ONLY = False
     TABLE = False
     ENCODED = False
+    arg_parser: argparse.ArgumentParser
     trouble: str | None = None  # why the input cannot be used
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
 
