@@ -10,7 +10,7 @@ import io
 import json
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,19 +68,21 @@ def layer(words: Sequence[str]) -> None:
     elif words and words[0] in methods:
         begin(read_training(words))
     else:
-        resume(
-            'layer',
-            'Write the files that the next stage of a training needs, for example the hidden nodes.',
-            words,
-            leave_next,
+        leave_next(
+            *resume(
+                'layer', 'Write the files that the next stage of a training needs, for example the hidden nodes.', words
+            )
         )
 
 
 def finish(words: Sequence[str]) -> None:
     """Write the model, from the outputs of all stages."""
-    resume(
-        'finish', 'Solve for the model of a training whose stages have all been run, and write it.', words, write_model
+    training, plan, outputs = resume(
+        'finish', 'Solve for the model of a training whose stages have all been run, and write it.', words
     )
+    output, replay = Output(training.args), make_replay(training, plan, outputs)
+    output.demand_free()
+    output.keep(replay, *drive(training, plan, replay))
 
 
 def begin(training: Training) -> None:
@@ -93,21 +95,21 @@ def begin(training: Training) -> None:
     leave_next(training, plan, ())
 
 
-def resume(command: str, description: str, words: Sequence[str], step: Callable[..., None]) -> None:
-    """Go through a training up to the outputs that were given, then take a step."""
+def resume(command: str, description: str, words: Sequence[str]) -> tuple[Training, InputPlan, tuple[str, ...]]:
+    """Read the words of a command that goes on with a training: the training, its plan and its outputs so far."""
     parser = Parser(command, description, runs_jobs=False)
     parser.add_argument('training', metavar='MODELNAME.training.json', help='written by `mr-elm layer METHOD ...`')
     parser.add_argument(
         'inputs', nargs='*', metavar='OUTPUT', help='the outputs of all stages so far, in the order of the stages'
     )
     add_quiet_option(parser)
-    given = parser.parse(words)
-    record = read_record(given.training)
+    args = parser.parse(words)
+    record = read_record(args.training)
     plan = InputPlan.from_json(record['plan'])
     demand_unchanged(replace(plan, files=[file for file in plan.files if store_of(file.path).find(file.path)]))
     training = read_training(record['words'])
-    training.args.quiet |= given.quiet
-    step(training, plan, tuple(given.inputs))
+    training.args.quiet |= args.quiet
+    return training, plan, tuple(args.inputs)
 
 
 def read_record(path: str) -> dict[str, Any]:
@@ -137,13 +139,6 @@ def leave_next(training: Training, plan: InputPlan, outputs: tuple[str, ...]) ->
     replay.reporter.say(
         'next: mr-elm finish' if noun == 'finish' else f'next: python -m mr_elm.streaming.mr_{noun} {words}'
     )
-
-
-def write_model(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> None:
-    """Write the model."""
-    output, replay = Output(training.args), make_replay(training, plan, outputs)
-    output.demand_free()
-    output.keep(replay, *drive(training, plan, replay))
 
 
 def make_replay(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> Replay:
