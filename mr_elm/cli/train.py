@@ -234,17 +234,17 @@ def train_like(
     from mr_elm.machines.living import options_of
 
     fields = option_fields(load(METHODS[name].options))
-    of_solver = [field for field, each in fields.items() if each.metadata['option'].group == SOLVER]
-    own = {field for field in ('nu', *of_solver) if flag_of(fields[field]) in given}
-    taken = [flag_of(each) for field, each in fields.items() if field not in {'nu', *of_solver, *OF_ANSWERS}]
-    if clash := sorted({*taken, '--targets', '--labels-separator'} & {*given}):
-        parser.error(f'{clash[0]}: cannot be used with --like, which takes it from the other model')
+    free = {'nu', *OF_ANSWERS, *(field for field, each in fields.items() if each.metadata['option'].group == SOLVER)}
+    typed = {field for field, each in fields.items() if flag_of(each) in given}
+    taken = {flag_of(fields[field]) for field in typed - free} | given & {'--targets', '--labels-separator'}
+    if taken:
+        parser.error(f'{min(taken)}: cannot be used with --like, which takes it from the other model')
     if args.nu == float('inf'):
         parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
     model = read_nodes(args.like)
-    if len(model.members) > 1 and 'nu' in own:
+    if len(model.members) > 1 and 'nu' in typed:
         parser.error(f'--nu: cannot be used with --like {args.like}, which averages {len(model.members)} machines')
-    values = {field: getattr(args, field) for field in ('bad_rows', *OF_ANSWERS, *own)}
+    values = {field: getattr(args, field) for field in ('bad_rows', *OF_ANSWERS, *typed & free)}
     options = options_of(model.members[0].header, method=name, **values)
     known = {**rows_like(model, args), 'numeric_labels': model.numeric}
     return partial(load(METHODS[name].driver), like=model), options, known

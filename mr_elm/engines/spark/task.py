@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from itertools import chain, groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
@@ -19,7 +19,7 @@ from mr_elm.engines.tasks import import_stage, run_map, run_reduce
 from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder, temporary_prefix
 
-BATCH_BYTES = 1 << 23  # of lines that travel together: one Arrow array of bytes holds 2 GB at most
+BATCH_LINES = 16  # lines that travel together: one has 16 MB at most, and an Arrow array of bytes 2 GB
 ROWS = 'group long, key binary, value binary'  # lines between the tasks, cut behind their keys
 FACTS = 'partition long, size long, digest long'  # of a partition of a DataFrame
 ENDED = 'ended-'  # begins the name of the report of a map task that has ended
@@ -166,16 +166,10 @@ def reduce_lines(stage: Any, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 def make_batches(group: int, lines: Iterable[bytes]) -> Iterator[Any]:
     """Yield lines as record batches with the columns of ROWS."""
-    rows: list[tuple[bytes, ...]] = []
-    size = 0
-    for line in chain(lines, [None]):
-        if rows and (line is None or size >= BATCH_BYTES):
-            keys, values = zip(*rows, strict=True)
-            yield import_module('pyarrow').record_batch({'group': [group] * len(rows), 'key': keys, 'value': values})
-            rows, size = [], 0
-        if line is not None:
-            rows.append(line.partition(b'\t')[::2])
-            size += len(line)
+    lines = iter(lines)
+    while rows := [line.partition(b'\t')[::2] for line in islice(lines, BATCH_LINES)]:
+        keys, values = zip(*rows, strict=True)
+        yield import_module('pyarrow').record_batch({'group': [group] * len(rows), 'key': keys, 'value': values})
 
 
 def read_batches(batches: Iterable[Any]) -> Iterator[tuple[int, bytes, bytes]]:
