@@ -75,11 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     with ExitStack() as log_files:
         if any(word.startswith(('--log-file', '--config')) for word in argv):
-            from mr_elm.cli.config import expand_config, take_option
-            from mr_elm.cli.log_file import FLAG, log_to
+            from mr_elm.cli.config import LOG_FILE, expand_config, log_to, take_option
 
             try:
-                argv, paths = take_option(expand_config(argv), FLAG)
+                argv, paths = take_option(expand_config(argv), LOG_FILE)
                 for path in paths:
                     log_files.enter_context(log_to(path))
             except (ValueError, OSError) as error:

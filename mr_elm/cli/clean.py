@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mr_elm.cli.options import Parser, add_runner_options, choose_engine
-from mr_elm.engines.remote import Remote
+from mr_elm.engines.cluster import Remote
 from mr_elm.store import remove_leftovers
 
 

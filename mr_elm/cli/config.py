@@ -1,11 +1,15 @@
-"""Read options of a command from a file of TOML: --config FILE.toml; what stands on the command line counts more.
+"""Serve the options that all commands have, before a command reads its own: --config and --log-file.
 
-Options above all tables are for every command; those in a table, such as [train], for the command of this name.
+A file of TOML holds options; what stands on the command line counts more. Options above all tables are for every
+command; those in a table, such as [train], for the command of this name. --log-file FILE keeps what a command says on
+standard error in a file too, each line with the time.
 """
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager, redirect_stderr
+from typing import Any, TextIO
 
 from mr_elm.cli import COMMANDS
 
@@ -14,7 +18,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FLAG = '--config'
+CONFIG, LOG_FILE = '--config', '--log-file'
 REPEATED = ('--with', '--calibrate', '--without', '--only')  # options that are given once for each value
 
 
@@ -47,7 +51,7 @@ def expand_config(argv: Sequence[str]) -> list[str]:
     argv : the command, its method where it has some, and the options. Raises ValueError when a file is no TOML, or
     holds a value that no option can have.
     """
-    words, paths = take_option(argv, FLAG)
+    words, paths = take_option(argv, CONFIG)
     options = []
     for path in paths:
         for word in map(Given, read_config(path, argv[0])):
@@ -86,3 +90,29 @@ def write_option(path: str, name: str, value: Any) -> str:
             'instead of false, leave the line out, or write the option that begins with no_'
         )
     return str(value)
+
+
+@contextmanager
+def log_to(path: str) -> Iterator[None]:
+    """Copy whole lines of standard error to the end of a file; a progress bar, which has no lines, stays out of it."""
+    with open(path, 'a', encoding='utf-8') as log, redirect_stderr(Copy(sys.stderr, log)):  # type: ignore[type-var]
+        yield
+
+
+class Copy:
+    """Write to a stream, and whole lines with the time to a log."""
+
+    def __init__(self, stream: TextIO, log: TextIO) -> None:
+        self.stream, self.log, self.line = stream, log, ''
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        *lines, self.line = (self.line + text).split('\n')
+        for line in lines:
+            self.log.write(f'{time.strftime("%Y-%m-%dT%H:%M:%S%z")} {line.rpartition(chr(13))[2]}\n')
+        self.log.flush()
+        return self.stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the stream in all else."""
+        return getattr(self.stream, name)

@@ -1,7 +1,8 @@
-"""Make the Python environment of the tasks: one archive that runs wherever it is unpacked.
+"""Bring Python and the code to the nodes: the code alone as a zip, or the whole environment of the tasks as an archive.
 
-It holds the code, what the code needs in the versions that are installed here, and the compiled loops of the solvers.
-Its name tells what is in it, so that it is made once, travels once, and never runs other code than the driver's.
+The archive runs wherever it is unpacked. It holds the code, what the code needs in the versions that are installed
+here, and the compiled loops of the solvers. Its name tells what is in it, so that it is made once, travels once, and
+never runs other code than the driver's.
 """
 
 import hashlib
@@ -13,17 +14,20 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import metadata
+from functools import cache
+from importlib import import_module, metadata
 from pathlib import Path
 
-from mr_elm.engines.shipping import source_digest, sources
 from mr_elm.errors import import_package
 from mr_elm.progress import Reporter
 from mr_elm.rows.storage import demand_free, store_of
 from mr_elm.store import temporary_folder
 
+PACKAGES = ('mr_elm', 'mr_elm.streaming', 'mr_elm.data')  # they need not be in one folder
+OF_THE_DRIVER = ('cli', 'figures')
 NOT_ON_NODES = ('tqdm', 'tomli', 'argcomplete')  # only the driver needs these
 OPTIONAL = ('pyarrow',)  # on nodes where it is installed here
 UNPACKED = 'mr_elm_env'  # the folder of a task in which the archive is unpacked
@@ -31,6 +35,36 @@ ANY_PROCESSOR = {'NUMBA_CPU_NAME': 'generic'}  # compiled loops must run on ever
 PYTHON = f'python{sys.version_info.major}.{sys.version_info.minor}'
 EPOCH = 1_000_000_000  # one time for all sources: what is compiled is found by it
 UNUSED = ('*/site-packages/pip/*', '*/site-packages/*/tests/*', '*/bin/activate*')
+
+
+def sources(packages: Sequence[str] = PACKAGES, left_out: Sequence[str] = OF_THE_DRIVER) -> Iterator[tuple[Path, Path]]:
+    """Yield (path in an archive, file) for every module that tasks may need; of the program itself by default.
+
+    left_out : folders of the packages that are not needed.
+    """
+    for name in packages:
+        root = Path(import_module(name).__path__[0])
+        for file in sorted(root.rglob('*.py')):
+            path = file.relative_to(root)
+            if path.parts[0] not in left_out:
+                yield Path(*name.split('.'), path), file
+
+
+@cache
+def source_digest() -> str:
+    """Return a short digest of the code that tasks run."""
+    digest = hashlib.sha256()
+    for path, file in sources():
+        digest.update(f'{path}\0'.encode() + file.read_bytes() + b'\0')
+    return digest.hexdigest()[:12]
+
+
+def zip_code(path: str) -> str:
+    """Write the library, the jobs and mrjob to one zip that Python can import from, and return its path."""
+    with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
+        for name, file in sources((*PACKAGES, 'mrjob'), ()):
+            archive.write(file, name)
+    return path
 
 
 def requirements() -> dict[str, str]:

@@ -19,8 +19,8 @@ from reference.ledgers import demand_ledger_of_inline
 
 from emr.amazon import CREDENTIALS
 from emr.conftest import CONF, NAMED, OPTIONS, PACK, TEMPORARY
+from mr_elm.engines.bundle import source_digest
 from mr_elm.engines.cluster import Cluster
-from mr_elm.engines.shipping import source_digest
 from mr_elm.model.sums import name_sums
 from mr_elm.rows.storage import copy
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,12 +13,15 @@ from typing import Any
 from mr_elm.engines.cluster import Cluster
 from mr_elm.engines.emr.client import EMRRunner, Steps, read_options, use_connection
 from mr_elm.engines.emr.failures import explain_emr
-from mr_elm.engines.emr.progress import EMRProgress
+from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.mrjob_private import options_of, runner_arguments
 from mr_elm.engines.mrjob_runner import conf_arguments
 from mr_elm.passes.work import Work, new_staging
 from mr_elm.progress import Stage
 from mr_elm.rows.inputs import InputPlan
+
+CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
+STATE = re.compile(r'^\s*(?:PENDING|RUNNING|Waiting .* for .* logs?)\b.*|[\d.]+% complete')
 
 
 @dataclass(frozen=True)
@@ -72,3 +77,23 @@ class EMR(Cluster):
         if self.clusters:
             return ['--cluster-id', *self.clusters, *arguments]
         return arguments
+
+
+class EMRProgress(HadoopProgress):
+    """Listen to mrjob's log while a stage runs, and tell the user what the cluster does.
+
+    progress : of the stage. region : where the cluster is.
+    """
+
+    def __init__(self, progress: Stage, region: str) -> None:
+        super().__init__(progress)
+        self.region = region
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one line of the log."""
+        text = record.getMessage()
+        if match := CLUSTER.search(text):
+            console = f'https://{self.region}.console.aws.amazon.com/emr/home?region={self.region}'
+            self.say(f'cluster {match[1]}, {console}#/clusterDetails/{match[1]}')
+        elif match := STATE.search(text):
+            self.progress.set_status(match[0].strip())

@@ -6,7 +6,7 @@ import logging
 import re
 from typing import Any
 
-from mr_elm.engines.hadoop.history import history_address, read_log
+from mr_elm.engines.hadoop.failures import history_address, read_log
 from mr_elm.engines.hadoop.yarn import get_json, manager_address
 from mr_elm.engines.task_logs import find_cause
 from mr_elm.errors import BadRowError, TaskError

@@ -17,8 +17,8 @@ from typing import Any
 
 from mr_elm.engines.base import Engine, pairs_of
 from mr_elm.engines.bundle import UNPACKED
+from mr_elm.engines.cluster import Remote
 from mr_elm.engines.local import LocalCopies
-from mr_elm.engines.remote import Remote
 from mr_elm.engines.spark.job import REDUCERS, SparkJob
 from mr_elm.engines.spark.session import (
     LOCAL,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
 
-from mr_elm.engines.shipping import source_digest, zip_code
+from mr_elm.engines.bundle import source_digest, zip_code
 from mr_elm.engines.tasks import task_variables
 from mr_elm.errors import import_package
 from mr_elm.rows.hdfs import read_configuration
