@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
     'nodes of rows': (42_880, 30_000),
-    'nodes of engines, passes and cli': (44_250, 32_000),
+    'nodes of engines, passes and cli': (44_120, 32_000),
     'nodes of drivers, machines and estimators': (78_770, 50_000),
     'nodes of features, sums and scores': (34_880, 28_000),
     'nodes of solvers': (37_120, 36_000),
