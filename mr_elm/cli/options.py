@@ -167,7 +167,7 @@ class Parser(argparse.ArgumentParser):
         if '--' in words:  # paths follow
             end = words.index('--')
             words[end:] = [os.path.join('.', path) if path.startswith('-') else path for path in words[end + 1 :]]
-        flags = [word.partition('=')[0] for word in words if word.startswith('-')]
+        flags = [word.partition('=')[0] for word in words if word.startswith('-') and word != STANDARD]
         own_flags = self._option_string_actions
         if self.runs_jobs and not set(flags) <= {*own_flags}:
             add_mrjob_options(self)
