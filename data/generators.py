@@ -6,8 +6,6 @@ depend on how many rows follow, and memory holds one block however long the data
 
 import contextlib
 import gzip
-import inspect
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,10 +28,12 @@ def generate(kind: str, n_rows: int, n_features: int, seed: int, **options: Any)
     kind: a key of GENERATORS; options: the keyword arguments of that function.
     A block: X of shape (n, n_features), float64, and labels of shape (n,), with n = BLOCK_ROWS
     except in the last block. Labels are -1 and 1, 1..K for blobs, or float64 targets for regression.
-    Raises ValueError for an unknown kind, option or impossible size, before the first block.
+    Raises ValueError for an unknown kind or impossible size, before the first block.
     """
-    make = _checked_generator(kind, n_rows, n_features, seed, options)
-    draw = make(n_features, _stream(seed, _PARAMETERS), **options)
+    demand_choice('kind', kind, GENERATORS)
+    for name, value, least in (('n_rows', n_rows, 0), ('n_features', n_features, 1), ('seed', seed, 0)):
+        _demand_at_least(name, value, least)
+    draw = GENERATORS[kind](n_features, _stream(seed, _PARAMETERS), **options)
     return _blocks(draw, n_rows, seed)
 
 
@@ -46,8 +46,6 @@ def ndc(n_features: int, rng: np.random.Generator, n_clusters: int = 20, spread:
     Source: D. R. Musicant, NDC: Normally Distributed Clustered Datasets, 1998. There the covariance
     is a full random matrix; the reflection needs d numbers a cluster instead of d^2.
     """
-    _demand_at_least('n_clusters', n_clusters, 2)
-    _demand_positive('spread', spread)
     centres = rng.uniform(-1, 1, (n_clusters, n_features))
     deviations = spread * rng.uniform(0.5, 1.5, (n_clusters, n_features))
     mirrors = _unit_rows(rng.standard_normal((n_clusters, n_features)))
@@ -100,7 +98,6 @@ def blobs(n_features: int, rng: np.random.Generator, n_classes: int = 3, spread:
     Centres are uniform in [-5, 5]^d.
     """
     _demand_at_least('n_classes', n_classes, 2)
-    _demand_positive('spread', spread)
     centres = rng.uniform(-5, 5, (n_classes, n_features))
 
     def draw(rng: np.random.Generator, n: int) -> Rows:
@@ -117,8 +114,6 @@ def regression(n_features: int, rng: np.random.Generator, noise: float = 1.0) ->
     Source: J. H. Friedman, Multivariate adaptive regression splines, Annals of Statistics 19, 1991.
     """
     _demand_at_least('n_features of a regression set', n_features, 5)
-    if not noise >= 0:
-        raise ValueError(f'noise must be at least 0, not {noise!r}')
 
     def draw(rng: np.random.Generator, n: int) -> Rows:
         X = rng.uniform(size=(n, n_features))
@@ -131,19 +126,15 @@ def regression(n_features: int, rng: np.random.Generator, noise: float = 1.0) ->
 GENERATORS = {'ndc': ndc, 'twonorm': twonorm, 'ringnorm': ringnorm, 'blobs': blobs, 'regression': regression}
 
 
-def write_rows(
-    blocks: Iterable[Rows], path: str | Path, overwrite: bool = False, name: str | Path | None = None
-) -> int:
+def write_rows(blocks: Iterable[Rows], path: str | Path, name: str | Path | None = None) -> int:
     """Write blocks (X, labels) as text and return the number of rows.
 
     A name ending in .libsvm gets `label 1:value 2:value ...`, every value written; any other name gets
     CSV with the label first and no header. A further .gz compresses. Values carry six significant digits.
-    The file appears under its name only when it is whole. name : whose ending counts, path if it is None.
-    Raises FileExistsError when path exists and overwrite is false.
+    The file appears under its name, which may exist, only when it is whole. name : whose ending counts, path if it is
+    None.
     """
     name = Path(path if name is None else name).name
-    if os.path.exists(path) and not overwrite:
-        raise FileExistsError(f'expected a new file, but {path} exists: choose another name or allow overwriting')
     to_text = _libsvm_format if name.removesuffix('.gz').endswith('.libsvm') else _csv_format
     n_rows = 0
     with replace_file(path) as whole, _compress(whole, name) as file:
@@ -151,17 +142,6 @@ def write_rows(
             file.writelines(_lines(X, labels, to_text))
             n_rows += len(labels)
     return n_rows
-
-
-def _checked_generator(kind: str, n_rows: int, n_features: int, seed: int, options: dict) -> Callable[..., Draw]:
-    demand_choice('kind', kind, GENERATORS)
-    _demand_at_least('n_rows', n_rows, 0)
-    _demand_at_least('n_features', n_features, 1)
-    _demand_at_least('seed', seed, 0)
-    known = list(inspect.signature(GENERATORS[kind]).parameters)[2:]
-    for name in options:
-        demand_choice(f'option of {kind}', name, known)
-    return GENERATORS[kind]
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
@@ -186,11 +166,6 @@ def _unit_rows(matrix: np.ndarray) -> np.ndarray:
 def _demand_at_least(name: str, value: int, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f'{name} must be a whole number of at least {least}, not {value!r}')
-
-
-def _demand_positive(name: str, value: float) -> None:
-    if not 0 < value < np.inf:
-        raise ValueError(f'{name} must be a positive number, not {value!r}')
 
 
 def _csv_format(label: str, n_features: int) -> str:

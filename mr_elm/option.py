@@ -35,7 +35,7 @@ class Option:
     choices : names to choose from, or none. flag : as typed; '' for the field's name with dashes.
     metavar : stands for the value; '' for the choices, X for a number or N for a whole one.
     bounds : least and largest whole number; None for any above 0.
-    advanced : whether only --help-all shows it. infinite : whether a number may be inf.
+    advanced : whether only --help-all shows it.
     read : function of the text that was typed, where the type of the field does not say how it is read.
     unsaid : the value where nothing was typed, if it is not the default.
     tuned : whether `mr-elm tune` has it too, for the trainings that it compares, unless it searches for the value.
@@ -48,7 +48,6 @@ class Option:
     metavar: str = ''
     bounds: tuple[int, int] | None = None
     advanced: bool = False
-    infinite: bool = False
     read: Callable[[str], Any] | None = None
     unsaid: Any = DEFAULT
     tuned: bool = True
@@ -107,7 +106,7 @@ def fits(kind: type, option: Option, value: Any) -> bool:
     if kind is int:
         low, high = option.bounds or (1, inf)
         return isinstance(value, Integral) and low <= value <= high  # type: ignore[operator]
-    return isinstance(value, Real) and float(value) > 0 and (option.infinite or isfinite(value))
+    return isinstance(value, Real) and float(value) > 0 and isfinite(value)
 
 
 def describe_values(each: Field) -> str:
@@ -126,8 +125,6 @@ def describe_values(each: Field) -> str:
         if option.bounds:
             return 'a whole number from {} to {}'.format(*option.bounds)
         return 'a whole number above 0'
-    if option.infinite:
-        return 'a number above 0, or inf'
     return 'a number above 0'
 
 

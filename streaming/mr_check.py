@@ -25,8 +25,12 @@ def add_losses(values: Iterable[dict]) -> dict:
     return {'loss': sum(value['loss'] for value in values), 'least': min(value['least'] for value in values)}
 
 
-def choose_worst(margins: Floats, rows: GatheredRows, most: int) -> tuple[Floats, GatheredRows]:
-    """Return the rows with the smallest margins, at most so many, ties in input order, with their margins."""
+def keep_worst(
+    before: tuple[Floats, GatheredRows] | None, margins: Floats, rows: GatheredRows, most: int
+) -> tuple[Floats, GatheredRows]:
+    """Return the rows with the smallest margins among those from before and others, ties in input order."""
+    if before is not None:
+        margins, rows = np.append(before[0], margins), join_rows([before[1], rows])
     chosen = np.lexsort((*rows.places.T[::-1], margins))[:most]
     return margins[chosen], rows.take(chosen)
 
@@ -36,20 +40,15 @@ def read_checks(
 ) -> tuple[dict[int, tuple[float, float]], list[GatheredRows]]:
     """Read the output pairs: MACHINE -> (loss, least margin), and the worst violators of each machine that has any."""
     sums: dict[int, tuple[float, float]] = {}
-    checks: dict[int, list] = {}
+    worst: dict[int, tuple[Floats, GatheredRows]] = {}
     for key, value in pairs:
         kind, (machine,) = split_key(key)
+        number = int(machine)
         if kind == 'loss':
-            sums[int(machine)] = value['loss'] / FINE, value['least']
+            sums[number] = value['loss'] / FINE, value['least']
         else:
-            checks.setdefault(int(machine), []).append(value)
-    return sums, [join_worst(checks[number], most) for number in sorted(checks)]
-
-
-def join_worst(pieces: list[list[np.ndarray]], most: int) -> GatheredRows:
-    """Join the violators of a machine that tasks wrote, and keep the worst of them."""
-    rows = join_rows([read_piece(piece[1:]) for piece in pieces])
-    return choose_worst(np.concatenate([piece[0] for piece in pieces]), rows, most)[1]
+            worst[number] = keep_worst(worst.get(number), value[0], read_piece(value[1:]), most)
+    return sums, [worst[number][1] for number in sorted(worst)]
 
 
 class MRCheck(ProblemStage):
@@ -112,13 +111,9 @@ class MRCheck(ProblemStage):
             self.least[machine] = min(self.least[machine], float(margins[mine & new].min(initial=1.0)))
             wrong = np.flatnonzero(mine & new & (margins < 1 - self.problem.eps))
             if len(wrong):
-                self.keep(machine, margins[wrong], rows.take(wrong))
-
-    def keep(self, machine: int, margins: Floats, rows: GatheredRows) -> None:
-        """Keep the worst violators of a machine."""
-        if machine in self.found:
-            margins, rows = np.append(self.found[machine][0], margins), join_rows([self.found[machine][1], rows])
-        self.found[machine] = choose_worst(margins, rows, self.options.most)
+                self.found[machine] = keep_worst(
+                    self.found.get(machine), margins[wrong], rows.take(wrong), self.options.most
+                )
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit losses and violators."""

@@ -1,12 +1,10 @@
 """Turn rows into columns, the input of Algorithm 1 of Zhao et al., 2015."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 from mr_elm import sparse as sp
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.kernel import ColumnsTask
-from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
 from mr_elm.rows.wire_rows import BLOCK
 from mr_elm.streaming.problem_stage import ProblemStage
@@ -30,20 +28,6 @@ class MRColumns(ProblemStage):
     """
 
     TASK = ColumnsTask
-
-    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
-        """Send each group of columns of a block."""
-        rows = self.gather_block(block, row_key)
-        Z = self.problem.scale(rows.X)
-        # which is cut into columns in less time
-        if sp.issparse(Z):
-            columns = Z.tocsc()
-        else:
-            columns = Z
-        for first in self.problem.first_columns:
-            group = columns[:, first : first + self.problem.width]
-            for piece, _ in replace(rows, X=group.tocsr() if sp.issparse(group) else group).cut():
-                yield make_key('rows', first), piece
 
     def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
         """Write the columns of a group."""

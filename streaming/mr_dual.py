@@ -1,14 +1,10 @@
 """Train the two-class machines of a dual method, each in one reducer."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows
-from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.problem_stage import ProblemStage
 
@@ -41,24 +37,6 @@ class MRDual(ProblemStage):
     """
 
     TASK = DualTask
-
-    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
-        """Send a block's rows to their machines."""
-        rows = self.gather_block(block, row_key)
-        n_parts = self.problem.partitions
-        if n_parts == 1:
-            yield from self.send(rows, 0)
-            return
-        parts = hash_rows(rows.X, self.problem.seed) % np.uint64(n_parts)
-        for part in range(n_parts):
-            yield from self.send(rows.take(parts == part), part)
-
-    def send(self, rows: GatheredRows, part: int) -> Iterator[tuple[str, object]]:
-        """Yield rows for every machine that sees them."""
-        scheme = self.problem.scheme
-        for machine in range(scheme.n_machines):
-            for piece, _ in rows.take(scheme.select_rows(machine, rows.numbers)).cut():
-                yield make_key('rows', machine, part), piece
 
     def solve(self, rows: GatheredRows, *key: int) -> Iterator[tuple[str, object]]:
         """Train one machine on its rows."""

@@ -1,10 +1,6 @@
 """Train the two-class machines of a dual method without each fold of the rows in turn."""
 
-from collections.abc import Iterator, Sequence
-
 from mr_elm.machines.fold_machines import FoldsTask
-from mr_elm.rows.blocks import Block
-from mr_elm.scores.selection import select_sample
 from mr_elm.streaming.mr_dual import MRDual
 
 
@@ -27,14 +23,6 @@ class MRDualFolds(MRDual):
     """
 
     TASK = FoldsTask
-
-    def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
-        """Send a block's rows to their machines."""
-        rows = self.gather_block(block, row_key)
-        rows = rows.take(select_sample(rows.X, self.problem.share, self.problem.sample_seed))
-        folds = self.problem.find_folds(rows.X)
-        for fold in range(self.problem.partitions):
-            yield from self.send(rows.take(folds != fold), fold)
 
 
 if __name__ == '__main__':

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.grid_task import load_task
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, concatenate, take_rows, widen
-from mr_elm.rows.wire import make_key
+from mr_elm.streaming.layer_stage import Expansion, write_sums
 from mr_elm.streaming.stage import MRRows, demand_width
-from mr_elm.sums.gram import GramSum, expand, merge_pairs
+from mr_elm.sums.gram import GramSum, merge_pairs
 from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats
 
@@ -46,7 +45,7 @@ class MRFolds(MRRows):
     def map_begin(self) -> None:
         """Load the problem and make room for the sums of every layer and fold."""
         self.task = load_task(self.options.problem)
-        self.buffer = np.empty(0)
+        self.expansion = Expansion()
         self.waiting: list[Block] = []
         self.prepare()
 
@@ -78,8 +77,9 @@ class MRFolds(MRRows):
         """Add each fold's rows of a block to its sums, layer by layer."""
         for number, layer in enumerate(self.task.layers):
             sums = self.sums[number]
-            ET = self.expand(layer.nodes, block, sums[0].n_targets(block))
-            leaves = layer.find_leaves(widen(block.X, layer.n_features))
+            X = widen(block.X, layer.n_features)
+            ET = self.expansion.expand(layer.nodes, X, sums[0].n_targets(block))
+            leaves = layer.find_leaves(X)
             for fold in range(self.task.folds.n_parts):
                 rows = slice(edges[fold], edges[fold + 1])
                 part = take_rows(block, rows)
@@ -89,23 +89,13 @@ class MRFolds(MRRows):
                     of_rows = leaves[rows]
                 sums[fold].add(ET[rows], part, weights, of_rows)
 
-    def expand(self, layer: HiddenLayer, block: Block, n_targets: int = 0) -> Floats:
-        """Return [E T] of a block in a buffer that is kept."""
-        size = len(block) * (layer.n_hidden + 1 + n_targets)
-        if size > len(self.buffer):
-            self.buffer = np.empty(size)
-        return expand(layer, widen(block.X, layer.n_features), n_targets, self.buffer)
-
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums tile by tile."""
         self.add_waiting()
         for layer, folds in enumerate(self.sums):
             for fold, total in enumerate(folds):
                 if total.n_rows:
-                    for (i, j), pair in total.tiles():
-                        yield make_key('gram', layer, fold, i, j), pair
-                    for name, sums in sorted(total.sums.items()):
-                        yield make_key('sum', layer, fold, name), list(sums)
+                    yield from write_sums(total, layer, fold)
 
 
 if __name__ == '__main__':

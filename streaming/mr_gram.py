@@ -9,19 +9,18 @@ import numpy as np
 from mr_elm.errors import DataFormatError
 from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.model.file import load_layer
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_rows, widen
+from mr_elm.rows.blocks import Block, take_rows, widen
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import make_key, split_key
+from mr_elm.streaming.layer_stage import Expansion, LayerStage, write_sums
 from mr_elm.streaming.mr_stats import PIECE, merged
-from mr_elm.streaming.stage import MRRows, demand_width, read_json
-from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
+from mr_elm.streaming.stage import demand_width, read_json
+from mr_elm.sums.gram import GramSum
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.sums.weights import row_weights
 
-ROOM = 16  # columns for targets that the first buffer has
 
-
-class MRGram(MRRows):
+class MRGram(LayerStage):
     """Sum up E'E and the class sums of the rows: map and reduce of PESVM.
 
     E = [Phi(X), -e] has a row for each row of X and m = L + 1 columns: the outputs
@@ -61,18 +60,9 @@ class MRGram(MRRows):
     4; labels instead of -1 and +1, tiles and exact sums are ours.
     """
 
-    REQUIRED = 'layer', 'grid'
-    MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
-
     def configure_args(self) -> None:
-        """Add the hidden layer and what decides the sums."""
+        """Add how to divide the rows."""
         super().configure_args()
-        self.add_file_arg('--layer', help='npz: the hidden layer')
-        self.add_file_arg(
-            '--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of a regression'
-        )
-        # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
-        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_passthru_arg(
             '--find-landmarks',
             action='store_true',
@@ -90,7 +80,7 @@ class MRGram(MRRows):
         )
 
     @property
-    def task_bytes(self) -> int:
+    def task_bytes(self) -> int:  # type: ignore[override]
         """Return the bytes of the sums of a task: E'E of each part as two numbers, and the product of a block.
 
         How many parts columns name is not known before the rows are read: there may be as many as are allowed.
@@ -104,17 +94,12 @@ class MRGram(MRRows):
         return (2 * n_parts + 1) * 8 * m * m
 
     def map_begin(self) -> None:
-        """Load the layer and make room for one block and its Gram."""
-        self.layer = load_layer(self.options.layer)
-        weights = self.options.class_weights
-        if weights is None:
-            self.class_weights = None
-        else:
-            self.class_weights = read_json(weights)
+        """Load the layer, and begin without sums."""
+        super().map_begin()
         self.grams: dict[str, GramSum] = {}  # name of a part, '' for all rows -> sums
         self.columns: dict[str, ColumnStatistics] = {}
         self.workspace: dict = {}
-        self.buffer = np.empty(BLOCK_ROWS * (self.layer.nodes.n_hidden + 1 + ROOM))
+        self.expansion = Expansion()
         self.finder = LandmarkFinder(self.layer) if self.options.find_landmarks else None
         self.n_stored = 0
 
@@ -136,24 +121,22 @@ class MRGram(MRRows):
     def add_rows(self, part: str, block: Block) -> None:
         """Add a block to the sums of a part."""
         if part not in self.grams:
-            demand_parts(len(self.grams) + 1, self.options.max_parts)
+            if self.options.by_part:
+                demand_parts(len(self.grams) + 1, self.options.max_parts)
+            form, n_leaves = self.plan.form, self.layer.n_leaves
             self.grams[part] = GramSum(
                 self.layer.n_hidden + 1,
-                GridSteps.from_json(read_json(self.options.grid)),
-                self.plan.form.numeric_labels,
+                self.grid_steps,
+                form.numeric_labels,
                 self.workspace,
-                separator=self.plan.form.labels_separator,
-                n_leaves=self.layer.n_leaves,
+                separator=form.labels_separator,
+                n_leaves=n_leaves,
             )
-        gram = self.grams[part]
-        n_targets = gram.n_targets(block)
-        size = len(block) * (self.layer.nodes.n_hidden + 1 + n_targets)
-        if size > len(self.buffer):
-            self.buffer = np.empty(size)
         if self.options.by_part and self.layer.n_features <= PIECE:
             self.columns[part] = merged(self.columns.get(part), block.X, block.weights)
-        ET = expand(self.layer.nodes, block.X, n_targets, self.buffer)
-        gram.add(ET, block, row_weights(block, self.class_weights), self.layer.find_leaves(block.X))
+        gram, weights = self.grams[part], row_weights(block, self.class_weights)
+        ET = self.expansion.expand(self.layer.nodes, block.X, gram.n_targets(block))
+        gram.add(ET, block, weights, self.layer.find_leaves(block.X))
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the sums tile by tile, and how many rows are landmarks."""
@@ -161,10 +144,7 @@ class MRGram(MRRows):
             place = [part]
             if not self.options.by_part:
                 place = []
-            for (i, j), pair in gram.tiles():
-                yield make_key('gram', *place, i, j), pair
-            for name, sums in sorted(gram.sums.items()):
-                yield make_key('sum', *place, name), list(sums)
+            yield from write_sums(gram, *place)
             if self.options.by_part:
                 yield make_key('part', part), [np.array(gram.n_rows), *write_means(self.columns.get(part))]
         if self.n_stored:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mr_elm.rows.blocks import Block, take_rows
+from mr_elm.rows.blocks import Block, take_rows, widen
 from mr_elm.rows.wire import make_key
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.streaming.mr_folds import MRFolds
@@ -46,7 +46,7 @@ class MRHits(MRFolds):
         block = take_rows(block, slice(0, edges[self.task.folds.n_tested]))  # others are never held out
         truth = self.task.folds.class_numbers(block)
         for number, layer in enumerate(self.task.layers):
-            E = self.expand(layer, block)
+            E = self.expansion.expand(layer, widen(block.X, layer.n_features))
             for fold in range(self.task.folds.n_tested):
                 rows = slice(edges[fold], edges[fold + 1])
                 self.count(number, E[rows] @ self.task.scores[number, fold], truth[rows])

@@ -1,4 +1,4 @@
-"""Multiply U' with T and V with S^-1: Algorithm 2 of Zhao et al., 2015, corrected, entry by entry or in blocks."""
+"""Multiply U' with T and V with S^-1: Algorithm 2 of Zhao et al., 2015, corrected."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from mr_elm.errors import AccountingError
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.solvers.kelm import U, V, multiply_block, multiply_entries
+from mr_elm.solvers.kelm import U, V, multiply_entries
 from mr_elm.store import load_arrays
 from mr_elm.streaming.stage import MRRows
 from mr_elm.typing import Floats
@@ -29,20 +29,16 @@ class MRMatvec(MRRows):
 
     Input:  <block MATRIX ROW, [rows]>: rows of U' or of V; MATRIX is U or V, ROW
             the number of the first of them
-    Output: --emit blocks: <block MATRIX ROW, [P]>
-                the rows ROW, ROW + 1, ... of U'T, K numbers each, or of V S^-1, as
-                many numbers each as there are singular values
-            --emit entries: <entry MATRIX ROW COLUMN, [value]>
+    Output: <entry MATRIX ROW COLUMN, [value]>
                 one number of U'T or of V S^-1, shape ()
 
     Map:    multiply rows of U' with T, divide rows of V by the singular values S.
             Each task gets S and T by --factors. Entries of U'T are written as one
             product a term.
-    Reduce: add the terms of an entry; pass blocks on.
+    Reduce: add the terms of an entry.
 
     Source: Zhao et al., Kernelized extreme learning machine in distributed
-    environment, 2015, Algorithm 2; blocks are ours.
-    mr_elm.solvers.kelm says what is corrected.
+    environment, 2015, Algorithm 2. mr_elm.solvers.kelm says what is corrected.
     """
 
     REQUIRED = ('factors',)
@@ -50,12 +46,6 @@ class MRMatvec(MRRows):
     def configure_args(self) -> None:
         """Add S and T."""
         super().configure_args()
-        self.add_passthru_arg(
-            '--emit',
-            choices=('entries', 'blocks'),
-            default='blocks',
-            help='write the products entry by entry or in blocks of rows (default: %(default)s)',
-        )
         self.add_file_arg('--factors', help='npz: the singular values S and the targets T')
 
     def map_begin(self) -> None:
@@ -67,11 +57,7 @@ class MRMatvec(MRRows):
         """Emit what the rows of a block give; all are of one matrix, one after another."""
         codes: Any = block.codes
         matrix, number = block.names[codes[0]].split()
-        first = int(number)
-        if self.options.emit == 'blocks':
-            yield make_key('block', matrix, first), [multiply_block(matrix, block.X, self.S, self.T)]
-            return
-        for row, Z in enumerate(block.X, first):
+        for row, Z in enumerate(block.X, int(number)):
             for key, value in multiply_entries(matrix, row, Z, self.S, self.T):
                 yield make_key('entry', *key), [value]
 
@@ -89,12 +75,8 @@ def read_products(
     """Read the output pairs: U'T and V S^-1, of these shapes. Raises AccountingError when a number is missing."""
     products = {U: np.full(of_U, np.nan), V: np.full(of_V, np.nan)}
     for key, (value,) in pairs:
-        kind, (matrix, *coordinates) = split_key(key)
-        row, column = int(coordinates[0]), int(coordinates[-1])
-        if kind == 'entry':
-            products[matrix][row, column] = value
-        else:
-            products[matrix][row : row + len(value)] = value
+        matrix, row, column = split_key(key)[1]
+        products[matrix][int(row), int(column)] = value
     if any(np.isnan(product).any() for product in products.values()):
         raise AccountingError("expected every entry of U'T and V S^-1 once, some are missing: run the stage again")
     return products[U], products[V]

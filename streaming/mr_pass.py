@@ -8,18 +8,18 @@ import numpy as np
 from mr_elm.errors import AccountingError
 from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
-from mr_elm.model.file import load_layer
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key, split_key
 from mr_elm.store import load_arrays
-from mr_elm.streaming.stage import MRRows, demand_width, read_json
-from mr_elm.sums.gram import GridSteps, TargetSums, merge_pairs
+from mr_elm.streaming.layer_stage import LayerStage
+from mr_elm.streaming.stage import demand_width, read_json
+from mr_elm.sums.gram import TargetSums
 from mr_elm.sums.product import PassSums
 from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats
 
 
-class MRPass(MRRows):
+class MRPass(LayerStage):
     """Multiply E'E with vectors D, and sum up E'T: a pass of PESVM without a Gram.
 
     E = [Phi(X), -e] has a row for each row of X and m = L + 1 columns: the outputs
@@ -48,37 +48,24 @@ class MRPass(MRRows):
     """
 
     REQUIRED = 'layer', 'grid', 'vectors'
-    MERGE = {'product': merge_pairs, 'sum': merge_pairs}
 
     def configure_args(self) -> None:
-        """Add the hidden layer, the vectors and what decides the sums."""
+        """Add the vectors, and the rows to leave out."""
         super().configure_args()
-        self.add_file_arg('--layer', help='npz: the hidden layer')
         self.add_file_arg('--vectors', help='npz: the vectors D')
-        self.add_file_arg(
-            '--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of a regression'
-        )
-        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
         self.add_file_arg('--folds', help='JSON: the rows that are held out (default: none)')
 
     def map_begin(self) -> None:
         """Load the layer and the vectors."""
-        self.layer = load_layer(self.options.layer)
-        weights = self.options.class_weights
-        if weights is None:
-            self.class_weights = None
-        else:
-            self.class_weights = read_json(weights)
-        steps = GridSteps.from_json(read_json(self.options.grid))
-        if self.options.folds is None:
-            self.folds = None
-        else:
+        super().map_begin()
+        self.folds = None
+        if self.options.folds is not None:
             self.folds = Folds(**read_json(self.options.folds))
         header, arrays = load_arrays(self.options.vectors)
         targets = None
         if header['targets']:
-            targets = TargetSums(steps, self.plan.form.numeric_labels, self.plan.form.labels_separator)
-        self.sums = PassSums(self.layer, arrays['vectors'], steps, targets)
+            targets = TargetSums(self.grid_steps, self.plan.form.numeric_labels, self.plan.form.labels_separator)
+        self.sums = PassSums(self.layer, arrays['vectors'], self.grid_steps, targets)
 
     def map_block(self, block: Block, row_key: list[int]) -> None:
         """Add the rows of a block, but for those that are held out, to the sums."""

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from mr_elm.machines.answer_columns import AnswerColumns, Writer
-from mr_elm.model.file import add_sums, read_model
 from mr_elm.option import add_options
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
-from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
+from mr_elm.streaming.model_stage import ModelStage
+from mr_elm.streaming.stage import Pair, RowKey, demand_width
 
 
-class MRPredict(MRRows):
+class MRPredict(ModelStage):
     """Predict every row. There are no reducers.
 
     Input:  <split, rows>, text or packed; labels are ignored
@@ -27,21 +27,16 @@ class MRPredict(MRRows):
     order, and the key of the first one tells where the file belongs.
     """
 
-    REQUIRED = ('model',)
     MAP_ONLY = True
 
     def configure_args(self) -> None:
-        """Add the model and what to write of each row."""
+        """Add what to write of each row."""
         super().configure_args()
-        self.add_file_arg('--model', help='npz: the trained model')
-        self.add_file_arg('--model-sums', help='npz: the sums of the model, for --leverage and --interval')
         add_options(lambda group: self.add_passthru_arg, AnswerColumns)
 
     def map_begin(self) -> None:
         """Load the model."""
-        self.model = read_model(self.options.model)
-        if self.options.model_sums:
-            self.model = add_sums(self.model, self.options.model, sums_path=self.options.model_sums)
+        super().map_begin()
         columns = AnswerColumns.of(self.options)
         columns.demand(self.model)
         self.writer = Writer(self.model, columns)

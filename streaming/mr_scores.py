@@ -7,11 +7,12 @@ from mr_elm.machines.fold_machines import load_scorer
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key
 from mr_elm.store import read_json
-from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
+from mr_elm.streaming.model_stage import ModelStage
+from mr_elm.streaming.stage import Pair, RowKey, demand_width
 from mr_elm.sums.weights import row_weights
 
 
-class MRScores(MRRows):
+class MRScores(ModelStage):
     """Score a sample of the rows of a training by models that have not seen them.
 
     Probabilities are fitted to these decision values. With the sums of a model each
@@ -36,10 +37,8 @@ class MRScores(MRRows):
     MAP_ONLY = True
 
     def configure_args(self) -> None:
-        """Add the model and which rows to score."""
+        """Add which rows to score."""
         super().configure_args()
-        self.add_file_arg('--model', help='npz: a model, one that was trained without a fold, or a model for each fold')
-        self.add_file_arg('--model-sums', help='npz: the sums of the model, to score a row by the model of all others')
         self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes, folds')
 
     def map_begin(self) -> None:

@@ -61,6 +61,7 @@ class MRRows(MRJob):
     MAP_ONLY = False
     TABLE = False
     ENCODED = False
+    task_bytes = 0  # that a map task needs for its sums, about, where these may be large
     arg_parser: argparse.ArgumentParser
     trouble: str | None = None  # why the input cannot be used
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
@@ -193,10 +194,11 @@ class MRRows(MRJob):
             try:
                 for block, row_key in self.read_blocks():
                     yield from self.map_block(block, row_key) or ()
-                    yield from self.drain()
+                    yield from self.records
+                    self.records.clear()
             except DataFormatError as error:
                 self.record_error(error, 0, 0)
-            yield from self.drain()
+            yield from self.records
             yield from self.map_end() or ()
 
     def demand_options(self) -> None:
@@ -246,21 +248,11 @@ class MRRows(MRJob):
         else:
             self.listener.set_status(msg)
 
-    @property
-    def task_bytes(self) -> int:
-        """Return about how many bytes a map task needs for its sums, where these may be large."""
-        return 0
-
     def map_begin(self) -> None:
         """Prepare what the task needs, once."""
 
     def map_end(self) -> Iterable[Pair] | None:
         """Yield what was summed up, when all rows were seen."""
-
-    def drain(self) -> Iterable[Pair]:
-        """Yield the records about the input that have gathered."""
-        records, self.records = self.records, []
-        return records
 
     def read_blocks(self) -> Iterator[tuple[Block, RowKey]]:
         """Yield (block, row_key) for all splits of the task, and send the account of each to the driver."""
@@ -275,7 +267,8 @@ class MRRows(MRJob):
                         block = replace(block, targets=np.log(block.targets))
                     if self.encoding and isinstance(block.X, EncodedRows):
                         known |= self.encoding.find_known(block.X)
-                    block = self.hold_out(block, form)
+                    if form.held_out and not self.TABLE:  # tables are looked at as a whole to choose their encoding
+                        block = self.hold_out(block, form)
                     if not self.ENCODED:
                         block = replace(block, X=spread(block.X))
                     if len(block):
@@ -296,12 +289,7 @@ class MRRows(MRJob):
             self.records.append((make_key('counts', number, counts.start), account))
 
     def hold_out(self, block: Block, form: RowOptions) -> Block:
-        """Return the rows of a block that a training sees, or those that are held out of it to test the model.
-
-        Tables whose encoding is yet to be chosen are looked at as a whole.
-        """
-        if not form.held_out or self.TABLE:
-            return block
+        """Return the rows of a block that a training sees, or those that are held out of it to test the model."""
         X = spread(block.X)
         mask = select_sample(X, form.held_out, HELD_OUT_KEY) == form.tested
         if form.unseen:

@@ -63,7 +63,7 @@ KELM = ('train', 'mr-kelm', '{data}', '--C', '10', '--solver', 'svd', '--emit')
 METHODS = {
     'pesvm': Method(PESVM, 2_000_000, 50, 1000),
     'piesvm': Method(('update', '{base}', '{data}'), 2_000_000, 50, 1000),
-    'mr-kelm-svd': Method((*KELM, 'tiles'), 2000, 2000, power=2),
+    'mr-kelm-svd': Method((*KELM, 'rows'), 2000, 2000, power=2),
     'mr-kelm-entries': Method((*KELM, 'entries'), 400, 20, power=2),
 }
 
@@ -221,7 +221,7 @@ class Rows:
             path.unlink(missing_ok=True)
             path.hardlink_to(self.folder / f'ndc-{n}x{d}-0.csv')
         else:
-            write_rows(generate('ndc', n, d, 1), path, overwrite=True)
+            write_rows(generate('ndc', n, d, 1), path)
         return path
 
     def train_base(self, d: int, hidden: int) -> Path:

@@ -96,4 +96,4 @@ def generate(argv: Sequence[str]) -> None:
     blocks = generate_blocks(args.kind, args.rows, args.features, args.seed, **options)
     demand_free(args.output, args.overwrite)
     with write_file(args.output) as local:
-        write_rows(Reporter(args.quiet).count(blocks, args.kind, args.rows), local, overwrite=True, name=args.output)
+        write_rows(Reporter(args.quiet).count(blocks, args.kind, args.rows), local, args.output)

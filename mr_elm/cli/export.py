@@ -93,7 +93,7 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
     pairs = importance = None
     with make_engine('inline', (), Reporter(quiet=True)) as engine:
         found, accounts = score.evaluate(args.path, model, plan, engine, args.bad_rows)
-    if model.numeric and not found.targets:
+    if model.numeric and len(found.counts) == 1:  # of one target
         pairs = score.sample_pairs(model, plan, accounts.used, args.bad_rows)
     if model.importance is None and not model.multilabel and model.n_features <= MOST_FEATURES:
         importance = score.measure_importance(model, plan, args.bad_rows, CARD_ROWS)

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
@@ -21,9 +22,9 @@ from mr_elm.cli.options import (
     plan_rows,
 )
 from mr_elm.cli.output import lay_out_table, name_rejected, report_rejected, write_rejected, write_score
-from mr_elm.drivers import compose, score
+from mr_elm.drivers import score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
-from mr_elm.drivers.compose import TABLES, find_table
+from mr_elm.drivers.compose import TABLES, find_table, write_table
 from mr_elm.machines.answer_columns import AnswerColumns, demand_threshold
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.model.base import Model
@@ -73,10 +74,10 @@ def predict(argv: Sequence[str]) -> None:
     ):
         model, columns = read_answer_columns(model, path, args)
         plan = plan_rows(args, rows_to_predict(model, args))
+        write = None
         if table := find_table(args.output):
-            accounts = compose.predict((path, model), plan, target, table, engine, columns, args.bad_rows)
-        else:
-            accounts = score.predict(path, plan, target, engine, columns, args.bad_rows)
+            write = partial(write_table, table=table, names=columns.names(model), numeric=model.numeric)
+        accounts = score.predict(path, plan, target, engine, columns, args.bad_rows, write)
     if accounts.rows:
         write_rejected(name_rejected(args.output), accounts, engine)
 

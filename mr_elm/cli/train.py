@@ -239,8 +239,6 @@ def train_like(
     taken = {flag_of(fields[field]) for field in typed - free} | given & {'--targets', '--labels-separator'}
     if taken:
         parser.error(f'{min(taken)}: cannot be used with --like, which takes it from the other model')
-    if args.nu == float('inf'):
-        parser.error('--C: expected a finite number with --like, the initial ELM keeps no sums')
     model = read_nodes(args.like)
     if len(model.members) > 1 and 'nu' in typed:
         parser.error(f'--nu: cannot be used with --like {args.like}, which averages {len(model.members)} machines')

@@ -97,14 +97,9 @@ def report(tuned: Tuned, search: NodeSearch | KernelSearch) -> None:
     write_table(search.table, list(map(describe, tuned.scores)))
     if search.figure is not None:
         with write_file(search.figure) as local:
-            if isinstance(search, NodeSearch):
-                from mr_elm.figures.node_figure import draw as draw_nodes
+            from mr_elm.figures.heatmap import draw
 
-                draw_nodes(tuned.scores, tuned.best, local)
-            else:
-                from mr_elm.figures.heatmap import draw
-
-                draw(tuned.scores, local)
+            draw(tuned.scores, tuned.best, local)
     best = {name: value for name, value in describe(tuned.best).items() if name not in OF_TABLE}
     if tuned.solver:
         best['solver'] = tuned.solver

@@ -110,10 +110,9 @@ def is_header(line: str, options: RowOptions) -> bool:
         fields = list(map(readable, split_fields(line, delimiter)))
     except RowError:
         return False
-    features = {name for name in options.names or () if name in fields}
-    special = {name for name in (options.label_name, options.weight_name) if name in fields and name}
-    names = features | special
-    if 2 * len(features) > len(options.names or ()) and not all(is_number(name, decimal) for name in names):
+    names = options.names or ()
+    known = [name for name in names if name in fields]
+    if 2 * len(known) > len(names) and not all(is_number(name, decimal) for name in known):
         return True
     return not options.table and len(fields) > 1 and not any(is_number(field, decimal) for field in fields)
 

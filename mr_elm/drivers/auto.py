@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_to
-from mr_elm.drivers.fold_sums import sum_up_folds
-from mr_elm.drivers.gram_job import check_counts
+from mr_elm.drivers.gram_job import check_counts, sum_up_folds
 from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.sample import read_sample
 from mr_elm.drivers.summary import NodeInputs

@@ -1,7 +1,7 @@
 """Fit the probabilities of a trained model: one pass scores a sample of the rows, the driver fits."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from mr_elm.errors import DataFormatError
@@ -100,8 +100,10 @@ def renew_probabilities(
     return keep_held_out(before, model)
 
 
-def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) -> HeldOut:
-    """Run the pass that scores the rows of a sample, in input order.
+def run_scores(
+    data: DataSet, save: Callable[[str], None], sample: ScoreSample
+) -> Iterator[tuple[tuple[int, ...], HeldOut]]:
+    """Run the pass that scores the rows of a sample: yield (row_key, rows).
 
     save : writes the file with what scores them, and the sums of the model beside it, where these are needed.
     """
@@ -109,8 +111,13 @@ def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) 
         path = os.path.join(folder, 'model.npz')
         save(path)
         sample_file = write_json(os.path.join(folder, 'sample.json'), sample.to_json())
-        job = data.run(MRScores, [*model_words(path), '--sample', sample_file], 'scores')
-        parts = {tuple(map(int, split_key(key)[1])): HeldOut(*arrays) for key, arrays in job}
+        for key, arrays in data.run(MRScores, [*model_words(path), '--sample', sample_file], 'scores'):
+            yield tuple(map(int, split_key(key)[1])), HeldOut(*arrays)
+
+
+def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) -> HeldOut:
+    """Score the rows of a sample, in input order; see `run_scores`."""
+    parts = dict(run_scores(data, save, sample))
     if not parts:
         raise DataFormatError(f'{data.plan.name}: expected rows to fit probabilities, found none in the sample')
     return join([parts[row_key] for row_key in sorted(parts)])

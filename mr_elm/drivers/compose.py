@@ -1,20 +1,10 @@
-"""Write predictions as a table, whose columns have names, batch by batch when the job has ended."""
+"""Write predictions as a table, whose columns have names."""
 
 import csv
-import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import Any, TextIO
-
-from mr_elm.drivers import score
-from mr_elm.engines.base import Engine
-from mr_elm.machines.answer_columns import AnswerColumns
-from mr_elm.model.base import Model
-from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.storage import write_file
-from mr_elm.store import temporary_folder
+from typing import Any
 
 BATCH_ROWS = 1 << 16  # rows that are written together
 DELIMITERS = {'csv': ',', 'tsv': '\t'}
@@ -29,58 +19,37 @@ def find_table(output: str | None) -> str | None:
     return None
 
 
-def predict(
-    model: tuple[str, Model],
-    plan: InputPlan,
-    out: str,
-    table: str,
-    engine: Engine,
-    columns: AnswerColumns,
-    bad_rows: str = 'stop',
-) -> Accounts:
-    """Write the predictions of all rows, in input order, as a table.
+def write_table(path: str, lines: Iterator[str], table: str, names: Sequence[str], numeric: bool) -> int:
+    """Write predictions as a table: how many rows it has. table : one of TABLES.
 
-    model : its file, and what that holds. table : one of TABLES. columns : what stands behind the label.
-    Returns the Accounts. The file appears whole or not at all.
+    lines : of a row each, with tabs between the fields; a label may have tabs. names : of the columns. numeric :
+    whether predictions are numbers, as of a regression.
     """
-    path, trained = model
-    names = columns.names(trained)
-    with temporary_folder() as folder:
-        text = os.path.join(folder, 'predictions')
-        accounts = score.predict(path, plan, text, engine, columns, bad_rows)
-        with open(text, encoding='utf-8', newline='\n') as lines, write_file(out) as local:
-            if table == 'parquet':
-                write_parquet(local, read_batches(lines, len(names)), names, trained.numeric)
-            else:
-                write_csv(local, read_batches(lines, len(names)), names, DELIMITERS[table])
-    return accounts
-
-
-def read_batches(lines: TextIO, n_columns: int) -> Iterator[list[list[str]]]:
-    """Yield the fields of some rows; a label may have tabs."""
-    rows = (line.removesuffix('\n').rsplit('\t', n_columns - 1) for line in lines)
-    while batch := list(islice(rows, BATCH_ROWS)):
-        yield batch
-
-
-def write_csv(path: str, batches: Iterator[list[list[str]]], names: Sequence[str], delimiter: str) -> None:
-    """Write a line of names, then a line for each row."""
+    rows = (line.rsplit('\t', len(names) - 1) for line in lines)
+    if table == 'parquet':
+        return write_parquet(path, rows, names, numeric)
+    n_rows = 0
     with open(path, 'w', encoding='utf-8', newline='') as stream:
-        writer = csv.writer(stream, delimiter=delimiter, lineterminator='\n')
+        writer = csv.writer(stream, delimiter=DELIMITERS[table], lineterminator='\n')
         writer.writerow(names)
-        for batch in batches:
-            writer.writerows(batch)
+        for row in rows:
+            writer.writerow(row)
+            n_rows += 1
+    return n_rows
 
 
-def write_parquet(path: str, batches: Iterator[list[list[str]]], names: Sequence[str], numeric: bool) -> None:
-    """Write a column for each name. numeric : whether predictions are numbers, as of a regression."""
+def write_parquet(path: str, rows: Iterator[list[str]], names: Sequence[str], numeric: bool) -> int:
+    """Write a column for each name; see `write_table`."""
     arrow: Any = import_module('pyarrow')
     label = arrow.string()
     if numeric:
         label = arrow.float64()
     schema = arrow.schema([(names[0], label), *((name, arrow.float64()) for name in names[1:])])
+    n_rows = 0
     with import_module('pyarrow.parquet').ParquetWriter(path, schema) as writer:
-        for batch in batches:
+        while batch := list(islice(rows, BATCH_ROWS)):
             labels, *scores = zip(*batch, strict=True)
             columns = [map(float, labels) if numeric else labels, *(map(float, values) for values in scores)]
             writer.write_table(arrow.table([arrow.array(values) for values in columns], schema=schema))
+            n_rows += len(batch)
+    return n_rows

@@ -4,27 +4,22 @@ Probabilities: train without each fold of the rows, score each fold, fit.
 """
 
 import warnings
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
-from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_to, score_rows
 from mr_elm.drivers.dual_rounds import close_gap
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.sample import read_sample
-from mr_elm.drivers.summary import NodeInputs, learn_rows
+from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import ConvergenceWarning, DataFormatError, NumericalWarning
 from mr_elm.machines.calibrating import ScoreSample
-from mr_elm.machines.dual_task import STEPS, DualTask, TrainedMachine, state_task
+from mr_elm.machines.dual_task import STEPS, DualTask, state_task
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines, FoldsTask
 from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import DualOptions
 from mr_elm.model.base import Model
 from mr_elm.model.file import make_model
 from mr_elm.passes.data_set import DataSet
-from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
@@ -55,7 +50,6 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
         for name, text in machine.certificate['warnings']:  # of the tasks
             category = {'ConvergenceWarning': ConvergenceWarning}.get(name, NumericalWarning)
             warnings.warn(f'{task.scheme.describe_machine(number, classes.names)}: {text}', category, stacklevel=2)
-    say_steps(data.engine.reporter, machines)
     names = [name for name in (*CERTIFIED, STEPS) if name in machines[0].certificate]
     parameters = {
         **task.parameters,
@@ -79,11 +73,7 @@ def begin(data: DataSet, options: DualOptions) -> tuple[Summary, Classes, DualTa
     if not data.engine.by_hand and (form.table or find_kind(form.kind).sparse):  # rows are sparse, or may become so
         n_measured = MEASURED_ROWS
     summary, classes = learn_rows(data, options, n_measured)
-    sample = None
-    if options.metric != 'none':
-        sample = read_sample(NodeInputs(options, summary, classes, data))  # type: ignore[arg-type]
-    with one_thread():
-        return summary, classes, state_task(options, summary, classes, sample)
+    return summary, classes, state_task(options, summary, classes)
 
 
 def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: float) -> None:
@@ -96,16 +86,6 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
             f'{task.room:,} fit into half of --memory {memory:g} MB: raise --memory, or use '
             f'--partitions {-(-largest // max(task.room, 1))}'
         )
-
-
-def say_steps(reporter: Reporter, machines: Sequence[TrainedMachine]) -> None:
-    """Say how many steps of each kind the active set rules made over all machines."""
-    counts: Counter[str] = Counter()
-    for machine in machines:
-        counts.update(machine.certificate.get(STEPS, {}))
-    texts = [f'{n:,} {kind}'.replace('_', ' ') for kind, n in counts.items() if n]
-    if texts:
-        reporter.say(f'steps: {", ".join(texts)}')
 
 
 def add_probabilities(data: DataSet, model: Model, task: DualTask, classes: Classes, threshold: str | None) -> Model:

@@ -19,7 +19,6 @@ from mr_elm.machines.dual_task import DualTask, TrainedMachine
 from mr_elm.machines.gathering import GatheredRows, join_once
 from mr_elm.machines.options import DualOptions
 from mr_elm.model.file import save_model
-from mr_elm.model.header import ModelHeader
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Meter
 from mr_elm.solvers.box import describe_iteration
@@ -91,34 +90,21 @@ def train_one(task: DualTask, number: int, working: GatheredRows, meter: Meter) 
 def check_machines(
     data: DataSet, task: DualTask, machines: list[TrainedMachine], working: GatheredRows, classes: list[str]
 ) -> tuple[list[TrainedMachine], list[GatheredRows]]:
-    """Check machines on all rows: the same with their gap over all rows, and the violators."""
-    model = task.model_header(classes), task.model_arrays(machines)
-    sums, violators = check_all_rows(data, task, model, working)
-    checked = []
-    for machine, (loss, least_margin) in zip(machines, sums, strict=True):
-        gap = task.machine.compute_gap(machine.certificate, loss, least_margin)
-        checked.append(replace(machine, certificate={**machine.certificate, 'gap': gap}))
-    return checked, violators
-
-
-def check_all_rows(
-    data: DataSet,
-    task: DualTask,
-    model: tuple[ModelHeader, dict],
-    working: GatheredRows,
-) -> tuple[list[tuple[float, float]], list[GatheredRows]]:
-    """Run the checking pass: (loss, least margin) of each machine, and the rows to add for each that has any."""
+    """Check machines by a pass over all rows: the same with their gap over these, and for each the rows to add."""
     with temporary_folder() as folder:
         paths = [os.path.join(folder, f'{name}.npz') for name in ('problem', 'model', 'working')]
         task.save(paths[0])
-        save_model(paths[1], *model)
+        save_model(paths[1], task.model_header(classes), task.model_arrays(machines))
         save_arrays(paths[2], {}, {'places': working.places})
         arguments = ['--problem', paths[0], '--model', paths[1], '--working', paths[2], '--most', str(MAX_VIOLATORS)]
         sums, violators = read_checks(data.run(MRCheck, arguments, 'check'), MAX_VIOLATORS)
-    n_machines = task.scheme.n_machines
-    if set(sums) != set(range(n_machines)):
+    if set(sums) != set(range(len(machines))):
         raise AccountingError(
-            f'{data.plan.name}: expected the loss of {n_machines} machines from the checking pass, '
+            f'{data.plan.name}: expected the loss of {len(machines)} machines from the checking pass, '
             f'found {len(sums)}: run it again'
         )
-    return [sums[number] for number in range(n_machines)], violators
+    checked = []
+    for number, machine in enumerate(machines):
+        gap = task.machine.compute_gap(machine.certificate, *sums[number])
+        checked.append(replace(machine, certificate={**machine.certificate, 'gap': gap}))
+    return checked, violators

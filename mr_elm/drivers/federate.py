@@ -39,7 +39,7 @@ from mr_elm.rows.storage import write_file
 from mr_elm.solvers.increment import size_of, sum_arrays, sums_of
 from mr_elm.store import load_arrays, read_json, save_arrays, write_json
 from mr_elm.sums.masks import MAX_SITES, add, from_ring, make_mask, to_ring
-from mr_elm.sums.statistics import Classes, ColumnStatistics, join_columns, make_zeros
+from mr_elm.sums.statistics import Classes, ColumnStatistics, LabelTable, join_columns, make_zeros
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.values import make_category
 
@@ -92,23 +92,29 @@ def merge_statistics(paths: Sequence[str], task: str, max_categories: int = MAX_
     """Read the statistics of all sites, and merge them. Raises DataFormatError when they are of unlike rows."""
     summaries = [read_statistics(path, task) for path in paths]
     whole = summaries[0]
-    for path, summary in zip(paths[1:], summaries[1:], strict=True):
+    for path, summary in zip(paths, summaries, strict=True):
         theirs = describe_rows(summary)
         for what, ours in describe_rows(whole).items():
             if ours != theirs[what]:
                 raise DataFormatError(f'{path}: expected rows like those of {paths[0]}, found other {what}')
-        joined = {
-            name: part.merge(getattr(summary, name))
-            for name in ('target', 'weights')
-            if (part := getattr(whole, name)) is not None
-        }
-        whole = replace(
-            whole, **joined, labels=whole.labels.merge(summary.labels), n_rows=whole.n_rows + summary.n_rows
-        )
+    whole = replace(
+        whole,
+        n_rows=sum(summary.n_rows for summary in summaries),
+        labels=reduce(LabelTable.merge, [summary.labels for summary in summaries], LabelTable()),
+        target=merge_columns([summary.target for summary in summaries]),
+        weights=merge_columns([summary.weights for summary in summaries]),
+    )
     if whole.encoding is None:
-        return replace(whole, columns=reduce(ColumnStatistics.merge, [summary.columns for summary in summaries]))
+        return replace(whole, columns=merge_columns([summary.columns for summary in summaries]))
     encoding, columns = merge_tables(dict(zip(paths, summaries, strict=True)), max_categories)
     return replace(whole, encoding=encoding, columns=columns)
+
+
+def merge_columns(statistics: Sequence[ColumnStatistics | None]) -> Any:
+    """Merge statistics of all sites, None where these have none."""
+    if statistics[0] is None:
+        return None
+    return reduce(ColumnStatistics.merge, statistics)  # type: ignore[arg-type]
 
 
 def describe_rows(summary: Summary) -> dict[str, Any]:

@@ -4,8 +4,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.features.hidden import HiddenLayer
@@ -18,6 +19,9 @@ from mr_elm.streaming.mr_gram import MRGram, demand_parts, group_sums
 from mr_elm.sums.gram import GridSteps, assemble, measure_tiles
 from mr_elm.sums.statistics import Classes, ColumnStatistics
 from mr_elm.typing import Floats
+
+if TYPE_CHECKING:
+    from mr_elm.machines.grid_task import GridTask
 
 REDUCER_BYTES = 1 << 30  # of sums for one reduce task, about
 BY_FILE = ('file',)  # --part-by: each input file is a part
@@ -88,6 +92,25 @@ def sum_up_leaving(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> 
         else:
             pairs.append((key, value))
     return assemble_sums(group_sums(pairs).get((), ({}, {})), layer, inputs.classes), n_stored
+
+
+def sum_up_folds(inputs: NodeInputs, task: 'GridTask') -> list[list[Sums]]:
+    """Run the job of folds: for each layer the Sums of each fold that is held out, and of all other rows.
+
+    Raises DataFormatError where a fold has no rows.
+    """
+    from mr_elm.streaming.mr_folds import MRFolds
+
+    inputs.data.fix_width(task.layers[0].n_features)
+    written = group_sums(run_problem(inputs.data, MRFolds, task, 'folds'), 2)
+    if len(written) < len(task.layers) * task.folds.n_parts:
+        raise DataFormatError(
+            f'{inputs.data.plan.name}: expected rows in each of {task.folds.n_folds} folds, one has none: lower --folds'
+        )
+    return [
+        [assemble_sums(written.pop((number, part)), layer, inputs.classes) for part in range(task.folds.n_parts)]
+        for number, layer in enumerate(task.layers)
+    ]
 
 
 def assemble_sums(written: tuple[dict, dict], layer: HiddenLayer, classes: Classes | None) -> Sums:

@@ -81,7 +81,10 @@ def solve(data: KernelData) -> tuple[KernelSolution, dict[str, Any]]:
     facts: dict[str, Any] = {}
     omega = compute_matrix(data)
     data.reporter.announce(f'{data.options.solver} of the kernel matrix of {data.n_rows:,} rows', data.n_rows)
-    solution = data.solve_matrix(omega, T, weights, make_factor_product(data))
+    multiply = None
+    if data.options.emit == 'entries':
+        multiply = make_factor_product(data)
+    solution = data.solve_matrix(omega, T, weights, multiply)
     if data.options.solver == 'svd':
         facts = {'rank': data.n_rows}
     if data.options.leave_one_out:

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.problems import run_problem
-from mr_elm.drivers.sample import read_sample
-from mr_elm.drivers.summary import NodeInputs, learn_rows, say_metric
+from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.gathering import GatheredRows, gather
@@ -83,13 +81,8 @@ def gather_data(plan: InputPlan, options: KELMOptions, engine: Engine) -> Iterat
     """
     source = DataSet(plan, engine, options.bad_rows)
     summary, classes = learn_rows(source, options, refuses=options.needs_one_label)
-    sample = None
-    if options.metric != 'none':
-        sample = read_sample(NodeInputs(options, summary, classes, source))  # type: ignore[arg-type]
-    with one_thread():
-        problem = KernelProblem.state(options, summary, classes, sample)
-    say_metric(engine.reporter, problem.learned)
-    task, options = problem.task, settle(plan.name, options, summary.n_rows, problem.task.n_features)
+    problem = KernelProblem.state(options, summary, classes)
+    task, options = problem.task, settle(plan.name, options, summary.n_rows)
     most = options.memory * 1e6  # bytes of the rows
     with temporary_folder() as folder:
         rows = gather(limit_bytes(run_problem(source, MRPlace, task, 'rows'), most, plan.name))

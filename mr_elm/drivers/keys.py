@@ -9,21 +9,22 @@ PACKAGE = 'cryptography.hazmat.primitives'
 
 def read_private_key(path: str, kind: str) -> Any:
     """Read a private key. kind : Ed25519 or X25519. Raises ValueError when the file holds none."""
-    return read_key(path, kind, 'Private', lambda text, module: module.load_pem_private_key(text, None))
+    return read_key(path, kind, 'Private', None)
 
 
 def read_public_key(path: str, kind: str) -> bytes:
     """Read a public key, 32 bytes. kind : Ed25519 or X25519. Raises ValueError when the file holds none."""
-    return read_key(path, kind, 'Public', lambda text, module: module.load_pem_public_key(text)).public_bytes_raw()
+    return read_key(path, kind, 'Public').public_bytes_raw()
 
 
-def read_key(path: str, kind: str, which: str, load: Any) -> Any:
-    """Read a key by a function of cryptography. Raises ValueError."""
+def read_key(path: str, kind: str, which: str, *password: None) -> Any:
+    """Read a key of a kind. which : Private or Public. Raises ValueError."""
     expected = f'{path}: expected a {which.lower()} key of {kind} in PEM, without a password'
+    load = getattr(import_cryptography(f'{PACKAGE}.serialization'), f'load_pem_{which.lower()}_key')
     with open(path, 'rb') as stream:
         text = stream.read()
     try:
-        key = load(text, import_cryptography(f'{PACKAGE}.serialization'))
+        key = load(text, *password)
     except (ValueError, TypeError) as error:
         raise ValueError(f'{expected} ({error})') from None
     keys = import_cryptography(f'{PACKAGE}.asymmetric.{kind.lower()}')

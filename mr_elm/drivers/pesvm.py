@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-import numpy as np
-
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.gram_job import check_counts, name_parts, sum_up
 from mr_elm.drivers.summary import NodeInputs
@@ -33,21 +31,16 @@ def train(
 ) -> tuple:
     """Train on a data set: the Model, and the Accounts of the first pass over text.
 
-    options : of an infinite C, which is the initial ELM, the training is another one, see `initial_elm`.
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows. If it averages several
         machines, so does the new model, and each machine keeps its own options.
     part_by : of which parts of the rows to keep the sums too, see `name_parts`; none for no parts.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
     data = DataSet(plan, engine, options.bad_rows)
-    if part_by and (np.isinf(options.nu) or like is not None and len(like.members) > 1):
-        raise ValueError('--part-by: cannot be used with --C inf, or --like a model of several machines')
+    if part_by and like is not None and len(like.members) > 1:
+        raise ValueError('--part-by: cannot be used with --like a model of several machines')
     if part_by:
         name_parts(plan, part_by)  # before any work is done
-    if np.isinf(options.nu):
-        from mr_elm.drivers import initial_elm
-
-        return initial_elm.train(data, options)
     if like is None or len(like.members) == 1:
         return train_on(data, options, like, part_by)  # type: ignore[arg-type]
     members = [
@@ -73,7 +66,9 @@ def train_on(
     if like is None:
         demand_memory(options)
         inputs = NodeInputs.learn(data, options, options.n_landmarks, options.needs_one_label)
-        layer = make_layer(inputs)
+        layer = inputs.make_layer()
+        if options.has_leaves:
+            layer = add_leaves(inputs, layer)
         steps = inputs.choose_grid(layer)
     else:
         inputs = NodeInputs.learn(data, options, refuses=options.needs_one_label)
@@ -109,11 +104,8 @@ def train_by_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, par
     return keep_parts(make_model(inputs, layer, steps, sums), parts)
 
 
-def make_layer(inputs: NodeInputs) -> HiddenLayer:
-    """Make the nodes, leaves of trees among them where the options ask for some."""
-    layer = inputs.make_layer()
-    if not inputs.options.has_leaves:
-        return layer
+def add_leaves(inputs: NodeInputs, layer: HiddenLayer) -> HiddenLayer:
+    """Grow trees, and return their leaves beside other nodes."""
     from mr_elm.drivers.sample import read_sample
     from mr_elm.machines.joint import grow_leaves
 

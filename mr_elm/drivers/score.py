@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, warn_of_leaves
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
-from mr_elm.machines.evaluation import Evaluation, compare_targets
+from mr_elm.machines.evaluation import COUNTS, Evaluation, compare_targets
 from mr_elm.machines.permutation import name_labels, permute_columns
 from mr_elm.model.base import Model
 from mr_elm.model.file import model_words
@@ -23,23 +24,14 @@ from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.splits import SplitReader
 from mr_elm.rows.storage import write_file
 from mr_elm.rows.wire import split_key
-from mr_elm.scores.label_sets import LabelSets
-from mr_elm.scores.metrics import Residuals
-from mr_elm.scores.probability_scores import ProbabilityScores
-from mr_elm.scores.ranking import Ranking
 from mr_elm.scores.selection import TARGET_TEST_SHARE
 from mr_elm.sparse import expand
 from mr_elm.store import temporary_folder
-from mr_elm.streaming.mr_evaluate import MREvaluate, pairs_from_json
+from mr_elm.streaming.mr_evaluate import MREvaluate
 from mr_elm.streaming.mr_predict import MRPredict
 from mr_elm.typing import Floats
 
 MOST_ROWS = 10_000  # that judge the columns
-READERS: dict[str, Callable] = {
-    'confusion': pairs_from_json,
-    'sets': lambda value: LabelSets(**value),
-    'residuals': lambda value: Residuals(**value),
-}
 
 
 def predict(
@@ -49,9 +41,11 @@ def predict(
     engine: Engine,
     columns: AnswerColumns = ONLY_LABELS,
     bad_rows: str = 'stop',
+    write: Callable[[str, Iterator[str]], int] | None = None,
 ) -> Accounts:
     """Write one line a row to `out`, in input order. columns : what stands there behind the label.
 
+    write : writes the lines to a file in another form, and returns how many there are.
     Returns the Accounts. The file appears whole or not at all.
     """
     data = DataSet(plan, engine, bad_rows)
@@ -59,14 +53,18 @@ def predict(
     accounts = job.accounts
     with job.open_output() as output, write_file(out) as local:
         accounts.map_input_records, n_written = output.map_input_records, 0
-        with open(local, 'w', encoding='utf-8', newline='\n') as stream:
-            # the first record of a part says which split of which file it begins with
-            firsts = {path: next(output.read_part(path), ('', None))[0] for path in output.parts()}
-            for path in sorted(firsts, key=lambda path: split_key(firsts[path])[1][:2]):
-                for key, value in output.read_part(path):
-                    if not accounts.take(key, value):
-                        stream.writelines(f'{line}\n' for line in value['lines'])
-                        n_written += len(value['lines'])
+        # the first record of a part says which split of which file it begins with
+        firsts = {path: next(output.read_part(path), ('', None))[0] for path in output.parts()}
+        paths = sorted(firsts, key=lambda path: split_key(firsts[path])[1][:2])
+        pairs = (pair for path in paths for pair in output.read_part(path))
+        blocks = (value['lines'] for key, value in pairs if not accounts.take(key, value))
+        if write is not None:
+            n_written = write(local, chain.from_iterable(blocks))
+        else:
+            with open(local, 'w', encoding='utf-8', newline='\n') as stream:
+                for lines in blocks:
+                    stream.writelines(f'{line}\n' for line in lines)
+                    n_written += len(lines)
         data.reconcile(accounts)
         if n_written != accounts.used:
             raise AccountingError(f'{out}: expected {accounts.used} predictions, found {n_written}')
@@ -99,20 +97,13 @@ def evaluate(
     job, evaluation = DataSet(plan, engine, bad_rows).run(MREvaluate, arguments, 'evaluation'), Evaluation()
     for key, value in job:
         kind, numbers = split_key(key)
-        if kind == 'ranking':
-            evaluation.rankings[int(numbers[0])] = Ranking.from_arrays(value)
-        elif kind == 'probabilities':
-            evaluation.probabilities = ProbabilityScores.from_arrays(value)
-        elif kind == 'residuals' and numbers:
-            evaluation.targets[int(numbers[0])] = Residuals(**value)
-        else:
-            evaluation.counts = READERS[kind](value)
+        evaluation.add((kind, *map(int, numbers)), COUNTS[kind][0](value))
     trained = model.header.n_rows_used
     if leave_one_out and job.accounts.used != trained:
         raise DataFormatError(
             f'{plan.name}: expected the {trained} rows that the model was trained on, found {job.accounts.used}'
         )
-    if evaluation.counts is None and not evaluation.targets:
+    if not evaluation.counts:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
     return evaluation, job.accounts
 

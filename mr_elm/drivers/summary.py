@@ -10,13 +10,11 @@ import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, DataFormatError, warn_unsuitable
-from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.shared_options import TrainingOptions
 from mr_elm.parallel import using_threads
 from mr_elm.passes.data_set import DataSet
-from mr_elm.progress import Reporter
 from mr_elm.rows.encoding import CATEGORY, DATE, NUMBER, Encoding
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.kinds import find_kind
@@ -278,20 +276,6 @@ def survey(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
     return summary
 
 
-def say_metric(reporter: Reporter, learned: LearnedMetric) -> None:
-    """Say what a metric has learned, and how the held-out rows judge it."""
-    if learned.n_steps is None:
-        return
-    text = f'metric: {learned.kind}, {learned.n_steps} steps'
-    if learned.judged:
-        shares, errors = zip(*learned.judged, strict=True)
-        kind, values = 'squared error', errors
-        if any(shares):
-            kind, values = 'error rate', shares
-        text += f'; {kind} of held-out rows after each step: ' + ', '.join(f'{value:.4g}' for value in values)
-    reporter.say(text)
-
-
 @dataclass(frozen=True)
 class NodeInputs(NodeProblem):
     """Hold the rows beside what the nodes depend on."""
@@ -313,5 +297,5 @@ class NodeInputs(NodeProblem):
             sample = read_sample(inputs)
             with one_thread(), using_threads(data.engine.n_threads):
                 inputs = inputs.learn_metric(sample)
-            say_metric(data.engine.reporter, inputs.learned)
+            data.engine.reporter.say(f'metric: {inputs.learned.kind}, {inputs.learned.n_steps} steps')
         return inputs

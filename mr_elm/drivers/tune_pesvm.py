@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.fold_sums import sum_up_folds
+from mr_elm.drivers.gram_job import sum_up_folds
 from mr_elm.drivers.pesvm import make_model, train_on
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import NodeInputs, learn_rows

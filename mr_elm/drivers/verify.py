@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mr_elm.arithmetic import one_thread
+from mr_elm.drivers.calibrate import run_scores
 from mr_elm.drivers.increment import sum_up_batch, summarise_new
 from mr_elm.drivers.ledger import hash_data, name_key, name_receipt
 from mr_elm.drivers.receipts import write_line
-from mr_elm.drivers.score import predict
 from mr_elm.errors import DataFormatError, ModelFormatError
-from mr_elm.machines.answer_columns import AnswerColumns
+from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.living import Batch, LivingMachine, demand_summable
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.model.sums import compute_digest, find_sums, name_sums
@@ -119,13 +119,8 @@ def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:
 def measure_predictions(model: NodeModel, data: DataSet) -> Floats:
     """Return the largest size of each decision value of a model over rows, (K,)."""
     sizes = np.zeros(model.n_scores)
-    with temporary_folder() as folder:
-        path, out = os.path.join(folder, 'model.npz'), os.path.join(folder, 'predictions')
-        model.save(path)
-        predict(path, data.plan, out, data.engine, AnswerColumns(scores=True), data.bad_rows)
-        with open(out, encoding='utf-8') as stream:
-            for line in stream:
-                sizes = np.maximum(sizes, np.abs(np.array(line.split('\t')[-model.n_scores :], float)))
+    for _, rows in run_scores(data, model.save, ScoreSample(1.0, 0)):
+        sizes = np.maximum(sizes, np.abs(rows.decisions).max(axis=0))
     return sizes
 
 

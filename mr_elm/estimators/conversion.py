@@ -102,8 +102,6 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
             name = RENAMED.get(name, name)
         if name in names:
             shared[name] = value
-    if shared.get('C', 0) is None:  # JSON knows no infinite number
-        shared['C'] = float('inf')
     if isinstance(shared.get('class_weight'), dict):
         classes = dict(zip(model.classes, read_labels(model.classes).tolist(), strict=True))
         shared['class_weight'] = {classes[name]: value for name, value in shared['class_weight'].items()}

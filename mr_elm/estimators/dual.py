@@ -60,9 +60,7 @@ class DualClassifier(Labelled, KernelEstimator):
         classes: Any = name_classes(self.classes_)
         rows, options = TrainingRows(X, codes, classes, weights), self._make_options()
         summary = self._summarise_training(rows, options)
-        with self._limit_threads(options):
-            task = state_task(options, summary, classes, self._sample(rows, summary, options))
-        task = replace(task, cache_bytes=int(self.cache_size * 1e6))
+        task = replace(state_task(options, summary, classes), cache_bytes=int(self.cache_size * 1e6))
         with self._reporter.follow('machines', len(codes)):
             machines = task.fit(X, codes, weights)
         parameters = {**task.parameters, 'scale': self.scale, 'blas': [name_blas()]}

@@ -62,7 +62,7 @@ class ESVMRegressor(ESVMParameters, LivingRegressor):
 class ELMParameters:
     """Hold the parameter of the unified ELM alone.
 
-    C : > 0, the weight of the errors; inf for the initial ELM, pinv(H) T, which keeps no sums.
+    C : > 0, the weight of the errors.
     """
 
     C: float = ELMOptions.nu

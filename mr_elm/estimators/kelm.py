@@ -52,8 +52,7 @@ class KernelELM(KernelEstimator):
         if options.holds_out and self.solver == 'cg':
             raise ValueError('probabilities: expected the solver cholesky or svd, found cg')
         weights, summary = rows.sample_weight, self._summarise_training(rows, options)
-        with self._limit_threads(options):
-            problem = KernelProblem.state(options, summary, rows.classes, self._sample(rows, summary, options))
+        problem = KernelProblem.state(options, summary, rows.classes)
         kernel, Z = problem.kernel, problem.task.scale(rows.X)
         self.n_iter_ = 1
         with self._reporter.follow('kernel', len(T)):

@@ -24,7 +24,7 @@ from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
-from mr_elm.machines.nodes import NodeProblem, describe_leaves, fit_initial
+from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
@@ -33,10 +33,9 @@ from mr_elm.model.models import join_members
 from mr_elm.rows.blocks import fill_weights, take_weights
 from mr_elm.rows.labels import write_label
 from mr_elm.solvers.increment import size_of
-from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import Sums, TrainingRows
 from mr_elm.sums.gram import GridSteps
-from mr_elm.sums.statistics import ColumnStatistics, list_classes
+from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
 NODE_PARAMETERS = (
@@ -279,11 +278,7 @@ class LivingEstimator(LivingRows, MetricEstimator):
             self.classes_ = labels
         labelled = self._label(rows, labels)
         problem, layer = self._place_nodes(labelled, like)
-        if np.isinf(problem.options.nu):
-            if grows:
-                raise ValueError('C: expected a finite number for partial_fit, the initial ELM keeps no sums')
-            self._fit_initial(problem, layer, labelled)
-        elif self._choose_solver(layer, len(rows[1]), grows) == PASSES:
+        if self._choose_solver(layer, len(rows[1]), grows) == PASSES:
             self._fit_by_passes(problem, layer, labelled, like)
         else:
             self._fit_by_sums(problem, layer, labelled, rows, labels)
@@ -350,12 +345,6 @@ class LivingEstimator(LivingRows, MetricEstimator):
     def _describe(self, problem: NodeProblem, layer: HiddenLayer, steps: GridSteps) -> ModelHeader:
         """Make the header of a machine on these nodes; None stands where the solver has its say."""
         return self._name_header(problem.describe(layer, steps, [name_blas()]))
-
-    def _fit_initial(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows) -> None:
-        """Fit the initial ELM, C = inf, which keeps no sums."""
-        header = self._describe(problem, layer, GridSteps.of(1.0, origin=problem.origin))
-        T = class_targets(rows.y, len(list_classes(rows.classes)))
-        self.model_ = fit_initial(header, layer, rows.X, T, rows.sample_weight)
 
     def _fit_by_sums(
         self, problem: NodeProblem, layer: HiddenLayer, labelled: TrainingRows, rows: tuple, labels: Any

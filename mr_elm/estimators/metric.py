@@ -1,7 +1,7 @@
-"""Offer what all estimators with parameters of their own have: a scaling, and a metric of the features."""
+"""Offer a metric of the features, and the parameters of machines on a kernel."""
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.tables import TableRows
 from mr_elm.machines.options import parameters_of
 from mr_elm.machines.sample import SampleRows, take_sample
-from mr_elm.machines.shared_options import MetricOptions
+from mr_elm.machines.shared_options import MetricOptions, TrainingOptions
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
@@ -56,8 +56,10 @@ class MetricEstimator(TableRows):
 
 
 @dataclass(eq=False, repr=False)
-class KernelEstimator(MetricEstimator):
+class KernelEstimator(TableRows):
     """Hold the parameters of machines on a kernel; those of other kernels have no say."""
+
+    scale: str = field(default=TrainingOptions.scale, kw_only=True)
 
     kernel: str = 'gaussian'
     sigma: float | None = None

@@ -1,4 +1,4 @@
-"""Draw the accuracy of cross-validation over a grid."""
+"""Draw what a search has scored over its grid."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,23 +7,34 @@ from typing import Any
 import numpy as np
 
 from mr_elm.figures.figure import open_figure
+from mr_elm.scores.selection import NodeScore
 from mr_elm.typing import Floats
 
 
-def draw(scores: list, path: str | Path) -> None:
-    """Draw Scores as a heat map, C across and the parameter of the kernel down, the best one marked.
+def draw(scores: list, best: Any, path: str | Path) -> None:
+    """Draw what a search has scored as a heat map, the best cell ringed.
 
-    scores : list of Score over a full grid. path : of the png.
+    scores : over a full grid. Of NodeScore the error over the nodes and nu is drawn, for the best kind of nodes, where
+        nu can be trusted; of Score the accuracy over C and the parameter of the kernel. path : of the png.
     """
-    name = next(iter(scores[0].parameters), None)
-    bounds = sorted({score.C for score in scores})
-    widths = sorted({score.parameters.get(name) for score in scores})
-    values = np.full((len(widths), len(bounds)), np.nan)
-    for score in scores:
-        values[widths.index(score.parameters.get(name)), bounds.index(score.C)] = score.accuracy
-    with open_figure(path, figsize=(2.5 + 0.55 * len(bounds), 1.8 + 0.4 * len(widths))) as (figure, axes):
-        image = draw_cells(axes, values, bounds, widths)
-        axes.set(ylabel=name or '', title=f'cross-validated accuracy, best {np.nanmax(values):.4f}')
+    if isinstance(best, NodeScore):
+        trusted = [score for score in scores if score.kind == best.kind and score.trusted]
+        cells = {(score.nu, score.n_hidden): score.error for score in trusted}
+        chosen, across, down, cmap = (best.nu, best.n_hidden), 'hidden nodes', 'nu', 'viridis_r'
+        title = f'{best.kind.describe()}: held-out squared error'
+    else:
+        down = next(iter(best.parameters), '')
+        cells = {(score.parameters.get(down), score.C): score.accuracy for score in scores}
+        chosen, across, cmap = (best.parameters.get(down), best.C), 'C', 'viridis'
+        title = f'cross-validated accuracy, best {best.accuracy:.4f}'
+    rows, columns = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
+    values = np.full((len(rows), len(columns)), np.nan)
+    for (row, column), value in cells.items():
+        values[rows.index(row), columns.index(column)] = value
+    with open_figure(path, figsize=(2.5 + 0.55 * len(columns), 1.8 + 0.4 * len(rows))) as (figure, axes):
+        ring = rows.index(chosen[0]), columns.index(chosen[1])
+        image = draw_cells(axes, values, columns, rows, ring, cmap)
+        axes.set(xlabel=across, ylabel=down, title=title)
         figure.colorbar(image, ax=axes)
 
 
@@ -34,14 +45,13 @@ def draw_cells(
     others: Sequence,
     best: tuple[int, int] | None = None,
     cmap: str = 'viridis',
-    **look: Any,
 ) -> Any:
     """Draw values as a heat map, C across and the other parameter down, the best one ringed; return the image.
 
-    values : (len(others), len(bounds)). best : cell, None for the largest value. look : options of imshow.
+    values : (len(others), len(bounds)). best : cell, None for the largest value.
     """
     row, column = best or np.unravel_index(np.nanargmax(values), values.shape)
-    image = axes.imshow(values, origin='lower', aspect='auto', cmap=cmap, **look)
+    image = axes.imshow(values, origin='lower', aspect='auto', cmap=cmap)
     axes.set_xticks(range(len(bounds)), [f'{C:g}' for C in bounds], rotation=45)
     axes.set_yticks(range(len(others)), ['' if other is None else f'{other:.4g}' for other in others])
     for colour, width in (('white', 4), ('black', 1.5)):  # seen on dark and on bright cells

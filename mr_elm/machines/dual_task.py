@@ -1,29 +1,37 @@
 """Describe a dual training to its tasks: one file with the classes, the kernel or nodes, the scaling and the solver."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import record
+from mr_elm.errors import ConvergenceWarning, record
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernel_rows import kernel_rows
+from mr_elm.features.kernel_rows import NodeRows, kernel_rows, ready_rows
 from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import moments_of_nodes
 from mr_elm.machines.dual import BoxMachine, NodeMachine, SphereMachine
 from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
-from mr_elm.machines.metric import LearnedMetric, choose_kernel, learn_from_sample
 from mr_elm.machines.options import DualOptions
-from mr_elm.machines.pairs import ClassScheme, JoinedMachines, fit_machines, fit_pairs, join_columns
-from mr_elm.machines.rows_task import RowsTask
-from mr_elm.machines.sample import SampleRows
+from mr_elm.machines.pairs import (
+    ClassScheme,
+    JoinedMachines,
+    LabelledKernel,
+    cross_validate,
+    fit_machines,
+    fit_pairs,
+    join_columns,
+)
+from mr_elm.machines.rows_task import RowsTask, choose_kernel
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays
 from mr_elm.rows.blocks import take_weights
+from mr_elm.scores.selection import FOLD, SAMPLE, fold_numbers
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
 from mr_elm.sums.statistics import Classes
 from mr_elm.sums.summary import Summary
@@ -131,6 +139,21 @@ class DualTask(RowsTask):
             return kernel_rows(self.scale(X), self.kernel)
         return self.layer.evaluate(X, np.empty((X.shape[0], self.layer.n_hidden)))
 
+    def divide(self, rows: GatheredRows) -> Iterator[tuple[int, GatheredRows]]:
+        """Yield (part, the rows that it trains on): a keyed hash of a row says its part."""
+        if self.partitions == 1:
+            yield 0, rows
+            return
+        parts = hash_rows(rows.X, self.seed) % np.uint64(self.partitions)
+        for part in range(self.partitions):
+            yield part, rows.take(parts == part)
+
+    def route(self, rows: GatheredRows) -> Iterator[tuple[tuple[int, ...], GatheredRows]]:
+        """Yield ((machine, part), the rows that it trains on)."""
+        for part, some in self.divide(rows):
+            for machine in range(self.scheme.n_machines):
+                yield (machine, part), some.take(self.scheme.select_rows(machine, some.numbers))
+
     def train(self, number: int, rows: GatheredRows, report: Callable | None = None) -> TrainedMachine:
         """Train a machine on rows, all of which it sees. report : see Settings."""
         targets = self.scheme.make_targets(number, rows.numbers)
@@ -210,17 +233,14 @@ class DualTask(RowsTask):
         return ModelHeader(self.method, 'classification', classes, self.n_features, self.parameters)
 
 
-def state_task(options: DualOptions, summary: Summary, classes: Classes, sample: SampleRows | None = None) -> DualTask:
-    """Put classes, scaling, kernel or nodes and solver into a DualTask, behind the metric that options ask for.
-
-    sample : of the rows, where a metric is to be learned.
-    """
+def state_task(options: DualOptions, summary: Summary, classes: Classes) -> DualTask:
+    """Put classes, scaling, kernel or nodes and solver into a DualTask."""
     d = summary.columns.n_features
     if options.kernel in KERNELS:
-        kernel, (offset, scale), learned = choose_kernel(options, summary, sample, options.normalise)
+        kernel, (offset, scale) = choose_kernel(options, summary, options.normalise)
         row_numbers = summary.count_numbers(offset, scale)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
-        arrays = scaling_arrays(offset, scale, learned.metric)
+        arrays = scaling_arrays(offset, scale)
     else:
         row_numbers, moments = options.n_hidden, summary.measure_scaled(options.scale)
         moments = moments_of_nodes(options.kernel, options.scale, moments)
@@ -234,10 +254,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes, sample:
             'weights': options.weights,
         }
         layer = HiddenLayer(options.kernel, weights, biases, *summary.choose_scaling(options.scale))
-        learned = LearnedMetric()
-        if sample is not None:
-            learned = learn_from_sample(layer, sample, options, options.C, summary.n_rows)
-        arrays = layer_arrays(layer.pass_metric(learned.metric))
+        arrays = layer_arrays(layer)
     return DualTask(
         method=options.method,
         index=classes.index,
@@ -248,7 +265,7 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes, sample:
         arrays=arrays,
         row_numbers=row_numbers,
         multiclass=options.multiclass,
-        features={**features, **learned.facts},
+        features=features,
         C=options.C,
         rule=options.chosen_rule,
         eps=options.eps,
@@ -271,6 +288,32 @@ class KernelGridTask(DualTask):
     kernels: list[dict[str, Any]]
     C_values: list[float]
 
+    @property
+    def sample_seed(self) -> int:
+        """Return the key of the hashes that choose the sample."""
+        return self.seed + SAMPLE
+
     def choose(self, number: int) -> 'KernelGridTask':
         """Return the task of one candidate."""
         return replace(self, features={**self.features, **self.kernels[number]})
+
+    def route(self, rows: GatheredRows) -> Iterator[tuple[tuple[int, ...], GatheredRows]]:
+        """Yield (candidate, its rows): all rows go to each."""
+        for number in range(len(self.kernels)):
+            yield (number,), rows
+
+    def score(self, number: int, rows: GatheredRows) -> dict[str, list]:
+        """Cross-validate one candidate: its cells, and the texts of what numbers made doubtful, each once."""
+        problem = self.choose(number)
+        folds = fold_numbers(rows.X, self.n_folds, self.seed + FOLD)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            source = problem.prepare_rows(rows.X)
+            if problem.kernel:
+                source = ready_rows(source)
+            else:
+                source = NodeRows(source)
+            labelled = LabelledKernel(source, rows.numbers.astype(int), rows.weights)
+            cells = cross_validate(labelled, problem.scheme, problem.machine, self.C_values, folds)
+        texts = {str(warning.message) for warning in caught if warning.category is not ConvergenceWarning}
+        return {'cells': list(map(asdict, cells)), 'warnings': sorted(texts)}

@@ -1,13 +1,17 @@
-"""Collect what a model says of labelled rows, in counts that merge, and make scores of them."""
+"""Compare what a model says of labelled rows with their labels, in counts that merge, and make scores of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from mr_elm.errors import DataFormatError
+from mr_elm.machines.press import LeaveOneOutModel, mark_sets
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.scores.label_sets import LabelSets
@@ -17,20 +21,58 @@ from mr_elm.scores.ranking import MAX_ALL_VALUES, MAX_VALUES, Ranking
 from mr_elm.typing import Floats
 
 
+def read_pairs(value: dict[str, list]) -> Confusion:
+    """Read a Confusion that `write_pairs` wrote."""
+    return Confusion({(true, predicted): n for true, predicted, n in value['counts']})
+
+
+def write_pairs(confusion: Confusion) -> dict[str, list]:
+    """Write a Confusion as a dictionary of lists."""
+    return {'counts': [[true, predicted, n] for (true, predicted), n in sorted(confusion.table.items())]}
+
+
+# kind of counts -> functions that read and write them, as they travel
+COUNTS: dict[str, tuple[Callable, Callable]] = {
+    'confusion': (read_pairs, write_pairs),
+    'residuals': (lambda value: Residuals(**value), asdict),
+    'sets': (lambda value: LabelSets(**value), asdict),
+    'probabilities': (ProbabilityScores.from_arrays, ProbabilityScores.to_arrays),
+    'ranking': (Ranking.from_arrays, Ranking.to_arrays),
+}
+
+
+def merge_counts(kind: str, values: Iterable[Any]) -> Any:
+    """Merge counts of a kind, as they travel, over tasks."""
+    read, write = COUNTS[kind]
+    return write(reduce(lambda one, other: one.merge(other), map(read, values)))
+
+
 @dataclass
 class Evaluation:
-    """Hold the counts of all rows: a Confusion, LabelSets where rows have several labels, or Residuals of a regression.
+    """Hold the counts of rows.
 
-    targets : number of a target -> Residuals, where rows have several.
-    probabilities : sums of what the probabilities say, or None.
-    rankings : class number -> Ranking by its probability, or of two classes by the decision value where there are no
-        probabilities.
+    counts : (kind, ...) -> counts: ('confusion',); ('sets',) where rows have several labels; ('residuals',) of a
+        regression, ('residuals', TARGET) where rows have several; ('probabilities',) of what these say; ('ranking',
+        CLASS) by its probability, or of two classes by the decision value where there are no probabilities.
     """
 
-    counts: Confusion | Residuals | LabelSets | None = None
-    targets: dict[int, Residuals] = field(default_factory=dict)
-    probabilities: ProbabilityScores | None = None
-    rankings: dict[int, Ranking] = field(default_factory=dict)
+    counts: dict[tuple, Any] = field(default_factory=dict)
+
+    def add(self, key: tuple, counts: Any) -> None:
+        """Add the counts of more rows."""
+        if key in self.counts:
+            counts = self.counts[key].merge(counts)
+        self.counts[key] = counts
+
+    @property
+    def probabilities(self) -> ProbabilityScores | None:
+        """Return the sums of what the probabilities say, None where there are none."""
+        return self.counts.get(('probabilities',))
+
+    @property
+    def rankings(self) -> dict[int, Ranking]:
+        """Return class number -> Ranking."""
+        return {key[1]: counts for key, counts in sorted(self.counts.items()) if key[0] == 'ranking'}
 
     def scores(
         self, classes: Sequence[str], target_names: Sequence[str] = (), positive: str | None = None
@@ -39,86 +81,125 @@ class Evaluation:
 
         classes : in class order. positive : of two classes, the one that F1, precision and recall are about.
         """
-        if self.targets:
-            return average_targets({name: self.targets[k] for k, name in enumerate(target_names)})
-        if isinstance(self.counts, Residuals):
-            return self.counts.scores()
-        if isinstance(self.counts, LabelSets):
-            return self.counts.scores(classes)
-        counts: Any = self.counts
-        scores = counts.scores(list(classes))
+        if ('residuals', 0) in self.counts:
+            return average_targets({name: self.counts['residuals', k] for k, name in enumerate(target_names)})
+        if ('residuals',) in self.counts:
+            return self.counts['residuals',].scores()
+        if ('sets',) in self.counts:
+            return self.counts['sets',].scores(classes)
+        confusion, rankings = self.counts['confusion',], self.rankings
+        scores = confusion.scores(list(classes))
         tables = {name: scores.pop(name) for name in ('per_class', 'confusion')}
         if positive is not None:
-            scores |= {'positive': positive, **counts.positive_scores(positive)}
+            scores |= {'positive': positive, **confusion.positive_scores(positive)}
         if self.probabilities is not None:
             scores |= self.probabilities.scores()
         if positive is None:
-            scores |= area_scores(list(self.rankings.values()))
-        elif self.rankings:  # those of both classes have the same area
-            precision = self.rankings[classes.index(positive)].average_precision
-            scores |= {**area_scores([self.rankings[1]]), 'average_precision': precision}
+            scores |= area_scores(list(rankings.values()))
+        elif rankings:  # those of both classes have the same area
+            precision = rankings[classes.index(positive)].average_precision
+            scores |= {**area_scores([rankings[1]]), 'average_precision': precision}
         return {**scores, **tables}
 
 
-class ScoreCollector:
-    """Collect the scores of the rows of a task, and count them when many have come.
+class Evaluator:
+    """Compare what a model says of rows with their labels, block by block.
 
-    model : Model of two classes, or with probabilities.
+    leave_one_out : the rows are those of the training; each is judged by the model of the others.
+    threshold, positive : see `Model.label_by`.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.calibrated = model.labelling.calibration is not None
-        self.ranked = range(len(model.classes))
-        self.limit = min(MAX_VALUES, MAX_ALL_VALUES // len(self.ranked))
-        self.waiting: list[tuple] = []
-        self.scores: ProbabilityScores | None = None
-        self.rankings: dict[int, Ranking] = {}
+    def __init__(self, model: Any, leave_one_out: bool, threshold: float | None, positive: int | None) -> None:
+        self.model, self.evaluation = model, Evaluation()
+        self.labelling = model.label_by(threshold, positive)
+        self.press = None
+        if leave_one_out:
+            self.press = LeaveOneOutModel.of(model)
+        self.calibrated = self.labelling.calibration is not None
+        self.ranks = self.calibrated or model.header.positive is not None
+        self.waiting: list[tuple] = []  # rows whose scores are yet to be counted
 
-    def add(self, block: Block, decisions: Floats) -> None:
-        """Add the rows of a block whose labels are classes of the model."""
+    def add(self, block: Block) -> None:
+        """Add the rows of a block. Raises DataFormatError where they have no labels, or others than the model."""
+        model = self.model
+        if not block.labelled:
+            raise DataFormatError('expected labels, the rows have none')
+        if self.press is None:
+            decisions = model.decision_function(block.X)
+        else:
+            decisions = self.press.score(block, block.weights).decisions
+        if model.numeric:
+            self.add_errors(block, model.decide(decisions))
+        elif model.multilabel:
+            self.evaluation.add(('sets',), compare_sets(model, block, model.decide(decisions)))
+        else:
+            self.evaluation.add(('confusion',), count_pairs(model, block, self.labelling.choose(decisions)))
+            if self.ranks:
+                self.rank(block, decisions)
+
+    def add_errors(self, block: Block, predictions: Floats) -> None:
+        """Add the errors of a regression, of each target."""
+        if block.targets.shape != predictions.shape:
+            raise DataFormatError(f'expected rows of {predictions[:1].size} target(s), found {block.targets[:1].size}')
+        targets = self.model.to_targets(block.targets)
+        if predictions.ndim == 1:
+            self.evaluation.add(('residuals',), Residuals.of(targets, predictions, block.weights))
+            return
+        for k, columns in enumerate(zip(targets.T, predictions.T, strict=True)):
+            self.evaluation.add(('residuals', k), Residuals.of(*columns, block.weights))
+
+    def rank(self, block: Block, decisions: Floats) -> None:
+        """Keep the scores of the rows whose labels are classes of the model, and count them when many have come."""
         index = {name: k for k, name in enumerate(self.model.classes)}
         numbers = np.array([index.get(self.model.class_of(label), -1) for label in block.names])[block.codes]
         has_class = numbers >= 0
-        weights = fill_weights(block.weights, len(block))
         if has_class.any():
-            self.waiting.append((self.score(decisions[has_class]), numbers[has_class], weights[has_class]))
+            weights = fill_weights(block.weights, len(block))
+            self.waiting.append((decisions[has_class], numbers[has_class], weights[has_class]))
         if sum(len(part[1]) for part in self.waiting) >= self.limit:
             self.count()
 
-    def score(self, decisions: Floats) -> Floats:
-        """Return the probability of each class, or what ranks rows alike, (n, K)."""
-        if self.calibrated:
-            return self.model.labelling.probabilities(decisions)
-        return np.hstack([-decisions, decisions])
+    @property
+    def limit(self) -> int:
+        """Return how many values of a class a Ranking keeps."""
+        return min(MAX_VALUES, MAX_ALL_VALUES // len(self.model.classes))
 
     def count(self) -> None:
-        """Count the rows that wait."""
-        if not self.waiting:
-            return
-        P, numbers, weights = map(np.concatenate, zip(*self.waiting, strict=True))
+        """Count the scores of the rows that wait."""
+        decisions, numbers, weights = map(np.concatenate, zip(*self.waiting, strict=True))
         self.waiting = []
+        rank: Any = Ranking.of_numbers
+        scores = np.hstack([-decisions, decisions])
         if self.calibrated:
-            scores = ProbabilityScores.of(P, numbers, weights)
-            if self.scores is None:
-                self.scores = scores
-            else:
-                self.scores = self.scores.merge(scores)
-        for k in self.ranked:
-            rank = Ranking.of if self.calibrated else Ranking.of_numbers
-            ranking = rank(P[:, k], numbers == k, weights, self.limit)
-            if k in self.rankings:
-                self.rankings[k] = self.rankings[k].merge(ranking)
-            else:
-                self.rankings[k] = ranking
+            rank, scores = Ranking.of, self.labelling.probabilities(decisions)
+            self.evaluation.add(('probabilities',), ProbabilityScores.of(scores, numbers, weights))
+        for k, values in enumerate(scores.T):
+            self.evaluation.add(('ranking', k), rank(values, numbers == k, weights, self.limit))
 
-    def collect(self) -> Iterator[tuple[tuple, list[np.ndarray]]]:
-        """Yield (name of the counts, arrays) of all rows."""
-        self.count()
-        if self.scores is not None:
-            yield ('probabilities',), self.scores.to_arrays()
-        for k, ranking in self.rankings.items():
-            yield ('ranking', k), ranking.to_arrays()
+    def finish(self) -> Evaluation:
+        """Return the counts of all rows."""
+        if self.waiting:
+            self.count()
+        return self.evaluation
+
+
+def count_pairs(model: Model, block: Block, predictions: np.ndarray) -> Confusion:
+    """Count rows by label and predicted class. predictions : class numbers, (n,)."""
+    weights: np.ndarray = np.ones(len(block), int) if block.weights is None else block.weights
+    counts = np.zeros((len(block.names), len(model.classes)), weights.dtype)
+    np.add.at(counts, (block.codes, predictions), weights)
+    pairs: Counter = Counter()
+    for i, k in zip(*counts.nonzero(), strict=True):
+        pairs[model.class_of(block.names[i]), model.classes[k]] += counts[i, k].item()
+    return Confusion(dict(pairs))
+
+
+def compare_sets(model: Model, block: Block, predictions: np.ndarray) -> LabelSets:
+    """Compare the labels of rows with those that a model predicts, (n, K); labels that it does not know are missed."""
+    labels, true = mark_sets(model, block)
+    return LabelSets.of(
+        labels, true, np.pad(predictions, ((0, 0), (0, len(labels) - predictions.shape[1]))), block.weights
+    )
 
 
 def compare_targets(errors: dict[str, float]) -> tuple[str, str]:

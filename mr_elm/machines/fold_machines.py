@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 
 import numpy as np
 
 from mr_elm.errors import record
 from mr_elm.machines.dual_task import DualTask
+from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.press import HeldOut, LeaveOneOutModel, find_numbers
 from mr_elm.model.base import Model
 from mr_elm.model.file import add_sums, make_model, read_model
@@ -17,7 +18,6 @@ from mr_elm.model.parts import join_arrays, take_arrays
 from mr_elm.rows.blocks import Block, fill_weights, widen
 from mr_elm.scores.selection import MACHINE_FOLD, SCORED_ROWS, fold_numbers
 from mr_elm.store import load_arrays, save_arrays
-from mr_elm.typing import Rows
 
 FOLDS = 5
 
@@ -31,9 +31,11 @@ class FoldsTask(DualTask):
         """Return the key of the hash that chooses the sample."""
         return self.seed + SCORED_ROWS
 
-    def find_folds(self, X: Rows) -> np.ndarray:
-        """Return the fold of each row, (n,)."""
-        return fold_numbers(X, self.partitions, self.seed + MACHINE_FOLD)
+    def divide(self, rows: GatheredRows) -> Iterator[tuple[int, GatheredRows]]:
+        """Yield (fold, the rows of the others)."""
+        folds = fold_numbers(rows.X, self.partitions, self.seed + MACHINE_FOLD)
+        for fold in range(self.partitions):
+            yield fold, rows.take(folds != fold)
 
 
 @record

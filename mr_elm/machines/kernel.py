@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from mr_elm import sparse as sp
 from mr_elm.errors import DataFormatError, record
 from mr_elm.features.kernel_tiles import compute_lower_triangle
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.machines.gathering import GatheredRows
-from mr_elm.machines.metric import LearnedMetric, choose_kernel
 from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import KELMOptions
-from mr_elm.machines.rows_task import RowsTask
-from mr_elm.machines.sample import SampleRows
+from mr_elm.machines.rows_task import RowsTask, choose_kernel
 from mr_elm.model.base import Model
 from mr_elm.model.file import save_model
 from mr_elm.model.header import ModelHeader
@@ -49,12 +48,11 @@ from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows, RowWeights
 
 MATRICES_KEPT = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps
-CACHE_BYTES = 1 << 30  # of X in the memory of each task
 MAX_RANK = 4000  # unless the user says more: beyond it the preconditioner costs more than the passes it saves
 
 
-def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KELMOptions:
-    """Choose solver and emission. Raises DataFormatError where N is too large for the one that was asked for.
+def settle(name: str, options: KELMOptions, n_rows: int) -> KELMOptions:
+    """Choose the solver. Raises DataFormatError where N is too large for the one that was asked for.
 
     name : of the data set.
     """
@@ -74,12 +72,7 @@ def settle(name: str, options: KELMOptions, n_rows: int, n_features: int) -> KEL
         raise DataFormatError(
             f'{name}: vectors of {n_rows:,} rows do not fit into half of --memory {options.memory:g} MB: raise --memory'
         )
-    emit = options.emit
-    if emit is None:
-        emit = 'rows'
-        if 8 * n_rows * n_features > CACHE_BYTES:
-            emit = 'tiles'
-    return replace(options, solver=solver, emit=emit)
+    return replace(options, solver=solver)
 
 
 def count_vectors(memory: float, n_rows: int) -> int:
@@ -91,8 +84,7 @@ def count_vectors(memory: float, n_rows: int) -> int:
 class KernelProblem:
     """Hold what a kernel ELM is trained on.
 
-    options, summary, classes : as in NodeProblem. task : RowsTask, with scaling and metric. kernel : of scaled rows.
-    learned : the metric.
+    options, summary, classes : as in NodeProblem. task : RowsTask, with scaling. kernel : of scaled rows.
     """
 
     options: KELMOptions
@@ -100,23 +92,20 @@ class KernelProblem:
     classes: Classes | None
     task: RowsTask
     kernel: Kernel
-    learned: LearnedMetric
 
     @classmethod
-    def state(
-        cls, options: KELMOptions, summary: Summary, classes: Classes | None, sample: SampleRows | None = None
-    ) -> 'KernelProblem':
-        """Choose the kernel, the scaling and the metric of rows. sample : where a metric is to be learned."""
-        kernel, scaling, learned = choose_kernel(options, summary, sample)
+    def state(cls, options: KELMOptions, summary: Summary, classes: Classes | None) -> 'KernelProblem':
+        """Choose the kernel and the scaling of rows."""
+        kernel, scaling = choose_kernel(options, summary)
         task = RowsTask.of(
             classes,
             class_weights=class_weights(options.class_weight, classes),
             seed=options.seed,
             separator=summary.separator,
             n_features=summary.columns.n_features,
-            arrays=scaling_arrays(*scaling, learned.metric),
+            arrays=scaling_arrays(*scaling),
         )
-        return cls(options, summary, classes, task, kernel, learned)
+        return cls(options, summary, classes, task, kernel)
 
     @property
     def holds_out(self) -> bool:
@@ -198,7 +187,6 @@ class KernelProblem:
             **center,
             'blas': sorted(blas),
             'input': self.summary.input,
-            **self.learned.facts,
         }
         header = make_header(options, self.summary, self.classes, self.task.n_features, parameters)
         return KernelModel(header, kernel_arrays(self.task.arrays, X, solution.dual_coef, solution.intercept))
@@ -208,8 +196,8 @@ class KernelProblem:
 class KernelRowsTask:
     """Hold what each task of mr_kernel_rows and mr_product compares its rows with: all rows, and their kernel.
 
-    kernel : Kernel. X : (N, d), scaled. scaling : feature_offset, feature_scale and perhaps feature_metric, which tasks
-    scale their rows by.
+    kernel : Kernel. X : (N, d), scaled. scaling : feature_offset and feature_scale, which tasks scale their rows
+    by.
     """
 
     kernel: Kernel
@@ -218,12 +206,7 @@ class KernelRowsTask:
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        metric = self.scaling.get('feature_metric')
-        if metric is None:
-            n_features = self.X.shape[1]
-        else:
-            n_features = metric.shape[-1]
-        header = ModelHeader('mr-kelm', '', [], n_features, {'kernel': self.kernel.name, **self.kernel.parameters})
+        header = ModelHeader('mr-kelm', '', [], self.X.shape[1], {'kernel': self.kernel.name, **self.kernel.parameters})
         save_model(path, header, {**self.scaling, **vector_arrays(self.X)})
 
     @staticmethod
@@ -245,7 +228,18 @@ class ColumnsTask(RowsTask):
     @property
     def first_columns(self) -> range:
         """Return the number of the first column of each block."""
-        return range(0, self.n_placed, self.width)
+        return range(0, self.n_features, self.width)
+
+    def route(self, rows: GatheredRows) -> Iterator[tuple[tuple[int, ...], GatheredRows]]:
+        """Yield (first column, rows with these columns alone), scaled."""
+        Z = self.scale(rows.X)
+        if sp.issparse(Z):  # which is cut into columns in less time
+            Z = Z.tocsc()
+        for first in self.first_columns:
+            columns = Z[:, first : first + self.width]
+            if sp.issparse(columns):
+                columns = columns.tocsr()
+            yield (first,), replace(rows, X=columns)
 
 
 @record(kw_only=True)
@@ -261,11 +255,17 @@ class LeaveOneOutTask(RowsTask):
     C_values: list[float]
     center: bool = False
 
-    def score(self, number: int, rows: GatheredRows) -> Iterator[tuple[float, dict[str, float]]]:
-        """Yield (C, score) of a kernel over some rows."""
+    def route(self, rows: GatheredRows) -> Iterator[tuple[tuple[int, ...], GatheredRows]]:
+        """Yield (candidate, its rows): all rows go to each."""
+        for number in range(len(self.kernels)):
+            yield (number,), rows
+
+    def score(self, number: int, rows: GatheredRows) -> dict[str, list]:
+        """Return the scores of a kernel over some rows at each C."""
         omega = compute_lower_triangle(self.scale(rows.X), make_kernel(self.kernel, **self.kernels[number]))
         s, _ = weigh(omega, rows.numbers[:, None], rows.weights)
-        yield from self.leave_one_out(decompose(omega), s, rows.numbers, rows.weights)
+        scores = self.leave_one_out(decompose(omega), s, rows.numbers, rows.weights)
+        return {'scores': [{'C': C, **score} for C, score in scores]}
 
     def leave_one_out(
         self, decomposition: Decomposition, s: Floats | None, numbers: np.ndarray, weights: Floats

@@ -18,21 +18,16 @@ import numpy as np
 from mr_elm.errors import record
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernels import Kernel, make_kernel
-from mr_elm.features.landmarks import Landmarks, hash_rows, place_landmarks
+from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.metric import KINDS, Importance, choose_kind
-from mr_elm.features.nodes import LANDMARK_NODES, draw_nodes
-from mr_elm.machines.options import KernelOptions
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import MetricOptions
 from mr_elm.model.models import HiddenNodeModel
-from mr_elm.model.parts import landmark_widths
 from mr_elm.parallel import sum_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS
 from mr_elm.scores.selection import METRIC_FOLD, fold_numbers
 from mr_elm.solvers.ridge import solve_regularized
 from mr_elm.sums.gram import expand
-from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats
 
 N_NODES = 500  # of the machines that a metric is learned by
@@ -121,13 +116,11 @@ class LearnedMetric:
     """Hold what learning has found: the metric, None for step 0, and the number of steps that it took.
 
     n_steps : None where no metric was asked for.
-    judged : (share labelled wrong, mean squared error) on held-out rows of each step.
     importance : of features and columns to the machine behind the metric; None where that machine has no gradient.
     """
 
     metric: Floats | None = None
     n_steps: int | None = None
-    judged: tuple[tuple[float, float], ...] = ()
     importance: Importance | None = None
 
     @classmethod
@@ -164,10 +157,10 @@ def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, see
         return LearnedMetric(None, 0)
     learned_from, rest = rows.take(~held), rows.take(held)
     steps = list(learn_steps(layer, learned_from, nu, kind))
-    judged = tuple(step.judge(rest) for step in steps)
-    best = judged.index(min(judged))
+    errors = [step.judge(rest) for step in steps]
+    best = errors.index(min(errors))
     step = steps[best]
-    return LearnedMetric(step.metric, best, judged, measure_importance(step.layer, learned_from, step.output_weights))
+    return LearnedMetric(step.metric, best, measure_importance(step.layer, learned_from, step.output_weights))
 
 
 def learn_from_sample(
@@ -180,37 +173,3 @@ def learn_from_sample(
     sample = sample.take(np.argsort(hash_rows(sample.X, options.seed), kind='stable'))  # whatever the order of the rows
     nu = min(nu * n_rows / len(sample), 1e8)  # as strong beside all errors as in the training; beyond it rounding shows
     return learn_metric(layer, sample, nu, options.metric, options.seed)
-
-
-def choose_kernel(
-    options: KernelOptions, summary: Summary, sample: SampleRows | None, normalised: bool = False
-) -> tuple[Kernel, tuple[Floats, Floats], LearnedMetric]:
-    """Return the kernel of a method, offset and scale of the features before it, and the metric between them.
-
-    sample : None where no metric is asked for. A ridge regression learns it: on landmarks for a kernel of distances,
-    else on sigmoids.
-    """
-    moments = summary.measure_scaled(options.scale)
-    kernel = make_kernel(
-        options.kernel, moments.total_variance, sigma=options.sigma, degree=options.degree, normalised=normalised
-    )
-    scaling, learned = summary.choose_scaling(options.scale, kernel.power), LearnedMetric()
-    if sample is not None:
-        offset, scale = summary.choose_scaling(options.scale)
-        if kernel.name in LANDMARK_NODES:
-            rows = Landmarks(N_NODES, options.seed)
-            rows.add(sample.X)
-            nodes, offset = place_landmarks(rows.rows, offset, scale)
-            if kernel.takes_root:
-                sigma = 1 / kernel.factor
-            else:
-                sigma = np.sqrt(0.5 / kernel.factor)
-            kind, biases = LANDMARK_NODES[kernel.name], landmark_widths(kernel.name, nodes.shape[0], sigma)
-        else:
-            kind = 'sigmoid'
-            nodes, biases = draw_nodes(kind, N_NODES, len(offset), options.seed, moments=moments)
-        layer = HiddenLayer(kind, nodes, biases, offset, scale)
-        learned = learn_from_sample(layer, sample, options, options.C, summary.n_rows)
-    if summary.sparse and kernel.kind.of_distance:
-        scaling = np.zeros(()), scaling[1]  # distances do not see the offset, and rows stay sparse
-    return kernel, scaling, learned

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-import numpy as np
-
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import place_landmarks
 from mr_elm.features.nodes import NODES, draw_nodes
@@ -19,18 +17,15 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import SYNTHETIC, TrainingOptions
 from mr_elm.model.header import ModelHeader, make_event
-from mr_elm.model.models import HiddenNodeModel
-from mr_elm.model.parts import describe_map, landmark_widths, node_arrays
+from mr_elm.model.parts import describe_map, landmark_widths
 from mr_elm.rows.blocks import widen
 from mr_elm.scores.selection import NodeChoice
 from mr_elm.scores.threshold import choose_positive
-from mr_elm.solvers.centred import CentredTargets
-from mr_elm.solvers.ridge import solve_initial
 from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes, list_classes
 from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import class_weights
-from mr_elm.typing import Floats, Rows, RowWeights
+from mr_elm.typing import Floats, Rows
 
 Self = TypeVar('Self', bound='NodeProblem')
 
@@ -183,24 +178,6 @@ def make_nodes(
         sigma = moments.measure(NODES[options.node_kind].norm) / options.weight_scale
         biases = landmark_widths(options.kernel, weights.shape[0], sigma)
     return HiddenLayer(options.node_kind, weights, biases, offset, scale)
-
-
-def fit_initial(
-    header: ModelHeader, layer: HiddenLayer, X: Rows, T: Floats, weights: RowWeights = None
-) -> HiddenNodeModel:
-    """Return the model of the initial ELM, C = inf, which keeps no sums. header : of a machine of sums. T : (N, K)."""
-    H = layer.evaluate(X, np.empty((X.shape[0], layer.n_hidden)))
-    if header.parameters.get('center'):
-        centred = CentredTargets.of(T, weights)
-        beta, rank = solve_initial(H, centred.T, weights)
-        arrays = node_arrays(layer, beta * centred.units, centred.mean)
-    else:
-        beta, rank = solve_initial(H, T, weights)
-        arrays = node_arrays(layer, beta)
-    of_sums = ('condition', 'grid', 'origin', 'peak')
-    parameters = {name: value for name, value in header.parameters.items() if name not in of_sums}
-    # JSON knows no infinite number
-    return HiddenNodeModel(replace(header, parameters={**parameters, 'C': None, 'solver': 'svd', 'rank': rank}), arrays)
 
 
 def describe_leaves(options: PESVMOptions) -> dict[str, float]:

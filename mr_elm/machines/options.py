@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 from mr_elm.errors import warn_of_leaves
 from mr_elm.features.kernels import KERNELS
-from mr_elm.features.nodes import LANDMARK_NODES, LEAVES, MAPS, MAPS_OF_LEAVES, has_leaves, name_nodes, part_map
+from mr_elm.features.nodes import (
+    LANDMARK_NODES,
+    LEAVES,
+    MAPS,
+    MAPS_OF_LEAVES,
+    NODES,
+    has_leaves,
+    name_nodes,
+    part_map,
+)
 from mr_elm.machines.shared_options import (
     N_HIDDEN,
     ROWS,
@@ -13,8 +22,8 @@ from mr_elm.machines.shared_options import (
     MetricOptions,
     NodeOptions,
     TargetOptions,
+    TrainingOptions,
     demand,
-    demand_slope,
     landmarks_option,
     rule_option,
 )
@@ -88,8 +97,7 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
     max_passes: int = option(200, 'passes: stop after so many', SOLVER, advanced=True, tuned=False)
     memory: float = option(
         4000.0,
-        'memory of this process for matrices of L x L numbers; --C inf of elm: for the '
-        'outputs of all nodes on all rows',
+        'memory of this process for matrices of L x L numbers',
         SOLVER,
         metavar='MB',
         advanced=True,
@@ -98,10 +106,6 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
     def check(self) -> None:
         """Raise ValueError for nodes that there cannot be."""
         super().check()
-        demand(
-            not self.holds_out or self.nu < float('inf'),
-            f'{self.holds_out}: expected a finite --C, the initial ELM keeps no sums',
-        )
         for other_map, nodes in (('identity', 'the features'), ('', 'leaves')):
             demand(
                 self.n_hidden == N_HIDDEN or self.other_map != other_map,
@@ -126,7 +130,10 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
             '--tolerance: expected --solver passes, a Gram is solved exactly',
         )
         demand(self.tolerance is None or self.tolerance < 1, '--tolerance: expected a number below 1')
-        demand_slope(self.metric, self.other_map)
+        demand(
+            self.metric == 'none' or self.other_map not in NODES or NODES[self.other_map].slope is not None,
+            f'{self.other_map}: cannot be used with --metric, these nodes have no slope to learn a metric by',
+        )
         if self.has_leaves and self.holds_out:
             warn_of_leaves(self.holds_out)
 
@@ -174,11 +181,9 @@ class ELMOptions(PESVMOptions):
     leaf_ridge: float = LEAF_RIDGE
     nu: float = option(
         1.0,
-        'weight of the errors against the size of the output weights; inf: the initial ELM, '
-        'pinv(H) T, which takes all rows into memory',
+        'weight of the errors against the size of the output weights',
         '{method}',
         flag='--C',
-        infinite=True,
     )
 
 
@@ -241,7 +246,7 @@ def parameters_of(kernel: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class KernelOptions(MetricOptions):
+class KernelOptions(TrainingOptions):
     """Keep what every training on a kernel is given."""
 
     kernel: str = option('gaussian', '{choices}', 'kernel', KERNELS, metavar='NAME')
@@ -313,7 +318,6 @@ class DualOptions(KernelOptions, NodeOptions):
     def check(self) -> None:
         """Raise ValueError where a parameter belongs to another kernel, or the rule to random nodes."""
         super().check()
-        demand_slope(self.metric, self.kernel)
         try:
             choose_rule(self.method, self.rule, self.kernel in RANDOM_NODES)
         except ValueError as error:
@@ -380,7 +384,7 @@ class KELMOptions(CentredOptions, KernelOptions):
     """Keep the parameters of MR-KELM; see `mr-elm train mr-kelm --help`.
 
     solver : cholesky, svd or cg; None takes cholesky where Omega fits into `memory` MB, else cg.
-    emit : rows, tiles or entries; None takes rows where X fits into the cache of a task, else tiles.
+    emit : rows or entries.
     """
 
     method: str = 'mr-kelm'
@@ -391,13 +395,12 @@ class KELMOptions(CentredOptions, KernelOptions):
         SOLVERS,
         tuned=False,
     )
-    emit: str | None = option(
-        None,
-        'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a '
-        'shuffle; tiles: from columns, in tiles; entries: from columns, each number alone, as in '
-        'the paper (default: rows, or tiles if the rows do not fit into a task)',
+    emit: str = option(
+        'rows',
+        'cholesky, svd: how tasks send the kernel matrix. rows: whole rows, without a shuffle; entries: from columns, '
+        'each number alone, as in the paper, and with svd its products too',
         SOLVER,
-        ('rows', 'tiles', 'entries'),
+        ('rows', 'entries'),
         advanced=True,
         tuned=False,
     )
@@ -430,7 +433,7 @@ class KELMOptions(CentredOptions, KernelOptions):
             '--leave-one-out: expected --solver cholesky or svd, cg has no closed form',
         )
         demand(
-            not (self.emit and self.solver == 'cg'),
-            '--emit: expected --solver cholesky or svd, cg never stores the kernel matrix',
+            not (self.emit == 'entries' and self.solver == 'cg'),
+            '--emit entries: expected --solver cholesky or svd, cg never stores the kernel matrix',
         )
         demand(not self.rank or self.solver == 'cg', '--rank: expected --solver cg')

@@ -7,16 +7,29 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mr_elm.errors import record
-from mr_elm.features.metric import apply_metric
+from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import mark_labels
 from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.statistics import Classes
+from mr_elm.sums.summary import Summary
 from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats, Rows
 
 Task = TypeVar('Task', bound='RowsTask')
+
+
+def choose_kernel(options: Any, summary: Summary, normalised: bool = False) -> tuple[Kernel, tuple[Floats, Floats]]:
+    """Return the kernel that options ask for, and offset and scale of the features before it."""
+    moments = summary.measure_scaled(options.scale)
+    kernel = make_kernel(
+        options.kernel, moments.total_variance, sigma=options.sigma, degree=options.degree, normalised=normalised
+    )
+    offset, scale = summary.choose_scaling(options.scale, kernel.power)
+    if summary.sparse and kernel.kind.of_distance:
+        offset = np.zeros(())  # distances do not see the offset, and rows stay sparse
+    return kernel, (offset, scale)
 
 
 @record(kw_only=True)
@@ -28,7 +41,7 @@ class RowsTask:
     class_weights : label -> weight, or None.
     seed : of the keyed hashes of rows.
     n_features : width of the rows.
-    arrays : feature_offset and feature_scale, (d,) or (), and feature_metric where there is one.
+    arrays : feature_offset and feature_scale, (d,) or ().
     share : of the rows that are looked at, chosen by their keyed hashes.
     separator : what stands between the labels of a row, None where a row has one label.
     """
@@ -53,11 +66,9 @@ class RowsTask:
         return cls(index=classes.index, n_classes=n_classes, **others)
 
     @property
-    def n_placed(self) -> int:
-        """Return the width of scaled rows: r behind a metric (r, d)."""
-        if 'feature_metric' in self.arrays:
-            return len(self.arrays['feature_metric'])
-        return self.n_features
+    def sample_seed(self) -> int:
+        """Return the key of the hashes that choose the rows that are looked at."""
+        return self.seed
 
     def class_numbers(self, block: Block) -> np.ndarray:
         """Return the class number, or the target, of each row of a block, (n,); (n, K) of several targets or labels."""
@@ -73,9 +84,8 @@ class RowsTask:
         return fill_weights(row_weights(block, self.class_weights), len(block))
 
     def scale(self, X: Rows) -> Rows:
-        """Return z = (x - offset) * scale, or A z behind a metric A."""
-        Z = scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
-        return apply_metric(Z, self.arrays.get('feature_metric'))
+        """Return z = (x - offset) * scale."""
+        return scale_rows(X, self.arrays['feature_offset'], self.arrays['feature_scale'])
 
     def extend(self, kind: type[Task], **more: Any) -> Task:
         """Return a task of another kind that has the fields of this one, with other values of some, and more."""

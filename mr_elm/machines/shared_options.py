@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mr_elm.features.metric import KINDS
-from mr_elm.features.nodes import NODES
 from mr_elm.features.scaling import SCALES
 from mr_elm.option import option
 from mr_elm.rows.options import TASKS
@@ -182,12 +181,4 @@ class MetricOptions(TrainingOptions):
         KINDS,
         advanced=True,
         tuned=False,
-    )
-
-
-def demand_slope(metric: str, kind: str) -> None:
-    """Raise ValueError for a metric together with nodes that cannot learn one. kind : of nodes, or a kernel."""
-    demand(
-        metric == 'none' or kind not in NODES or NODES[kind].slope is not None,
-        f'{kind}: cannot be used with --metric, these nodes have no slope to learn a metric by',
     )

@@ -251,10 +251,3 @@ def multiply_entries(matrix: str, row: int, Z: Floats, S: Floats, T: Floats) -> 
         else:
             for k in range(T.shape[1]):
                 yield (U, row, k), z * T[i, k]
-
-
-def multiply_block(matrix: str, Z: Floats, S: Floats, T: Floats) -> Floats:
-    """Return what some rows Z of U' or of V give, as one array: U'T, (m, K), or V S^-1, (m, n)."""
-    if matrix == U:
-        return Z @ T
-    return Z / S

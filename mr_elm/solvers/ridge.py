@@ -21,7 +21,7 @@ Train the unified ELM: regularised least squares in closed form, all targets in 
 H (N, L) node outputs, T (N, K) targets, B (L, K) output weights, C > 0 the weight of the errors: the problem above
 without a bias, and with nu = C. Its kernel form is `solvers.kelm`.
 
-    B = (I/C + H'H)^-1 H'T,    C = inf, the initial ELM:  B = pinv(H) T
+    B = (I/C + H'H)^-1 H'T
 
 Source: Huang et al., Extreme learning machine for regression and multiclass classification, 2012; Bai et al., 2014,
 eqs. 9-11.
@@ -56,7 +56,6 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.parallel import N_THREADS, map_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, take_weights
-from mr_elm.solvers.kelm import weigh
 from mr_elm.sums.exact_sum import add_pair
 from mr_elm.sums.gram import SQUARES, TARGETS, GramSum, GridSteps, bound_targets, expand
 from mr_elm.sums.statistics import Classes
@@ -198,20 +197,6 @@ def measure_nodes(layer: HiddenLayer) -> Floats:
 
 
 MIN_LEVERAGE_GAP = 1e-9  # of 1 - h: what lies below is rounding
-
-
-def solve_initial(H: Floats, T: Floats, weights: RowWeights = None) -> tuple[Floats, int]:
-    """Return (B = pinv(H) T, the rank of H) by the singular value decomposition; H is overwritten.
-
-    Singular values below max(N, L) times the machine's precision times the largest one count as 0. Raises ValueError
-    when node outputs are not finite.
-    """
-    s, T = weigh(None, T, weights)
-    if s is not None:
-        H *= s[:, None]
-    cutoff = max(H.shape) * np.finfo(float).eps
-    beta, _, rank, _ = linalg.lstsq(H, T, cond=cutoff, overwrite_a=True, lapack_driver='gelsd')
-    return beta, int(rank)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def test_a_kernel_machine_from_columns_of_the_driver_or_of_a_job_is_the_one_inli
     models = []
     for number, (runner, *more) in enumerate([('inline',), ('hadoop',), ('hadoop', '--memory', 42.9)]):
         path = tmp_path / f'{number}.npz'
-        cluster.done('train', 'mr-kelm', tmp_path / 'packed', '--emit', 'tiles', *more, '--model', path, runner=runner)
+        cluster.done('train', 'mr-kelm', tmp_path / 'packed', '--emit', 'rows', *more, '--model', path, runner=runner)
         models.append(model_of(path)[1])
     for arrays in models[1:]:
         assert [key for key in arrays if arrays[key].tobytes() != models[0][key].tobytes()] == []

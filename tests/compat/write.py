@@ -53,7 +53,6 @@ MODELS = {
     'sparse-elm': ('two.csv', 'sparse-elm --sigma 1', ''),
     'sparse-elm-pairs': ('three.csv', 'sparse-elm --multiclass one-vs-one --kernel laplacian --sigma 2', ''),
     'sparse-elm-words': ('words.libsvm', 'sparse-elm --kernel gaussian --sigma 4', ''),
-    'sparse-elm-metric': ('two.csv', 'sparse-elm --metric diagonal', ''),
     'oelm': ('three.csv', 'oelm --kernel polynomial --degree 2', ''),
     'oelm-nodes': ('two.csv', 'oelm --kernel sigmoid --hidden 6', ''),
     'oelm-probabilities': ('three.csv', f'oelm --sigma 2 --multiclass one-vs-one {PROBABLE}', PROBABLE),

@@ -11,7 +11,6 @@ from reference.manual import run_script
 # one training for each stage, from text or packed rows
 TRAININGS = {
     'pesvm': ['pesvm', 'rows.csv', '--hidden', '12', '--nu', '10'],
-    'initial': ['elm', 'packed', '--hidden', '12', '--C', 'inf'],
     'synthetic landmarks': ['pesvm', 'rows.csv', '--map', 'nystrom', '--landmarks', 'synthetic', '--hidden', '9'],
     'landmarks': ['elm', 'packed', '--map', 'nystrom', '--hidden', '9', '--C', '10', '--class-weight', 'balanced'],
     'metric': ['pesvm', 'packed', '--hidden', '12', '--nu', '10', '--metric', 'diagonal', '--seed', '3'],

@@ -17,7 +17,6 @@ TRAININGS = {
     'landmarks': ('pesvm', *SMALL, '--map', 'nystrom', '--kernel', 'laplacian'),
     'elm': ('elm', *SMALL),
     'linear elm': ('elm', '--map', 'identity'),
-    'initial': ('elm', '--hidden', 15, '--C', 'inf'),
     'intervals': ('pesvm', *SMALL, '--intervals'),
     'passes': ('pesvm', *PASSES),
     'elm by passes': ('elm', *PASSES),
@@ -28,7 +27,6 @@ TRAININGS = {
     'kernel of ones': ('mr-kelm', '--kernel', 'polynomial', '--leave-one-out'),
     'decomposed': ('mr-kelm', '--solver', 'svd', '--intervals'),
     'cg': ('mr-kelm', '--solver', 'cg', '--C', 10, '--intervals'),
-    'tiles': ('mr-kelm', '--emit', 'tiles'),
     'entries': ('mr-kelm', '--emit', 'entries', '--solver', 'svd'),
 }
 TUNINGS = {

@@ -7,7 +7,7 @@ import pytest
 from reference.files import LOCAL
 
 from mr_elm.machines.gathering import GatheredRows, gather
-from mr_elm.streaming.mr_check import choose_worst
+from mr_elm.streaming.mr_check import keep_worst
 
 N, D, C, SIGMA = 240, 3, 5.0, 1.5
 GAUSSIAN = ('--sigma', SIGMA, '--C', C)
@@ -210,9 +210,7 @@ def test_the_worst_rows_of_parts_are_the_worst_of_all(rng):
     margins = rng.integers(0, 5, 40).astype(float)
     places = np.c_[np.zeros((40, 2), int), np.arange(40)]
     rows = GatheredRows(places, np.arange(40.0), np.ones(40), rng.normal(size=(40, 2)))
-    halves = [choose_worst(margins[part], rows.take(part), 7) for part in (slice(0, 25), slice(25, 40))]
-    both = GatheredRows(
-        *(np.concatenate([getattr(half[1], name) for half in halves]) for name in ('places', 'numbers', 'weights', 'X'))
-    )
-    merged = choose_worst(np.concatenate([half[0] for half in halves]), both, 7)
-    assert merged[1].numbers.tolist() == choose_worst(margins, rows, 7)[1].numbers.tolist()
+    merged = None
+    for part in (slice(0, 25), slice(25, 40)):
+        merged = keep_worst(merged, margins[part], rows.take(part), 7)
+    assert merged[1].numbers.tolist() == keep_worst(None, margins, rows, 7)[1].numbers.tolist()

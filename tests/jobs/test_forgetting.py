@@ -275,7 +275,6 @@ def test_synthetic_landmarks_are_no_rows_and_let_all_rows_leave(elm, forget, row
     'words',
     [
         ('train', 'pesvm', '--solver', 'passes'),
-        ('train', 'elm', '--C', 'inf'),
         ('train', 'pesvm', '--metric', 'full'),
         ('train', 'elm', '--kernel', 'product-laplacian', '--task', 'regression'),
         ('train', 'pesvm', '--scale', 'minmax'),

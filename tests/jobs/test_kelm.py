@@ -98,10 +98,8 @@ def test_local_tasks_give_the_same_bits(fit, packed, maps):
         ('linear', (), linear_kernel),
     ],
 )
-def test_entries_tiles_and_rows_give_the_same_machine_of_every_kernel(fit, packed, table, kernel, options, oracle):
-    models = [
-        fit(packed, '--kernel', kernel, *options, '--C', C, '--emit', emit) for emit in ('rows', 'tiles', 'entries')
-    ]
+def test_entries_and_rows_give_the_same_machine_of_every_kernel(fit, packed, table, kernel, options, oracle):
+    models = [fit(packed, '--kernel', kernel, *options, '--C', C, '--emit', emit) for emit in ('rows', 'entries')]
     found = [values(model, table[0], oracle) for model in models]
     assert max(np.abs(one - found[0]).max() for one in found[1:]) < 1e-9
     Z, T = scaled(table[0], models[0][1]), signs(table[1])
@@ -116,20 +114,13 @@ def test_algorithm_2_entry_by_entry_gives_the_same_machine(fit, packed, table):
 
 
 def test_columns_may_be_dealt_out_in_any_way(fit, packed, maps):
-    for emit in ('tiles', 'entries'):
-        one, other = (fit(packed, *GAUSSIAN, '--emit', emit, *more)[1] for more in ((), maps(4)))
-        demand_same_bits(one, other)
-
-
-def test_a_task_that_cannot_keep_its_columns_gives_the_same_bits(fit, packed, monkeypatch):
-    whole = fit(packed, *GAUSSIAN, '--emit', 'tiles')[1]
-    monkeypatch.setattr('mr_elm.streaming.mr_kernel.CACHE_BYTES', 1)
-    demand_same_bits(whole, fit(packed, *GAUSSIAN, '--emit', 'tiles')[1])
+    one, other = (fit(packed, *GAUSSIAN, '--emit', 'entries', *more)[1] for more in ((), maps(4)))
+    demand_same_bits(one, other)
 
 
 def test_lost_columns_are_noticed(elm, packed, tmp_path, monkeypatch):
     monkeypatch.setattr('mr_elm.streaming.mr_columns.MRColumns.solve', lambda self, rows, first: iter(()))
-    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'tiles', '--model', tmp_path / 'm.npz', '-q')
+    done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'm.npz', '-q')
     assert done.status == 1 and f'expected {D} rows, found 0' in done.err
 
 
@@ -144,8 +135,8 @@ def test_the_paper_stage_emits_what_it_says(by_hand, read_pairs, write, tmp_path
     X = rng.normal(size=(7, 3))
     path = tmp_path / 'columns'
     plan = plan_blocks(str(path), [Block(np.ascontiguousarray(X.T))])
-    kernel = write('kernel.json', json.dumps(['gaussian', {'sigma': SIGMA}, 2.0**-50]))
-    options = ('--emit', 'entries', '--kernel', kernel)
+    kernel = write('kernel.json', json.dumps(['gaussian', {'sigma': SIGMA}]))
+    options = ('--kernel', kernel)
     mapped = by_hand(MRKernel, plan, path.read_bytes(), *options, file=path)
     entries = [pair for pair in read_pairs(mapped) if pair[0] == 'entry']
     assert len(entries) == 3 * 7 * 8 // 2 and all(int(i) >= int(j) for _, (i, j), _ in entries)
@@ -155,27 +146,6 @@ def test_the_paper_stage_emits_what_it_says(by_hand, read_pairs, write, tmp_path
     omega = rbf_kernel(X, gamma=1 / (2 * SIGMA**2))
     assert max(abs(value - omega[place]) for place, value in found.items()) < 1e-12
     assert all(found[i, i] == 1 and found[i, j] == found[j, i] for i in range(7) for j in range(7))
-
-
-def test_tiles_are_those_of_scikit_learn(by_hand, read_pairs, write, tmp_path, rng):
-    X = rng.normal(size=(530, 5)) + 100
-    path = tmp_path / 'columns'
-    plan = plan_blocks(str(path), [Block(np.ascontiguousarray(part)) for part in np.split(X.T, [2])])
-    options = ('--kernel', write('kernel.json', json.dumps(['gaussian', {'sigma': SIGMA}, 2.0**-46])))
-    mapped = [
-        line
-        for record in path.read_bytes().splitlines()
-        for line in by_hand(MRKernel, plan, record + b'\n', *options, file=path)
-    ]
-    assert len(mapped) == 2 * 3 + 2
-    lines = sorted(line for line in mapped if line.startswith(b'tile'))
-    reduced = read_pairs(by_hand(MRKernel, plan, b'\n'.join(lines) + b'\n', *options, task='reducer'))
-    omega = rbf_kernel(X - X.mean(axis=0), gamma=1 / (2 * SIGMA**2))
-    for _, place, (tile,) in reduced:
-        i, j = map(int, place)
-        assert np.abs(tile - omega[i : i + len(tile), j : j + tile.shape[1]]).max() < 1e-12
-        assert i != j or (tile.diagonal() == 1).all()
-    assert len(reduced) == 3
 
 
 def test_text_sparse_and_packed_rows_give_the_same_predictions(
@@ -202,7 +172,6 @@ def test_rows_that_stay_sparse_are_the_dense_ones(fit, write, libsvm_of, table, 
     keep_sparse(monkeypatch)
     for options in (
         *(('--solver', solver, *more) for solver, more in SOLVERS.items()),
-        ('--emit', 'tiles'),
         ('--emit', 'entries'),
     ):
         header, arrays = fit(sparse, *GAUSSIAN, *options)
@@ -277,7 +246,7 @@ def test_rows_too_many_for_a_solver_are_refused_with_a_way_on(elm, packed, tmp_p
 
 
 def test_a_shuffle_beyond_the_disk_is_refused(elm, packed, tmp_path, monkeypatch):
-    monkeypatch.setattr('mr_elm.streaming.mr_kernel.ENTRY_BYTES', 10**15)
+    monkeypatch.setattr('mr_elm.drivers.kelm_stages.ENTRY_BYTES', 10**15)
     done = elm('train', 'mr-kelm', packed, *GAUSSIAN, '--emit', 'entries', '--model', tmp_path / 'm.npz', '-q')
     assert done.status == 1 and '--emit entries shuffles' in done.err and '--emit rows' in done.err
 
@@ -298,7 +267,7 @@ def test_a_matrix_with_a_hole_is_no_model(elm, packed, tmp_path, monkeypatch):
         (('--kernel', 'sigmoid'), '--kernel'),
         (('--solver', 'cg', '--leave-one-out'), '--leave-one-out'),
         (('--rank', 5), '--rank'),
-        (('--solver', 'cg', '--emit', 'rows'), '--emit'),
+        (('--solver', 'cg', '--emit', 'entries'), '--emit'),
         (('--solver', 'svd', '--rank', 9), '--rank'),
         (('--tolerance', 0), '--tolerance'),
         (('--task', 'regression', '--class-weight', 'balanced'), '--class-weight'),

@@ -183,8 +183,6 @@ def orders(rng):
 
 TABLE = '--encode', 'auto', '--label-column', 'label', '--metric', 'diagonal'
 NUMBERS = {
-    'sparse-elm': ['sparse-elm', '--C', 10],
-    'mr-kelm': ['mr-kelm', '--C', 10],
     'nystrom': ['pesvm', '--map', 'nystrom', '--nu', 10, '--hidden', 60],
     'full': ['elm', '--C', 10, '--hidden', 60, '--metric', 'full'],
 }
@@ -276,60 +274,3 @@ def test_sets_that_choose_no_step_show_importance_all_the_same(write, rng, elm, 
 def test_options_that_contradict_each_other_are_refused(dense, elm, options, message):
     done = elm('train', 'pesvm', dense, '--model', 'm.npz', *options)
     assert done.status == 2 and message in done.err
-
-
-KERNELS = {
-    'sparse-elm': ['sparse-elm', '--sigma', '2', '--C', '10', '--eps', '1e-8'],
-    'parts': ['sparse-elm', '--sigma', '2', '--C', '10', '--partitions', '3', '--gap', '1e-9'],
-    'oelm': ['oelm', '--kernel', 'laplacian', '--sigma', '2', '--C', '10', '--eps', '1e-8'],
-    'sphere-svm': ['sphere-svm', '--sigma', '2', '--C', '10', '--eps', '1e-9'],
-    'cholesky': ['mr-kelm', '--sigma', '2', '--C', '10'],
-    'tiles': ['mr-kelm', '--kernel', 'polynomial', '--degree', '2', '--emit', 'tiles'],
-    'cg': ['mr-kelm', '--sigma', '2', '--C', '10', '--solver', 'cg', '--tolerance', '1e-10'],
-}
-
-
-@pytest.mark.parametrize('kind', ['diagonal', 'full'])
-@pytest.mark.parametrize('words', KERNELS.values(), ids=KERNELS)
-def test_a_kernel_machine_behind_a_metric_is_that_of_rows_that_passed_it(
-    write, csv_of, rng, elm, tmp_path, model_of, words, kind
-):
-    X = rng.normal(size=(120, 5))
-    labels = (X[:, 1] * X[:, 3] > 0) * 1
-
-    def scores(name, X, *options):
-        path = write(f'{name}.csv', csv_of(labels, X))
-        for command in (
-            ['train', *words, path, '--model', tmp_path / f'{name}.npz', '-q', *options],
-            ['predict', tmp_path / f'{name}.npz', path, '--scores', '-o', tmp_path / f'{name}.said', '-q'],
-        ):
-            assert elm(*command).status == 0
-        return np.array([float(line.split('\t')[1]) for line in (tmp_path / f'{name}.said').read_text().splitlines()])
-
-    behind = scores('behind', X, '--metric', kind)
-    header, arrays = model_of(tmp_path / 'behind.npz')
-    assert header['requires'] == ['metric'] and header['parameters']['metric'] == kind
-    A = arrays['feature_metric']
-    Z = (X - arrays['feature_offset']) * arrays['feature_scale']
-    passed = scores('passed', Z * A if kind == 'diagonal' else Z @ A.T, '--scale', 'none')
-    assert np.allclose(behind, passed, rtol=1e-4, atol=1e-4)
-    importance = json.loads(elm('inspect', tmp_path / 'behind.npz', '--json').out)['importance']
-    assert sorted(np.argsort(importance)[-2:]) == [1, 3]
-
-
-@pytest.mark.parametrize(
-    'words',
-    [
-        ['sparse-elm', '--kernel', 'tanh', '--hidden', 30],
-        ['sphere-svm'],
-        ['mr-kelm', '--solver', 'svd'],
-        ['elm', '--C', 'inf', '--hidden', 30],
-    ],
-)
-def test_other_methods_learn_the_same_metric_on_any_runner(packed, elm, tmp_path, model_of, words):
-    found = []
-    for k, runner in enumerate(([], LOCAL)):
-        path = tmp_path / f'{k}.npz'
-        assert elm('train', *words, packed, '--metric', 'diagonal', '--model', path, '-q', *runner).status == 0
-        found.append(model_of(path)[1])
-    assert same_bits(*found) and 'feature_metric' in found[0]

@@ -33,7 +33,6 @@ COMMANDS = {
     'train oelm': [],
     'train sphere-svm': [],
     'train mr-kelm rows': ['--emit', 'rows'],
-    'train mr-kelm tiles': ['--emit', 'tiles'],
     'train mr-kelm entries': ['--solver', 'svd', '--emit', 'entries'],
     'train mr-kelm cg': ['--solver', 'cg', '--rank', '30'],
     'tune pesvm': [*FEW, '--map', 'sigmoid', '--nu', '1', '--weight-scale', '1'],

@@ -80,7 +80,7 @@ COMMANDS = [
     ['train', 'oelm', 'packed', '--kernel', 'sigmoid', '--hidden', '5', '--probabilities', '--model', 'nodes.npz'],
     *(
         ['train', 'mr-kelm', 'packed', '--solver', 'svd', '--emit', emit, '--model', f'{emit}.npz']
-        for emit in ('rows', 'tiles', 'entries')
+        for emit in ('rows', 'entries')
     ),
     ['train', 'mr-kelm', 'packed', '--solver', 'cg', '--rank', '20', '--model', 'cg.npz'],
     [
@@ -88,7 +88,7 @@ COMMANDS = [
         'mr-kelm',
         'packed',
         '--emit',
-        'tiles',
+        'entries',
         '--model',
         'columns.npz',
         '--output-dir',

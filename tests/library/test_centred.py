@@ -34,10 +34,8 @@ ESTIMATORS = {
     'rbf': ESVMRegressor('rbf'),
     'metric': ESVMRegressor(n_hidden=40, metric='full'),
     'elm': ELMRegressor(n_hidden=60, C=10),
-    'initial': ELMRegressor(n_hidden=20, C=np.inf),
     'kelm': KernelELMRegressor(sigma=SIGMA, C=100),
     'kelm svd': KernelELMRegressor(solver='svd'),
-    'kelm metric': KernelELMRegressor(metric='diagonal'),
     'kelm cg': KernelELMRegressor(solver='cg', tol=1e-10),
 }
 

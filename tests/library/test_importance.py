@@ -12,8 +12,6 @@ from mr_elm.estimators import (
     ELMRegressor,
     ESVMClassifier,
     ESVMRegressor,
-    KernelELMClassifier,
-    SparseELMClassifier,
     to_estimator,
 )
 from mr_elm.estimators.tables import learn_encoding
@@ -197,8 +195,6 @@ def permute_columns(model, table, y, names):
         ESVMClassifier(n_hidden=150, nu=10, metric='diagonal'),
         ESVMClassifier(n_hidden=150, nu=10, metric='full'),
         ESVMRegressor(n_hidden=150, nu=10, metric='diagonal'),
-        KernelELMClassifier(C=10, metric='diagonal'),
-        SparseELMClassifier(C=10, metric='diagonal'),
     ],
     ids=str,
 )

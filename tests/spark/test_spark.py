@@ -36,7 +36,7 @@ TRAININGS = {
     'sparse-elm': ['sparse-elm', '--sigma', '2', '--C', '10', '--partitions', '2'],
     'oelm': ['oelm', '--kernel', 'sigmoid', '--hidden', '5'],
     'sphere-svm': ['sphere-svm'],
-    'mr-kelm': ['mr-kelm', '--sigma', '3', '--emit', 'tiles', '--solver', 'svd'],
+    'mr-kelm': ['mr-kelm', '--sigma', '3', '--emit', 'entries', '--solver', 'svd'],
     'conjugate gradients': ['mr-kelm', '--sigma', '3', '--solver', 'cg', '--rank', '20', '--tolerance', '0.1'],
 }
 
