@@ -1,7 +1,9 @@
 """Find the columns of a file that are features, label and weight: by name, or by position where there are none."""
 
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mr_elm.errors import DataFormatError, suggest, warn_unsuitable
@@ -24,13 +26,18 @@ class Header:
     names: Sequence[str] | None = None
     idle: Sequence[int] = ()
 
+    @cached_property
+    def counts(self) -> Counter[Any]:
+        """Count the columns of each name."""
+        return Counter(self.names)
+
     def locate(self, column: str | int) -> int:
         """Find a column: a whole number is a position from 0, or from the end when negative; anything else is a name.
 
         Raises DataFormatError when there is no such column, or several have the name.
         """
-        names: Sequence[Any] = self.names or ()
-        if names.count(column) == 1:
+        names = self.names or ()
+        if self.counts[column] == 1:
             return names.index(column)
         if column in names:
             raise DataFormatError(
@@ -60,7 +67,7 @@ class Header:
     def call(self, position: int) -> str | int:
         """Return the name of a column, or its position where it has none, or shares it with another."""
         name = self.name(position)
-        if name and list(self.names or ()).count(name) == 1:
+        if name and self.counts[name] == 1:
             return name
         return position
 
@@ -78,7 +85,7 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
         raise DataFormatError(
             f'{header.path}: expected labels, weight and parts in columns of their own, one is given twice'
         )
-    named = {header.locate(column) for column in options.columns or ()}
+    named = set(map(header.locate, options.columns or ()))
     named |= {j for j in header.idle if header.name(j) in (options.names or ())}
     free = [j for j in range(header.n_columns) if j not in (*labels, weight) and (j not in header.idle or j in named)]
     features = choose_features(header, free, options)
@@ -104,7 +111,7 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
         'n_columns': header.n_columns,
         'label_column': label,
         'label_name': header.name(label),
-        'labelled': len(labels) > 0,
+        'labelled': bool(labels),
         'targets': targets,
         'target_names': tuple(map(header.name, targets)) if targets and header.names else None,
         'weight_column': weight,
@@ -134,7 +141,7 @@ def find_categories(header: Header, options: RowOptions, features: Container[int
     """Return the positions of the columns of --category. Raises DataFormatError where one is no feature."""
     if not options.table:
         raise DataFormatError('--category: expected --encode auto too, without which all columns are numbers')
-    positions = tuple(header.locate(column) for column in options.category)
+    positions = tuple(map(header.locate, options.category))
     for position in positions:
         if position not in features:
             raise DataFormatError(
@@ -187,9 +194,9 @@ def find_special(header: Header, column: str | int | None, name: str | None, may
 
 def choose_features(header: Header, free: Sequence[int], options: RowOptions) -> list[int]:
     """Return which of the free columns the user wants as features, or a training had."""
-    left_out = {header.locate(column) for column in (*(options.drop or ()), *options.part_by)}
+    left_out = set(map(header.locate, (*(options.drop or ()), *options.part_by)))
     if options.columns is not None:
-        chosen, allowed = list(dict.fromkeys(header.locate(column) for column in options.columns)), set(free) - left_out
+        chosen, allowed = list(dict.fromkeys(map(header.locate, options.columns))), set(free) - left_out
         if clash := [j for j in chosen if j not in allowed]:
             raise DataFormatError(
                 f'{header.path}: expected features in --columns, column {header.call(clash[0])!r} is '
@@ -197,10 +204,10 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
             )
         return chosen
     if options.drop is None and options.positions is not None and header.names is None:
-        return [header.locate(j) for j in options.positions]
+        return list(map(header.locate, options.positions))
     if options.drop is None:
-        known = {header.call(j) for j in range(header.n_columns)}  # another file need not have them
-        left_out |= {header.locate(column) for column in options.dropped if column in known}
+        known = {header.call(j): j for j in range(header.n_columns)}
+        left_out |= {known[column] for column in options.dropped if column in known}  # another file need not have them
     return [j for j in free if j not in left_out]
 
 
