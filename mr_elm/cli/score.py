@@ -26,7 +26,6 @@ from mr_elm.drivers import score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, find_table, write_table
 from mr_elm.machines.answer_columns import AnswerColumns, demand_threshold
-from mr_elm.machines.evaluation import Evaluation
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums, name_sums
 from mr_elm.option import AdvancedHelp, add_options
@@ -224,7 +223,10 @@ def evaluate(argv: Sequence[str]) -> None:
         if args.figure and model.numeric:
             draw_residuals(model, score.sample_pairs(model, plan, accounts.used, args.bad_rows), args.figure)
         elif args.figure:
-            draw_figure(found, model.classes, positive, args.figure)
+            from mr_elm.figures.reliability import draw
+
+            with write_file(args.figure) as local:
+                draw(found, model.classes, local, positive)
     report_rejected(accounts.reasons, engine.reporter)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
 
@@ -239,14 +241,6 @@ def find_positive(model: Model, label: str | None) -> str | None:
     if model.multilabel:
         raise ValueError('--positive: expected one label in each row, the model knows rows with several')
     return choose_positive(label, model.classes)
-
-
-def draw_figure(found: Evaluation, classes: Sequence[str], positive: str | None, path: str) -> None:
-    """Draw how the probabilities of a model do."""
-    from mr_elm.figures.reliability import draw
-
-    with write_file(path) as local:
-        draw(found, classes, local, positive)
 
 
 def draw_residuals(model: Model, pairs: tuple[Floats, Floats], path: str) -> None:

@@ -226,14 +226,12 @@ class Local(LocalCopies):
         """Return how many processes there may be. Raises ValueError when the user's number is none."""
         if self.jobs is not None:
             return self.jobs
-        name, text = '--num-cores', self.option('--num-cores')
-        if not text:
-            name, text = 'MR_ELM_JOBS', os.environ.get('MR_ELM_JOBS')
-        if not text:
-            return os.cpu_count() or 1
-        if not text.isdecimal() or int(text) < 1:
-            raise ValueError(f'{name}: expected a whole number above 0, found {text!r}')
-        return int(text)
+        for name, text in ('--num-cores', self.option('--num-cores')), ('MR_ELM_JOBS', os.environ.get('MR_ELM_JOBS')):
+            if text:
+                if not text.isdecimal() or int(text) < 1:
+                    raise ValueError(f'{name}: expected a whole number above 0, found {text!r}')
+                return int(text)
+        return os.cpu_count() or 1
 
     @property
     def n_maps(self) -> int:
