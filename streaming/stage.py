@@ -62,7 +62,6 @@ class MRRows(MRJob):
     TABLE = False
     ENCODED = False
     task_bytes = 0  # that a map task needs for its sums, about, where these may be large
-    arg_parser: argparse.ArgumentParser
     trouble: str | None = None  # why the input cannot be used
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
 
@@ -125,9 +124,7 @@ class MRRows(MRJob):
 
     def configure_args(self) -> None:
         """Add the options that tell a task how to read its split, to those of mrjob."""
-        self.arg_parser = argparse.ArgumentParser(
-            usage=self.arg_parser.usage, add_help=False, parents=[make_mrjob().arg_parser]
-        )
+        self.arg_parser = argparse.ArgumentParser(add_help=False, parents=[make_mrjob().arg_parser])
         self.add_file_arg(
             '--plan', help='JSON: the files of the data set and their formats (default: look at the first rows)'
         )
@@ -309,14 +306,15 @@ class MRRows(MRJob):
         the records refuses them.
         """
         for row in reader.rejected:
+            why = {'reason': row.reason, 'detail': row.detail}
             if self.options.bad_rows == 'stop':
                 self.note_trouble(f'line {row.ordinal + 1}: {row.reason}' + (f' ({row.detail})' if row.detail else ''))
-            if self.options.bad_rows == 'stop' and self.options.plan is not None:
-                facts = {'file': number, 'start': reader.counts.start, 'row': row.ordinal}
-                facts |= {'reason': row.reason, 'detail': row.detail, 'n_bad': sum(reader.counts.rejected.values())}
-                raise BadRowError(json.dumps(facts))
-            key = make_key('rejected', number, reader.counts.start, row.ordinal)
-            self.records.append((key, {'reason': row.reason, 'detail': row.detail, 'line': row.line}))
+                if self.options.plan is not None:
+                    facts = {'file': number, 'start': reader.counts.start, 'row': row.ordinal, **why}
+                    raise BadRowError(json.dumps({**facts, 'n_bad': sum(reader.counts.rejected.values())}))
+            self.records.append(
+                (make_key('rejected', number, reader.counts.start, row.ordinal), {**why, 'line': row.line})
+            )
         reader.rejected.clear()
 
     def note_trouble(self, text: str) -> None:
