@@ -6,7 +6,7 @@ from functools import partial
 from mr_elm.machines.evaluation import COUNTS, Evaluator, merge_counts
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
-from mr_elm.streaming.model_stage import ModelStage
+from mr_elm.streaming.mr_predict import ModelStage
 from mr_elm.streaming.stage import Pair, RowKey, demand_width
 
 

@@ -1,13 +1,32 @@
 """Predict every row of a data set, in an order that the driver can restore."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from mr_elm.machines.answer_columns import AnswerColumns, Writer
+from mr_elm.model.file import add_sums, read_model
 from mr_elm.option import add_options
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key
-from mr_elm.streaming.model_stage import ModelStage
-from mr_elm.streaming.stage import Pair, RowKey, demand_width
+from mr_elm.streaming.stage import MRRows, Pair, RowKey, demand_width
+
+
+class ModelStage(MRRows):
+    """Apply a model to rows."""
+
+    REQUIRED: tuple[str, ...] = ('model',)
+
+    def configure_args(self) -> None:
+        """Add the model."""
+        super().configure_args()
+        self.add_file_arg('--model', help='npz: the trained model')
+        self.add_file_arg('--model-sums', help='npz: the sums of the model, for what needs the training of other rows')
+
+    def map_begin(self) -> None:
+        """Load the model."""
+        self.model: Any = read_model(self.options.model)
+        if self.options.model_sums:
+            self.model = add_sums(self.model, self.options.model, sums_path=self.options.model_sums)
 
 
 class MRPredict(ModelStage):

@@ -7,7 +7,7 @@ from mr_elm.machines.fold_machines import load_scorer
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key
 from mr_elm.store import read_json
-from mr_elm.streaming.model_stage import ModelStage
+from mr_elm.streaming.mr_predict import ModelStage
 from mr_elm.streaming.stage import Pair, RowKey, demand_width
 from mr_elm.sums.weights import row_weights
 
