@@ -41,6 +41,7 @@ class Account(Amazon):
 
     def elm(self, *words, pool='--no-pool-clusters', python=None):
         """Run mr-elm on a cluster that ends with the command, unless it is to be kept."""
+        assert self.thread.is_alive(), 'nobody runs steps any more: a command would wait for ever'
         return elm(*words, *self.settings, pool, *(python or ('--python', self.folder / 'python')))
 
     def done(self, *words):
