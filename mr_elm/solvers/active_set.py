@@ -21,7 +21,6 @@ the text up to section 3.1; the reassignment is our reading of what it announces
 where it falls lower than the first minimiser does; a ridge of 1e-12 on Q_SS, whose rank random nodes bound by L.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -34,16 +33,13 @@ from mr_elm.solvers.box import (
     MIN_CURVATURE,
     BoxBlock,
     BoxQP,
-    Progress,
     Result,
     Settings,
-    SolverWork,
-    conclude,
     free_variables,
-    violations,
 )
-from mr_elm.solvers.interior import find_lower_point, is_small
+from mr_elm.solvers.interior import is_small
 from mr_elm.solvers.row_cache import RowCache
+from mr_elm.solvers.search import Search
 from mr_elm.typing import Floats
 
 MAX_FACE = 4000  # most variables released at once
@@ -58,18 +54,13 @@ MAX_SWEEPS = 50  # over the released variables, before Newton's step comes wheth
 STEPS = ('newton', 'gradient_path', 'one_variable', 'two_variables')  # kinds that are counted
 
 
-class ActiveSetSearch:
+class ActiveSetSearch(Search):
     """Hold a point, its gradient and the factor of the free set."""
 
     def __init__(self, problem: BoxQP, settings: Settings) -> None:
-        self.started = time.process_time()
-        self.problem, self.settings = problem, settings
-        self.alpha, self.gradient = np.zeros(problem.n_samples), -np.ones(problem.n_samples)
+        super().__init__(problem, settings, STALLED_STEPS)
         self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
         self.factor = FreeFactor(self.block, MIN_CURVATURE * problem.curvature.max())
-        self.n_iter = self.n_certified = 0
-        self.certified = False
-        self.progress = Progress(STALLED_STEPS)
         self.steps = dict.fromkeys(STEPS, 0)
 
     def block(self, indices: np.ndarray) -> Floats:
@@ -79,23 +70,12 @@ class ActiveSetSearch:
         self.cache.ensure(indices)
         return self.cache.block(indices, self.problem.targets)
 
-    def violations(self) -> Floats:
-        """Return the violations."""
-        return violations(self.alpha, self.gradient, self.problem.upper)
-
     def move(self, indices: np.ndarray, values: Floats) -> None:
         """Set alpha[indices] and bring the gradient along."""
         change = values - self.alpha[indices]
         self.alpha[indices] = values
         self.cache.move(indices, change, self.problem.targets, self.gradient)
         self.certified = False
-
-    def certify(self) -> None:
-        """Replace the running gradient by one computed anew."""
-        if not self.certified:
-            self.gradient, n_rows = self.problem.gradient(self.alpha)
-            self.n_certified += n_rows
-            self.certified = True
 
     def is_finished(self) -> bool:
         """Tell whether eps is reached by a gradient computed anew."""
@@ -105,34 +85,20 @@ class ActiveSetSearch:
 
     def has_stalled(self) -> bool:
         """Tell whether rounding has ended the search."""
-        if not self.progress.waits(float(self.violations().max())):
+        if not self.waits(float(self.violations().max())):
             return False
         self.certify()
-        return not self.progress.look(self.alpha, self.gradient)
-
-    def take_short_cut(self) -> None:
-        """Go to about where the minimum is, if that can be found and is lower than where the search is."""
-        self.certify()
-        self.progress.look(self.alpha, self.gradient)
-        point = find_lower_point(self.problem, self.progress.objective)
-        if point is not None:
-            self.alpha, self.gradient, n_rows = point
-            self.n_certified, self.progress = self.n_certified + n_rows, Progress(STALLED_STEPS)
+        return not self.look()
 
     def count_iteration(self) -> None:
         """Count an iteration, and report it."""
         self.n_iter += 1
         self.steps['newton'] = self.n_iter
-        self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
+        self.tell()
 
     def conclude(self) -> Result:
         """Return the Result."""
-        self.certify()
-        if self.violations().max() > self.settings.eps:
-            self.alpha, self.gradient = self.progress.choose_lowest(self.alpha, self.gradient)
-        work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
-        result = conclude(self.problem, self.alpha, self.gradient, work, self.settings)
-        return replace(result, steps=self.steps)
+        return replace(super().conclude(), steps=self.steps)
 
 
 def solve_oelm(problem: BoxQP, settings: Settings) -> Result:
@@ -153,7 +119,7 @@ def release_and_step(problem: BoxQP, settings: Settings, limit: int, reassign: C
     search, limit = ActiveSetSearch(problem, settings), settings.max_iter or limit
     while search.n_iter < limit and not search.is_finished() and not search.has_stalled():
         if search.n_iter == slow and slow:
-            search.take_short_cut()
+            search.jump()
             if is_small(problem) and problem.is_large(settings.eps):
                 limit = min(limit, slow + LATE_STEPS)
         release_violators(search, reassign)

@@ -17,9 +17,10 @@ import time
 
 import numpy as np
 
-from mr_elm.solvers import loops
 from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, conclude
+from mr_elm.solvers.loops import OUT_OF_STEPS, SETTLED, clipped_step, fast, find_largest, inner
 from mr_elm.solvers.row_cache import RowCache
+from mr_elm.typing import Floats
 
 MIN_STEPS, STEPS_A_ROW = 1_000_000, 100  # after which the rule gives up
 REPORT_OPERATIONS = 2e9  # operations between two reports
@@ -33,7 +34,7 @@ def solve_by_paper(problem: BoxQP, settings: Settings) -> Result:
     alpha, gradient = np.zeros(n), -np.ones(n)
     inverse, steps, at_once = 1 / problem.curvature, 0, int(REPORT_OPERATIONS / n) + 1
     while steps < max_steps:
-        done, missing = loops.paper_steps(
+        done, missing = paper_steps(
             cache.slab,
             cache.slot_of,
             problem.targets,
@@ -46,9 +47,57 @@ def solve_by_paper(problem: BoxQP, settings: Settings) -> Result:
         )
         steps += done
         settings.tell(steps, alpha, gradient, problem.upper)
-        if missing == loops.SETTLED:
+        if missing == SETTLED:
             break
-        if missing != loops.OUT_OF_STEPS:
+        if missing != OUT_OF_STEPS:
             cache.ensure(np.array([missing]))
     gradient, n_rows = problem.gradient(alpha)
     return conclude(problem, alpha, gradient, SolverWork(steps, cache.n_computed + n_rows, started), settings)
+
+
+@fast
+def paper_steps(
+    slab: np.ndarray,
+    slot_of: np.ndarray,
+    t: Floats,
+    a: Floats,
+    g: Floats,
+    upper: Floats,
+    inverse: Floats,
+    tolerance: float,
+    max_steps: int,
+) -> tuple[int, int]:
+    """Step one variable at a time, the worst violator of all, as Bai et al. do.
+
+    Returns (steps made, i): i is a variable whose row is not in the slab, or SETTLED, or OUT_OF_STEPS.
+    """
+    n = len(a)
+    misfit = np.empty(n)
+    bits = misfit.view(np.int64)
+    for step in range(max_steps):
+        worst, i = _worst_violator(a, g, upper, misfit, bits)
+        if worst <= tolerance:
+            return step, SETTLED
+        if slot_of[i] < 0:
+            return step, i
+        s = clipped_step(a[i], g[i], upper[i], inverse[i])
+        a[i] += s
+        row, st = slab[slot_of[i]], s * t[i]
+        for j in range(n):
+            g[j] += st * t[j] * row[j]
+    return max_steps, OUT_OF_STEPS
+
+
+@inner
+def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: np.ndarray) -> tuple[float, int]:
+    """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
+    for j in range(len(a)):
+        up = 0.0
+        if a[j] < upper[j]:
+            up = -g[j]
+        down = 0.0
+        if a[j] > 0.0:
+            down = g[j]
+        misfit[j] = max(max(up, down), 0.0)
+    i = find_largest(bits)
+    return misfit[i], i

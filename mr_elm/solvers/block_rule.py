@@ -19,7 +19,6 @@ Source: ours, on the problem of Bai et al., Sparse extreme learning machine for 
 path is that of Zhao et al.
 """
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -33,16 +32,14 @@ from mr_elm.solvers.box import (
     EXACT_ROWS,
     BoxBlock,
     BoxQP,
-    Progress,
     Result,
     Settings,
-    SolverWork,
-    conclude,
     free_variables,
     violations,
 )
-from mr_elm.solvers.interior import find_lower_point, is_small
+from mr_elm.solvers.interior import is_small
 from mr_elm.solvers.row_cache import RowCache
+from mr_elm.solvers.search import Search
 from mr_elm.typing import Floats
 
 MAX_BLOCK = 2048  # most variables in a block, whose matrix then takes 17 MB in float32
@@ -92,24 +89,20 @@ def solve_by_blocks(
     return search.run()
 
 
-class BlockSearch:
-    """Hold one run: the point, its running gradient, and the rows met so far."""
+class BlockSearch(Search):
+    """Hold one run of the rule."""
 
     def __init__(self, problem: BoxQP, settings: Settings) -> None:
-        self.started = time.process_time()
-        self.problem, self.settings = problem, settings
+        super().__init__(problem, settings, STALLED_BLOCKS)
         n = problem.n_samples
         if n <= EXACT_ROWS:
             self.eps = min(settings.eps, EXACT_EPS)
         else:
             self.eps = settings.eps
-        self.alpha, self.gradient = np.zeros(n), -np.ones(n)
         takes_double = self.eps < FLOAT64_EPS or problem.is_large(settings.eps)
         self.use(settings.dtype or ('float64' if takes_double else 'float32'))
-        self.progress, self.has_jumped = Progress(STALLED_BLOCKS), False
-        self.limit = settings.max_iter or MAX_BLOCKS
+        self.limit, self.room, self.has_jumped = settings.max_iter or MAX_BLOCKS, MAX_BLOCK, False
         self.whole = n <= min(WHOLE_ROWS, self.cache.capacity)
-        self.n_iter, self.n_certified, self.room = 0, 0, MAX_BLOCK
         self.certified = self.cache.is_matrix
 
     def use(self, dtype: str) -> None:
@@ -161,17 +154,7 @@ class BlockSearch:
             else:
                 block = self.choose_block(goal)
             self.solve_block(block, tolerance, effort)
-        self.certify()
-        if self.violations().max() > self.settings.eps:
-            self.alpha, self.gradient = self.progress.choose_lowest(self.alpha, self.gradient)
-            self.certified = self.cache.is_matrix
-            self.certify()
-        work = SolverWork(self.n_iter, self.cache.n_computed + self.n_certified, self.started)
-        return conclude(self.problem, self.alpha, self.gradient, work, self.settings)
-
-    def violations(self) -> Floats:
-        """Return the violations."""
-        return violations(self.alpha, self.gradient, self.problem.upper)
+        return self.conclude()
 
     def choose_block(self, goal: float) -> np.ndarray:
         """Return the variables of the next block, rising. goal : violation to be reached."""
@@ -219,7 +202,7 @@ class BlockSearch:
         else:
             self.room = min(2 * self.room, MAX_BLOCK)
         self.cache.move(block, change, targets, self.gradient)
-        self.settings.tell(self.n_iter, self.alpha, self.gradient, self.problem.upper)
+        self.tell()
 
     def minimise(self, block: np.ndarray, Q: np.ndarray, tolerance: float, effort: Effort) -> Floats:
         """Minimise over a block of variables; returns how much they changed. The gradient is left behind."""
@@ -231,18 +214,12 @@ class BlockSearch:
         self.n_iter += 1
         return sub.a - before
 
-    def certify(self) -> None:
-        """Replace the running gradient by that of float64 rows."""
-        if not self.certified:
-            self.gradient, n_rows = self.problem.gradient(self.alpha)
-            self.n_certified, self.certified = self.n_certified + n_rows, True
-
     def polish(self) -> None:
         """Solve the face in float64, for as long as it does not grow too large, until eps is reached."""
         p = self.problem
         while self.n_iter < self.limit and self.violations().max() > self.eps:
             misfit = self.violations()
-            if self.progress.waits(float(misfit.max())) and not self.progress.look(self.alpha, self.gradient):
+            if self.waits(float(misfit.max())) and not self.look():
                 return
             face = np.flatnonzero(free_variables(self.alpha, p.upper) | (misfit > 0.1 * self.eps))
             if 8 * len(face) ** 2 > self.settings.cache_bytes:
@@ -250,34 +227,28 @@ class BlockSearch:
             self.n_certified += len(face)
             self.minimise(face, p.block(face), 0.8 * self.eps, POLISH)
             self.certify()
-            self.settings.tell(self.n_iter, self.alpha, self.gradient, p.upper)
+            self.tell()
 
     def take_short_cut(self) -> None:
-        """Go to about where the minimum is, if it can be found and is lower than where the search is."""
-        self.has_jumped = True
+        """Go to about where the minimum is, where that takes but seconds; limit the blocks that follow."""
+        self.has_jumped, small = True, is_small(self.problem)
         if self.problem.is_large(self.settings.eps):
-            self.limit = min(self.limit, self.n_iter + (LATE_BLOCKS if is_small(self.problem) else LONG_LATE_BLOCKS))
-        if not is_small(self.problem):
-            return
-        self.certify()
-        self.progress.look(self.alpha, self.gradient)
-        point = find_lower_point(self.problem, self.progress.objective)
-        if point is not None:
-            self.alpha, self.gradient, n_rows = point
-            self.n_certified, self.certified = self.n_certified + n_rows, True
-            self.progress = Progress(STALLED_BLOCKS)
+            self.limit = min(self.limit, self.n_iter + (LATE_BLOCKS if small else LONG_LATE_BLOCKS))
+        if small:
+            self.jump()
 
     def has_stalled(self, worst: float) -> bool:
         """Tell whether rounding has ended the search; where that of float32 has, it goes on in float64.
 
         worst : the largest violation.
         """
-        if not self.progress.waits(worst) or self.progress.look(self.alpha, self.gradient):
+        if not self.waits(worst) or self.look():
             return False
         if self.cache.is_matrix or self.cache.slab.dtype == np.float64:
             return True
-        self.alpha, self.gradient = (part.copy() for part in self.progress.lowest or (self.alpha, self.gradient))
-        self.progress = Progress(STALLED_BLOCKS)
+        if self.lowest is not None:
+            self.alpha, self.gradient = self.lowest
+        self.forget_progress()
         self.use('float64')
         return False
 

@@ -211,42 +211,6 @@ def duality_gap(alpha: Floats, gradient: Floats, upper: Floats) -> float:
     return float(alpha @ gradient + upper @ np.maximum(-gradient, 0))
 
 
-class Progress:
-    """Watch whether a search still gets anywhere.
-
-    Where kernel values differ by many orders, as those of a linear kernel on columns of very different size, rounding
-    ends it long before eps. patience : so many steps without less violation ask for a look at the objective.
-    Between two looks the objective falls by a millionth, or the search has ended.
-    """
-
-    def __init__(self, patience: int) -> None:
-        self.patience, self.idle = patience, 0
-        self.least = self.objective = np.inf
-        self.best = np.inf
-        self.lowest: tuple[Floats, Floats] | None = None
-
-    def waits(self, worst: float) -> bool:
-        """Tell whether the largest violation has not fallen by a tenth in the last steps."""
-        self.idle += 1
-        if worst < 0.9 * self.least:
-            self.least, self.idle = worst, 0
-        return self.idle >= self.patience
-
-    def look(self, alpha: Floats, gradient: Floats) -> bool:
-        """Look at the objective, and keep the lowest point; returns whether it still falls."""
-        before, self.objective, self.idle = self.objective, objective_of(alpha, gradient), 0
-        if self.objective < self.best:
-            self.best, self.lowest = self.objective, (alpha.copy(), gradient.copy())
-        return before - self.objective > 1e-6 * abs(self.objective)
-
-    def choose_lowest(self, alpha: Floats, gradient: Floats) -> tuple[Floats, Floats]:
-        """Return the lowest of a point, see `look`, and those that were looked at; the point where there are none."""
-        if self.lowest is None:
-            return alpha, gradient
-        self.look(alpha, gradient)
-        return self.lowest
-
-
 def free_variables(alpha: Floats, upper: Floats) -> np.ndarray:
     """Tell which variables are strictly between their bounds, (N,) bool."""
     return (alpha > 0) & (alpha < upper)

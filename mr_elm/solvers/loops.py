@@ -20,13 +20,13 @@ STRETCH_NUMBERS = 64  # numbers looked at together, then one by one where the la
 
 
 @inline
-def _clipped_step(a: float, g: float, upper: float, inverse: float) -> float:
+def clipped_step(a: float, g: float, upper: float, inverse: float) -> float:
     """Return the step of the one-variable minimiser, kept inside the box."""
     return min(max(a - g * inverse, 0.0), upper) - a
 
 
 @inner
-def _largest(bits: np.ndarray) -> int:
+def find_largest(bits: np.ndarray) -> int:
     """Return where the largest of some numbers of at least 0 is, from their bits."""
     best, at = bits[0], 0
     for j in range(len(bits)):
@@ -50,7 +50,7 @@ def _best_alone(x: np.ndarray, h: np.ndarray, u: np.ndarray, d: np.ndarray, r: n
         s = min(max(-h[j] * r[j], -x[j]), u[j] - x[j])
         gain = -s * (h[j] + np.float32(0.5) * s * d[j])
         bits[j] = np.float32(gain).view(np.int32)
-    return _largest(bits)
+    return find_largest(bits)
 
 
 @inline
@@ -77,22 +77,7 @@ def _best_partner(
         gain = -s * (slope + np.float32(0.5) * s * curvature)
         bits[j] = np.float32(gain).view(np.int32)
     bits[i] = -1
-    return _largest(bits)
-
-
-@inner
-def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: np.ndarray) -> tuple[float, int]:
-    """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
-    for j in range(len(a)):
-        up = 0.0
-        if a[j] < upper[j]:
-            up = -g[j]
-        down = 0.0
-        if a[j] > 0.0:
-            down = g[j]
-        misfit[j] = max(max(up, down), 0.0)
-    i = _largest(bits)
-    return misfit[i], i
+    return find_largest(bits)
 
 
 @fast
@@ -124,39 +109,6 @@ def two_variables(
         if value < best:
             best, bi, bj = value, xi, xj
     return bi, bj
-
-
-@fast
-def paper_steps(
-    slab: np.ndarray,
-    slot_of: np.ndarray,
-    t: Floats,
-    a: Floats,
-    g: Floats,
-    upper: Floats,
-    inverse: Floats,
-    tolerance: float,
-    max_steps: int,
-) -> tuple[int, int]:
-    """Step one variable at a time, the worst violator of all, as Bai et al. do.
-
-    Returns (steps made, i): i is a variable whose row is not in the slab, or SETTLED, or OUT_OF_STEPS.
-    """
-    n = len(a)
-    misfit = np.empty(n)
-    bits = misfit.view(np.int64)
-    for step in range(max_steps):
-        worst, i = _worst_violator(a, g, upper, misfit, bits)
-        if worst <= tolerance:
-            return step, SETTLED
-        if slot_of[i] < 0:
-            return step, i
-        s = _clipped_step(a[i], g[i], upper[i], inverse[i])
-        a[i] += s
-        row, st = slab[slot_of[i]], s * t[i]
-        for j in range(n):
-            g[j] += st * t[j] * row[j]
-    return max_steps, OUT_OF_STEPS
 
 
 class SignedRows(NamedTuple):
@@ -241,7 +193,7 @@ def sweep(rows: SignedRows, a: Floats, g: Floats, upper: Floats, inverse: Floats
     moved = 0
     for i in range(len(a)):
         if abs(g[i]) > tolerance:
-            s = _clipped_step(a[i], g[i], upper[i], inverse[i])
+            s = clipped_step(a[i], g[i], upper[i], inverse[i])
             if s != 0.0:
                 a[i] += s
                 row = bring_row(rows, i)
@@ -305,7 +257,7 @@ def pair_steps(
             if moved == 0:
                 return steps, SETTLED
             continue
-        s, row = _clipped_step(a[i], g[i], upper[i], inverse[i]), bring_row(rows, i)
+        s, row = clipped_step(a[i], g[i], upper[i], inverse[i]), bring_row(rows, i)
         j = _best_partner(row, np.float32(s), r[i], i, x, h, u, d, bits)
         si, sj, other = s, 0.0, row
         if bits[j] > 0:
