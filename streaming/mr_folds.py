@@ -9,7 +9,7 @@ from mr_elm.rows.blocks import BLOCK_ROWS, Block, concatenate, take_rows, widen
 from mr_elm.streaming.mr_gram import Expansion, write_sums
 from mr_elm.streaming.stage import MRRows, demand_width
 from mr_elm.sums.gram import GramSum, merge_pairs
-from mr_elm.sums.weights import row_weights
+from mr_elm.sums.statistics import row_weights
 from mr_elm.typing import Floats
 
 

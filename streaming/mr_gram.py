@@ -16,8 +16,7 @@ from mr_elm.rows.wire import make_key, split_key
 from mr_elm.streaming.mr_stats import PIECE, merged
 from mr_elm.streaming.stage import MRRows, Pair, demand_width, read_json
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
-from mr_elm.sums.statistics import ColumnStatistics
-from mr_elm.sums.weights import row_weights
+from mr_elm.sums.statistics import ColumnStatistics, row_weights
 from mr_elm.typing import Floats, Rows
 
 

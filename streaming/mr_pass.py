@@ -15,7 +15,7 @@ from mr_elm.streaming.mr_gram import LayerStage
 from mr_elm.streaming.stage import demand_width, read_json
 from mr_elm.sums.gram import TargetSums
 from mr_elm.sums.product import PassSums
-from mr_elm.sums.weights import row_weights
+from mr_elm.sums.statistics import row_weights
 from mr_elm.typing import Floats
 
 

@@ -9,7 +9,7 @@ from mr_elm.rows.wire import make_key
 from mr_elm.store import read_json
 from mr_elm.streaming.mr_predict import ModelStage
 from mr_elm.streaming.stage import Pair, RowKey, demand_width
-from mr_elm.sums.weights import row_weights
+from mr_elm.sums.statistics import row_weights
 
 
 class MRScores(ModelStage):

@@ -33,9 +33,8 @@ from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_array
 from mr_elm.rows.blocks import take_weights
 from mr_elm.scores.selection import FOLD, SAMPLE, fold_numbers
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, class_weights
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows, RowWeights
 
 CERTIFICATE = ('objective', 'gap', 'violation', 'n_iter', 'n_kernel_rows', 'seconds', 'converged', 'intercept')

@@ -42,9 +42,8 @@ from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
 from mr_elm.solvers.nystrom import FIRST_RANK, Preconditioner, precondition_well
 from mr_elm.solvers.passes import PassLimits
 from mr_elm.store import load_arrays
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, class_weights
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows, RowWeights
 
 MATRICES_KEPT = {'cholesky': 1, 'svd': 3}  # matrices of N x N numbers that a solver keeps

@@ -22,9 +22,8 @@ from mr_elm.rows.blocks import widen
 from mr_elm.scores.selection import NodeChoice
 from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.gram import GridSteps, bound_targets
-from mr_elm.sums.statistics import Classes, list_classes
+from mr_elm.sums.statistics import Classes, class_weights, list_classes
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.weights import class_weights
 from mr_elm.typing import Floats, Rows
 
 Self = TypeVar('Self', bound='NodeProblem')

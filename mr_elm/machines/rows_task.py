@@ -12,9 +12,8 @@ from mr_elm.features.scaling import scale_rows
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import mark_labels
 from mr_elm.store import load_arrays, save_arrays
-from mr_elm.sums.statistics import Classes
+from mr_elm.sums.statistics import Classes, row_weights
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.weights import row_weights
 from mr_elm.typing import Floats, Rows
 
 Task = TypeVar('Task', bound='RowsTask')

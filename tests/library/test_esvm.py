@@ -13,8 +13,7 @@ from mr_elm.rows.blocks import Block
 from mr_elm.solvers import ridge as esvm
 from mr_elm.solvers.ridge import TrainingRows, collect_sums, expand, finish, leading_sums
 from mr_elm.sums.gram import SQUARES, TARGETS, GridSteps
-from mr_elm.sums.statistics import Classes, LabelTable
-from mr_elm.sums.weights import class_weights, row_weights
+from mr_elm.sums.statistics import Classes, LabelTable, class_weights, row_weights
 from tests.reference.esvm import fit_esvm
 
 N, D, L = 150, 4, 12
