@@ -133,19 +133,11 @@ class Kernel:
         return self.factor, self.takes_root
 
     def finish(self, tile: np.ndarray, a_squares: Floats, b_squares: Floats) -> np.ndarray:
-        """Turn inner products A B' (m, n) into kernel values, in place, given |a|^2 (m,) and |b|^2 (n,)."""
-        if self.kind.of_distance:
-            tile *= -2
-            finish_distances(
-                tile,
-                a_squares.astype(tile.dtype, copy=False),
-                b_squares.astype(tile.dtype, copy=False),
-                self.takes_root,
-            )
+        """Turn inner products (m, n) into values of a kernel of them, in place, given |a|^2 (m,) and |b|^2 (n,)."""
         self.kind.transform(tile, self.factor)
-        if self.normalised and not self.kind.of_distance:
-            tile *= invert_root(self._own(a_squares)).astype(tile.dtype)[:, None]
-            tile *= invert_root(self._own(b_squares)).astype(tile.dtype)
+        if self.normalised:
+            tile *= invert_root(self._own(a_squares))[:, None]
+            tile *= invert_root(self._own(b_squares))
         return tile
 
     def diagonal(self, squares: Floats) -> Floats:
@@ -158,17 +150,10 @@ class Kernel:
         return values
 
     def _own(self, squares: Floats) -> Floats:
-        """Return K(x, x) before it is normalised."""
-        if self.kind.of_distance:
-            values = np.zeros(len(squares))
-        else:
-            values = np.array(squares, dtype=float)
+        """Return K(x, x) of a kernel of inner products before it is normalised."""
+        values = np.array(squares, dtype=float)
         self.kind.transform(values, self.factor)
         return values
-
-    def tile(self, A: Rows, B: Rows) -> Floats:
-        """Return K(A, B), (m, n) float64; A and B dense or CSR."""
-        return self.finish(multiply_transposed(A, B), row_squares(A), row_squares(B))
 
 
 def invert_root(values: Floats) -> Floats:

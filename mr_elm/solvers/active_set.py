@@ -55,12 +55,12 @@ STEPS = ('newton', 'gradient_path', 'one_variable', 'two_variables')  # kinds th
 
 
 class ActiveSetSearch(Search):
-    """Hold a point, its gradient and the factor of the free set."""
+    """Hold a point and its gradient."""
 
     def __init__(self, problem: BoxQP, settings: Settings) -> None:
         super().__init__(problem, settings, STALLED_STEPS)
         self.cache = RowCache(problem.rows, np.float64, settings.cache_bytes)
-        self.factor = FreeFactor(self.block, MIN_CURVATURE * problem.curvature.max())
+        self.ridge = MIN_CURVATURE * problem.curvature.max()  # grows tenfold whenever Q_SS does not factorise
         self.steps = dict.fromkeys(STEPS, 0)
 
     def block(self, indices: np.ndarray) -> Floats:
@@ -69,6 +69,19 @@ class ActiveSetSearch(Search):
             return self.problem.block(indices)
         self.cache.ensure(indices)
         return self.cache.block(indices, self.problem.targets)
+
+    def find_direction(self, free: np.ndarray) -> tuple[Floats, Floats]:
+        """Return Q_SS and Newton's direction -(Q_SS + ridge I)^-1 g_S, improved once by the residual of Q_SS itself."""
+        Q, g = self.block(free), self.gradient[free]
+        while True:
+            try:
+                lifted = Q + self.ridge * np.eye(len(free))
+                factor = linalg.cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
+                break
+            except np.linalg.LinAlgError:
+                self.ridge *= 10
+        solution = linalg.cho_solve(factor, g, check_finite=False)
+        return Q, -(solution + linalg.cho_solve(factor, g - Q @ solution, check_finite=False))
 
     def move(self, indices: np.ndarray, values: Floats) -> None:
         """Set alpha[indices] and bring the gradient along."""
@@ -160,10 +173,9 @@ def step_by_newton(search: ActiveSetSearch) -> None:
     """Go along the projected path of Newton's direction on the free variables."""
     free = np.flatnonzero(free_variables(search.alpha, search.problem.upper))
     if len(free):
-        search.factor.follow(free)
+        Q, direction = search.find_direction(free)
         alpha, g = search.alpha[free], search.gradient[free]
-        direction = -search.factor.solve(g)
-        search.move(free, choose_lower_end(search.factor.matrix, direction, alpha, g, search.problem.upper[free]))
+        search.move(free, choose_lower_end(Q, direction, alpha, g, search.problem.upper[free]))
 
 
 def choose_face(search: ActiveSetSearch) -> np.ndarray:
@@ -188,8 +200,7 @@ def solve_bas(problem: BoxQP, settings: Settings) -> Result:
             misfit = search.violations()
             misfit[free] = 0
             free = np.append(free, misfit.argmax())
-        search.factor.follow(free)
-        free = step_within_bounds(search, free, -search.factor.solve(search.gradient[free]))
+        free = step_within_bounds(search, free, search.find_direction(free)[1])
         search.count_iteration()
     return search.conclude()
 
@@ -301,30 +312,3 @@ def descend_path(Q: np.ndarray, d: Floats, a: Floats, g: Floats, upper: Floats) 
     for i in range(n):  # rounding must not leave the box
         a[i] = min(max(a[i], 0.0), upper[i])
     return decrease
-
-
-class FreeFactor:
-    """Hold Q_SS, and L with L L' = Q_SS + ridge I.
-
-    block : function of indices, returns Q[indices, indices] in float64.
-    ridge : first value; raised tenfold whenever Q_SS does not factorise.
-    """
-
-    def __init__(self, block: Callable[[np.ndarray], Floats], ridge: float) -> None:
-        self.block, self.ridge = block, ridge
-
-    def follow(self, free: np.ndarray) -> None:
-        """Make S the free indices."""
-        self.matrix = self.block(free)
-        while True:
-            try:
-                lifted = self.matrix + self.ridge * np.eye(len(free))
-                self.factor = linalg.cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
-                return
-            except np.linalg.LinAlgError:
-                self.ridge *= 10
-
-    def solve(self, right: Floats) -> Floats:
-        """Return (Q_SS + ridge I)^-1 right, improved once by the residual of Q_SS itself."""
-        solution = linalg.cho_solve(self.factor, right, check_finite=False)
-        return solution + linalg.cho_solve(self.factor, right - self.matrix @ solution, check_finite=False)

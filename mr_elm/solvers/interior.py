@@ -38,20 +38,6 @@ def is_small(problem: Any) -> bool:
     return n <= MAX_DENSE_ROWS or (Z is not None and Z.shape[1] <= min(MAX_COLUMNS, n // ROWS_A_COLUMN))
 
 
-def find_lower_point(problem: Any, objective: float) -> tuple[Floats, Floats, int] | None:
-    """Return a point near the minimum of a BoxQP, its gradient, and how many kernel rows that took.
-
-    None where the problem is not small, or where rounding has ended the method before it came below this objective.
-    """
-    alpha = find_near_minimum(problem)
-    if alpha is None:
-        return None
-    gradient, n_rows = problem.gradient(alpha)
-    if objective_of(alpha, gradient) < objective:
-        return (alpha, gradient, n_rows)
-    return None
-
-
 def find_near_minimum(problem: Any) -> Floats | None:
     """Return alpha (N,) near the minimum of a BoxQP, at its bounds where it seems to be; None where it is not small."""
     if not is_small(problem):

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, conclude, objective_of, violations
-from mr_elm.solvers.interior import find_lower_point
+from mr_elm.solvers.interior import find_near_minimum
 from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
@@ -65,10 +65,13 @@ class Search:
         """Go to about where the minimum is, if that can be found and is lower than where the search is."""
         self.certify()
         self.look()
-        point = find_lower_point(self.problem, self.objective)
-        if point is not None:
-            self.alpha, self.gradient, n_rows = point
-            self.n_certified, self.certified = self.n_certified + n_rows, True
+        alpha = find_near_minimum(self.problem)
+        if alpha is None:
+            return
+        gradient, n_rows = self.problem.gradient(alpha)
+        self.n_certified += n_rows
+        if objective_of(alpha, gradient) < self.objective:  # rounding may have ended the method before
+            self.alpha, self.gradient = alpha, gradient
             self.forget_progress()
 
     def tell(self) -> None:

@@ -10,6 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from mr_elm.estimators import ELMRegressor, ESVMRegressor, KernelELMRegressor, to_estimator
+from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.model.file import read_model
 from mr_elm.solvers.centred import CentredTargets, choose_units
 from mr_elm.sums.gram import GridSteps, bound_targets
@@ -190,7 +191,7 @@ def test_the_mean_is_added_in_one_rounding(estimator, rows):
         E, A, mean = model.layer.evaluate(X, np.empty((N, model.layer.n_hidden))), B[:-1], -B[-1]
     else:
         Z = model.scale(X)
-        E, A, mean = model.kernel.tile(Z, Z), model.arrays['dual_coef'][:, 0], model.arrays['intercept'][0]
+        E, A, mean = compute_kernel(Z, Z, model.kernel), model.arrays['dual_coef'][:, 0], model.arrays['intercept'][0]
     exact = [Fraction(mean) + Fraction(math.fsum(e * A)) for e in E]
     found = model.decision_function(X)[:, 0]
     off = [abs(float(Fraction(one) - other)) for one, other in zip(found, exact, strict=True)]

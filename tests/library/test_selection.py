@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from mr_elm.estimators import SparseELMClassifier
 from mr_elm.features.kernel_rows import kernel_rows, ready_rows
+from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import KERNELS, make_kernel
 from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.dual import BoxMachine
@@ -170,7 +171,7 @@ def test_leave_one_out_scores_weighted_rows_by_machines_of_the_others(rows, n_cl
     numbers = codes if n_classes else np.sin(X[:, 0]) + 4
     T = np.where(codes[:, None] == np.arange(3), 1.0, -1.0) if n_classes else numbers[:, None]
     weights, kernel, values = np.arange(1.0, 31), make_kernel('gaussian', sigma=1.5), np.empty(T.shape)
-    K = kernel.tile(X, X)
+    K = compute_kernel(X, X, kernel)
     scale, _ = weigh(omega := K.copy(), T, weights)
     task = LeaveOneOutTask(
         index=None,

@@ -7,6 +7,7 @@ from reference import dual as twin
 
 from mr_elm.estimators import SparseELMClassifier, SphereSVMClassifier
 from mr_elm.features.kernel_rows import KernelRows, PrecomputedRows, kernel_rows
+from mr_elm.features.kernel_tiles import compute_kernel
 from mr_elm.features.kernels import make_kernel
 from mr_elm.machines.dual import BoxMachine, SphereMachine
 from mr_elm.machines.pairs import ClassScheme, fit_machines, fit_pairs
@@ -120,8 +121,12 @@ def test_a_machine_that_was_given_up_is_not_begun_again(rows, make, kind, rule, 
 def test_every_source_gives_the_same_tile(rows):
     X = rows[0]
     kernel, some, others = make_kernel('laplacian', sigma=2.0), np.array([5, 1, 300]), np.arange(40, 60)
-    expected = kernel.tile(X, X)[np.ix_(some, others)]
-    for source in (kernel_rows(X, kernel), KernelRows(sp.csr_matrix(X), kernel), PrecomputedRows(kernel.tile(X, X))):
+    expected = compute_kernel(X, X, kernel)[np.ix_(some, others)]
+    for source in (
+        kernel_rows(X, kernel),
+        KernelRows(sp.csr_matrix(X), kernel),
+        PrecomputedRows(compute_kernel(X, X, kernel)),
+    ):
         assert np.allclose(source.tile(some, others), expected, rtol=0, atol=1e-12)
 
 
@@ -134,7 +139,7 @@ def test_the_machine_of_two_classes_has_the_certificate_that_float64_values_give
     codes = (X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(300) / d > 0).astype(int)
     given = {'laplacian': {'sigma': 1.0}, 'polynomial': {'degree': 2}}.get(kind, {'gamma': 1.0})
     kernel = make_kernel(kind if kind in ('laplacian', 'polynomial') else 'gaussian', **given)
-    K = kernel.tile(X, X)
+    K = compute_kernel(X, X, kernel)
     source = {'sparse': KernelRows(sp.csr_matrix(X), kernel), 'ready': PrecomputedRows(K)}.get(kind)
     found = solve_small_machines(source or kernel_rows(X, kernel), codes, np.full(300, float(C)), Settings())
     Q, result = twin.signed(K, 2.0 * codes - 1), found.make_result(0)

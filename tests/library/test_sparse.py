@@ -106,7 +106,7 @@ def test_kernels_of_wide_rows_are_those_of_their_columns_that_hold_numbers(rng, 
         monkeypatch.setattr(sparse, 'DENSE_SHARE', 1)
         monkeypatch.setattr(sparse, 'MIN_DENSE_SHARE', 1)
     X, kernel = make_words(rng)[0], make_kernel(given['kernel'], 4.0, degree=given.get('degree'))
-    wide, K, some = spread(X), kernel.tile(X, X), np.array([5, 40, 2])
+    wide, K, some = spread(X), compute_kernel(X, X, kernel), np.array([5, 40, 2])
     source = kernel_rows(wide, kernel)
     assert sparse.issparse(source.X) == bool(share)
     for found, wanted in (
