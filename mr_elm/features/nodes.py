@@ -48,7 +48,7 @@ def hardlimit(Z: Floats, b: Floats) -> None:
 
 
 def gaussian(D: Floats, b: Floats) -> None:
-    """exp(-|z - a|^2 / b)."""
+    """exp(-D / b) of distances D, |z - a|^2 for a Gaussian."""
     D /= b
     np.negative(D, out=D)
     exponentiate(D)
@@ -57,11 +57,6 @@ def gaussian(D: Floats, b: Floats) -> None:
 def laplacian(D: Floats, b: Floats) -> None:
     """exp(-|z - a| / b)."""
     np.sqrt(D, out=D)
-    gaussian(D, b)
-
-
-def product_laplacian(D: Floats, b: Floats) -> None:
-    """exp(-|z - a|_1 / b), a product of exp(-|z_j - a_j| / b) over the features."""
     gaussian(D, b)
 
 
@@ -115,7 +110,7 @@ def laplacian_slope(D: Floats, b: Floats) -> None:
 
 def product_laplacian_slope(D: Floats, b: Floats) -> None:
     """-exp(-|z - a|_1 / b) / b."""
-    product_laplacian(D, b)
+    gaussian(D, b)
     D /= -b
 
 
@@ -157,7 +152,8 @@ NODES = {
     'multiquadric': NodeKind('distance', multiquadric, bounded=False, slope=multiquadric_slope),
     'nystrom': NodeKind('distance', gaussian, slope=gaussian_slope),
     'laplacian': NodeKind('distance', laplacian, takes_root=True, slope=laplacian_slope),
-    'product-laplacian': NodeKind('distance', product_laplacian, slope=product_laplacian_slope, norm=1),
+    # exp(-|z - a|_1 / b), a product of exp(-|z_j - a_j| / b) over the features
+    'product-laplacian': NodeKind('distance', gaussian, slope=product_laplacian_slope, norm=1),
     'identity': NodeKind('projection', identity, bounded=False, slope=identity_slope),
 }
 # kernel -> what `--map nystrom` computes with it

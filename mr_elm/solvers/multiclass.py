@@ -77,15 +77,10 @@ def count_votes(decisions: Floats, n_classes: int) -> tuple[np.ndarray, Floats, 
     return votes, sums, winner
 
 
-def vote(decisions: Floats, n_classes: int) -> np.ndarray:
-    """Return class numbers, (n,), from decision values of pairs, (n, P): most votes, then the largest sum."""
-    return count_votes(decisions, n_classes)[2]
-
-
 def class_numbers(decisions: Floats, n_classes: int, scheme: str) -> np.ndarray:
     """Return class numbers, (n,), from decision values, (n, P); of two classes, a tie at zero goes to the first."""
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(int)
     if scheme == ONE_VS_ONE:
-        return vote(decisions, n_classes)
+        return count_votes(decisions, n_classes)[2]
     return decisions.argmax(axis=1)

@@ -5,7 +5,7 @@ import pytest
 from reference import dual as twin
 
 from mr_elm.machines.pairs import ClassScheme, fit_machines
-from mr_elm.solvers.multiclass import class_numbers, group_coefficients, machine_count, vote
+from mr_elm.solvers.multiclass import class_numbers, count_votes, group_coefficients, machine_count
 
 
 class Found:
@@ -18,7 +18,7 @@ class Found:
 def test_the_vote_is_the_naive_vote_ties_included():
     rng = np.random.default_rng(0)
     decisions = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], (500, 10)) + rng.normal(0, 1e-3, (500, 10))
-    assert np.array_equal(vote(decisions, 5), twin.one_against_one(decisions, 5))
+    assert np.array_equal(count_votes(decisions, 5)[2], twin.one_against_one(decisions, 5))
 
 
 def test_pairs_see_their_classes_and_the_later_one_is_positive():
