@@ -78,10 +78,6 @@ class ArrowSchema:
         """Return number, category, date or lists; or time, list, binary, struct or a type, which cannot be features."""
         return kind_of(self.schema.field(column).type)
 
-    def describe(self, column: str) -> str:
-        """Name the type of a column for a message."""
-        return str(self.schema.field(column).type)
-
     def split(self, column: str) -> list[str]:
         """Name the features of a column: lists give a feature for each item."""
         if self.kind(column) != LISTS:
@@ -101,7 +97,7 @@ class ArrowSchema:
             cure = CURES.get(kind, 'make numbers of it')
             raise DataFormatError(
                 f'{self.name}: expected {" or ".join(kinds)} in the {role} column {column!r}, found '
-                f'{self.describe(column)}: {cure}, or leave the column out (--drop {column})'
+                f'{self.schema.field(column).type}: {cure}, or leave the column out (--drop {column})'
             )
 
 

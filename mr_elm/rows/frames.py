@@ -97,8 +97,8 @@ def read_arrow(table: Any) -> Frame:
     for name in schema.columns:
         if schema.kind(name) not in TABLE_KINDS:
             raise ValueError(
-                f'X: expected numbers or text in column {write_value(name)}, found {schema.describe(name)}: make '
-                'numbers of it first'
+                f'X: expected numbers or text in column {write_value(name)}, found {schema.schema.field(name).type}: '
+                'make numbers of it first'
             )
     names = tuple(schema.fields)
     form = RowOptions('arrow', label_column=None, n_columns=len(names), names=names, encode='auto')

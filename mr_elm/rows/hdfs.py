@@ -192,10 +192,8 @@ def find_command() -> str:
     """Return the hadoop command of the Hadoop to use. Raises FileNotFoundError when there is none."""
     home = find_home()
     advice = 'set HADOOP_HOME to the folder of a Hadoop installation, or start a local cluster with `make hadoop-up`'
-    if home is None:
-        raise FileNotFoundError(f'expected a Hadoop installation, found none: {advice}')
-    if not (home / 'bin' / 'hadoop').exists():
-        raise FileNotFoundError(f'{home}: expected a Hadoop installation, found no bin/hadoop in it: {advice}')
+    if home is None or not (home / 'bin' / 'hadoop').exists():
+        raise FileNotFoundError(f'expected a Hadoop installation, found {home or "none"} without bin/hadoop: {advice}')
     return str(home / 'bin' / 'hadoop')
 
 

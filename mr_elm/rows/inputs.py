@@ -294,7 +294,7 @@ def plan_blocks(path: str, blocks: Iterable[Block]) -> InputPlan:
     """Write blocks of dense rows as lines, and plan these as an input of jobs. Labels are words, or there are none."""
     with open(path, 'wb') as stream:
         stream.writelines(write_block(block.X, *' '.join(block.names).split()) + b'\n' for block in blocks)
-    return plan_inputs([path], RowOptions(), closed=False)
+    return plan_inputs([path], RowOptions())
 
 
 def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
@@ -362,28 +362,27 @@ def sniff(lines: list[str], path: str, options: RowOptions, blank_bytes: int = 0
     options : RowOptions of the command line.
     Raises DataFormatError when the lines are no rows at all.
     """
-    binary = ['\0' in line for line in lines]
     text = '\n'.join(lines[:20])[:TEXT_CHARACTERS].lstrip(' \t')
     foreign = next((what for pattern, what in FOREIGN.items() if re.match(pattern, text)), None)
     if foreign and options.kind == 'auto':
         raise DataFormatError(f'{path}: expected rows, found {foreign}')
-    if binary[0] or sum(binary) > len(lines) // 2:
+    rows = [line for line in lines if '\0' not in line]  # the others are bad rows
+    if '\0' in lines[0] or len(rows) < len(lines) / 2:
         raise DataFormatError(
             f'{path}: expected rows of text, found binary data: text of two bytes a letter needs --encoding utf-16-le '
             'or utf-16-be'
         )
-    lines = [line for line, is_binary in zip(lines, binary, strict=True) if not is_binary]  # these are bad rows
     if options.kind != 'auto':
         kind = find_kind(options.kind)
     else:  # by the lines where no name of a file tells the kind, else by the name, else by the lines
         kinds = [kind for kind in map(find_kind, KINDS) if not kind.magic]
         name = str(path).lower().removesuffix(find_ending(path))
-        nameless = [kind for kind in kinds if not kind.endings and kind.recognise(lines)]
+        nameless = [kind for kind in kinds if not kind.endings and kind.recognise(rows)]
         named = [kind for kind in kinds if name.endswith(kind.endings)]
-        kind = next(chain(nameless, named, (kind for kind in kinds if kind.recognise(lines))))
+        kind = next(chain(nameless, named, (kind for kind in kinds if kind.recognise(rows))))
     if kind.magic:
         raise DataFormatError(f'{path}: expected {options.kind} rows, found text')
-    return replace(kind.choose_format(lines, path, options), blank_bytes=blank_bytes)
+    return replace(kind.choose_format(rows, path, options), blank_bytes=blank_bytes)
 
 
 def inspect_parts(entry: Entry, kind: str, options: RowOptions) -> InputFile | None:

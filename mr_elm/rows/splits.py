@@ -207,8 +207,7 @@ def read_plain_split(stream: BinaryIO, start: int, length: int | None) -> Iterat
     limit = None
     if length is not None:
         limit = length + 1 - skipped
-    if limit is None or limit > 0:
-        yield from read_whole_lines(stream, limit)
+    yield from read_whole_lines(stream, limit)
 
 
 def count_lines_before(file: InputFile, start: int) -> int:
