@@ -274,7 +274,7 @@ def rate(rows: Fields, decimal: str, is_delimiter: bool = False) -> tuple[float,
     for field in fields:
         if read_number(field, decimal) is not None and not (is_delimiter and GROUPED.fullmatch(field)):
             numbers += 1.0
-        elif is_delimiter and GROUPED.fullmatch(field) or styled_number(decimal).fullmatch(field):
+        elif is_number(field, decimal):
             numbers += 0.5
     return round(sum(len(row) == width for row in rows) / len(rows), 1), numbers / max(1, len(fields))
 

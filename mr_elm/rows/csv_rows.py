@@ -254,7 +254,8 @@ def diagnose(line: str, form: RowOptions) -> RowError | None:
     """Say why one line cannot be read, None where it can."""
     if line == form.header_line:
         return RowError('repeated header', 'the line holds the names of the columns again: leave it out')
-    if '\r' in line.removesuffix('\r'):
+    line = line.removesuffix('\r')  # which pyarrow takes for a part of the line end
+    if '\r' in line:
         return RowError('carriage return', 'one stands within the line, and other programs would end it there')
     numbers = find_numbers(form)
     try:

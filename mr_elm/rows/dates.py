@@ -68,8 +68,9 @@ def read_dates(texts: Any, order: str) -> Floats:
     try:
         return convert(texts, order)
     except ValueError as error:
-        for text in texts.to_pylist() if len(texts) > 1 else []:
-            read_dates([text], order)  # pyarrow does not say which one
+        middle = len(texts) // 2
+        for half in (texts[:middle], texts[middle:]) if middle else ():  # pyarrow does not say which one
+            read_dates(half, order)
         held = f'holds {quote(texts[0].as_py())}, and its dates are written {order}'
         raise RowError('not a date', held) from error
 

@@ -120,7 +120,7 @@ class InputPlan:
         """Name the data set for a message."""
         if len(self.files) == 1:
             return self.files[0].path
-        return f'{self.files[0].path} and {len(self.files) - 1} more'
+        return f'{self.files[0].path} and {len(self.files) - 1:,} more'
 
     @property
     def input_facts(self) -> dict:
@@ -168,10 +168,7 @@ class InputPlan:
 def describe_inputs(plan: InputPlan) -> str:
     """Say in one line how the files of a data set are read; '' where that had not to be decided."""
     description = find_kind(plan.form.kind).describe(plan.form)
-    others = ''
-    if len(plan.files) > 1:
-        others = f' and {len(plan.files) - 1:,} more'
-    return description and f'{os.path.basename(plan.files[0].path)}{others}: {description}'
+    return description and f'{os.path.basename(plan.name)}: {description}'
 
 
 def plan_inputs(patterns: Sequence[str | Entry], options: RowOptions, closed: bool = True) -> InputPlan:

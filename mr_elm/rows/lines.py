@@ -2,7 +2,7 @@
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -32,7 +32,9 @@ class LineReader(RowReader):
         for text in group_lines(self._skip_header(chunks), self.block_rows):
             first = self.counts.lines
             try:
-                read = self._read(text)
+                if b'\0' in text:
+                    raise ValueError('binary data')
+                read = self.kind.parse(text, self.form)
             except ValueError:  # some are no rows, or cannot be read
                 block = self.sort_out(split_lines(text))
             else:
@@ -68,29 +70,22 @@ class LineReader(RowReader):
         first = self.counts.lines
         self.counts.lines += len(lines)
         rows = {first + i: line for i, line in enumerate(lines) if self._is_row(line)}
-        texts, errors = list(rows.values()), dict[int, RowError]()
+        texts, binary = list(rows.values()), RowError('binary data', 'the line holds bytes of zero')
+        errors = {k: binary for k, line in enumerate(texts) if '\0' in line}
         try:
-            block = self._read_rows(texts)
+            block = self._read_others(texts, errors)
         except ValueError:
-            errors = {k: error for k, line in enumerate(texts) if (error := self._diagnose(line))}
-            block = self._read_rows([line for k, line in enumerate(texts) if k not in errors])
+            bad = {k: error for k, line in enumerate(texts) if (error := self.kind.diagnose(line, self.form))}
+            errors = bad | errors
+            block = self._read_others(texts, errors)
         return self.judge(list(rows), block, errors, texts.__getitem__)
 
-    def _read_rows(self, lines: Sequence[str]) -> Block | None:
-        if not lines:
+    def _read_others(self, lines: Sequence[str], errors: Container[int]) -> Block | None:
+        """Read all lines but those at the positions of errors; None where there are none."""
+        text = ''.join(f'{line}\n' for k, line in enumerate(lines) if k not in errors)
+        if not text:
             return None
-        return self._read(''.join(f'{line}\n' for line in lines).encode('latin-1'))
-
-    def _diagnose(self, line: str) -> RowError | None:
-        if '\0' in line:
-            return RowError('binary data', 'the line holds bytes of zero')
-        return self.kind.diagnose(line, self.form)
-
-    def _read(self, text: bytes) -> Block:
-        """Parse whole lines. Raises ValueError when any is no row, or cannot be read."""
-        if b'\0' in text:
-            raise ValueError('binary data')
-        return self.kind.parse(text, self.form)
+        return self.kind.parse(text.encode('latin-1'), self.form)
 
     def _is_row(self, line: str) -> bool:
         if not line or line.isspace():

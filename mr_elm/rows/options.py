@@ -95,6 +95,9 @@ def read_header(text: str) -> bool | None:
     return HEADERS[text]
 
 
+COLUMNS: dict[str, Any] = {'group': INPUT, 'metavar': 'NAME,...', 'advanced': True, 'read': read_columns}
+
+
 @dataclass(frozen=True)
 class RowOptions:
     """Say how rows are written: what is known before a file was looked at, or, once it was, all that was decided.
@@ -208,10 +211,7 @@ class RowOptions:
     targets: tuple[ColumnPlace, ...] = option(
         (),
         'regression: names or indexes of several targets, instead of --label-column',
-        INPUT,
-        metavar='NAME,...',
-        advanced=True,
-        read=read_columns,
+        **COLUMNS,
     )
     labels_separator: str | None = option(
         None,
@@ -233,28 +233,19 @@ class RowOptions:
     columns: tuple[str, ...] | None = option(
         None,
         'names or indexes of the only columns that are features (default: all, or those of the model)',
-        INPUT,
-        metavar='NAME,...',
-        advanced=True,
-        read=read_columns,
+        **COLUMNS,
     )
     drop: tuple[str, ...] | None = option(
         None,
         'names or indexes of columns that are not features (default: none, or those that the training of the model '
         'left out)',
-        INPUT,
-        metavar='NAME,...',
-        advanced=True,
-        read=read_columns,
+        **COLUMNS,
     )
     part_by: tuple[ColumnPlace, ...] = option(
         (),
         'keep the sums of parts of the rows too, for `mr-elm parts`: file, a part for each input file; or names or '
         'indexes of columns, which are then no features, a part for each of their values',
-        INPUT,
-        metavar='NAME,...',
-        advanced=True,
-        read=read_columns,
+        **COLUMNS,
     )
     n_features: int | None = option(
         None, 'features of a row (default: detected from the file)', INPUT, metavar='D', advanced=True
@@ -274,10 +265,7 @@ class RowOptions:
         (),
         '--encode auto: names or indexes of columns whose numbers are names, such as a postal code: each value gets '
         'an indicator of its own',
-        INPUT,
-        metavar='NAME,...',
-        advanced=True,
-        read=read_columns,
+        **COLUMNS,
     )
     dates: str = option(
         AUTO,

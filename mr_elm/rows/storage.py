@@ -6,6 +6,7 @@ file whole or not at all: under another name first.
 
 import glob
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -198,10 +199,9 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
         if pattern.startswith('file:/'):
             pattern = unquote(urlsplit(pattern).path)
         store = store_of(pattern)
-        is_name = store.find(pattern) is not None
-        if is_name:
-            matches = [pattern]
-        else:
+        root, matches = store.absolute(pattern), [pattern]
+        if store.find(pattern) is None:
+            root = store.absolute(re.sub(r'/?[^/]*[*?[].*', '', pattern))  # above what stands for several
             matches = store.glob(pattern)
         if not matches:
             raise FileNotFoundError(f'{pattern}: expected an input file or folder, found none')
@@ -209,12 +209,6 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
             entry = store.find(store.absolute(match))
             if entry is None:
                 raise FileNotFoundError(f'{match}: expected an input file, found a link to a missing file')
-            if is_name:
-                root = entry.path
-            else:
-                names = pattern.split('/')
-                first = next((i for i, name in enumerate(names) if PATTERN & set(name)), -1)  # that stands for several
-                root = store.absolute('/'.join(names[:first]))
             entries.update((file.path, replace(file, root=root)) for file in list_files(store, entry))
     if not entries:
         raise DataFormatError(f'{", ".join(map(str, patterns))}: expected input files, found none in the folder')
@@ -238,8 +232,5 @@ def list_files(store: Any, entry: Entry) -> Iterator[Entry]:
 
 def name_folders(entry: Entry) -> tuple[tuple[str, str], ...]:
     """Return (name, value) of the folders between the one that the user named and a file, such as city=Oslo."""
-    if entry.path != entry.root:
-        folders = entry.path.removeprefix(entry.root).split('/')[:-1]
-    else:
-        folders = []
+    folders = entry.path.removeprefix(entry.root).split('/')[:-1]
     return tuple((name, unquote(value)) for name, equals, value in (part.partition('=') for part in folders) if equals)

@@ -233,7 +233,7 @@ TEXTS = {
     'index twice.libsvm': (SPARSE + '1 2:1 2:1\n', {}, 'indices not rising'),
     'index 0.libsvm': (SPARSE + '1 0:1 2:1\n', {}, 'index below 1'),
     'negative index.libsvm': (SPARSE + '1 -2:1\n', {}, 'index below 1'),
-    'huge index.libsvm': (SPARSE + '1 99999999999999999999:1\n', {}, 'not index:value'),
+    'huge index.libsvm': (SPARSE + '1 99999999999999999999:1\n', {}, 'index too large'),
     'index of a float.libsvm': (SPARSE + '1 1.5:1\n', {}, 'not index:value'),
     'several labels.libsvm': ('1,2' + SPARSE[1:], {}, '--labels-separator'),
     'qid.libsvm': ('1 qid:3 1:0.5 3:2\n-1 qid:3 2:1.5\n', {}, SPARSE_READ),

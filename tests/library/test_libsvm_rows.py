@@ -92,7 +92,7 @@ REASONS = [
     ('1 2:1 1:1', 'indices not rising'),
     ('1 2:1 2:1', 'indices not rising'),
     ('1 10000001:1', 'index too large'),
-    (f'1 {"9" * 20}:1', 'not index:value'),
+    (f'1 {"9" * 20}:1', 'index too large'),
     (f'1 {"9" * 5000}:1', 'not index:value'),
     ('1 1:2:3', 'not a number'),
     ('1 a:1', 'not index:value'),

@@ -138,6 +138,7 @@ def test_csv_rows_are_those_of_a_slow_reader(data, delimiter, n_columns):
 )
 @example(b'0,0\n\n\r\r\n', ',', 2, None, None, False, True)
 @example(b'1,"a\nb",2\n3,4,5\r6,7,8\n', ',', 3, 0, None, False, True)
+@example(b'0\r\r\n\x01', ',', 1, None, None, False, False)
 def test_rows_read_together_are_those_read_alone(data, delimiter, n_columns, label, weight, header, table):
     label, weight = (None if j is None or j >= n_columns else j for j in (label, weight))
     form = RowOptions(
