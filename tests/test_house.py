@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (42_700, 30_000),
+    'nodes of rows': (42_680, 30_000),
     'nodes of engines, passes and cli': (44_050, 32_000),
     'nodes of drivers, machines and estimators': (78_160, 50_000),
     'nodes of features, sums and scores': (34_720, 28_000),

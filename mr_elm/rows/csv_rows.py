@@ -120,32 +120,26 @@ def parse(text: bytes, form: RowOptions) -> Block:
     n_rows = int(np.count_nonzero(find_line_ends(text)))  # in a third of the time that `bytes.count` takes
     if b'"' in text or not form.delimiter:
         text = separate_plainly(text, form.delimiter)
-    arrays = read_arrays(text, form, choose_piece(text, form.n_columns or 0))
+    arrays = read_arrays(text, form)
     if arrays.num_rows != n_rows:
         raise ValueError('pyarrow took several lines for one, or left a line out')
     columns = zip(form.used_columns, arrays.columns, strict=True)
     return make_block({j: read_values(array, j, form) for j, array in columns}, n_rows, form)
 
 
-def choose_piece(text: bytes, n_columns: int) -> int:
-    """Return how many bytes of whole lines pyarrow is to parse together; a line must end in each piece."""
-    size = max(PIECE_BYTES, BYTES_A_COLUMN * n_columns)
-    starts = range(0, len(text), size)
-    if b'"' not in text and all(text.find(b'\n', start, start + size) >= 0 for start in starts):
-        return size
-    return len(text) + 1
-
-
-def read_arrays(text: bytes, form: RowOptions, piece: int) -> Any:
+def read_arrays(text: bytes, form: RowOptions) -> Any:
     """Read the columns that rows need as a pyarrow.RecordBatch, each named by its position.
 
-    Columns of plain numbers become float64, those of a table with nulls for missing ones, all else text. piece : bytes
-    that are parsed together. Raises pyarrow.ArrowInvalid, a ValueError, where that cannot be.
+    Columns of plain numbers become float64, those of a table with nulls for missing ones, all else text. Raises
+    pyarrow.ArrowInvalid, a ValueError, where that cannot be.
     """
     import pyarrow as arrow
     from pyarrow import csv as reader
 
-    numbers = find_numbers(form)
+    numbers, piece = find_numbers(form), max(PIECE_BYTES, BYTES_A_COLUMN * (form.n_columns or 0))
+    starts = range(0, len(text), piece)
+    if b'"' in text or any(text.find(b'\n', start, start + piece) < 0 for start in starts):
+        piece = len(text) + 1  # a line must end in each piece
     [columns] = (
         reader.read_csv(
             arrow.BufferReader(text),

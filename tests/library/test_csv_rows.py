@@ -52,8 +52,6 @@ def test_pieces_that_pyarrow_takes_do_not_show_even_if_a_line_is_longer(monkeypa
     lines = [f'{label},{number!r}' for label, number in zip(labels, numbers.tolist(), strict=True)]
     monkeypatch.setattr(csv_rows, 'PIECE_BYTES', 64)
     monkeypatch.setattr(csv_rows, 'BYTES_A_COLUMN', 1)
-    text = ''.join(f'{line}\n' for line in lines).encode()
-    assert (csv_rows.choose_piece(text, 2) == 64) == (longest < 64)
     _, [block] = read(lines, n_columns=2)
     assert labels_of([block]) == labels and np.array_equal(block.X[:, 0], numbers)
     assert block.names == tuple(dict.fromkeys(labels))
