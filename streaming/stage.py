@@ -66,19 +66,15 @@ class MRRows(MRJob):
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
 
     def __init__(self, args: list[str] | None = None) -> None:
-        self.own_options: dict[str, argparse.Action] = {}
         self.file_options: set[str] = set()
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
-
-    def add_passthru_arg(self, *names: Any, **settings: Any) -> None:
-        """Add an option of the stage."""
-        super().add_passthru_arg(*names, **settings)
-        self.note_option(names)
+        actions, others = self.arg_parser._actions, make_mrjob().arg_parser._actions
+        self.own_options = {action.dest: action for action in actions[len(others) :]}
 
     def add_file_arg(self, *names: Any, **settings: Any) -> None:
         """Add an option of the stage whose value is a file for its tasks."""
         super().add_file_arg(*names, **settings)
-        self.file_options.add(self.note_option(names))
+        self.file_options.add(self.arg_parser._actions[-1].dest)
 
     def split_words(self, argv: Sequence[str]) -> list[tuple[str, list[str], bool]]:
         """Separate the options on a command line that was parsed before: [(destination, words, is it of the stage)]."""
@@ -105,12 +101,6 @@ class MRRows(MRJob):
         return [
             word if not isinstance(word, str) or PLAIN.fullmatch(word) else f'%{quote(word, safe="")}' for word in words
         ]
-
-    def note_option(self, names: Sequence[str]) -> str:
-        """Note an option that was just added as one of the stage; returns its destination."""
-        action = self.arg_parser._option_string_actions[names[0]]
-        self.own_options[action.dest] = action
-        return action.dest
 
     @classmethod
     def run(cls) -> None:
