@@ -56,10 +56,20 @@ def predict(argv: Sequence[str]) -> None:
     add_label_options(parser)
     add_resume_option(parser)
     args = parser.parse(argv)
-    check_output(parser, args)
+    answers = args.inputs == [STANDARD]
+    if args.output is None and not answers:
+        parser.error('the following arguments are required: -o/--output')
+    if answers and find_table(args.output):
+        parser.error(
+            f'-: expected files for an output whose name ends in .{", .".join(TABLES)}: standard input is answered '
+            'line by line'
+        )
+    args.output = args.output or STANDARD
     if args.output != STANDARD:
         demand_free(args.output, args.overwrite)
-    if args.inputs == [STANDARD]:
+    elif args.bad_rows == 'skip' and not answers:
+        parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
+    if answers:
         if args.passed:
             parser.error(f'{args.passed[0]}: expected no option of mrjob with standard input, which runs no job')
         return answer_standard_input(args)
@@ -79,23 +89,6 @@ def predict(argv: Sequence[str]) -> None:
         accounts = score.predict(path, plan, target, engine, columns, args.bad_rows, write)
     if accounts.rows:
         write_rejected(name_rejected(args.output), accounts, engine)
-
-
-def check_output(parser: Parser, args: argparse.Namespace) -> None:
-    """Find out where predictions go, and exit with 2 when the user must say it."""
-    answers = args.inputs == [STANDARD]
-    if args.output is None and not answers:
-        parser.error('the following arguments are required: -o/--output')
-    if answers and find_table(args.output):
-        parser.error(
-            f'-: expected files for an output whose name ends in .{", .".join(TABLES)}: standard input is answered '
-            'line by line'
-        )
-    args.output = args.output or STANDARD
-    if args.output != STANDARD:
-        return
-    if args.bad_rows == 'skip' and not answers:
-        parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
 
 
 def read_answer_columns(model: Model, path: str, args: argparse.Namespace) -> tuple[Model, AnswerColumns]:
