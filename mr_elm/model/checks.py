@@ -40,11 +40,6 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def is_column(value: Any) -> bool:
-    """Tell whether a value of JSON is the number or the name of a column."""
-    return type(value) in (int, str)
-
-
 def is_list(values: Any, holds: Callable[[Any], bool], length: int | None = None) -> bool:
     """Tell whether a value of JSON is a list, of a length unless that is None, each item of which passes a test."""
     return isinstance(values, list) and length in (None, len(values)) and all(map(holds, values))
@@ -116,8 +111,8 @@ def check_report(header: ModelHeader) -> None:
     demand(isinstance(header.history, list), 'history: a list', header.history)
     options, n_targets = header.parameters['input'], len(header.target_names)
     holds: dict[str, Callable[[Any], bool]] = {
-        'label_column': is_column,
-        'weight_column': is_column,
+        'label_column': lambda value: type(value) in (int, str),
+        'weight_column': lambda value: type(value) in (int, str),
         'label_name': is_text,
         'weight_name': is_text,
         'delimiter': lambda value: is_text(value) and len(value) == 1,

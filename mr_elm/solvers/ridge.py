@@ -108,8 +108,7 @@ def solve_regularized(gram: Floats, right_side: Floats, nu: float, penalty: Pena
     right_side : (m, K).
     nu : regularisation, > 0; small values shrink B.
     When the Cholesky factorisation fails, warns and uses the eigenvectors, those without a size left out. Raises
-    ValueError when nu <= 0 or the
-    sums are not finite.
+    ValueError when nu <= 0 or the sums are not finite.
     """
     if not nu > 0:
         raise ValueError(f'nu: expected a number above 0, found {nu}')
