@@ -167,24 +167,18 @@ class HiddenLayer:
     def _fill(self, X: Rows, out: Floats, function: Callable) -> Floats:
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
-        if NODES[self.kind].norm == 1:  # rows become dense, and no product wants many of them
-            step = max(1, CACHE_BYTES // (8 * max(self.n_hidden, self.n_features)))
-        else:
-            step = max(MIN_ROWS, CACHE_BYTES // (8 * max(self.n_hidden, 1)))
-        for start in range(0, X.shape[0], step):
-            self._apply(function, X[start : start + step], out[start : start + step])
-        return out
-
-    def _apply(self, function: Callable, X: Rows, out: Floats) -> None:
-        node = NODES[self.kind]
+        node, step = NODES[self.kind], max(MIN_ROWS, CACHE_BYTES // (8 * max(self.n_hidden, 1)))
         if node.family == 'projection':
             see = self._project
         elif node.norm == 2:
             see = self._squared_distances
-        else:
-            see = self._absolute_distances
-        see(X, out)
-        function(out, self.biases)
+        else:  # rows become dense, and no product wants many of them
+            see, step = self._absolute_distances, max(1, CACHE_BYTES // (8 * max(self.n_hidden, self.n_features)))
+        for start in range(0, X.shape[0], step):
+            part = out[start : start + step]
+            see(X[start : start + step], part)
+            function(part, self.biases)
+        return out
 
     def _project(self, X: Rows, out: Floats) -> None:
         if sp.issparse(X):
