@@ -70,7 +70,7 @@ class AutoEstimator(LivingRows):
             rows = replace(rows, classes=replace(rows.classes, counts=counts, weights=totals))
         n_rows, options = len(rows.y), AutoOptions(task=self._task, seed=self.seed_).nodes
         first, merged = merge_copies(rows.X, rows.y, rows.sample_weight)
-        rows = replace(rows, X=rows.X[first], y=rows.y[first], sample_weight=merged)
+        rows = replace(rows.take(first), sample_weight=merged)
         # statistics of merged rows: so a row of weight 2 is as two rows, to the last bit
         columns = ColumnStatistics.of(rows.X, rows.sample_weight)
         summary = replace(self._summarise_training(rows, options), n_rows=n_rows, columns=columns)

@@ -54,13 +54,6 @@ class Convertible:
         """Return offset and scale of each feature."""
         return spread_scaling(self.model_.members[0].arrays, self.model_.n_features)
 
-    @property
-    def calibration_(self) -> Floats:
-        """Return the parameters of the probabilities."""
-        if 'calibration' not in self.model_.arrays:
-            raise AttributeError('calibration_: expected an estimator with probabilities')
-        return self.model_.arrays['calibration']
-
     def _name_header(self, header: ModelHeader) -> ModelHeader:
         """Return the header of a model that was fitted to rows in memory."""
         classes = [write_label(label) for label in getattr(self, 'classes_', ())]

@@ -30,7 +30,7 @@ from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import join_members
-from mr_elm.rows.blocks import fill_weights, take_weights
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.rows.labels import write_label
 from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.ridge import Sums, TrainingRows
@@ -297,11 +297,7 @@ class LivingEstimator(LivingRows, MetricEstimator):
         """Score rows by the machine of all others, and fit what is wanted to them."""
         if self._holds_out:
             labelled = self._label(rows, getattr(self, 'classes_', None))
-            chosen = ScoreSample.of(len(labelled.y), self.seed_).choose(labelled)
-            weights = None
-            if labelled.sample_weight is not None:
-                weights = labelled.sample_weight[chosen]
-            sample = TrainingRows(labelled.X[chosen], labelled.y[chosen], labelled.classes, weights)
+            sample = labelled.take(ScoreSample.of(len(labelled.y), self.seed_).choose(labelled))
             scorer = LeaveOneOut.of(self.model_)
             self._hold_out(join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X)
         return self
@@ -373,11 +369,11 @@ class LivingEstimator(LivingRows, MetricEstimator):
         if self._holds_out:
             first = passes.hold_out(FOLDS).solve(start)
             self.model_ = passes.describe(first, header)
-            chosen = ScoreSample.of(len(rows.y), self.seed_, n_folds=FOLDS).choose(rows)
-            weights = fill_weights(take_weights(rows.sample_weight, chosen), len(chosen))
-            X, start = rows.X[chosen], first.B
-            decisions = self.model_.decision_function(X)
-            self._hold_out(HeldOut(rows.y[chosen], weights, decisions, np.zeros(len(chosen))), X, 'folds')
+            chosen = rows.take(ScoreSample.of(len(rows.y), self.seed_, n_folds=FOLDS).choose(rows))
+            n, start = len(chosen.y), first.B
+            decisions = self.model_.decision_function(chosen.X)
+            held = HeldOut(chosen.y, fill_weights(chosen.sample_weight, n), decisions, np.zeros(n))
+            self._hold_out(held, chosen.X, 'folds')
             scored = self.model_
         with self._reporter.follow('passes', len(rows.y)):
             self.model_ = passes.describe(passes.solve(start), header)

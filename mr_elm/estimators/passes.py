@@ -7,7 +7,7 @@ from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.pass_problem import PassProblem, PassResult, make_sample
 from mr_elm.machines.passes import count_sample
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, fill_weights, take_rows, take_weights
+from mr_elm.rows.blocks import fill_weights
 from mr_elm.scores.selection import FOLD, fold_numbers, select_sample
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.gram import GridSteps, TargetSums
@@ -26,33 +26,23 @@ class MemoryProblem(PassProblem):
         """Sum up the sample that a driver would take, and make the problem of all rows."""
         options = inputs.options
         share = min(1.0, count_sample(options, layer.n_hidden) / inputs.summary.n_rows)
-        chosen = select_sample(rows.X, share, options.seed)
-        weights = fill_weights(rows.sample_weight, len(rows.y))
-        sample = make_sample(inputs, rows.X[chosen], rows.y[chosen], weights[chosen], steps)
+        chosen = rows.take(select_sample(rows.X, share, options.seed))
+        weights = fill_weights(chosen.sample_weight, len(chosen.y))
+        sample = make_sample(inputs, chosen.X, chosen.y, weights, steps)
         return cls.of_sample(inputs, layer, steps, sample, rows=rows)
 
     def run(self, D: Floats, *, targets: bool = False) -> PassResult:
         """Run a pass; see `PassProblem`."""
-        rows, numeric = self.rows, self.rows.classes is None
-        if rows.classes is None:
-            block = Block(rows.X, targets=rows.y)
-        else:
-            block = Block(rows.X, tuple(rows.classes.names), rows.y)
-        sums = PassSums(self.layer, D, self.steps, TargetSums(self.steps, numeric) if targets else None)
-        for start in range(0, len(rows.y), BLOCK_ROWS):
-            part = slice(start, start + BLOCK_ROWS)
-            sums.add(take_rows(block, part), take_weights(rows.sample_weight, part))
+        of_targets = None
+        if targets:
+            of_targets = TargetSums(self.steps, self.rows.classes is None)
+        sums = PassSums(self.layer, D, self.steps, of_targets)
+        for block, weights in self.rows.blocks():
+            sums.add(block, weights)
         return PassResult(sums.product.high + sums.product.low, {} if sums.targets is None else sums.targets.sums)
 
     def hold_out(self, n_folds: int) -> 'MemoryProblem':
         """Return the same problem without the rows of the first of n_folds folds."""
         rows, seed = self.rows, self.inputs.options.seed
         kept = fold_numbers(rows.X, n_folds, seed + FOLD) > 0
-        weights = None
-        if rows.sample_weight is not None:
-            weights = rows.sample_weight[kept]
-        return replace(
-            self,
-            rows=replace(rows, X=rows.X[kept], y=rows.y[kept], sample_weight=weights),
-            folds=Folds(n_folds, 1, 1.0, seed, None, None),
-        )
+        return replace(self, rows=rows.take(kept), folds=Folds(n_folds, 1, 1.0, seed, None, None))

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -141,8 +140,7 @@ class TableRows(Convertible, Parameters):
             input=input_facts(self, list_classes(rows.classes)) | describe_targets(self),
         )
         if rows.sample_weight is not None:
-            counted = rows.sample_weight > 0
-            rows = replace(rows, X=rows.X[counted], y=rows.y[counted], sample_weight=rows.sample_weight[counted])
+            rows = rows.take(rows.sample_weight > 0)
         if self._numeric:
             summary.target = ColumnStatistics.of(*rows.targets)
         if n_landmarks := getattr(options, 'n_landmarks', 0):

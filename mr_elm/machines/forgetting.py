@@ -1,5 +1,7 @@
 """Find what a model holds of single rows, also after they left: landmarks, bounds of min-max scaling and others."""
 
+from collections import Counter
+
 import numpy as np
 
 from mr_elm.features.nodes import LANDMARK_NODES
@@ -8,6 +10,19 @@ from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel, NodeModel
 from mr_elm.rows.encoding import CATEGORY
 from mr_elm.sums.statistics import ColumnStatistics
+
+# what stems from single rows
+ROW_PARTS = {
+    'support_vectors': 'rows of the training, scaled',
+    'landmarks': 'rows of the training, scaled',
+    'tree_thresholds': 'numbers between the values of a feature in two rows of a sample',
+    'sums': 'classes of one row, whose sums are the node outputs of this row',
+    'parts': 'parts, or classes of a part, of one row, whose sums are its own',
+    'scaling': 'smallest and largest values of features, each of a row',
+    'encoding': 'names of categories, of which a rare one may be of a single row',
+    'threshold': 'a number between the probabilities of two rows',
+    'interval_residuals': 'errors, each of a row',
+}
 
 
 def keeps_rows(model: HiddenNodeModel) -> bool:
@@ -40,40 +55,26 @@ def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:
 
     It is empty for random nodes on numbers that are scaled by mean and deviation.
     """
-    parts: dict[str, tuple[int, str]] = {}
-
-    def add(part: str, n: int, what: str) -> None:
-        if n:
-            parts[part] = parts.get(part, (0, ''))[0] + n, what
-
+    counts: Counter[str] = Counter()
     for member in model.members:
         if isinstance(member, KernelModel):
-            add('support_vectors', len(member.arrays['dual_coef']), 'rows of the training, scaled')
+            counts['support_vectors'] += len(member.arrays['dual_coef'])
         elif isinstance(member, HiddenNodeModel):
-            add('landmarks', member.layer.nodes.n_hidden if keeps_rows(member) else 0, 'rows of the training, scaled')
-            inner = member.arrays.get('tree_features', np.zeros(0)) >= 0
-            add('tree_thresholds', int(inner.sum()), 'numbers between the values of a feature in two rows of a sample')
-            counts = rows_of_parts = np.zeros(0)
+            if keeps_rows(member):
+                counts['landmarks'] += member.layer.nodes.n_hidden
+            counts['tree_thresholds'] += int((member.arrays.get('tree_features', np.zeros(0)) >= 0).sum())
             if member.sums and model.numeric:
-                rows_of_parts = np.array([part['rows'] for part in member.header.parameters.get('parts', ())])
+                counts['parts'] += [part['rows'] for part in member.header.parameters.get('parts', ())].count(1)
             elif member.sums:
-                counts = member.sums['counts']
-                rows_of_parts = member.sums.get('parts/counts', rows_of_parts)
-            add('sums', int((counts == 1).sum()), 'classes of one row, whose sums are the node outputs of this row')
-            add(
-                'parts',
-                int((rows_of_parts == 1).sum()),
-                'parts, or classes of a part, of one row, whose sums are its own',
-            )
+                counts['sums'] += int((member.sums['counts'] == 1).sum())
+                counts['parts'] += int((member.sums.get('parts/counts', np.zeros(0)) == 1).sum())
+    n_indicators = 0
+    if model.encoding is not None:
+        n_indicators = int(model.encoding.indicators.sum())
+        kinds = [column for column in model.encoding.columns if column.kind == CATEGORY]
+        counts['encoding'] = sum(len(column.categories) for column in kinds)
     if model.header.parameters['scale'] == 'minmax':
-        if model.encoding is None:
-            indicators = 0
-        else:
-            indicators = int(model.encoding.indicators.sum())
-        add('scaling', 2 * (model.n_features - indicators), 'smallest and largest values of features, each of a row')
-    for column in () if model.encoding is None else model.encoding.columns:
-        if column.kind == CATEGORY:
-            add('encoding', len(column.categories), 'names of categories, of which a rare one may be of a single row')
-    add('threshold', int(model.header.threshold is not None), 'a number between the probabilities of two rows')
-    add('interval_residuals', model.arrays.get('interval_residuals', np.zeros(0)).size, 'errors, each of a row')
-    return parts
+        counts['scaling'] = 2 * (model.n_features - n_indicators)
+    counts['threshold'] = int(model.header.threshold is not None)
+    counts['interval_residuals'] = model.arrays.get('interval_residuals', np.zeros(0)).size
+    return {part: (counts[part], what) for part, what in ROW_PARTS.items() if counts[part]}

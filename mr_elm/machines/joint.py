@@ -125,16 +125,6 @@ class Choice:
     ratio: float
     sum_up: Callable[[JointDesign], JointSums]
 
-    @property
-    def second_kind(self) -> Candidate:
-        """Return the kind of landmarks of a second machine: another one where it is about as good."""
-        others = {
-            error: kind
-            for error, kind in zip(self.errors, self.kinds, strict=True)
-            if kind is not self.design.kind and error <= 1.02 * min(self.errors)
-        }
-        return others[min(others)] if others else self.design.kind
-
     def size(self, n_trees: int, n_landmarks: int) -> list[JointDesign]:
         """Return the designs of the machines to average, of so many trees and landmarks each.
 
@@ -142,11 +132,18 @@ class Choice:
         """
         first = replace(self.design, trees=replace(self.design.trees, n_trees=n_trees), n_landmarks=n_landmarks)
         if n_trees < TREES:
-            ridges = choose_ridges(self.sum_up(first), first.kind)
-            first = replace(first, leaf_ridge=ridges.leaves, landmark_ridge=ridges.landmarks)
+            leaf_ridge, landmark_ridge, _ = choose_ridges(self.sum_up(first), first.kind)
+            first = replace(first, leaf_ridge=leaf_ridge, landmark_ridge=landmark_ridge)
         if self.ratio <= SECOND_MACHINE_RATIO:
             return [first]
-        kind = self.second_kind
+        others = {
+            error: kind
+            for error, kind in zip(self.errors, self.kinds, strict=True)
+            if kind is not self.design.kind and error <= 1.02 * min(self.errors)
+        }
+        kind = self.design.kind
+        if others:  # another one that is about as good
+            kind = others[min(others)]
         factor = first.landmark_ridge / first.kind.ridge
         return [
             first,
@@ -191,17 +188,16 @@ def choose_joint(problem: NodeProblem, rows: SampleRows) -> Choice:
     kinds = search_landmarks(problem, grown, held)
     part = grown.take(slice(0, 12_000))  # enough to choose ridges by
 
-    def choose(kind: Candidate) -> Ridges:
+    def choose(kind: Candidate) -> tuple[float, float, float]:
         return choose_ridges(JointSums.of(half, place_landmarks(kind.problem, LANDMARKS // 2), part, held), kind)
 
     of_kinds = map_in_threads(choose, kinds)
-    errors = [each.error for each in of_kinds]
-    for k, kind in enumerate(kinds):
-        if kind.problem.learned.metric is not None:
-            errors[k] *= 1.01  # a metric must win by 1 %
-    chosen = int(np.argmin(errors))
-    ridges, kind = of_kinds[chosen], kinds[chosen]
-    design = JointDesign(trees, kind, LANDMARKS, ridges.leaves, ridges.landmarks)
+    errors = [error for *_, error in of_kinds]
+    # a metric must win by 1 %
+    weights = [1.0 if kind.problem.learned.metric is None else 1.01 for kind in kinds]
+    chosen = int(np.argmin(np.multiply(errors, weights)))
+    mu, lam, _ = of_kinds[chosen]
+    design = JointDesign(trees, kinds[chosen], LANDMARKS, mu, lam)
 
     @cache
     def sum_up(design: JointDesign) -> JointSums:
@@ -209,11 +205,11 @@ def choose_joint(problem: NodeProblem, rows: SampleRows) -> Choice:
 
     full = sum_up(design)
     halved = full.take(half, len(full.kernel) // 2)
-    error, error_of_half = (sums.score(ridges.leaves, ridges.landmarks)[0] for sums in (full, halved))
+    error, error_of_half = (sums.score(mu, lam)[0] for sums in (full, halved))
     ratio = 1.0
     if 0 < error_of_half < np.inf:
         ratio = error / error_of_half
-    return Choice(design, kinds, [each.error for each in of_kinds], ratio, sum_up)
+    return Choice(design, kinds, errors, ratio, sum_up)
 
 
 def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> HiddenLayer:
@@ -297,7 +293,11 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
     """
     rows, kind, candidates = grown.take(slice(0, FIRST_STAGE.n_rows)), base, []
     for step in (1, 2):
-        learned = learn_metric_step(kind, rows, metric == 'full')
+        layer = place_landmarks(kind.problem, FIRST_STAGE.n_landmarks)
+        B = JointSums.of(None, layer, rows, rows).solve(0.0, kind.ridge)
+        if B is None:
+            break
+        learned = take_metric_step(layer, rows, B, metric == 'full')
         if learned is None:
             break
         behind = replace(base.problem, learned=LearnedMetric(learned, step))
@@ -307,15 +307,6 @@ def search_metrics(base: Candidate, metric: str, grown: SampleRows, held: Sample
         candidates += tried
         kind = find_best([each for each in tried if is_smooth(each)])
     return candidates
-
-
-def learn_metric_step(kind: Candidate, rows: SampleRows, full: bool) -> Floats | None:
-    """Return the metric of the gradients of landmarks fitted to rows; None where no feature counts."""
-    layer = place_landmarks(kind.problem, FIRST_STAGE.n_landmarks)
-    B = JointSums.of(None, layer, rows, rows).solve(0.0, kind.ridge)
-    if B is None:
-        return None
-    return take_metric_step(layer, rows, B, full)
 
 
 def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: int | None = None) -> Candidate | None:
@@ -353,17 +344,8 @@ def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: 
     return replace(find_best(tried), forest=grow_forest(Bins.of(rows.X), rows.T, rows.weights, trees))
 
 
-@dataclass(frozen=True)
-class Ridges:
-    """Hold mu and lam, and the squared error of rows held out with them."""
-
-    leaves: float
-    landmarks: float
-    error: float
-
-
-def choose_ridges(sums: JointSums, kind: Candidate) -> Ridges:
-    """Choose mu and lam by rows held out: mu first, then lam, then mu in smaller steps."""
+def choose_ridges(sums: JointSums, kind: Candidate) -> tuple[float, float, float]:
+    """Return mu, lam, and the squared error of rows held out, which choose: mu first, lam, then mu in smaller steps."""
     tried: dict[tuple[float, float], float] = {}
 
     def compare(leaves: Iterable[float], factors: Iterable[float]) -> tuple[float, float]:
@@ -376,7 +358,7 @@ def choose_ridges(sums: JointSums, kind: Candidate) -> Ridges:
     mu, factor = compare([mu / 10 if mu == LEAF_RIDGES[0] else mu * 10], [factor])
     mu, factor = compare([mu], RIDGE_FACTORS)
     mu, factor = compare([mu * (1 / 3), mu * 3.0], [factor])
-    return Ridges(mu, factor * kind.ridge, tried[mu, factor])
+    return mu, factor * kind.ridge, tried[mu, factor]
 
 
 @record

@@ -348,19 +348,7 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
 
     name, other_name : of the models in messages. hint : how to make a model of the same nodes.
     """
-    for what, ours, theirs in (
-        ('method', one.header.method, other.header.method),
-        ('task', one.header.task, other.header.task),
-        ('columns', one.header.column_names, other.header.column_names),
-        ('targets', one.header.targets, other.header.targets),
-        ('targets', LOGARITHMS[one.header.is_log], LOGARITHMS[other.header.is_log]),
-        ('targets', *(CENTRES[bool(model.header.parameters.get('center'))] for model in (one, other))),
-        ('encoding of the columns', one.header.encoding, other.header.encoding),
-        ('features', one.n_features, other.n_features),
-        ('map', one.header.parameters['map'], other.header.parameters['map']),
-        ('kernel', one.layer.kind, other.layer.kind),
-        ('hidden nodes', one.layer.n_hidden, other.layer.n_hidden),
-    ):
+    for (what, ours), (_, theirs) in zip(list_facts(one), list_facts(other), strict=True):
         if ours != theirs:
             raise ModelFormatError(f'{other_name}: expected {what} {ours} as in {name}, found {theirs}')
     ours, theirs = ({**layer_arrays(model.layer), 'sigma': model.layer.biases} for model in (one, other))
@@ -369,3 +357,21 @@ def demand_same_nodes(one: HiddenNodeModel, other: HiddenNodeModel, name: str, o
             raise ModelFormatError(
                 f'{other_name}: expected the same {part.replace("_", " ")} as in {name}, they differ{hint}'
             )
+
+
+def list_facts(model: HiddenNodeModel) -> list[tuple[str, Any]]:
+    """List what the sums of a model are sums of, but for its nodes: (what, value)."""
+    header = model.header
+    return [
+        ('method', header.method),
+        ('task', header.task),
+        ('columns', header.column_names),
+        ('targets', header.targets),
+        ('targets', LOGARITHMS[header.is_log]),
+        ('targets', CENTRES[bool(header.parameters.get('center'))]),
+        ('encoding of the columns', header.encoding),
+        ('features', model.n_features),
+        ('map', header.parameters['map']),
+        ('kernel', model.layer.kind),
+        ('hidden nodes', model.layer.n_hidden),
+    ]

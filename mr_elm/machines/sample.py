@@ -141,11 +141,9 @@ def count_sample(summary: Summary, sparse: bool) -> int:
 def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = True) -> SampleRows:
     """Return the sample that a driver would take of rows in memory. center : see `SampleRows.of`."""
     share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
-    chosen = select_sample(rows.X, share, seed)
-    weights = take_weights(rows.sample_weight, chosen)
-    n_classes = len(list_classes(rows.classes))
+    chosen = rows.take(select_sample(rows.X, share, seed))
     columns = FeatureColumns.of(summary.columns, summary.encoding)
-    return SampleRows.of(rows.X[chosen], rows.y[chosen], n_classes, weights, columns, center)
+    return SampleRows.of(chosen.X, chosen.y, len(list_classes(rows.classes)), chosen.sample_weight, columns, center)
 
 
 def arrange_rows(rows: SampleRows, seed: int) -> SampleRows:

@@ -123,13 +123,15 @@ def test_the_unified_elm_on_nodes_has_the_leave_one_out_scores_of_its_kernel(tab
     weights = np.linspace(0.5, 2, len(X))
     for w in (None, weights):
         kernel = KernelELMClassifier('linear', C=5, scale='none', probabilities=True).fit(H, y, w)
-        assert np.allclose(clone(nodes).fit(X, y, w).calibration_, kernel.calibration_, atol=1e-5)
+        assert np.allclose(
+            clone(nodes).fit(X, y, w).model_.arrays['calibration'], kernel.model_.arrays['calibration'], atol=1e-5
+        )
 
 
 def test_probabilities_are_kept_when_rows_come_and_made_anew_on_demand(table):
     X, y = table
     grown = ESVMClassifier(n_hidden=30, probabilities=True).fit(X[:120], y[:120])
-    before = grown.calibration_
+    before = grown.model_.arrays['calibration']
     grown.partial_fit(X[120:], y[120:])
     assert np.array_equal(grown.model_.arrays['calibration'], before)
     whole = clone(grown).fit(X, y, like=grown)
