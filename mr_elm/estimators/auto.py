@@ -25,7 +25,7 @@ from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.press import HeldOut
-from mr_elm.machines.sample import merge_copies, take_sample
+from mr_elm.machines.sample import merge_copies, select_rows, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.sums.statistics import ColumnStatistics
@@ -70,7 +70,7 @@ class AutoEstimator(LivingRows):
             rows = replace(rows, classes=replace(rows.classes, counts=counts, weights=totals))
         n_rows, options = len(rows.y), AutoOptions(task=self._task, seed=self.seed_).nodes
         first, merged = merge_copies(rows.X, rows.y, rows.sample_weight)
-        rows = replace(rows.take(first), sample_weight=merged)
+        rows = replace(select_rows(rows, first), sample_weight=merged)
         # statistics of merged rows: so a row of weight 2 is as two rows, to the last bit
         columns = ColumnStatistics.of(rows.X, rows.sample_weight)
         summary = replace(self._summarise_training(rows, options), n_rows=n_rows, columns=columns)

@@ -28,6 +28,7 @@ from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import HeldOut, LeaveOneOut
+from mr_elm.machines.sample import select_rows, take_sample
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import join_members
 from mr_elm.rows.blocks import fill_weights
@@ -297,7 +298,7 @@ class LivingEstimator(LivingRows, MetricEstimator):
         """Score rows by the machine of all others, and fit what is wanted to them."""
         if self._holds_out:
             labelled = self._label(rows, getattr(self, 'classes_', None))
-            sample = labelled.take(ScoreSample.of(len(labelled.y), self.seed_).choose(labelled))
+            sample = select_rows(labelled, ScoreSample.of(len(labelled.y), self.seed_).choose(labelled))
             scorer = LeaveOneOut.of(self.model_)
             self._hold_out(join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X)
         return self
@@ -333,7 +334,6 @@ class LivingEstimator(LivingRows, MetricEstimator):
             layer = problem.make_layer()
             if options.has_leaves:
                 from mr_elm.machines.joint import grow_leaves
-                from mr_elm.machines.sample import take_sample
 
                 layer = grow_leaves(layer, take_sample(rows, problem.summary, self.seed_, options.center), options)
         return problem, layer
@@ -369,7 +369,7 @@ class LivingEstimator(LivingRows, MetricEstimator):
         if self._holds_out:
             first = passes.hold_out(FOLDS).solve(start)
             self.model_ = passes.describe(first, header)
-            chosen = rows.take(ScoreSample.of(len(rows.y), self.seed_, n_folds=FOLDS).choose(rows))
+            chosen = select_rows(rows, ScoreSample.of(len(rows.y), self.seed_, n_folds=FOLDS).choose(rows))
             n, start = len(chosen.y), first.B
             decisions = self.model_.decision_function(chosen.X)
             held = HeldOut(chosen.y, fill_weights(chosen.sample_weight, n), decisions, np.zeros(n))

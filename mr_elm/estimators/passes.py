@@ -7,6 +7,7 @@ from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.pass_problem import PassProblem, PassResult, make_sample
 from mr_elm.machines.passes import count_sample
+from mr_elm.machines.sample import select_rows
 from mr_elm.rows.blocks import fill_weights
 from mr_elm.scores.selection import FOLD, fold_numbers, select_sample
 from mr_elm.solvers.ridge import TrainingRows
@@ -26,7 +27,7 @@ class MemoryProblem(PassProblem):
         """Sum up the sample that a driver would take, and make the problem of all rows."""
         options = inputs.options
         share = min(1.0, count_sample(options, layer.n_hidden) / inputs.summary.n_rows)
-        chosen = rows.take(select_sample(rows.X, share, options.seed))
+        chosen = select_rows(rows, select_sample(rows.X, share, options.seed))
         weights = fill_weights(chosen.sample_weight, len(chosen.y))
         sample = make_sample(inputs, chosen.X, chosen.y, weights, steps)
         return cls.of_sample(inputs, layer, steps, sample, rows=rows)
@@ -45,4 +46,4 @@ class MemoryProblem(PassProblem):
         """Return the same problem without the rows of the first of n_folds folds."""
         rows, seed = self.rows, self.inputs.options.seed
         kept = fold_numbers(rows.X, n_folds, seed + FOLD) > 0
-        return replace(self, rows=rows.take(kept), folds=Folds(n_folds, 1, 1.0, seed, None, None))
+        return replace(self, rows=select_rows(rows, kept), folds=Folds(n_folds, 1, 1.0, seed, None, None))

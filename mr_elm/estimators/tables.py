@@ -12,6 +12,7 @@ from mr_elm.estimators.jobs import map_rows
 from mr_elm.estimators.parameters import Parameters, check_parameters
 from mr_elm.estimators.values import read_classes
 from mr_elm.features.landmarks import Landmarks
+from mr_elm.machines.sample import select_rows
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -140,7 +141,7 @@ class TableRows(Convertible, Parameters):
             input=input_facts(self, list_classes(rows.classes)) | describe_targets(self),
         )
         if rows.sample_weight is not None:
-            rows = rows.take(rows.sample_weight > 0)
+            rows = select_rows(rows, rows.sample_weight > 0)
         if self._numeric:
             summary.target = ColumnStatistics.of(*rows.targets)
         if n_landmarks := getattr(options, 'n_landmarks', 0):

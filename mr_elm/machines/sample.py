@@ -138,10 +138,16 @@ def count_sample(summary: Summary, sparse: bool) -> int:
     return max(1, min(SAMPLE_ROWS, int(3e7 / summary.columns.n_features)))
 
 
+def select_rows(rows: TrainingRows, chosen: np.ndarray) -> TrainingRows:
+    """Return some rows in memory, by their numbers or a mask."""
+    weights = take_weights(rows.sample_weight, chosen)
+    return replace(rows, X=rows.X[chosen], y=rows.y[chosen], sample_weight=weights)
+
+
 def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = True) -> SampleRows:
     """Return the sample that a driver would take of rows in memory. center : see `SampleRows.of`."""
     share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
-    chosen = rows.take(select_sample(rows.X, share, seed))
+    chosen = select_rows(rows, select_sample(rows.X, share, seed))
     columns = FeatureColumns.of(summary.columns, summary.encoding)
     return SampleRows.of(chosen.X, chosen.y, len(list_classes(rows.classes)), chosen.sample_weight, columns, center)
 

@@ -331,11 +331,6 @@ class TrainingRows:
             return y, weights
         return y[weights > 0], weights[weights > 0]
 
-    def take(self, rows: np.ndarray) -> 'TrainingRows':
-        """Return some of the rows, by their numbers or a mask."""
-        weights = take_weights(self.sample_weight, rows)
-        return replace(self, X=self.X[rows], y=self.y[rows], sample_weight=weights)
-
     def choose_steps(self, node_bound: float, origin: tuple[float, ...] = ()) -> GridSteps:
         """Choose the grids of the sums of these rows. node_bound : on |Phi(x)|. origin : of the targets."""
         target_bound = weight_bound = 1.0
