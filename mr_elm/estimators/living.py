@@ -279,10 +279,12 @@ class LivingEstimator(LivingRows, MetricEstimator):
             self.classes_ = labels
         labelled = self._label(rows, labels)
         problem, layer = self._place_nodes(labelled, like)
-        if self._choose_solver(layer, len(rows[1]), grows) == PASSES:
-            self._fit_by_passes(problem, layer, labelled, like)
-        else:
+        if grows and self.solver == PASSES:
+            raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
+        if grows or choose_solver(problem.options, len(rows[1]), layer.n_hidden)[0] == GRAM:
             self._fit_by_sums(problem, layer, labelled, rows, labels)
+        else:
+            self._fit_by_passes(problem, layer, labelled, like)
         if not grows:
             warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
         return self
@@ -379,14 +381,6 @@ class LivingEstimator(LivingRows, MetricEstimator):
             self.model_ = passes.describe(passes.solve(start), header)
         if scored is not None:
             self.model_ = keep_held_out(scored, self.model_)
-
-    def _choose_solver(self, layer: HiddenLayer, n_rows: int, grows: bool) -> str:
-        """Return gram or passes. grows : whether rows are to come, which passes have no sums for."""
-        if grows and self.solver == PASSES:
-            raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
-        if grows:
-            return GRAM
-        return choose_solver(self._options, n_rows, layer.n_hidden)[0]
 
     @property
     def _options(self) -> PESVMOptions:

@@ -4,7 +4,7 @@ The parameters of an estimator are the fields of its dataclass and of those that
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import Field, dataclass
 from functools import cache
 from inspect import cleandoc
@@ -92,14 +92,6 @@ def find_options(kind: Any) -> dict[str, Field]:
     options = {**option_fields(RowOptions), **option_fields(kind._declared)}
     named = {kind._called.get(name, name): each for name, each in options.items()}
     return {name: each for name, each in named.items() if name in parameters}
-
-
-def check_parameters(estimator: Any) -> None:
-    """Raise ValueError where a parameter has a value that its option could not have."""
-    for name, each in find_options(estimator.__class__).items():
-        value = getattr(estimator, name)
-        if not isinstance(value, Mapping):  # weights by class, which the command line does not have
-            demand_value(each, value, name)
 
 
 def make_options(estimator: Any, idle: Container[str] = (), **others: Any) -> Any:

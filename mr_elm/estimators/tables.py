@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 
 from mr_elm.estimators.conversion import Convertible, describe_targets, input_facts
 from mr_elm.estimators.jobs import map_rows
-from mr_elm.estimators.parameters import Parameters, check_parameters
+from mr_elm.estimators.parameters import Parameters, find_options
 from mr_elm.estimators.values import read_classes
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
+from mr_elm.option import demand_value
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -74,7 +76,11 @@ class TableRows(Convertible, Parameters):
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
-        check_parameters(self)
+        kind: Any = self.__class__
+        for name, each in find_options(kind).items():
+            value = getattr(self, name)
+            if not isinstance(value, Mapping):  # weights by class, which the command line does not have
+                demand_value(each, value, name)
         if reset:
             self.seed_ = self._choose_seed()
         if 'y' in how and not how.get('y_numeric'):

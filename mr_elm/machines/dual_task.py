@@ -21,7 +21,6 @@ from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import (
     ClassScheme,
     JoinedMachines,
-    LabelledKernel,
     cross_validate,
     fit_machines,
     fit_pairs,
@@ -312,7 +311,8 @@ class KernelGridTask(DualTask):
                 source = ready_rows(source)
             else:
                 source = NodeRows(source)
-            labelled = LabelledKernel(source, rows.numbers.astype(int), rows.weights)
-            cells = cross_validate(labelled, problem.scheme, problem.machine, self.C_values, folds)
+            codes = rows.numbers.astype(int)
+            trained = cross_validate(source, codes, rows.weights, problem.scheme, problem.machine, self.C_values, folds)
+            cells = list(map(asdict, trained))  # here, where their warnings are caught
         texts = {str(warning.message) for warning in caught if warning.category is not ConvergenceWarning}
-        return {'cells': list(map(asdict, cells)), 'warnings': sorted(texts)}
+        return {'cells': cells, 'warnings': sorted(texts)}

@@ -234,7 +234,14 @@ def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows) 
     smooth = next(filter(is_smooth, plain))
     behind = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown))
     learned = sorted(chain(*behind), key=lambda kind: -kind.value)
-    refined = map_in_threads(lambda kind: refine_width(kind, grown, held), [*plain[:2], *learned[:1]])
+
+    def refine(kind: Candidate) -> Candidate:  # more landmarks: as wide, or half as wide, with the ridge chosen anew
+        scale, ridges = kind.problem.options.weight_scale, [kind.ridge * factor for factor in (3.0, 1.0, 0.3, 0.1)]
+        scales = [round_scale(scale * factor) for factor in (1.0, 2.0)]
+        scaled = [kind.problem.with_options(weight_scale=each) for each in scales]
+        return find_best([score_landmarks(each, grown, held, SECOND_STAGE, ridges) for each in scaled])
+
+    refined = map_in_threads(refine, [*plain[:2], *learned[:1]])
     return sorted(refined, key=lambda kind: -kind.value)
 
 
@@ -263,18 +270,6 @@ def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stag
         return score_landmarks(scaled, grown, held, stage, RIDGES)
 
     return climb(score, (0, -2, 2), n_neighbours=2)
-
-
-def refine_width(kind: Candidate, grown: SampleRows, held: SampleRows) -> Candidate:
-    """Return landmarks as they suit their larger number: as wide, or half as wide, with the ridge chosen anew."""
-    scale, ridges = kind.problem.options.weight_scale, [kind.ridge * factor for factor in (3.0, 1.0, 0.3, 0.1)]
-    tried = [
-        score_landmarks(
-            kind.problem.with_options(weight_scale=round_scale(scale * factor)), grown, held, SECOND_STAGE, ridges
-        )
-        for factor in (1.0, 2.0)
-    ]
-    return find_best(tried)
 
 
 def score_landmarks(

@@ -24,7 +24,7 @@ from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes, class_weights, list_classes
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Rows
 
 Self = TypeVar('Self', bound='NodeProblem')
 
@@ -85,8 +85,24 @@ class NodeProblem:
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""
-        scaling = self.summary.choose_scaling(self.options.scale)
-        return make_nodes(self.options, self.summary, scaling, self.moments).pass_metric(self.learned.metric)
+        options, summary = self.options, self.summary
+        d, (offset, scale) = summary.columns.n_features, summary.choose_scaling(options.scale)
+        if options.other_map != 'nystrom':
+            n_hidden = 0
+            if options.other_map:
+                n_hidden = options.n_hidden
+            weights, biases = draw_nodes(
+                options.node_kind, n_hidden, d, options.seed, options.weight_scale, options.weights, self.moments
+            )
+        else:
+            if options.landmarks == SYNTHETIC:
+                rows: Rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
+            else:
+                rows = widen(summary.landmarks[: options.n_hidden], d)
+            weights, offset = place_landmarks(rows, offset, scale)
+            sigma = self.moments.measure(NODES[options.node_kind].norm) / options.weight_scale
+            biases = landmark_widths(options.kernel, weights.shape[0], sigma)
+        return HiddenLayer(options.node_kind, weights, biases, offset, scale).pass_metric(self.learned.metric)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:
         """Choose the grids of the exact sums from bounds on nodes, targets and row weights."""
@@ -151,32 +167,6 @@ def make_header(
         parameters=parameters,
         history=[make_event('train', summary.n_rows, summary.rejected)],
     )
-
-
-def make_nodes(
-    options: PESVMOptions, summary: Summary, scaling: tuple[Floats, Floats], moments: ScaledMoments
-) -> HiddenLayer:
-    """Draw the nodes beside leaves, or scale the first n_hidden landmarks: rows of the summary, or synthetic ones.
-
-    scaling : offset and scale of the features. moments : of the features behind it.
-    """
-    d, (offset, scale) = summary.columns.n_features, scaling
-    if options.other_map != 'nystrom':
-        n_hidden = 0
-        if options.other_map:
-            n_hidden = options.n_hidden
-        weights, biases = draw_nodes(
-            options.node_kind, n_hidden, d, options.seed, options.weight_scale, options.weights, moments
-        )
-    else:
-        if options.landmarks == SYNTHETIC:
-            rows: Rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
-        else:
-            rows = widen(summary.landmarks[: options.n_hidden], d)
-        weights, offset = place_landmarks(rows, offset, scale)
-        sigma = moments.measure(NODES[options.node_kind].norm) / options.weight_scale
-        biases = landmark_widths(options.kernel, weights.shape[0], sigma)
-    return HiddenLayer(options.node_kind, weights, biases, offset, scale)
 
 
 def describe_leaves(options: PESVMOptions) -> dict[str, float]:

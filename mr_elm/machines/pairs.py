@@ -162,33 +162,26 @@ def join_columns(columns: Sequence[tuple[np.ndarray, Floats]]) -> tuple[np.ndarr
     return support, dual_coef
 
 
-@record
-class LabelledKernel:
-    """Hold what machines are trained over, with class numbers and weights of all rows, (N,).
-
-    source : PrecomputedRows of a ready kernel matrix, or NodeRows of node outputs.
-    """
-
-    source: Any
-    codes: np.ndarray
-    weights: Floats
-
-    def take(self, rows: np.ndarray) -> Any:
-        """Return the kernel of some rows, which may be all."""
-        if len(rows) == self.source.n_samples:
-            return self.source
-        return self.source.take(rows)
-
-
 def cross_validate(
-    kernel: LabelledKernel,
+    source: Any,
+    codes: np.ndarray,
+    weights: Floats,
     scheme: ClassScheme,
     machine: BoxMachine,
     C_values: Sequence[float],
     folds: np.ndarray,
 ) -> Iterator[Cell]:
-    """Yield a Cell for every fold, which is held out, and every C. folds : (N,) fold of each row."""
-    machines = [(rows, targets, kernel.take(rows)) for rows, targets in scheme.list_machines(kernel.codes)]
+    """Yield a Cell for every fold, which is held out, and every C.
+
+    source : PrecomputedRows of a ready kernel matrix, or NodeRows of node outputs. codes, weights, folds : (N,), class
+    number, weight and fold of each row.
+    """
+    machines = []
+    for rows, targets in scheme.list_machines(codes):
+        part = source
+        if len(rows) < len(codes):
+            part = source.take(rows)
+        machines.append((rows, targets, part))
     for fold in np.unique(folds):
         held = np.flatnonzero(folds == fold)
         if len(held) == len(folds):
@@ -197,15 +190,15 @@ def cross_validate(
         used = np.zeros((len(C_values), len(folds)), bool)
         trained: list[list[Result]] = [[] for _ in C_values]
         for column, (rows, targets, part) in enumerate(machines):
-            kept = np.where(folds[rows] == fold, 0.0, kernel.weights[rows])
+            kept = np.where(folds[rows] == fold, 0.0, weights[rows])
             path = machine.solve_path(part, targets, C_values, kept) if kept.any() else ()
             for number, result in enumerate(path):
-                decisions[number, :, column] = decide(result, kernel.source, part, rows, targets, held)
+                decisions[number, :, column] = decide(result, source, part, rows, targets, held)
                 used[number, rows[result.alpha > 0]] = True
                 trained[number].append(result)
         for number, C in enumerate(sorted(C_values)):
             predicted = class_numbers(decisions[number], scheme.n_classes, scheme.name)
-            correct = int((predicted == kernel.codes[held]).sum())
+            correct = int((predicted == codes[held]).sum())
             results = trained[number]
             yield Cell(
                 C,

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from mr_elm.errors import record
-from mr_elm.machines.press import LeaveOneOut
+from mr_elm.machines.press import LeaveOneOutModel
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import widen
 from mr_elm.scores.intervals import find_quantile
@@ -22,14 +22,14 @@ class PredictionIntervals:
     model: Model
 
     @cached_property
-    def machines(self) -> list[LeaveOneOut]:
+    def left_out(self) -> LeaveOneOutModel:
         """Return the factored sums of each machine."""
-        return [LeaveOneOut.of(member) for member in self.model.members]  # type: ignore[arg-type]
+        return LeaveOneOutModel.of(self.model)  # type: ignore[arg-type]
 
     def leverages(self, X: Rows) -> Floats:
         """Return h(x) = e'(I/nu + E'WE)^-1 e of each row, (n,), in the mean of the machines of a model."""
         X = widen(X, self.model.n_features)
-        return np.mean([one.leverages(expand(one.model.layer, X)) for one in self.machines], axis=0)
+        return np.mean([one.leverages(expand(one.model.layer, X)) for one in self.left_out.machines], axis=0)
 
     def interval(self, X: Rows, predictions: Floats, coverage: float) -> Floats:
         """Return lower and upper bounds, (n, 2), that hold about this share of the targets of new rows.

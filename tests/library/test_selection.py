@@ -12,7 +12,7 @@ from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.dual import BoxMachine
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.kernel import LeaveOneOutTask
-from mr_elm.machines.pairs import ClassScheme, LabelledKernel, cross_validate
+from mr_elm.machines.pairs import ClassScheme, cross_validate
 from mr_elm.rows.blocks import Block
 from mr_elm.scores.selection import (
     PAPER,
@@ -55,7 +55,9 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
     machine = BoxMachine(1.0, 'block', Settings(eps=1e-7))
     cells = list(
         cross_validate(
-            LabelledKernel(source, codes, weights),
+            source,
+            codes,
+            weights,
             ClassScheme(n_classes, scheme),
             machine,
             BOUNDS,
