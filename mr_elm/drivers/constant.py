@@ -24,7 +24,7 @@ def look_at_rows(model: Model, plan: InputPlan) -> None:
         except OSError:
             return
     if model.numeric:
-        labels = np.concatenate([block.targets for block in blocks])
+        labels = model.to_decisions(np.concatenate([block.targets for block in blocks]))
     else:
         labels = np.concatenate([np.array(block.names, object)[block.codes] for block in blocks])
     warn_of_constant(model, stack([widen(spread(block.X), model.n_features) for block in blocks]), labels)

@@ -65,13 +65,13 @@ def read_receipts(lines: Sequence[bytes], name: str, key: bytes, public_key: str
     """Read receipts, the oldest first, and check each and their chain.
 
     name : of the ledger in messages. public_key : whose signature each receipt of `forget` must have, None for any or
-    none. Raises DataFormatError for the first receipt that was altered.
+    none. Raises DataFormatError for the first receipt that was altered, or lacks its signature.
     """
     receipts: list[dict[str, Any]] = []
     for number, line in enumerate(lines, 1):
         try:
             receipt = json.loads(line)
-            check_receipt(receipt, line, key, public_key)
+            check_receipt(receipt, line, key)
             root = previous_digest = None
             if receipts:
                 root, previous_digest = receipts[-1]['root_after'], digest(lines[number - 2])
@@ -81,13 +81,16 @@ def read_receipts(lines: Sequence[bytes], name: str, key: bytes, public_key: str
             raise DataFormatError(
                 f'{name}: receipt {number}: expected a receipt as it was written, found an altered one ({error})'
             ) from None
+        signed = 'signature' in receipt and receipt['public_key'] == public_key
+        if public_key is not None and receipt['action'] == 'forget' and not signed:
+            raise DataFormatError(f'{name}: receipt {number}: expected one signed with the key of --signed-by')
         receipts.append(receipt)
     if not receipts:
         raise DataFormatError(f'{name}: expected receipts, found none')
     return receipts
 
 
-def check_receipt(receipt: dict[str, Any], line: bytes, key: bytes, public_key: str | None) -> None:
+def check_receipt(receipt: dict[str, Any], line: bytes, key: bytes) -> None:
     """Raise ValueError or KeyError unless a receipt is as it was written."""
     if line != write_line(receipt):
         raise ValueError('it is not written as receipts are')
@@ -97,9 +100,6 @@ def check_receipt(receipt: dict[str, Any], line: bytes, key: bytes, public_key: 
         raise ValueError('its mac does not match')
     if 'signature' in receipt:
         check_signature(receipt)
-    signed = 'signature' in receipt and receipt['public_key'] == public_key
-    if public_key is not None and receipt['action'] == 'forget' and not signed:
-        raise ValueError('it is not signed with the key of --signed-by')
 
 
 def check_signature(receipt: Mapping[str, Any]) -> None:

@@ -189,7 +189,10 @@ def check_weights(sample_weight: Weights, X: Rows) -> Floats | None:
     """Return the weights of rows as scikit-learn checks them, (n,); None where all count once."""
     if sample_weight is None:
         return None
-    return _check_sample_weight(sample_weight, X, dtype=float)
+    weights = _check_sample_weight(sample_weight, X, dtype=float)
+    if len(weights) and weights.min() < 0:
+        raise ValueError(f'sample_weight: expected numbers of at least 0, found {weights.min():.6g}')
+    return weights
 
 
 def learn_encoding(frame: Frame, weights: RowWeights, max_categories: int = MAX_CATEGORIES) -> Encoding:

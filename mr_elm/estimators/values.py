@@ -138,10 +138,12 @@ def row_weights(
         weights = np.asarray(sample_weight)
     if class_weight is None or codes is None:
         return weights
-    of_classes = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
+    of_classes = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    if not (np.isfinite(of_classes) & (of_classes > 0)).all():
+        raise ValueError(f'class_weight: expected finite numbers above 0, found {of_classes.min():.6g}')
     if weights is None:
-        return of_classes
-    return of_classes * weights
+        return of_classes[codes]
+    return of_classes[codes] * weights
 
 
 def available_with(parameter: str) -> Callable[[Callable], Any]:

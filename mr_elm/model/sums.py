@@ -118,7 +118,7 @@ def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None = None
     if not os.path.exists(path):
         raise ModelFormatError(
             f'{name}: expected the sums of its rows in {beside}, found no such file: put the '
-            'one that was written with the model there, or train again and keep the sums'
+            'one that was written with the model there, or train again (auto: with --keep-sums)'
         )
     header, arrays = load_arrays(path, beside)
     if header.get(DIGEST) != compute_digest(model_path):

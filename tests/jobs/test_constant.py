@@ -67,6 +67,13 @@ def test_a_machine_that_predicts_one_number_says_so(method, train, write, csv_of
     assert train(method, *words)[1] == ''
 
 
+@pytest.mark.parametrize('unit', [1, 1e6])
+def test_logarithms_are_not_compared_with_targets(unit, train, write, csv_of, rows):
+    X, t = rows[0], unit * np.exp(rows[0][:, 0])
+    words = write('rows.csv', csv_of(t, X)), '--task', 'regression', '--target', 'log'
+    assert train('pesvm', *words)[1] == '' and SENTENCE in train('pesvm', *words, *NUMERIC['pesvm'])[1]
+
+
 def test_sets_of_labels_and_categories_are_looked_at(train, write):
     X = np.random.default_rng(0).normal(size=(150, 2))
     text = 'labels,color,size\n' + ''.join(

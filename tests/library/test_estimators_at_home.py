@@ -49,6 +49,17 @@ def test_a_weight_says_how_often_a_row_is_there(estimator):
 
 
 @pytest.mark.parametrize('estimator', ALL, ids=repr)
+def test_weights_below_zero_are_refused(estimator):
+    for weights in (-np.ones(len(X)), np.r_[-1, np.ones(len(X) - 1)]):
+        with pytest.raises(ValueError, match='^sample_weight: expected numbers of at least 0, found -1$'):
+            clone(estimator).fit(X, labels_for(estimator), sample_weight=weights)
+    if 'class_weight' in estimator.get_params():
+        for weight in (-1, 0, np.nan):
+            with pytest.raises(ValueError, match='class_weight: expected finite numbers above 0'):
+                clone(estimator).set_params(class_weight={'in': weight}).fit(X, LABELS)
+
+
+@pytest.mark.parametrize('estimator', ALL, ids=repr)
 def test_random_state_is_another_name_of_the_seed(estimator):
     y = labels_for(estimator)
     by_seed, by_state = clone(estimator).set_params(seed=3), clone(estimator).set_params(seed=1, random_state=3)
