@@ -9,9 +9,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
+from io import BytesIO
 from typing import Any, TextIO
 
 from mr_elm.cli import COMMANDS
+from mr_elm.errors import suggest
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -69,8 +71,10 @@ def read_config(path: str, command: str) -> Iterator[str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f'{path}: expected options in TOML, such as hidden = 500: {error}') from None
     for name, value in {**found, **found.pop(command, {})}.items():
-        if isinstance(value, dict) and name in COMMANDS:  # the table of another command
-            continue
+        if isinstance(value, dict):
+            if name not in COMMANDS:
+                raise ValueError(f'{path}: unknown command [{name}]{suggest(name, COMMANDS)}')
+            continue  # the table of another command
         flag = f'--{name.replace("_", "-")}'
         if value is True:
             yield flag
@@ -95,22 +99,25 @@ def write_option(path: str, name: str, value: Any) -> str:
 @contextmanager
 def log_to(path: str) -> Iterator[None]:
     """Copy whole lines of standard error to the end of a file; a progress bar, which has no lines, stays out of it."""
-    with open(path, 'a', encoding='utf-8') as log, redirect_stderr(Copy(sys.stderr, log)):  # type: ignore[type-var]
+    with open(path, 'ab', buffering=0) as log, redirect_stderr(Copy(sys.stderr, log)):  # type: ignore[type-var]
         yield
 
 
 class Copy:
-    """Write to a stream, and whole lines with the time to a log."""
+    """Write to a stream, and whole lines with the time to a log, until the log has no room left."""
 
-    def __init__(self, stream: TextIO, log: TextIO) -> None:
+    def __init__(self, stream: TextIO, log: Any) -> None:
         self.stream, self.log, self.line = stream, log, ''
 
     def write(self, text: str) -> int:
         """Write text."""
         *lines, self.line = (self.line + text).split('\n')
         for line in lines:
-            self.log.write(f'{time.strftime("%Y-%m-%dT%H:%M:%S%z")} {line.rpartition(chr(13))[2]}\n')
-        self.log.flush()
+            try:
+                self.log.write(f'{time.strftime("%Y-%m-%dT%H:%M:%S%z")} {line.rpartition(chr(13))[2]}\n'.encode())
+            except OSError as error:
+                self.stream.write(f'warning: {self.log.name}: {error.strerror}: the log ends here\n')
+                self.log = BytesIO()
         return self.stream.write(text)
 
     def __getattr__(self, name: str) -> Any:

@@ -213,6 +213,8 @@ def evaluate(argv: Sequence[str]) -> None:
             path, model, plan, engine, args.bad_rows, args.leave_one_out, args.threshold, positive
         )
         scores = {**found.scores(model.classes, model.header.target_names, positive), 'rows': accounts.used}
+        if accounts.reasons:
+            scores['rows_rejected'] = accounts.reasons.total()
         if args.figure and model.numeric:
             draw_residuals(model, score.sample_pairs(model, plan, accounts.used, args.bad_rows), args.figure)
         elif args.figure:

@@ -1,5 +1,6 @@
 """--config reads options from a file of TOML, --log-file keeps what a command says; a model has a name in .npz."""
 
+import os
 import re
 
 import pytest
@@ -62,8 +63,8 @@ def test_one_file_serves_all_commands_by_a_table_for_each(tmp_path, rows, capsys
     'text, cause',
     [
         ('hidden 7', 'expected options in TOML'),
-        ('[trian]\nhidden = 7', 'trian: expected a text, a number'),
-        ('[train.deep]\nhidden = 7', 'deep: expected a text, a number'),
+        ('[trian]\nhidden = 7', 'unknown command [trian] (did you mean train?)'),
+        ('[train.deep]\nhidden = 7', 'unknown command [deep]'),
         (
             'sums = false',
             'sums: expected a text, a number, true or a list of these, found False: instead of false, leave',
@@ -129,6 +130,13 @@ def test_a_log_that_cannot_be_written_ends_the_command(tmp_path, rows, capsys):
         == 2
     )
     assert 'none/log' in capsys.readouterr().err and not (tmp_path / 'm.npz').exists()
+
+
+@pytest.mark.skipif(not os.path.exists('/dev/full'), reason='/dev/full is missing: run this test on Linux')
+def test_a_log_that_is_full_ends_and_the_command_goes_on(tmp_path, rows, capsys):
+    words = ['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), '--log-file', '/dev/full']
+    assert main(words) == 0 and (tmp_path / 'm.npz').exists()
+    assert capsys.readouterr().err.count('warning: /dev/full: No space left on device: the log ends here') == 1
 
 
 def test_a_model_has_a_name_that_ends_in_npz(tmp_path, rows, capsys):
