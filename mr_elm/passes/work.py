@@ -111,7 +111,13 @@ class Work:
         if self.record is not None:
             write_remote(self.record, {**RECORD, 'staging': self.staging})
         self.begun = True
-        write_remote(f'{self.staging}/{DRIVER}', {**this_driver(), 'record': self.record})
+        try:
+            write_remote(f'{self.staging}/{DRIVER}', {**this_driver(), 'record': self.record})
+        except OSError:
+            self.begun = False  # no job runs: a cluster that is down is not asked for any
+            with suppress(OSError):
+                self.remove(self.staging)
+            raise
         try:
             for path in self.sweep():
                 self.reporter.say(f'{path}: removed, its command was killed')

@@ -4,15 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
 import pytest
 
-from mr_elm.passes.work import Work, key_of, new_staging, read_remote, this_driver, write_remote
+from mr_elm.passes.work import Work, key_of, new_staging, read_remote, tag_of, this_driver, write_remote
 from mr_elm.progress import Reporter
 from mr_elm.rows import storage
 from mr_elm.rows.inputs import plan_inputs
@@ -192,22 +192,24 @@ def test_that_there_is_nothing_to_continue_is_said(work, elm, write, tmp_path, c
     assert done.status == 0 and '--resume: no unfinished run to continue on this machine' in done.err
 
 
-def test_a_cluster_that_does_not_answer_leaves_no_record(cluster, work, monkeypatch, tmp_path):
+def test_a_cluster_that_is_down_is_not_asked_for_jobs_and_leaves_no_record(cluster, work, monkeypatch, tmp_path):
     """Neither where the run could not begin, nor where it could not be removed."""
 
     def fail(*_):
         raise OSError('no answer')
 
-    for method in ('put', 'find'):
-        run = work()
-        with monkeypatch.context() as down:
-            if method == 'put':
-                down.setattr(cluster, 'put', fail)
-            else:
-                run.begin()
-            down.setattr(cluster, 'find', fail)
-            with suppress(OSError):
-                run.begin()
-            assert (tmp_path / 'm.npz.work').exists()
-            run.close(OSError('no answer'))
-        assert not (tmp_path / 'm.npz.work').exists()
+    asked = []
+    queue = SimpleNamespace(end=asked.append)
+    run = work(queue=queue)
+    with monkeypatch.context() as down:
+        down.setattr(cluster, 'put', fail)
+        down.setattr(cluster, 'find', fail)
+        with pytest.raises(OSError, match='^no answer$'):
+            run.begin()
+    run.close(OSError('no answer'))
+    assert not (tmp_path / 'm.npz.work').exists() and not asked
+    run = work(queue=queue)
+    run.begin()
+    monkeypatch.setattr(cluster, 'find', fail)
+    run.close(OSError('no answer'))
+    assert not (tmp_path / 'm.npz.work').exists() and asked == [tag_of(STAGING)]
