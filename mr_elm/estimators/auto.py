@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +23,7 @@ from mr_elm.machines.auto import (
 )
 from mr_elm.machines.calibrating import add_intervals, calibrate
 from mr_elm.machines.constant import warn_of_constant
+from mr_elm.machines.living import Batch, LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.press import HeldOut
@@ -96,6 +98,16 @@ class AutoEstimator(LivingRows):
         if not hasattr(self, 'model_'):
             return self.fit(X, y, sample_weight)
         return self._grow(X, y, sample_weight)
+
+    def _sum_up(self, rows: tuple, labels: Any, machine: LivingMachine) -> Batch:
+        """Sum up with one thread, as `fit` does."""
+        with one_thread():
+            return super()._sum_up(rows, labels, machine)
+
+    def _take(self, machines: list[LivingMachine], labels: Any, rows_left: bool = False) -> Any:
+        """Solve with one thread, as `fit` does."""
+        with one_thread():
+            return super()._take(machines, labels, rows_left)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -188,7 +188,6 @@ def compare_with_svc(words, whole, here, train, folder):
         'mr-kelm',
         'pesvm --map nystrom',
         'pesvm --map rbf',
-        'mr-kelm --metric diagonal',
         'pesvm --map nystrom --kernel product-laplacian',
     ],
 )
