@@ -29,7 +29,7 @@ def list_steps():
 def describe_steps(steps):
     """Describe how long each step took, and the sum."""
     rows = [(name, seconds, 'passed' if status == '0' else f'failed ({status})') for name, seconds, status in steps]
-    rows.append(('added up (the checks run beside test-hadoop)', sum(int(seconds) for _, seconds, _ in steps), ''))
+    rows.append(('sum (the contract checks run beside test-hadoop)', sum(int(seconds) for _, seconds, _ in steps), ''))
     return ['## Steps', '', *write_table(('step', 'seconds', 'result'), rows), '']
 
 
