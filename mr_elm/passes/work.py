@@ -188,7 +188,8 @@ class Work:
     def finish(self, key: str, folder: str, map_input_records: int | None) -> dict[str, Any]:
         """Note beside the folder of a job that it has finished; returns what is known of it."""
         self.jobs[key] = {'folder': folder, 'map_input_records': map_input_records}
-        write_remote(f'{self.folder(key)}{NOTE}', self.jobs[key])
+        with suppress(OSError):  # --resume runs a job again that has no note
+            write_remote(f'{self.folder(key)}{NOTE}', self.jobs[key])
         return self.jobs[key]
 
     def close(self, error: BaseException | None = None) -> None:
