@@ -93,7 +93,7 @@ class AutoEstimator(LivingRows):
     ) -> 'AutoEstimator':
         """Add rows to the machines that the first rows have chosen, whose sums keep_sums=True keeps.
 
-        classes : those of all rows, as scikit-learn asks for them; the first rows must have each of them.
+        A new class ends the probabilities, which were fitted without it. classes : not needed, rows bring theirs.
         """
         if not hasattr(self, 'model_'):
             return self.fit(X, y, sample_weight)

@@ -213,6 +213,10 @@ def test_an_estimator_learns_and_forgets(many, steps):
     changed = model.model_.decision_function(X)
     assert not np.allclose(changed, before, atol=1e-6)
     assert (model.forget(X[250:], labels[250:]).model_.decision_function(X) == before).all()
+    other = np.where(np.arange(len(X)) < 250, labels, 7)
+    model.partial_fit(X[250:], other[250:])
+    assert model.classes_.tolist() == [0, 1, 7] and 7 in model.predict(X[250:])
+    assert (model.forget(X[250:], other[250:]).model_.decision_function(X) == before).all()
     with pytest.raises(AttributeError, match='has no attribute'):
         AutoClassifier().fit(X, labels).partial_fit(X, labels)
 
