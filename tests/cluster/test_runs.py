@@ -99,7 +99,7 @@ def test_a_full_hdfs_costs_no_finished_job(cluster, training, tmp_path, inline, 
         application(process)
         quota(cluster, '/tests/full', 1)
         last = failed(process, FULL)
-        assert model in last and '--resume' in last
+        assert 'hdfs:///tests/full/m.sums.npz' in last and '--resume' in last
     assert cluster.listing('/tests/full') == ['m.npz.work']
     quota(cluster, '/tests/full', -1)
     before = jobs(cluster)
