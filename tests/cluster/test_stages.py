@@ -12,7 +12,7 @@ PRINTED = [body for tag, body in blocks_of(read_page('docs/stages.md')) if tag =
 OPTIONS = '--hidden 3 --nu 10'
 SCRIPTED = [
     'sparse-elm --sigma 2 --C 10 --partitions 2 --gap 100',
-    'mr-kelm --sigma 2 --solver svd --emit entries',
+    'mr-kelm --sigma 2 --solver svd',
 ]
 
 
