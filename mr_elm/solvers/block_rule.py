@@ -154,7 +154,9 @@ class BlockSearch(Search):
             else:
                 block = self.choose_block(goal)
             self.solve_block(block, tolerance, effort)
-        return self.conclude()
+        result = self.conclude()
+        self.cache.give_back()
+        return result
 
     def choose_block(self, goal: float) -> np.ndarray:
         """Return the variables of the next block, rising. goal : violation to be reached."""

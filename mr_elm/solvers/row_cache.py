@@ -10,6 +10,8 @@ from mr_elm.features.fused import add_rows
 from mr_elm.features.kernel_rows import PrecomputedRows
 from mr_elm.typing import Floats
 
+KEPT: list[np.ndarray] = []  # memory of the last solve, for the next one: new pages cost up to half of a solve
+KEEP_BYTES = 400_000_000  # touched, beyond which memory goes back to the system
 MIN_ROWS = 64  # kept whatever the bound on memory says, so that a block can be solved
 
 
@@ -29,7 +31,7 @@ class RowCache:
             self.capacity, self.slab, self.slot_of = n, rows.matrix, np.arange(n)
         else:
             self.capacity = int(min(n, max(max_bytes // (n * np.dtype(dtype).itemsize), MIN_ROWS)))
-            self.slab, self.slot_of = np.empty((self.capacity, n), dtype), np.full(n, -1)
+            self.slab, self.slot_of = take_memory((self.capacity, n), dtype), np.full(n, -1)
         self._row_in = np.full(self.capacity, -1)
         self._asked = np.zeros(self.capacity, np.int64)
         self._used = self._clock = 0
@@ -54,6 +56,11 @@ class RowCache:
         else:
             self.slab[slots] = self.rows.rows(missing, self.slab.dtype)
 
+    def give_back(self) -> None:
+        """Give the memory of the slab to the next solve; no row may be asked for after it."""
+        if not self.is_matrix and not KEPT and self.slab[: self._used].nbytes <= KEEP_BYTES:
+            KEPT.append(self.slab.reshape(-1).view(np.uint8))
+
     def block(self, indices: np.ndarray, targets: Floats, out: np.ndarray | None = None) -> np.ndarray:
         """Return Q[indices, indices] of rows already here; indices in increasing order are fastest.
 
@@ -75,6 +82,18 @@ class RowCache:
             total = np.zeros(len(gradient))
             add_rows(self.slab, self.slot_of[indices[part]], targets[indices[part]] * change[part], total)
             gradient += targets * total
+
+
+def take_memory(shape: tuple[int, int], dtype: DTypeLike) -> np.ndarray:
+    """Return an array of any contents, in the memory of the last solve where that is large enough."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    try:
+        memory = KEPT.pop()
+    except IndexError:
+        memory = np.empty(0, np.uint8)
+    if memory.nbytes < size:
+        memory = np.empty(size, np.uint8)
+    return memory[:size].view(dtype).reshape(shape)
 
 
 @jit(fastmath=True)
