@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, conclude
-from mr_elm.solvers.loops import OUT_OF_STEPS, SETTLED, clipped_step, fast, find_largest, inner
+from mr_elm.solvers.loops import OUT_OF_STEPS, SETTLED, clipped_step, fast, find_largest, inner, violation
 from mr_elm.solvers.row_cache import RowCache
 from mr_elm.typing import Floats
 
@@ -90,14 +90,8 @@ def paper_steps(
 
 @inner
 def _worst_violator(a: Floats, g: Floats, upper: Floats, misfit: Floats, bits: np.ndarray) -> tuple[float, int]:
-    """Fill in the violation of each variable, -J of Bai et al.; return (the largest, whose it is)."""
+    """Fill in the violation of each variable; return (the largest, whose it is)."""
     for j in range(len(a)):
-        up = 0.0
-        if a[j] < upper[j]:
-            up = -g[j]
-        down = 0.0
-        if a[j] > 0.0:
-            down = g[j]
-        misfit[j] = max(max(up, down), 0.0)
+        misfit[j] = max(violation(a[j], g[j], upper[j]), 0.0)
     i = find_largest(bits)
     return misfit[i], i

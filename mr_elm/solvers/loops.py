@@ -25,6 +25,18 @@ def clipped_step(a: float, g: float, upper: float, inverse: float) -> float:
     return min(max(a - g * inverse, 0.0), upper) - a
 
 
+@inline
+def violation(a: float, g: float, upper: float) -> float:
+    """Return by how much the gradient of one variable violates optimality, -J of Bai et al.; 0 where it does not."""
+    up = 0.0
+    if a < upper:
+        up = -g
+    down = 0.0
+    if a > 0.0:
+        down = g
+    return max(up, down)
+
+
 @inner
 def find_largest(bits: np.ndarray) -> int:
     """Return where the largest of some numbers of at least 0 is, from their bits."""

@@ -41,6 +41,7 @@ from mr_elm.solvers.loops import (
     make_chooser,
     pair_steps,
     round_variables,
+    violation,
 )
 from mr_elm.typing import Floats
 
@@ -312,13 +313,7 @@ def find_face(a: Floats, g: Floats, upper: Floats, tolerance: float, face: np.nd
     """Fill in the face; return how many variables it has, the largest violation, and the sum of a."""
     m, worst, total = 0, 0.0, 0.0
     for i in range(len(a)):
-        up = 0.0
-        if a[i] < upper[i]:
-            up = -g[i]
-        down = 0.0
-        if a[i] > 0:
-            down = g[i]
-        misfit = max(up, down)
+        misfit = violation(a[i], g[i], upper[i])
         worst = max(worst, misfit)
         total += a[i]
         if 0 < a[i] < upper[i] or misfit > tolerance:
