@@ -13,8 +13,9 @@ from mr_elm.model.file import load_layer
 from mr_elm.rows.blocks import Block, take_rows, widen
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import make_key, split_key
+from mr_elm.store import read_json
 from mr_elm.streaming.mr_stats import PIECE, merged
-from mr_elm.streaming.stage import MRRows, Pair, demand_width, read_json
+from mr_elm.streaming.stage import MRRows, Pair, demand_width
 from mr_elm.sums.gram import GramSum, GridSteps, expand, merge_pairs
 from mr_elm.sums.statistics import ColumnStatistics, row_weights
 from mr_elm.typing import Floats, Rows

@@ -8,7 +8,8 @@ import numpy as np
 from mr_elm.features.kernels import Kernel
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.streaming.stage import MRRows, read_json
+from mr_elm.store import read_json
+from mr_elm.streaming.stage import MRRows
 
 ENTRY_BYTES = 57  # of one entry on the wire
 

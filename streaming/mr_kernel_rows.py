@@ -1,12 +1,12 @@
 """Compute what needs all rows X beside those of a split: rows of the kernel matrix, or their product with vectors."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 from mr_elm.features.kernel_tiles import TILE_ROWS
 from mr_elm.machines.kernel import KernelRowsTask
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.rows.wire import make_key
+from mr_elm.store import read_json
 from mr_elm.streaming.stage import MRRows, demand_width
 
 
@@ -38,8 +38,7 @@ class MRKernelRows(MRRows):
         """Load X."""
         self.model = KernelRowsTask.load(self.options.rows)
         if self.options.starts is not None:
-            with open(self.options.starts) as stream:
-                self.starts = {(file, start): first for file, start, first in json.load(stream)}
+            self.starts = {(file, start): first for file, start, first in read_json(self.options.starts)}
 
     def map_block(self, block: Block, row_key: Sequence[int]) -> Iterator[tuple[str, object]]:
         """Emit the tiles of a block."""

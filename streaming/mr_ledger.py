@@ -9,7 +9,8 @@ from mr_elm.rows.blocks import Block
 from mr_elm.rows.labels import merge_labels
 from mr_elm.rows.ledger import Entries, count_hashes, hash_rows, read_key
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.streaming.stage import MRRows, Pair, RowKey, read_json
+from mr_elm.store import read_json
+from mr_elm.streaming.stage import MRRows, Pair, RowKey
 
 MOST_ENTRIES = 200_000  # of a line, which then takes 6.4 MB
 

@@ -10,9 +10,9 @@ from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.grid_task import Folds
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key, split_key
-from mr_elm.store import load_arrays
+from mr_elm.store import load_arrays, read_json
 from mr_elm.streaming.mr_gram import LayerStage
-from mr_elm.streaming.stage import demand_width, read_json
+from mr_elm.streaming.stage import demand_width
 from mr_elm.sums.gram import TargetSums
 from mr_elm.sums.product import PassSums
 from mr_elm.sums.statistics import row_weights

@@ -25,7 +25,7 @@ from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import store_of
-from mr_elm.store import replace_file
+from mr_elm.store import read_json, replace_file
 
 FORMAT = {'format': 'mr_elm-training', 'version': 1}
 # what a run of jobs may be given, but not stages that are run one by one
@@ -115,8 +115,7 @@ def resume(command: str, description: str, words: Sequence[str]) -> tuple[Traini
 def read_record(path: str) -> dict[str, Any]:
     """Read what `begin` wrote. Raises DataFormatError when the file is something else."""
     try:
-        with open(path) as stream:
-            record = json.load(stream)
+        record = read_json(path)
         if {**record, **FORMAT} != record or not {'words', 'plan'} <= set(record):
             raise ValueError('another format or version')
     except (ValueError, TypeError) as error:
