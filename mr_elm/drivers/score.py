@@ -109,7 +109,7 @@ def evaluate(
 
 
 def test(model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> dict[str, Any]:
-    """Return the scores of a model on labelled rows, as `mr-elm evaluate --json` prints them."""
+    """Return the scores of a model on labelled rows, as `mr-elm evaluate --json` prints them, without rows_rejected."""
     with temporary_folder() as folder:
         path = os.path.join(folder, 'model.npz')
         model.without_sums().save(path)

@@ -39,7 +39,7 @@ class Header:
         names = self.names or ()
         if self.counts[column] == 1:
             return names.index(column)
-        if column in names:
+        if self.counts[column]:
             raise DataFormatError(
                 f'{self.path}: expected one column named {column!r}, found several: give each another name, or name it '
                 'by its position'
