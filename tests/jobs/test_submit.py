@@ -97,4 +97,4 @@ def test_a_hadoop_that_does_not_answer_is_the_first_thing_that_is_said(program, 
     environ = {**os.environ, 'HADOOP_HOME': str(tmp_path / 'home'), 'HADOOP_CONF_DIR': ''}
     done = program('train', 'pesvm', rows, '--model', tmp_path / 'm.npz', '-r', 'hadoop', '-q', env=environ)
     assert done.status == 1 and 'HDFS does not answer: is the service up? (127.0.0.1:1: [Errno 111]' in done.err
-    assert done.err.count('\n') == 1 and 'files of the run may be left in hdfs:///tmp/' in done.err
+    assert done.err.count('\n') == 1  # nothing was written, so nothing is said of files that may be left
