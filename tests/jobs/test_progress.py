@@ -245,7 +245,9 @@ def test_nothing_is_announced_on_the_stream_of_a_command_that_has_ended(monkeypa
 def hadoop_log(monkeypatch):
     """Give the standard error of all attempts to what asks Hadoop for it: a list of its lines."""
     lines = []
-    monkeypatch.setattr('mr_elm.engines.hadoop.progress.read_attempt_log', lambda *attempt: '\n'.join(lines))
+    answer = {'taskAttempt': {'diagnostics': 'subprocess failed with code 137\n'}}
+    monkeypatch.setattr('mr_elm.engines.hadoop.progress.ask_master', lambda *question: answer)
+    monkeypatch.setattr('mr_elm.engines.hadoop.progress.read_log', lambda *attempt: '\n'.join(lines))
     return lines
 
 
@@ -261,7 +263,7 @@ def test_an_attempt_that_fails_on_hadoop_is_told_with_its_reason(talkative, hado
         hadoop_log += ['Traceback (most recent call last):', '  File "a.py"', 'OSError: no space left']
         tell_failed_attempt()
     first, second = talkative.stream.getvalue().splitlines()
-    assert first == 'Gram: map task 3, attempt 2 failed: no reason known yet'
+    assert first.startswith('Gram: map task 3, attempt 2 failed: subprocess failed with code 137: the system killed it')
     assert second == 'Gram: map task 3, attempt 2 failed: OSError: no space left'
 
 

@@ -181,7 +181,10 @@ def test_a_master_that_does_not_answer_ends_a_command(folder, tmp_path, master, 
     assert time.monotonic() - begin < 10
 
 
-@pytest.mark.parametrize('master, reason', [('locl[2]', 'Master must '), ('yarn', 'When running with master')])
+@pytest.mark.parametrize(
+    'master, reason',
+    [('locl[2]', 'Master must '), ('local:2', 'Could not parse Master URL'), ('yarn', 'When running with master')],
+)
 def test_a_wrong_master_is_one_sentence(server, folder, tmp_path, master, reason):
     words = ['train', 'pesvm', folder / 'packed', '--model', tmp_path / 'm.npz', '-r', 'spark', '--master', master]
     environment = {name: value for name, value in os.environ.items() if not name.endswith('_CONF_DIR')}

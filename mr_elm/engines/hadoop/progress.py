@@ -8,7 +8,7 @@ from typing import Any
 
 from mr_elm.engines.hadoop.failures import history_address, read_log
 from mr_elm.engines.hadoop.yarn import get_json, manager_address
-from mr_elm.engines.task_logs import find_cause
+from mr_elm.engines.task_logs import choose_cause
 from mr_elm.errors import BadRowError, TaskError
 from mr_elm.progress import LogLines, Stage
 from mr_elm.rows.hdfs import find_home, read_configuration
@@ -43,20 +43,21 @@ class HadoopProgress(LogLines):
     def tell_failure(self, job: str, kind: str, task: str, attempt: str) -> None:
         """Say that an attempt of a task has failed, and why. Raises TaskError for a bad row, which no attempt mends."""
         name = f'task_{job}_{kind}_{task}'
-        cause = find_cause(read_attempt_log(job, name, f'attempt{name[4:]}_{attempt}')) or 'no reason known yet'
+        cause = explain_attempt(job, name, f'attempt{name[4:]}_{attempt}') or 'no reason known yet'
         if BadRowError.__name__ in cause:
             raise TaskError(cause)
         kinds = {'m': 'map', 'r': 'reduce'}
         self.say(f'{kinds[kind]} task {int(task)}, attempt {int(attempt) + 1} failed: {cause}')
 
 
-def read_attempt_log(job: str, task: str, attempt: str) -> str:
-    """Read the standard error of an attempt of a job that runs; empty where nobody gives it."""
+def explain_attempt(job: str, task: str, attempt: str) -> str:
+    """Return why an attempt of a job that runs has failed; empty where nobody knows."""
     try:
-        answer = ask_master(job, f'tasks/{task}/attempts/{attempt}')
-        return read_log(f'http://{history_address()}', answer['taskAttempt'], 'stderr')
+        answer = ask_master(job, f'tasks/{task}/attempts/{attempt}')['taskAttempt']
+        stderr = read_log(f'http://{history_address()}', answer, 'stderr')
     except (OSError, ValueError, KeyError):
         return ''
+    return choose_cause(stderr, '', answer.get('diagnostics', ''))
 
 
 def ask_master(job: str, question: str) -> Any:

@@ -39,7 +39,7 @@ QUESTIONS = {  # what a master of a kind answers at once, if only by a refusal
     'spark': (21).to_bytes(8, 'big') + b'\3' + bytes(12),  # an empty call of Spark's own protocol
     'k8s': HTTP_REQUEST,
 }
-EXCEPTION = re.compile(r'(?:Caused by: |Exception in thread "[^"]*" )*[\w.$]+(?:Exception|Error): ')
+EXCEPTION = re.compile(r'(?:Caused by: |: |Exception in thread "[^"]*" )*[\w.$]+(?:Exception|Error): ')
 ON_THIS_MACHINE = {
     'spark.driver.host': '127.0.0.1',
     'spark.driver.bindAddress': '127.0.0.1',
@@ -153,7 +153,8 @@ def open_session(master: str, settings: dict[str, str]) -> Any:
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            raise ValueError(f'--master {master}: Spark did not start: {read_reason(log) or error}') from error
+            reason = read_reason(log, str(error)) or error
+            raise ValueError(f'--master {master}: Spark did not start: {reason}') from error
     if is_remote(session):
         client, policy = session.client, import_module('pyspark.sql.connect.client.retries').DefaultPolicy
         client.set_retry_policies([policy(max_retries=0)])
@@ -247,11 +248,13 @@ def read_details(text: str) -> str:
     return text.strip().split('\n')[0]
 
 
-def read_reason(log: IO[bytes]) -> str:
-    """Return what the last exception in what Java wrote says, or its last line."""
+def read_reason(log: IO[bytes], error: str) -> str:
+    """Return what the last exception says in what Java wrote to its log and as an error, or the last line of the log."""
     log.seek(0)
     lines = log.read().decode(errors='replace').splitlines()
-    raised = [line for line in lines if re.match(r'(?:Caused by: |Exception |\w+Error)', line)]
+    raised = [
+        line for line in [*lines, *error.splitlines()] if re.match(r'(?:Caused by: |: |Exception |\w+Error)', line)
+    ]
     return EXCEPTION.sub('', ['', *lines[-1:], *raised[-1:]][-1])
 
 
