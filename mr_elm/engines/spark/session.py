@@ -39,6 +39,7 @@ QUESTIONS = {  # what a master of a kind answers at once, if only by a refusal
     'spark': (21).to_bytes(8, 'big') + b'\3' + bytes(12),  # an empty call of Spark's own protocol
     'k8s': HTTP_REQUEST,
 }
+RAISED = re.compile(r'^(?:Caused by: |: |Exception |\w+Error).*', re.MULTILINE)
 EXCEPTION = re.compile(r'(?:Caused by: |: |Exception in thread "[^"]*" )*[\w.$]+(?:Exception|Error): ')
 ON_THIS_MACHINE = {
     'spark.driver.host': '127.0.0.1',
@@ -192,10 +193,7 @@ def demand_answer(master: str) -> None:
         except (OSError, ValueError) as error:
             reason = error
     if reason is not None:
-        kind = 'a master'
-        if master.startswith(SERVER):
-            kind = 'a server'
-        raise OSError(f'--master {master}: expected {kind} of Spark there, none answers ({reason})')
+        raise OSError(f'--master {master}: expected Spark there, nobody answers ({reason})')
 
 
 def find_addresses(master: str) -> tuple[bytes, list[str]]:
@@ -249,13 +247,11 @@ def read_details(text: str) -> str:
 
 
 def read_reason(log: IO[bytes], error: str) -> str:
-    """Return what the last exception says in what Java wrote to its log and as an error, or the last line of the log."""
+    """Return what the last exception says in Java's log or in an error, or else the last line of the log."""
     log.seek(0)
-    lines = log.read().decode(errors='replace').splitlines()
-    raised = [
-        line for line in [*lines, *error.splitlines()] if re.match(r'(?:Caused by: |: |Exception |\w+Error)', line)
-    ]
-    return EXCEPTION.sub('', ['', *lines[-1:], *raised[-1:]][-1])
+    text = log.read().decode(errors='replace')
+    raised = RAISED.findall(f'{text}\n{error}')
+    return EXCEPTION.sub('', (raised or text.splitlines() or [''])[-1])
 
 
 @cache
