@@ -1,12 +1,10 @@
 """Hold the table of methods: what each is called, what trains, tunes and offers it, and how it is used.
 
 A method that is a row of METHODS has a command, with its help, its page in the manual and its tests of defaults. What
-a row names as 'module:name' is imported when it is used.
+a row names as 'module:name' is imported when it is used, by `pkgutil.resolve_name`.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,6 @@ class Method:
     examples: dict[str, str]
     tuning: Tuning | None = None
     living: bool = False
-
-
-def load(name: str) -> Any:
-    """Import what a row names as 'module:name'."""
-    module, _, attribute = name.partition(':')
-    return getattr(import_module(module), attribute)
 
 
 GRAM, DUAL, KELM = (f'mr_elm.drivers.{name}:train' for name in ('pesvm', 'dual', 'kelm'))

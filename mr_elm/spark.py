@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from mr_elm.drivers.score import choose_target
@@ -41,7 +42,6 @@ from mr_elm.engines.spark.data_frames import (
 from mr_elm.engines.spark.session import STAGING, runs_here, send_code, send_file
 from mr_elm.errors import demand_choice
 from mr_elm.methods import METHODS
-from mr_elm.methods import load as import_named
 from mr_elm.model.base import Model
 from mr_elm.model.file import read_model
 from mr_elm.option import demand_value, flag_of, option_fields, speaking_python
@@ -180,7 +180,7 @@ def train(
         target=target,
         missing_labels=None if missing_labels is None else tuple(missing_labels),
     )
-    root, driver = find_root(df.sparkSession), import_named(METHODS[method].driver)
+    root, driver = find_root(df.sparkSession), resolve_name(METHODS[method].driver)
     with ExitStack() as stack:
         if root is not None:
             plan = plan_inputs([stack.enter_context(stage_rows(table, root))], rows)
@@ -201,7 +201,7 @@ def train(
 def make_options(method: str, given: Mapping[str, Any]) -> Any:
     """Make the options of a training. Raises ValueError for an unknown method, option or value."""
     demand_choice('method', method, METHODS)
-    kind = import_named(METHODS[method].options)
+    kind = resolve_name(METHODS[method].options)
     known = {flag_of(each).lstrip('-').replace('-', '_'): each for each in option_fields(kind).values()}
     known['bad_rows'] = option_fields(RowUse)['bad_rows']
     values = {}

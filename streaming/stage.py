@@ -66,34 +66,7 @@ class MRRows(MRJob):
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
 
     def __init__(self, args: list[str] | None = None) -> None:
-        self.file_options: set[str] = set()
         super().__init__(as_meant(sys.argv[1:] if args is None else args))
-        actions, others = self.arg_parser._actions, make_mrjob().arg_parser._actions
-        self.own_options = {action.dest: action for action in actions[len(others) :]}
-
-    def add_file_arg(self, *names: Any, **settings: Any) -> None:
-        """Add an option of the stage whose value is a file for its tasks."""
-        super().add_file_arg(*names, **settings)
-        self.file_options.add(self.arg_parser._actions[-1].dest)
-
-    def split_words(self, argv: Sequence[str]) -> list[tuple[str, list[str], bool]]:
-        """Separate the options on a command line that was parsed before: [(destination, words, is it of the stage)]."""
-        words_of_options: list[tuple[str, list[str], bool]] = []
-        own_options = self.own_options
-
-        class Note(argparse.Action):
-            def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-                words_of_options.append(
-                    (self.dest, [*filter(None, [option_string]), *values], self.dest in own_options)
-                )
-
-        parser = argparse.ArgumentParser(add_help=False)
-        for action in self.arg_parser._actions:
-            parser.add_argument(
-                *action.option_strings, action=Note, dest=action.dest, nargs=1 if action.nargs is None else action.nargs
-            )
-        parser.parse_known_args(argv)
-        return words_of_options
 
     @staticmethod
     def shell_proof(words: Iterable[Any]) -> list[Any]:

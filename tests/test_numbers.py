@@ -8,6 +8,7 @@ from functools import cache
 from inspect import signature
 from math import sqrt
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -21,7 +22,7 @@ from mr_elm.machines.options import MOST_GRAM_NODES, KELMOptions, PESVMOptions
 from mr_elm.machines.passes import SINGLE_NODES, TOLERANCES
 from mr_elm.machines.sample import SAMPLE_ROWS
 from mr_elm.machines.shared_options import N_HIDDEN
-from mr_elm.methods import METHODS, load
+from mr_elm.methods import METHODS
 from mr_elm.option import flag_of, option_fields
 from mr_elm.scores import probability_scores
 from mr_elm.scores.selection import PAPER
@@ -141,7 +142,7 @@ def test_the_defaults_of_options_are_those_of_the_code():
     said = list(read_defaults())
     assert len(said) >= 13
     for method, flag, default in said:
-        options = option_fields(load(METHODS[method].options)).values()
+        options = option_fields(resolve_name(METHODS[method].options)).values()
         (value,) = [str(each.default) for each in options if flag_of(each) == flag]
         if flag == '--degree':  # the kernel decides
             value = make_kernel('polynomial').parameters['degree']

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pkgutil import resolve_name
 from typing import Any
 
 from mr_elm.cli.options import (
@@ -22,7 +23,7 @@ from mr_elm.cli.options import (
 from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.engines.base import Engine
 from mr_elm.machines.shared_options import SOLVER
-from mr_elm.methods import METHODS, Method, load
+from mr_elm.methods import METHODS, Method
 from mr_elm.model.base import Model
 from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
 from mr_elm.rows.inputs import InputPlan, plan_inputs
@@ -144,7 +145,7 @@ def read_training(words: Sequence[str]) -> Training:
     method = METHODS[name]
     parser = make_parser(name, method)
     args = parser.parse(argv)
-    options = read_options(parser, load(method.options), args, bad_rows=args.bad_rows)
+    options = read_options(parser, resolve_name(method.options), args, bad_rows=args.bad_rows)
     demand_targets(parser, args, options.numeric)
     given = {token.partition('=')[0] for token in argv}
     if getattr(args, 'ledger', None) is not None and not (args.sums if method.living else args.keep_sums):
@@ -152,7 +153,7 @@ def read_training(words: Sequence[str]) -> Training:
             f'--ledger: expected a model with sums, which forget needs ('
             f'{"without --no-sums" if method.living else "with --keep-sums"})'
         )
-    driver, known = load(method.driver), {'numeric_labels': options.numeric}
+    driver, known = resolve_name(method.driver), {'numeric_labels': options.numeric}
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
     demand_regression(parser, args, options.numeric)
@@ -176,7 +177,7 @@ def make_parser(name: str, method: Method) -> Parser:
     parser = Parser(f'train {name}', method.description)
     add_input_options(parser, 'target', *(['part_by'] if method.living else []), *OF_LABELS, *OF_ENCODING)
     add_model_options(parser, living=method.living)
-    add_options(parser.add_to, load(method.options), method=name)
+    add_options(parser.add_to, resolve_name(method.options), method=name)
     if method.living:
         parser.group(name).add_argument(
             '--like',
@@ -233,7 +234,7 @@ def train_like(
     from mr_elm.cli.increment import read_nodes
     from mr_elm.machines.living import options_of
 
-    fields = option_fields(load(METHODS[name].options))
+    fields = option_fields(resolve_name(METHODS[name].options))
     free = {'nu', *OF_ANSWERS, *(field for field, each in fields.items() if each.metadata['option'].group == SOLVER)}
     typed = {field for field, each in fields.items() if flag_of(each) in given}
     taken = {flag_of(fields[field]) for field in typed - free} | given & {'--targets', '--labels-separator'}
@@ -245,4 +246,4 @@ def train_like(
     values = {field: getattr(args, field) for field in ('bad_rows', *OF_ANSWERS, *typed & free)}
     options = options_of(model.members[0].header, method=name, **values)
     known = {**rows_like(model, args), 'numeric_labels': model.numeric}
-    return partial(load(METHODS[name].driver), like=model), options, known
+    return partial(resolve_name(METHODS[name].driver), like=model), options, known

@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import Any
 
 from mr_elm.cli.options import (
@@ -20,7 +21,7 @@ from mr_elm.cli.output import Output
 from mr_elm.cli.train import add_model_options
 from mr_elm.drivers.score import choose_target
 from mr_elm.machines.search_options import GRID, KernelSearch, NodeSearch
-from mr_elm.methods import METHODS, Method, Tuning, load
+from mr_elm.methods import METHODS, Method, Tuning
 from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
@@ -37,10 +38,10 @@ def tune(words: Sequence[str]) -> None:
     assert tuning is not None
     parser = make_parser(name, method, tuning)
     args = parser.parse(argv)
-    search = read_options(parser, load(tuning.search), args)
-    options = read_options(
-        parser, load(method.options), args, list_passed(method, tuning), bad_rows=args.bad_rows, **search.of_training
-    )
+    train = resolve_name(method.driver)
+    search = read_options(parser, resolve_name(tuning.search), args)
+    fixed = {'bad_rows': args.bad_rows, **search.of_training}
+    options = read_options(parser, resolve_name(method.options), args, list_passed(method, tuning), **fixed)
     if search.figure and options.numeric and not search.draws_targets:
         parser.error('--figure: cannot be drawn with --task regression, expected classes')
     demand_regression(parser, args, options.numeric)
@@ -52,26 +53,26 @@ def tune(words: Sequence[str]) -> None:
             demand_free(path, args.overwrite)
     with choose_engine(args, args.model or args.table or args.figure) as engine:
         plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
-        plan = choose_target(lambda plan: load(method.driver)(plan, options, engine), plan, engine, args.bad_rows)
+        plan = choose_target(lambda plan: train(plan, options, engine), plan, engine, args.bad_rows)
         trained: list = []
         if isinstance(search, NodeSearch):
-            tuned, *trained = load(tuning.driver)(plan, options, search, engine)
+            tuned, *trained = resolve_name(tuning.driver)(plan, options, search, engine)
         else:
-            tuned = load(tuning.driver)(plan, options, search, engine)
+            tuned = resolve_name(tuning.driver)(plan, options, search, engine)
         report(tuned, search)
         if args.model is not None:
             if not trained:
                 best = replace(options, C=tuned.best.C, **tuned.best.parameters)
-                trained = load(method.driver)(plan, best, engine)
+                trained = train(plan, best, engine)
             output.keep(engine, *trained)
 
 
 def list_passed(method: Method, tuning: Tuning) -> list[str]:
     """List the options of a training that the search takes too: all that it does not search for."""
-    searched = {flag_of(each) for each in option_fields(load(tuning.search)).values()}
+    searched = {flag_of(each) for each in option_fields(resolve_name(tuning.search)).values()}
     return [
         name
-        for name, each in option_fields(load(method.options)).items()
+        for name, each in option_fields(resolve_name(method.options)).items()
         if each.metadata['option'].tuned and flag_of(each) not in searched
     ]
 
@@ -85,8 +86,8 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     parser.add_argument(
         '--json', action='store_true', help=AdvancedHelp('taken as elsewhere: the answer is JSON always')
     )
-    add_options(parser.add_to, load(method.options), list_passed(method, tuning), name)
-    add_options(parser.add_to, load(tuning.search))
+    add_options(parser.add_to, resolve_name(method.options), list_passed(method, tuning), name)
+    add_options(parser.add_to, resolve_name(tuning.search))
     add_runner_options(parser)
     add_resume_option(parser)
     return parser

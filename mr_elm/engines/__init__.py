@@ -6,7 +6,7 @@ A new engine is a module with a subclass of `base.Engine` and a line in `ENGINES
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,12 +26,6 @@ DEFAULT_ENGINE = 'local'  # of a command
 INLINE_BYTES = 5_000_000  # bytes of rows, below which starting processes takes longer than the tasks
 
 
-def find_engine(name: str) -> type[Engine]:
-    """Return the class of the engine of a name, which ENGINES must list."""
-    module, _, kind = ENGINES[name].partition(':')
-    return getattr(import_module(module), kind)
-
-
 def make_engine(
     name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None, **values: Any
 ) -> Engine:
@@ -42,4 +36,4 @@ def make_engine(
     """
     if reporter:
         values |= {'reporter': reporter}
-    return find_engine(name)(tuple(arguments), **values)
+    return resolve_name(ENGINES[name])(tuple(arguments), **values)

@@ -17,6 +17,7 @@ from typing import Any
 
 from mr_elm.engines import make_engine
 from mr_elm.engines.base import Engine
+from mr_elm.engines.mrjob_private import own_options, split_words
 from mr_elm.engines.mrjob_runner import MRJobRunner
 from mr_elm.engines.tasks import DEAF
 from mr_elm.errors import DataFormatError, describe_error
@@ -27,17 +28,8 @@ from mr_elm.rows.accounting import RECORDS
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.storage import store_of
 
-OUR_PART = (
-    'args',
-    'runner',
-    'quiet',
-    'output_dir',
-    'cat_output',
-    'plan',
-    'planned_splits',
-    'bad_rows',
-    'column_encoding',
-)
+PLANNED = {'plan', 'planned_splits'}  # options of tasks alone
+OUR_PART = {'args', 'runner', 'quiet', 'output_dir', 'cat_output', 'bad_rows', 'column_encoding', *PLANNED}
 
 
 def main(job_class: Any, argv: list[str]) -> int:
@@ -48,7 +40,7 @@ def main(job_class: Any, argv: list[str]) -> int:
     job = parse_job(job_class, argv)
     try:
         with terminable():
-            if is_task(job):
+            if job.is_task():
                 run_piped(job)
             else:
                 run(job, argv)
@@ -62,11 +54,6 @@ def main(job_class: Any, argv: list[str]) -> int:
         print(f'{program(job_class)}: {describe_error(error)}', file=sys.stderr)
         return 1
     return 0
-
-
-def is_task(job: Any) -> bool:
-    """Tell whether a user asks for a mapper or a reducer alone."""
-    return job.options.run_mapper or job.options.run_combiner or job.options.run_reducer
 
 
 def run_piped(job: Any) -> None:
@@ -92,9 +79,9 @@ def parse_job(job_class: Any, argv: list[str]) -> Any:
         options = job.options
         if not options.run_reducer:
             job.demand_options()
-        if options.plan is not None and not is_task(job):
+        if options.plan is not None and not job.is_task():
             raise ValueError('--plan is for tasks: name the inputs instead')
-        if not options.args and not is_task(job):
+        if not options.args and not job.is_task():
             raise ValueError('expected an INPUT, found none')
     except ValueError as error:
         print(f'{program(job_class)}: {error} (--help tells more)', file=sys.stderr)
@@ -135,8 +122,13 @@ def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
 
 def split_options(job: Any, argv: list[str]) -> tuple[list[str], list[str]]:
     """Separate the words of a stage, for its tasks, from mrjob's runner options: (own, passed)."""
-    words = [(owned, texts) for dest, texts, owned in job.split_words(argv) if dest not in OUR_PART]
-    own, passed = ([text for owned, texts in words if owned is is_own for text in texts] for is_own in (True, False))
+    own: list[str] = []
+    passed: list[str] = []
+    for dest, words in split_words(job, argv):
+        if dest in own_options(job) - OUR_PART:
+            own += words
+        elif dest not in OUR_PART:
+            passed += words
     return own, passed
 
 
@@ -160,7 +152,7 @@ def print_help(job_class: Any) -> None:
         epilog=f'{RECORDS}\n\nAny option of mrjob may follow, such as -r local, -r hadoop, --output-dir DIR or\n'
         '-D mapreduce.job.maps=8; `--help -r RUNNER` lists those of a runner.',
     )
-    for action in job.own_options.values():
-        if action.dest not in ('plan', 'planned_splits'):
+    for action in job.arg_parser._actions:
+        if action.dest in own_options(job) - PLANNED:
             parser._add_action(action)
     parser.print_help()

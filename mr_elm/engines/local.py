@@ -18,7 +18,6 @@ from mr_elm.engines.tasks import (
     Pair,
     Pool,
     carry,
-    is_map_only,
     name_splits,
     name_stage,
     plan_reduces,
@@ -106,11 +105,11 @@ class Job:
         pairs: list[Pair] = []
         for number, splits in enumerate(self.tasks):
             with self.name_errors(name_task('map', number, splits)):
-                if is_map_only(self.stage):
+                if self.stage.MAP_ONLY:
                     write_map(self.stage, splits, self.part(number), self.progress)
                 else:
                     pairs += map(carry, run_map(self.stage, splits, self.progress))
-        if is_map_only(self.stage):
+        if self.stage.MAP_ONLY:
             return JobOutput(type(self.stage), self.output)
         return Reduced(type(self.stage), self.output, read_pairs=lambda: self.reduce(pairs))
 
@@ -121,7 +120,7 @@ class Job:
 
     def run_in_pool(self, pool: Pool, n_processes: int) -> JobOutput:
         """Run the tasks in a pool: they write files."""
-        if is_map_only(self.stage):
+        if self.stage.MAP_ONLY:
             self.run_all(pool, n_processes, 'map', self.tasks, self.part)
         else:
             paths = [os.path.join(self.folder, f'map-{number}') for number in range(len(self.tasks))]
@@ -134,7 +133,7 @@ class Job:
         self, pool: Pool, n_processes: int, kind: str, tasks: list, name_file: Callable[[int], str]
     ) -> list[Any]:
         """Run all map tasks, or all reduce tasks: what they return. name_file : number of a task -> its output."""
-        stage = [*name_stage(type(self.stage)), self.words]
+        stage = [name_stage(type(self.stage)), *self.words]
         requests = [
             {
                 'task': name_task(kind, number, task if kind == 'map' else ()),

@@ -1,10 +1,27 @@
-"""Use mrjob 0.7.4 on clusters where it offers no public name: all private names stand here, and setup.cfg pins it."""
+"""Use mrjob 0.7.4 where it offers no public name: all private names stand here, and setup.cfg pins it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from mrjob.options import _parse_raw_args
+
 RUNTIME_ROLE = 'ExecutionRoleArn'  # as Amazon calls it
+
+
+def split_words(job: Any, argv: list[str]) -> list[tuple[str, list[str]]]:
+    """Separate the options on a command line that a job has parsed: [(destination, words)]."""
+    return [(dest, [*filter(None, [flag]), *values]) for dest, flag, values in _parse_raw_args(job.arg_parser, argv)]
+
+
+def own_options(job: Any) -> set[str]:
+    """Return the destinations of the options of a stage, without those that all jobs of mrjob have."""
+    return job._passthru_arg_dests | job._file_arg_dests
+
+
+def file_options(job: Any) -> set[str]:
+    """Return those of them whose values are files for the tasks of the stage."""
+    return job._file_arg_dests
 
 
 def protect_words(job: Any) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mr_elm.engines.base import Engine
+from mr_elm.engines.mrjob_private import file_options
 from mr_elm.errors import AccountingError
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.rows.inputs import InputFile, InputPlan
@@ -93,7 +94,7 @@ class Replay(Engine):
 
     def leave_options(self, job_class: Any, arguments: list[str]) -> list[str]:
         """Copy the files that the next stage is given; returns its options, which name the copies."""
-        names_of_files, words = job_class(args=[]).file_options, list(arguments)
+        names_of_files, words = file_options(job_class(args=[])), list(arguments)
         for position, (option, path) in enumerate(zip(arguments, arguments[1:], strict=False), 1):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
                 words[position] = f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}'

@@ -27,6 +27,7 @@ from functools import lru_cache
 from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
+from pkgutil import resolve_name
 from typing import IO, Any
 
 import numpy as np
@@ -77,11 +78,6 @@ def carry(pair: Pair) -> Pair:
 def name_splits(splits: Iterable[list[int]]) -> str:
     """Name the splits of a task, for people."""
     return ', '.join(f'file {file} from byte {start}' for file, start, _ in splits)
-
-
-def is_map_only(job: Any) -> bool:
-    """Tell whether a stage, with its options, has no reduce tasks."""
-    return job.steps()[0]['reducer'] is None
 
 
 def write_map(job: Any, splits: list[list[int]], path: str, listener: Listener = DEAF) -> list[tuple[str, int]]:
@@ -138,8 +134,8 @@ def plan_reduces(outputs: Iterable[tuple[str, list[tuple[str, int]]]], n_tasks: 
     return [task for task in tasks if task]
 
 
-def name_stage(job_class: type) -> tuple[str, str]:
-    """Return (module, name) by which another process imports the class of a stage. Raises ValueError."""
+def name_stage(job_class: type) -> str:
+    """Return 'module:name', by which another process imports the class of a stage. Raises ValueError."""
     module = job_class.__module__
     if module == '__main__':
         spec = getattr(import_module('__main__'), '__spec__', None)
@@ -149,12 +145,7 @@ def name_stage(job_class: type) -> tuple[str, str]:
                 'the script itself: move it to a module, or run it with -r inline'
             )
         module = spec.name
-    return module, job_class.__qualname__
-
-
-def import_stage(module: str, name: str) -> Callable:
-    """Return the class of a stage."""
-    return getattr(import_module(module), name)
+    return f'{module}:{job_class.__qualname__}'
 
 
 WORK: dict[str, Callable] = {'map': write_map, 'reduce': write_reduce}  # kind of a task -> what runs it
@@ -312,15 +303,15 @@ class Reports(Listener):
 
 
 @lru_cache(maxsize=1)
-def make_stage(module: str, name: str, *words: str) -> Any:
+def make_stage(name: str, *words: str) -> Any:
     """Make a stage, which all tasks of a job use."""
-    return import_stage(module, name)(args=list(words))
+    return resolve_name(name)(args=list(words))
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Run the tasks that are asked for.
 
-    A request has stage, its module, name and options; kind, map or reduce; work, the splits or the runs; path of the
+    A request has stage, its name and options; kind, map or reduce; work, the splits or the runs; path of the
     output. An answer has counts, since the one before; status; done, or error.
     """
 
@@ -331,8 +322,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     for request in listen(requests):
         reports = Reports(write)
         try:
-            module, name, words = request['stage']
-            stage = make_stage(module, name, *words)
+            stage = make_stage(*request['stage'])
             answer = {'done': WORK[request['kind']](stage, request['work'], request['path'], reports)}
         except BaseException as error:
             if not isinstance(error, Exception):

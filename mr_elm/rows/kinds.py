@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from mr_elm.errors import RowError
@@ -57,8 +57,7 @@ class Kind:
 
 def find_kind(name: str) -> Kind:
     """Return the Kind of a name in KINDS."""
-    module, _, kind = KINDS[name].partition(':')
-    return getattr(import_module(module), kind)
+    return resolve_name(KINDS[name])
 
 
 def find_binary_kind(first_bytes: bytes) -> str | None:

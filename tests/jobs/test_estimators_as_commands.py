@@ -1,5 +1,7 @@
 """The estimators are the commands: the same rows and the defaults of both give the same model."""
 
+from pkgutil import resolve_name
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,11 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from mr_elm import estimators
 from mr_elm.arithmetic import one_thread
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, KernelELMRegressor, SparseELMClassifier
-from mr_elm.methods import METHODS, load
+from mr_elm.methods import METHODS
 from mr_elm.model.file import read_model
 from mr_elm.rows.frames import read_frame
 
-PAIRS = [(name, load(text)) for name, method in METHODS.items() for text in method.estimators]
+PAIRS = [(name, resolve_name(text)) for name, method in METHODS.items() for text in method.estimators]
 EVERY = pytest.mark.parametrize('method, kind', PAIRS, ids=[kind.__name__ for _, kind in PAIRS])
 KINDS = {kind.__name__: kind for _, kind in PAIRS}
 SCALED = {name: kind for name, kind in KINDS.items() if kind._method != 'auto'}  # which chooses how rows are scaled

@@ -16,6 +16,7 @@ those for Spark.
 
 import re
 import shlex
+from pkgutil import resolve_name
 
 import pytest
 from reference.by_hand import run_to_the_last
@@ -36,7 +37,7 @@ from benchmarks.public.sets import DATA_SETS
 from benchmarks.scaling.__main__ import main as scaling_main
 from mr_elm.arithmetic import one_thread
 from mr_elm.cli.examples import EXAMPLES
-from mr_elm.engines import find_engine
+from mr_elm.engines import ENGINES
 from mr_elm.rows.storage import SCHEMES
 from mr_elm.rows.wire import WireProtocol, encode_arrays, make_key, split_key
 from mr_elm.streaming.mr_stats import MRStats
@@ -221,7 +222,7 @@ def test_links_of_a_page_lead_somewhere(page):
 @pytest.mark.parametrize('runner', ['hadoop', 'emr'])
 def test_the_page_on_input_names_all_places_that_tasks_read_directly(runner):
     row = next(line for line in read_page('docs/input.md').splitlines() if line.startswith(f'| `{runner}`'))
-    assert re.findall(r'`(\w+):`', row.split('|')[2]) == list(find_engine(runner).schemes)
+    assert re.findall(r'`(\w+):`', row.split('|')[2]) == list(resolve_name(ENGINES[runner]).schemes)
 
 
 @pytest.mark.parametrize('scheme', SCHEMES)

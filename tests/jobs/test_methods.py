@@ -4,13 +4,14 @@ import inspect
 import os
 import subprocess
 import sys
+from pkgutil import resolve_name
 
 import pytest
 from reference.manual import ROOT, read_page
 
 from mr_elm.cli.tune import list_passed
 from mr_elm.estimators.parameters import find_options
-from mr_elm.methods import METHODS, load
+from mr_elm.methods import METHODS
 from mr_elm.option import describe_values, flag_of, option_fields, value_type
 
 sys.path.insert(0, str(ROOT / 'docs/site'))
@@ -62,12 +63,12 @@ else:
 
 def defaults_of(method):
     """Return name -> default of the options of a method."""
-    return {name: each.default for name, each in option_fields(load(METHODS[method].options)).items()}
+    return {name: each.default for name, each in option_fields(resolve_name(METHODS[method].options)).items()}
 
 
 @pytest.mark.parametrize('name', METHODS)
 def test_defaults_of_options_are_those_that_the_manual_promises(name):
-    options = load(METHODS[name].options)()
+    options = resolve_name(METHODS[name].options)()
     promised = {key: value for key, value in CONTRACT.items() if key in defaults_of(name) or key == 'bad_rows'}
     assert len(promised) > 3
     assert {key: getattr(options, key) for key in promised} == promised
@@ -82,8 +83,8 @@ def test_a_command_line_without_options_means_the_defaults(name, parse):
 
 @pytest.mark.parametrize('name, estimator', ESTIMATORS)
 def test_an_estimator_has_the_defaults_of_its_method(name, estimator):
-    parameters, options = inspect.signature(load(estimator)).parameters, find_options(load(estimator))
-    assert load(estimator)._declared == load(METHODS[name].options) and len(options) >= 4
+    parameters, options = inspect.signature(resolve_name(estimator)).parameters, find_options(resolve_name(estimator))
+    assert resolve_name(estimator)._declared == resolve_name(METHODS[name].options) and len(options) >= 4
     differs = OF_METHODS.get(name, {})
     expected = {own: differs.get(each.name, each.default) for own, each in options.items()}
     assert {own: parameters[own].default for own in options} == expected
@@ -92,12 +93,12 @@ def test_an_estimator_has_the_defaults_of_its_method(name, estimator):
 @pytest.mark.parametrize('name, estimator', ESTIMATORS)
 def test_an_estimator_refuses_what_the_command_refuses_in_the_same_words(name, estimator, elm):
     X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]], [0, 1, 0, 1]
-    for own, each in find_options(load(estimator)).items():
+    for own, each in find_options(resolve_name(estimator)).items():
         if value_type(each) is bool:
             continue
         wrong = 'no such name' if value_type(each) is str else -1
         with pytest.raises(ValueError) as refused:
-            load(estimator)(**{own: wrong}).fit(X, y)
+            resolve_name(estimator)(**{own: wrong}).fit(X, y)
         done = elm('train', name, 'rows.csv', '--model', 'm.npz', flag_of(each), wrong)
         expected = describe_values(each)
         assert str(refused.value) == f'{own}: expected {expected}, found {wrong!r}'
@@ -107,8 +108,8 @@ def test_an_estimator_refuses_what_the_command_refuses_in_the_same_words(name, e
 @pytest.mark.parametrize('name', [name for name, row in METHODS.items() if row.tuning])
 def test_a_search_has_each_option_once_its_own_or_one_that_it_passes_on(name):
     row = METHODS[name]
-    passed, searched = list_passed(row, row.tuning), option_fields(load(row.tuning.search))
-    flags = [flag_of(option_fields(load(row.options))[field]) for field in passed] + list(
+    passed, searched = list_passed(row, row.tuning), option_fields(resolve_name(row.tuning.search))
+    flags = [flag_of(option_fields(resolve_name(row.options))[field]) for field in passed] + list(
         map(flag_of, searched.values())
     )
     assert len(flags) == len({*flags}) and {'seed', 'scale', 'probabilities', 'threshold', 'positive'} <= {*passed}
@@ -118,10 +119,10 @@ def test_a_search_has_each_option_once_its_own_or_one_that_it_passes_on(name):
 @pytest.mark.parametrize('name', METHODS)
 def test_a_row_names_what_is_there(name):
     row = METHODS[name]
-    assert load(row.options)().method == name
+    assert resolve_name(row.options)().method == name
     tuning = [row.tuning.driver, row.tuning.search] if row.tuning else []
-    assert all(callable(load(text)) for text in (row.driver, *row.estimators, *tuning))
-    assert {load(text)._method for text in row.estimators} == {name}
+    assert all(callable(resolve_name(text)) for text in (row.driver, *row.estimators, *tuning))
+    assert {resolve_name(text)._method for text in row.estimators} == {name}
 
 
 def test_the_page_of_all_commands_is_what_the_tables_say():

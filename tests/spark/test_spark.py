@@ -165,7 +165,7 @@ def test_a_killed_worker_changes_nothing(run, tmp_path):
 def test_the_user_hears_how_many_tasks_have_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, 'POLL_SECONDS', 0.05)
     reporter, folder = Reporter(stream=io.StringIO()), str(tmp_path / 'reports')
-    task, progress = StageTask('', '', (), {}, [[]] * 4, folder), Stage(reporter, 'Gram', 10)
+    task, progress = StageTask('', (), {}, [[]] * 4, folder), Stage(reporter, 'Gram', 10)
     with engine.LocalSpark(reporter=reporter).follow(folder, 4, progress):
         for number in range(3):
             task.put_report(f'{ENDED}{number}')

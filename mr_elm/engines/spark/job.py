@@ -12,6 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from mr_elm.engines.mrjob_private import file_options, own_options, split_words
 from mr_elm.engines.spark.session import read_details, send_file
 from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, reduce_lines
 from mr_elm.engines.task_logs import describe_failure, find_cause, find_java_cause
@@ -52,15 +53,15 @@ class SparkJob:
     ) -> None:
         self.session, self.stage, self.splits, self.frame = session, stage, splits, frame
         words, files = self.separate_files(argv)
-        self.task = StageTask(*name_stage(type(stage)), words, files, splits, reports, partitions)
+        self.task = StageTask(name_stage(type(stage)), words, files, splits, reports, partitions)
         self.n_reducers = int((stage.options.jobconf or {}).get(REDUCERS, 1))
 
     def separate_files(self, argv: list[str]) -> tuple[tuple[str, ...], dict[str, bytes | None]]:
         """Return the options of the tasks, with names in the place of files, and these files, see `StageTask`."""
         words: list[str] = []
         files: dict[str, bytes | None] = {}
-        for dest, texts, is_own in self.stage.split_words(argv):
-            if is_own and dest in self.stage.file_options:
+        for dest, texts in split_words(self.stage, argv):
+            if dest in file_options(self.stage):
                 content = Path(texts[1]).read_bytes()
                 if len(content) > CLOSURE_BYTES and dest != 'plan':
                     name = send_file(self.session, texts[1])
@@ -69,7 +70,7 @@ class SparkJob:
                     name = f'mr_elm-{len(files)}-{os.path.basename(texts[1])}'
                     files[name] = content
                 words += [texts[0], name]
-            elif is_own:
+            elif dest in own_options(self.stage):
                 words += texts
         return tuple(words), files
 

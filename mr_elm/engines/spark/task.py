@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import groupby, islice
 from operator import itemgetter
+from pkgutil import resolve_name
 from typing import Any
 
-from mr_elm.engines.tasks import import_stage, run_map, run_reduce
+from mr_elm.engines.tasks import run_map, run_reduce
 from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder, temporary_prefix
 
@@ -34,14 +35,13 @@ class StageError(Exception):
 class StageTask:
     """Say what the tasks of a job run. It is sent to all workers, and holds no rows.
 
-    module, name : of the class of the stage. words : its options; files stand there by their names.
+    name : of the class of the stage, 'module:name'. words : its options; files stand there by their names.
     files : name -> content of small files, None for one that is an artifact of the session.
     splits : those of each map task, as [file number, start, length].
     reports : folder where tasks report that they have ended, or run again; '' for none.
     partitions : partition of a DataFrame -> (its map task, digest of its rows), where tasks read no files.
     """
 
-    module: str
     name: str
     words: tuple[str, ...]
     files: dict[str, bytes | None]
@@ -96,7 +96,7 @@ class StageTask:
         with name_task(f'{kind} {number}'), temporary_folder() as folder:
             paths = {file: place_file(folder, file, content) for file, content in self.files.items()}
             words = [paths.get(word, word) for word in self.words]
-            stage = import_stage(self.module, self.name)(args=words)
+            stage = resolve_name(self.name)(args=words)
             if (attempt := import_module('pyspark').TaskContext.get().attemptNumber()) > 0:
                 self.put_report(f'{REPEATED}{kind}-{number}-{attempt}')
             yield stage
