@@ -16,13 +16,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
-    'nodes of rows': (42_680, 30_000),
-    'nodes of engines, passes and cli': (44_120, 32_000),
+    'nodes of rows': (42_660, 30_000),
+    'nodes of engines, passes and cli': (44_110, 32_000),
     'nodes of drivers, machines and estimators': (77_870, 50_000),
     'nodes of features, sums and scores': (34_690, 28_000),
     'nodes of solvers': (36_600, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (283_790, 205_000),
+    'nodes of package and stages': (283_400, 205_000),
     'files of package and stages': (276, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),
@@ -30,10 +30,10 @@ LIMITS = {
     'conditional expressions': (250, 250),
     'imports of ctypes': (0, 0),
     'uses of sys.modules': (0, 0),
-    'files that train enters': (69, 45),
-    'functions that train enters': (496, 250),
+    'files that train enters': (68, 45),
+    'functions that train enters': (487, 250),
     'files that predict enters': (46, 30),
-    'functions that predict enters': (292, 140),
+    'functions that predict enters': (285, 140),
     'modules that inspect loads': (55, 30),
 }
 ROOMS = {
