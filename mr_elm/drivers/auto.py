@@ -6,7 +6,6 @@
 """
 
 import time
-from dataclasses import replace
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.drivers.calibrate import fit_to
@@ -16,7 +15,6 @@ from mr_elm.drivers.sample import read_sample
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.engines.base import Engine
 from mr_elm.machines.auto import (
-    AutoChoice,
     Budget,
     Member,
     choose_machines,
@@ -24,10 +22,9 @@ from mr_elm.machines.auto import (
     make_exact,
     make_machine,
 )
-from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.options import AutoOptions, read_budget
-from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
+from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.parallel import using_threads
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
@@ -47,7 +44,8 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     with one_thread(), using_threads(engine.n_threads):
         choice = choose_machines(inputs, rows, Budget(*read_budget(options.budget)), say, options.keep_sums)
     model = join_members(train_members(inputs, choice.members, options.keep_sums))
-    model = hold_out(inputs, choice, model, options)
+    if options.holds_out:
+        model = fit_to(inputs.data, model, hold_out_rows(choice), choice.kind, options.threshold)
     n_machines = len(choice.members)
     machines = 'is one machine'
     if n_machines > 1:
@@ -88,13 +86,3 @@ def sum_up_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -
             model = solve(make_machine(member, grid, inputs.data.blas, sums), inputs.data.engine)
             models.append(model if keep_sums else model.without_sums())
     return models
-
-
-def hold_out(inputs: NodeInputs, choice: AutoChoice, model: NodeModel, options: AutoOptions) -> NodeModel:
-    """Return the model with the probabilities or the intervals that the options ask for, if they do."""
-    if not options.holds_out:
-        return model
-    rows = hold_out_rows(choice)
-    if options.numeric:  # rows held out have no leverages
-        return replace(add_intervals(model.without_sums(), rows), sums=model.sums)
-    return fit_to(inputs.data, model, rows, options.threshold, choice.kind)

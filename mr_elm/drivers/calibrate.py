@@ -9,12 +9,10 @@ from mr_elm.machines.calibrating import (
     HELD_OUT,
     Kind,
     ScoreSample,
-    add_intervals,
-    calibrate,
+    fit_held_out,
     join,
     keep_held_out,
 )
-from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.model.file import model_words
@@ -26,36 +24,31 @@ from mr_elm.store import temporary_folder, write_json
 from mr_elm.streaming.mr_scores import MRScores
 
 
-def fit_held_out(
-    data: DataSet, model: Kind, options: PESVMOptions, class_weights: dict | None = None, n_folds: int | None = None
+def hold_out(
+    data: DataSet,
+    model: Kind,
+    seed: int,
+    threshold: str | None = None,
+    class_weights: dict | None = None,
+    n_folds: int | None = None,
 ) -> Kind:
-    """Return a trained model with the probabilities or the intervals that the options ask for.
+    """Return a trained model of pesvm or elm with probabilities, of a regression with intervals.
 
-    n_folds : the model has not seen the first of so many folds; None where it keeps its sums.
-    """
-    sample = ScoreSample.of(model.header.n_rows_used, options.seed, class_weights, n_folds)
-    return add_probabilities(data, model, sample, options.threshold)
-
-
-def add_probabilities(data: DataSet, model: Kind, sample: ScoreSample, threshold: str | None = None) -> Kind:
-    """Return the model with probabilities, of a regression with intervals. model : of pesvm or elm, with its sums,
-    or without them where it has not seen the rows of the sample.
-
+    seed, class_weights : of the training. threshold : see `calibrate`. n_folds : the model has not seen the first of so
+    many folds; None where it keeps its sums, which score each row without it.
     Raises DataFormatError when a class has no row in the sample.
     """
-    rows = score_rows(data, model.save, sample)
-    if model.numeric:
-        return add_intervals(model, rows)
     kind = 'leave-one-out'
-    if sample.n_folds:
+    if n_folds:
         kind = 'folds'
-    return fit_to(data, model, rows, threshold, kind)
+    sample = ScoreSample.of(model.header.n_rows_used, seed, class_weights, n_folds)
+    return fit_to(data, model, score_rows(data, model.save, sample), kind, threshold)
 
 
-def fit_to(data: DataSet, model: Kind, rows: HeldOut, threshold: str | None, kind: str) -> Kind:
-    """Return the model with probabilities that fit rows of a data set, and say its threshold; see `calibrate`."""
+def fit_to(data: DataSet, model: Kind, rows: HeldOut, kind: str, threshold: str | None) -> Kind:
+    """Return the model with what fits rows of a data set that were held out, and say its threshold; see `calibrate`."""
     try:
-        model = calibrate(model, rows, kind, threshold)
+        model = fit_held_out(model, rows, kind, threshold)
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
     header = model.header
@@ -78,8 +71,7 @@ def renew_probabilities(
     if rows_left and before.header.threshold is not None:
         reporter.say('threshold: left out, it may have been chosen by rows that left; predict --threshold P sets one')
     if data is not None:
-        sample = ScoreSample.of(header.n_rows_used, header.parameters.get('seed', 0))
-        model = add_probabilities(data, model, sample)
+        model = hold_out(data, model, header.parameters.get('seed', 0))
         threshold = None
         if header.classes == before.classes and not rows_left:
             threshold = before.header.threshold

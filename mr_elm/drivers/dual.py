@@ -98,7 +98,7 @@ def add_probabilities(data: DataSet, model: Model, task: DualTask, classes: Clas
     share = min(sample.share, task.room / task.scheme.count_rows(classes.counts))
     folds = train_folds(data, task, share, classes.names)
     rows = score_rows(data, folds.save, ScoreSample(share, task.seed, task.class_weights))
-    return fit_to(data, model, rows, threshold, 'folds')
+    return fit_to(data, model, rows, 'folds', threshold)
 
 
 def train_folds(data: DataSet, task: DualTask, share: float, names: list[str]) -> FoldMachines:

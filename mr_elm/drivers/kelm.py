@@ -11,7 +11,7 @@ from mr_elm.drivers.kelm_data import KernelData, gather_data
 from mr_elm.drivers.kelm_stages import compute_matrix, make_factor_product, make_product
 from mr_elm.drivers.pass_report import PassReport
 from mr_elm.engines.base import Engine
-from mr_elm.machines.calibrating import add_intervals, demand_every_class
+from mr_elm.machines.calibrating import demand_every_class
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.press import HeldOut
@@ -39,13 +39,10 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
         if data.options.solver != 'cg':
             facts = {'emit': data.options.emit, **facts}
         model: Model = data.make_model(data.rows.X, solution, facts, data.source.blas)
-        if data.options.probabilities:
-            kind = 'leave-one-out'
-            if fold:
-                kind = 'folds'
-            model = fit_to(data.source, model, fold or hold_out(data, solution), data.options.threshold, kind)
-        elif data.options.intervals:
-            model = add_intervals(model, fold or hold_out(data, solution))
+        if fold is not None:
+            model = fit_to(data.source, model, fold, 'folds', data.options.threshold)
+        elif data.options.holds_out:
+            model = fit_to(data.source, model, hold_out(data, solution), 'leave-one-out', data.options.threshold)
         return model, data.source.first
 
 

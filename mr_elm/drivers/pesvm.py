@@ -53,9 +53,9 @@ def train(
     ]
     model = join_members(members)
     if options.holds_out:
-        from mr_elm.drivers.calibrate import fit_held_out
+        from mr_elm.drivers.calibrate import hold_out
 
-        model = fit_held_out(data, model, options)
+        model = hold_out(data, model, options.seed, options.threshold)
     return model, data.first
 
 
@@ -134,9 +134,9 @@ def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: S
         model = solve(LivingMachine(header, layer, sums), inputs.data.engine)
     if not inputs.options.holds_out:
         return model
-    from mr_elm.drivers.calibrate import fit_held_out
+    from mr_elm.drivers.calibrate import hold_out
 
-    return fit_held_out(inputs.data, model, inputs.options, inputs.weights)
+    return hold_out(inputs.data, model, inputs.options.seed, inputs.options.threshold, inputs.weights)
 
 
 def solve(machine: LivingMachine, engine: Engine) -> HiddenNodeModel:

@@ -5,19 +5,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 
-import numpy as np
-
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.calibrate import fit_held_out
+from mr_elm.drivers.calibrate import hold_out
 from mr_elm.drivers.gram_job import check_counts, write_layer
 from mr_elm.drivers.pass_report import PassReport
 from mr_elm.drivers.sample import gather_sample
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.calibrating import demand_every_class, keep_held_out
+from mr_elm.machines.calibrating import demand_every_class
 from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.grid_task import Folds
-from mr_elm.machines.pass_problem import PassProblem, PassResult, PassSolution, make_sample
+from mr_elm.machines.pass_problem import PassProblem, PassResult, make_sample
 from mr_elm.machines.passes import count_sample
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.parallel import using_threads
@@ -66,10 +64,6 @@ class JobProblem(PassProblem):
         path = write_json(os.path.join(self.folder, 'folds.json'), asdict(folds))
         return replace(self, files=[*self.files, '--folds', path], folds=folds)
 
-    def make_model(self, solution: PassSolution) -> HiddenNodeModel:
-        """Make the model of a solution."""
-        return self.describe(solution, self.inputs.describe(self.layer, self.steps, self.inputs.data.blas))
-
 
 @contextmanager
 def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Iterator[JobProblem]:
@@ -93,20 +87,19 @@ def open_problem(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> It
 
 
 def train(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, start: Floats | None = None) -> HiddenNodeModel:
-    """Solve for the output weights by passes: the model, which has no sums.
+    """Train by passes, see `PassProblem.train`.
 
-    start : output weights (L + 1, K) of a model to begin with, None for those of the sample. Warns when the passes
-    allowed do not suffice. Raises DataFormatError when a class has no row to fit probabilities to.
+    Warns when the passes allowed do not suffice. Raises DataFormatError when a class has no row to fit probabilities
+    to.
     """
-    options = inputs.options
-    if start is not None and steps.centres:
-        start = start + np.outer(np.arange(len(start)) == len(start) - 1, steps.origin)
+    data, options = inputs.data, inputs.options
+
+    def fit(model: HiddenNodeModel) -> HiddenNodeModel:
+        return hold_out(data, model, options.seed, options.threshold, inputs.weights, FOLDS)
+
     with open_problem(inputs, layer, steps) as problem:
-        if not options.holds_out:
-            return problem.make_model(problem.solve(start))
-        # the rows of a fold that a first solution has not seen give the probabilities or the intervals
-        inputs.data.engine.reporter.say(f'{options.holds_out}: solving without one of {FOLDS} folds of the rows')
-        folds = Folds(FOLDS, 1, 1.0, options.seed, inputs.weights, inputs.class_numbers)
-        first = problem.hold_out(folds).solve(start)
-        scored = fit_held_out(inputs.data, problem.make_model(first), options, inputs.weights, FOLDS)
-        return keep_held_out(scored, problem.make_model(problem.solve(first.B)))
+        if options.holds_out:
+            data.engine.reporter.say(f'{options.holds_out}: solving without one of {FOLDS} folds of the rows')
+        return problem.train(
+            lambda: inputs.describe(layer, steps, data.blas), start, fit if options.holds_out else None
+        )

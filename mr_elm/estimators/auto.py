@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,12 +20,9 @@ from mr_elm.machines.auto import (
     make_exact,
     make_machine,
 )
-from mr_elm.machines.calibrating import add_intervals, calibrate
 from mr_elm.machines.constant import warn_of_constant
-from mr_elm.machines.living import Batch, LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
-from mr_elm.machines.press import HeldOut
 from mr_elm.machines.sample import merge_copies, select_rows, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.solvers.ridge import TrainingRows
@@ -54,6 +50,7 @@ class AutoEstimator(LivingRows):
     _declared = AutoOptions
     _called = {'budget': ''}  # it takes more kinds of values
     _takes_sets = False
+    _arithmetic = staticmethod(one_thread)  # as in `fit`
     scale = 'standard'
 
     @watched
@@ -83,7 +80,7 @@ class AutoEstimator(LivingRows):
             self.model_ = join_members([self._train(member, rows) for member in choice.members])
             warn_of_constant(self.model_, rows.X, rows.y)
             if self._holds_out:
-                self._fit_held_out(hold_out_rows(choice), choice.kind)
+                self._hold_out(hold_out_rows(choice), choice.held.X, choice.kind)
             self._importance = choice.measure_importance()
         return self
 
@@ -99,16 +96,6 @@ class AutoEstimator(LivingRows):
             return self.fit(X, y, sample_weight)
         return self._grow(X, y, sample_weight)
 
-    def _sum_up(self, rows: tuple, labels: Any, machine: LivingMachine) -> Batch:
-        """Sum up with one thread, as `fit` does."""
-        with one_thread():
-            return super()._sum_up(rows, labels, machine)
-
-    def _take(self, machines: list[LivingMachine], labels: Any, rows_left: bool = False) -> Any:
-        """Solve with one thread, as `fit` does."""
-        with one_thread():
-            return super()._take(machines, labels, rows_left)
-
     @property
     def feature_importances_(self) -> Floats:
         """Return the share of each feature in what splits of trees take off the squared error, (d,); the sum is 1.
@@ -122,10 +109,6 @@ class AutoEstimator(LivingRows):
                 'file: use sklearn.inspection.permutation_importance'
             )
         return self._importance
-
-    def _fit_held_out(self, rows: HeldOut, kind: str) -> None:
-        """Fit probabilities or intervals to rows that were held out. kind : how, see `calibrate`."""
-        raise NotImplementedError
 
     def _train(self, member: Member, rows: TrainingRows) -> HiddenNodeModel:
         """Train a member on all rows."""
@@ -158,9 +141,6 @@ class AutoClassifier(LivingLabels, AutoEstimator):
 
     probabilities: bool = True
 
-    def _fit_held_out(self, rows: HeldOut, kind: str) -> None:
-        self.model_ = calibrate(self.model_, rows, kind)
-
 
 @dataclass(eq=False, repr=False)
 class AutoRegressor(LivingTargets, AutoEstimator):
@@ -172,7 +152,3 @@ class AutoRegressor(LivingTargets, AutoEstimator):
     """
 
     intervals: bool = True
-
-    def _fit_held_out(self, rows: HeldOut, kind: str) -> None:
-        model = add_intervals(self.model_.without_sums(), rows)  # these have no leverages
-        self.model_ = replace(model, sums=self.model_.sums)

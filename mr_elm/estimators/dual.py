@@ -67,7 +67,7 @@ class DualClassifier(Labelled, KernelEstimator):
         header = make_header(options, summary, classes, task.n_features, parameters)
         self.model_ = make_model(self._name_header(header), task.name_arrays(machines, X))
         if self.probabilities:
-            self._calibrate(X, self._score_folds(task, rows), 'folds')
+            self._hold_out(self._score_folds(task, rows), X, 'folds')
         self.support_, self.dual_coef_, self.results_ = machines.support, machines.dual_coef, machines.results
         self.intercept_, self.n_iter_ = machines.intercept, max(machines.n_iter, 1)
         warn_of_constant(self.model_, X, codes, weights)

@@ -99,7 +99,7 @@ class KernelELMClassifier(Labelled, KernelELM):
             if self.probabilities:
                 leverages = solution.leverages(self.C, weights)
                 rows = HeldOut(codes, fill_weights(weights, len(codes)), T - solution.residuals, leverages)
-                self._calibrate(X, rows)
+                self._hold_out(rows, X)
             if self.leave_one_out:
                 values = T - solution.residuals
                 self.loo_score_ = score_values(values, codes, weights, len(self.classes_))['accuracy']

@@ -1,6 +1,7 @@
 """Keep the sums of rows in an estimator that lives: rows come, rows leave, estimators merge."""
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,17 +21,17 @@ from mr_elm.features.nodes import has_leaves, part_map
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
 from mr_elm.machines.constant import warn_of_constant
-from mr_elm.machines.fold_machines import FOLDS
+from mr_elm.machines.fold_machines import FOLDS, FoldMachines
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
 from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
-from mr_elm.machines.press import HeldOut, LeaveOneOut
+from mr_elm.machines.press import LeaveOneOut
 from mr_elm.machines.sample import select_rows, take_sample
 from mr_elm.model.header import ModelHeader
-from mr_elm.model.models import join_members
+from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.rows.blocks import fill_weights
 from mr_elm.rows.labels import write_label
 from mr_elm.solvers.increment import size_of
@@ -70,6 +71,8 @@ class LivingRows(TableRows):
     """Keep the sums of the rows in the model, whose machines learn and forget rows, and solve whenever they change."""
 
     _takes_sets: bool
+    _hold_out: Any  # see `Labelled` and `IntervalTargets`
+    _arithmetic: Any = nullcontext  # a context for sums and solves
 
     @watched
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Any:
@@ -81,21 +84,24 @@ class LivingRows(TableRows):
         check_is_fitted(self)
         machines, (X, y, weights) = self._machines(), self._read_batch(X, y, sample_weight, reset=False)
         labels, left = self._join_labels(y), []
-        for member, machine in zip(self.model_.members, machines, strict=True):
-            batch = self._sum_up((X, y, weights), labels, machine)
-            if keeps_rows(member):
-                batch = replace(batch, n_stored=int(LandmarkFinder(member.layer).find(X).sum()))
-            left.append(machine.forget(batch))
-        if warning := warn_of_bounds(self.model_, ColumnStatistics.of(X)):
-            warnings.warn(warning, stacklevel=2)
-        return self._take(left, labels, rows_left=True)
+        with self._arithmetic():
+            for member, machine in zip(self.model_.members, machines, strict=True):
+                batch = self._sum_up((X, y, weights), labels, machine)
+                if keeps_rows(member):
+                    batch = replace(batch, n_stored=int(LandmarkFinder(member.layer).find(X).sum()))
+                left.append(machine.forget(batch))
+            if warning := warn_of_bounds(self.model_, ColumnStatistics.of(X)):
+                warnings.warn(warning, stacklevel=2)
+            return self._take(left, labels, rows_left=True)
 
     @watched
     def _grow(self, X: Rows, y: Labels, sample_weight: Weights, declared: Labels = ()) -> Any:
         """Add rows to the machines. declared : classes that may have no row yet."""
         rows = self._read_batch(X, y, sample_weight, reset=False)
         labels = self._join_labels(rows[1], declared)
-        return self._take([machine.add(self._sum_up(rows, labels, machine)) for machine in self._machines()], labels)
+        with self._arithmetic():
+            grown = [machine.add(self._sum_up(rows, labels, machine)) for machine in self._machines()]
+            return self._take(grown, labels)
 
     def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
         several = self._takes_sets
@@ -282,7 +288,7 @@ class LivingEstimator(LivingRows, MetricEstimator):
         if grows and self.solver == PASSES:
             raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
         if grows or choose_solver(problem.options, len(rows[1]), layer.n_hidden)[0] == GRAM:
-            self._fit_by_sums(problem, layer, labelled, rows, labels)
+            self._fit_by_sums(problem, layer, labelled, labels)
         else:
             self._fit_by_passes(problem, layer, labelled, like)
         if not grows:
@@ -294,19 +300,18 @@ class LivingEstimator(LivingRows, MetricEstimator):
         """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
         check_is_fitted(self)
         self._machines()
-        return self._score_held_out(self._read_batch(X, y, sample_weight, reset=False))
-
-    def _score_held_out(self, rows: tuple) -> 'LivingEstimator':
-        """Score rows by the machine of all others, and fit what is wanted to them."""
+        rows = self._read_batch(X, y, sample_weight, reset=False)
         if self._holds_out:
-            labelled = self._label(rows, getattr(self, 'classes_', None))
-            sample = select_rows(labelled, ScoreSample.of(len(labelled.y), self.seed_).choose(labelled))
-            scorer = LeaveOneOut.of(self.model_)
-            self._hold_out(join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X)
+            self._score(self._label(rows, getattr(self, 'classes_', None)), LeaveOneOut.of(self.model_))
         return self
 
-    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
-        """Fit what is wanted to rows X that were held out. kind : how, see `calibrate`."""
+    def _score(self, rows: TrainingRows, scorer: LeaveOneOut | FoldMachines, n_folds: int | None = None) -> None:
+        """Score rows that the scorer has not seen, and fit what is wanted to them. n_folds : see `ScoreSample`."""
+        sample = select_rows(rows, ScoreSample.of(len(rows.y), self.seed_, n_folds=n_folds).choose(rows))
+        kind = 'leave-one-out'
+        if n_folds:
+            kind = 'folds'
+        self._hold_out(join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X, kind)
 
     def _take_form(self, like: 'LivingEstimator') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""
@@ -344,15 +349,14 @@ class LivingEstimator(LivingRows, MetricEstimator):
         """Make the header of a machine on these nodes; None stands where the solver has its say."""
         return self._name_header(problem.describe(layer, steps, [name_blas()]))
 
-    def _fit_by_sums(
-        self, problem: NodeProblem, layer: HiddenLayer, labelled: TrainingRows, rows: tuple, labels: Any
-    ) -> None:
-        """Fit by the sums of the rows. rows, labels : as they were labelled."""
-        steps = labelled.choose_steps(layer.bound(*find_bounds(labelled.X)), problem.origin)
-        sums = sum_up_rows(self, layer, labelled, steps)
+    def _fit_by_sums(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows, labels: Any) -> None:
+        """Fit by the sums of the rows. labels : the classes."""
+        steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
+        sums = sum_up_rows(self, layer, rows, steps)
         header = self._describe(problem, layer, steps).change_parameters(peak=size_of(sums))
         self._take([LivingMachine(header, layer, sums)], labels)
-        self._score_held_out(rows)
+        if self._holds_out:
+            self._score(rows, LeaveOneOut.of(self.model_))
         if not self.keep_sums:
             self.model_ = self.model_.without_sums()
 
@@ -363,24 +367,19 @@ class LivingEstimator(LivingRows, MetricEstimator):
         from mr_elm.estimators.passes import MemoryProblem
 
         steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
-        passes = MemoryProblem.open(problem, layer, steps, rows)
-        header, start, scored = self._describe(problem, layer, steps), None, None
+        passes, start = MemoryProblem.open(problem, layer, steps, rows), None
         if like is not None:
-            start = like.model_.arrays['output_weights'].copy()
-            start[-1] += steps.origin or 0.0
-        if self._holds_out:
-            first = passes.hold_out(FOLDS).solve(start)
-            self.model_ = passes.describe(first, header)
-            chosen = select_rows(rows, ScoreSample.of(len(rows.y), self.seed_, n_folds=FOLDS).choose(rows))
-            n, start = len(chosen.y), first.B
-            decisions = self.model_.decision_function(chosen.X)
-            held = HeldOut(chosen.y, fill_weights(chosen.sample_weight, n), decisions, np.zeros(n))
-            self._hold_out(held, chosen.X, 'folds')
-            scored = self.model_
+            start = like.model_.arrays['output_weights']
+
+        def fit(model: HiddenNodeModel) -> HiddenNodeModel:
+            self.model_ = model
+            self._score(rows, FoldMachines([model], 0), FOLDS)
+            return self.model_
+
         with self._reporter.follow('passes', len(rows.y)):
-            self.model_ = passes.describe(passes.solve(start), header)
-        if scored is not None:
-            self.model_ = keep_held_out(scored, self.model_)
+            self.model_ = passes.train(
+                lambda: self._describe(problem, layer, steps), start, fit if self._holds_out else None
+            )
 
     @property
     def _options(self) -> PESVMOptions:

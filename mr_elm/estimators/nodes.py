@@ -18,8 +18,6 @@ from mr_elm.estimators.values import (
     row_weights,
     warn_of_single_rows,
 )
-from mr_elm.machines.calibrating import add_intervals
-from mr_elm.machines.press import HeldOut
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.typing import Labels, Rows, Weights
 
@@ -106,9 +104,6 @@ class LivingClassifier(LivingLabels, LivingEstimator):
             return self._grow(X, y, sample_weight, declared)
         return self._fit(X, y, sample_weight, declared, like, grows=True)
 
-    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
-        self._calibrate(X, rows, kind)
-
 
 @dataclass(eq=False, repr=False)
 class LivingTargets(IntervalTargets):
@@ -146,6 +141,3 @@ class LivingRegressor(LivingTargets, LivingEstimator):
         if hasattr(self, 'model_'):
             return self._grow(X, y, sample_weight)
         return self._fit(X, y, sample_weight, like=like, grows=True)
-
-    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
-        self.model_ = add_intervals(self.model_, rows)

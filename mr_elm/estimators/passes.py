@@ -42,8 +42,7 @@ class MemoryProblem(PassProblem):
             sums.add(block, weights)
         return PassResult(sums.product.high + sums.product.low, {} if sums.targets is None else sums.targets.sums)
 
-    def hold_out(self, n_folds: int) -> 'MemoryProblem':
-        """Return the same problem without the rows of the first of n_folds folds."""
-        rows, seed = self.rows, self.inputs.options.seed
-        kept = fold_numbers(rows.X, n_folds, seed + FOLD) > 0
-        return replace(self, rows=select_rows(rows, kept), folds=Folds(n_folds, 1, 1.0, seed, None, None))
+    def hold_out(self, folds: Folds) -> 'MemoryProblem':
+        """Return the same problem without the rows that are held out."""
+        kept = fold_numbers(self.rows.X, folds.n_folds, folds.seed + FOLD) >= folds.n_tested
+        return replace(self, rows=select_rows(self.rows, kept), folds=folds)

@@ -102,11 +102,11 @@ class Labelled(ClassifierParameters, ClassifierMixin):
     def _labelling(self) -> Labelling:
         return self.model_.labelling
 
-    def _calibrate(self, X: Rows, rows: HeldOut, kind: str = 'leave-one-out') -> None:
-        """Fit probabilities to rows X that were held out, and keep them in the model where there is one."""
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
+        """Fit probabilities to rows X that were held out. kind : how, see `calibrate`."""
         kept = np.flatnonzero(rows.weights > 0)
         rows = rows.take(kept)
-        if kind == 'leave-one-out':
+        if rows.leverages.any():
             rows = leave_equal_rows_out(rows, X[kept], len(self.classes_))
         self.model_ = calibrate(self.model_, rows, kind)
 

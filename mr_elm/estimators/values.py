@@ -13,8 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from mr_elm.errors import write_value
+from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.evaluation import compare_targets
 from mr_elm.machines.prediction_intervals import PredictionIntervals
+from mr_elm.machines.press import HeldOut
 from mr_elm.rows.blocks import take_weights
 from mr_elm.rows.labels import hold_integers, write_label
 from mr_elm.rows.options import AUTO, REFUSE
@@ -247,6 +249,11 @@ class IntervalTargets(Targets):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._takes_sets and not self.intervals
         return tags
+
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str) -> None:
+        """Keep the errors of rows X that were held out."""
+        estimator: Any = self
+        estimator.model_ = add_intervals(estimator.model_, rows)
 
     @available_with('intervals')
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:

@@ -67,6 +67,13 @@ def join(parts: Sequence[HeldOut]) -> HeldOut:
     return HeldOut(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(HeldOut)))
 
 
+def fit_held_out(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: str | None = None) -> Kind:
+    """Return the model with what rows held out teach: probabilities, or of a regression intervals; see `calibrate`."""
+    if model.numeric:
+        return add_intervals(model, rows)
+    return calibrate(model, rows, kind, threshold)
+
+
 def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: str | None = None) -> Kind:
     """Return the model that labels by probabilities.
 
@@ -108,9 +115,9 @@ def keep_held_out(before: Model, model: Kind) -> Kind:
 
 
 def add_intervals(model: Kind, rows: HeldOut) -> Kind:
-    """Return the model of a regression that knows the errors of rows held out, also by leverage where it has sums."""
+    """Return the model of a regression that knows the errors of rows held out, and by leverage if rows have one."""
     residuals = rows.numbers - rows.decisions[:, 0]
     sizes = {'interval_residuals': sort_sizes(residuals, rows.weights)}
-    if model.sums is not None:
+    if model.sums is not None and rows.leverages.any():
         sizes['interval_ratios'] = sort_sizes(scale_residuals(residuals, rows.leverages, rows.weights), rows.weights)
     return replace(model, arrays={**model.arrays, **sizes})

@@ -12,6 +12,8 @@ import numpy as np
 
 from mr_elm.errors import ConvergenceWarning, record
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.machines.calibrating import keep_held_out
+from mr_elm.machines.fold_machines import FOLDS
 from mr_elm.machines.grid_task import Folds
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import PASSES
@@ -100,6 +102,10 @@ class PassProblem:
         """Run a pass over D, (L + 1, K). targets : whether E'T is wanted."""
         raise NotImplementedError
 
+    def hold_out(self: Kind, folds: Folds) -> Kind:
+        """Return the same problem without the rows that are held out."""
+        raise NotImplementedError
+
     def report(self) -> Callable[[int, float], None]:
         """Return what is told the number of passes so far, and the residual that they left."""
         return lambda n, residual: None
@@ -114,6 +120,28 @@ class PassProblem:
         if target is None:
             return 1.0
         return choose_units(target.deviation)
+
+    def train(
+        self,
+        make_header: Callable[[], ModelHeader],
+        start: Floats | None,
+        fit: Callable[[HiddenNodeModel], HiddenNodeModel] | None,
+    ) -> HiddenNodeModel:
+        """Solve for the output weights: the model, which has no sums.
+
+        make_header : makes that of a machine of this layer and nu, once rows have been read. start : output weights
+        (L + 1, K) of a model to begin with, None for those of the sample. fit : gives a model probabilities or
+        intervals by the rows of the first of FOLDS folds, which it has not seen; None where neither is wanted.
+        """
+        if start is not None and self.steps.centres:
+            start = start + np.outer(np.arange(len(start)) == len(start) - 1, self.steps.origin)
+        if fit is None:
+            return self.describe(self.solve(start), make_header())
+        inputs = self.inputs
+        folds = Folds(FOLDS, 1, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
+        first = self.hold_out(folds).solve(start)
+        scored = fit(self.describe(first, make_header()))
+        return keep_held_out(scored, self.describe(self.solve(first.B), make_header()))
 
     def solve(self, start: Floats | None = None) -> PassSolution:
         """Solve (I/nu + E'E) B = E'T by conjugate gradients, or (P + E'E) B = E'T with another penalty.
@@ -208,7 +236,7 @@ class PassProblem:
         return np.pad(D, ((0, self.layer.n_hidden + 1 - len(D)), (0, 0)))
 
     def describe(self, solution: PassSolution, header: ModelHeader) -> HiddenNodeModel:
-        """Make the model of a solution, which has no sums. header : of a machine of this layer and nu."""
+        """Make the model of a solution; see `train`."""
         parameters = {
             **{name: value for name, value in header.parameters.items() if name not in ('condition', 'peak')},
             'solver': PASSES,
