@@ -20,9 +20,9 @@ from mr_elm.machines.auto import (
     choose_machines,
     hold_out_rows,
     make_exact,
-    make_machine,
 )
 from mr_elm.machines.grid_task import Folds, GridTask
+from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.parallel import using_threads
@@ -83,6 +83,8 @@ def sum_up_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -
         for member, grid, part in zip(members, steps, parts, strict=True):
             sums = total_of(part)
             check_counts(inputs.data.plan, inputs.classes, sums.counts)
-            model = solve(make_machine(member, grid, inputs.data.blas, sums), inputs.data.engine)
+            model = solve(
+                LivingMachine.of_sums(member.problem, member.layer, grid, inputs.data.blas, sums), inputs.data.engine
+            )
             models.append(model if keep_sums else model.without_sums())
     return models

@@ -4,7 +4,6 @@ What only some options take is imported where it is used: a small training waits
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 
 from mr_elm.arithmetic import one_thread
@@ -14,14 +13,13 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.machines.living import LivingMachine, demand_grid, options_of
-from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver, demand_memory
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.solvers.increment import add_sums, size_of
+from mr_elm.solvers.increment import add_sums
 from mr_elm.solvers.ridge import Sums
 from mr_elm.sums.gram import GridSteps
 
@@ -73,8 +71,7 @@ def train_on(
     else:
         inputs = NodeInputs.learn(data, options, refuses=options.needs_one_label)
         demand_targets_of(like, inputs)
-        inputs = replace(inputs, learned=LearnedMetric.of_model(like), known_sigma=like.header.parameters['sigma'])
-        layer = like.layer
+        inputs, layer = inputs.take_nodes(like), like.layer
         steps = demand_grid(inputs.data.plan.name, like, inputs.summary, inputs.weights)
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
     if part_by:
@@ -129,9 +126,8 @@ def demand_targets_of(like: HiddenNodeModel, inputs: NodeInputs) -> None:
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> HiddenNodeModel:
     """Return the model of the sums of the rows, with them, and with probabilities where these are wanted."""
     check_counts(inputs.data.plan, inputs.classes, sums.counts)
-    header = inputs.describe(layer, steps, inputs.data.blas).change_parameters(peak=size_of(sums))
     with one_thread():
-        model = solve(LivingMachine(header, layer, sums), inputs.data.engine)
+        model = solve(LivingMachine.of_sums(inputs, layer, steps, inputs.data.blas, sums), inputs.data.engine)
     if not inputs.options.holds_out:
         return model
     from mr_elm.drivers.calibrate import hold_out

@@ -18,9 +18,9 @@ from mr_elm.machines.auto import (
     choose_machines,
     hold_out_rows,
     make_exact,
-    make_machine,
 )
 from mr_elm.machines.constant import warn_of_constant
+from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.machines.sample import merge_copies, select_rows, take_sample
@@ -117,7 +117,7 @@ class AutoEstimator(LivingRows):
         problem = member.problem
         steps = rows.choose_steps(1.0, problem.origin)
         sums = sum_up_rows(self, member.layer, rows, steps)
-        machine = make_machine(member, steps, [name_blas()], sums)
+        machine = LivingMachine.of_sums(problem, member.layer, steps, [name_blas()], sums)
         model = machine.solve()
         if self.keep_sums:
             return machine.keep_sums(model)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import watched
-from mr_elm.estimators.metric import KernelEstimator
+from mr_elm.estimators.kernel import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import name_classes, numbered_classes, row_weights
 from mr_elm.machines.constant import warn_of_constant

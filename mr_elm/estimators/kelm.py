@@ -6,7 +6,7 @@ import numpy as np
 
 from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import watched
-from mr_elm.estimators.metric import KernelEstimator
+from mr_elm.estimators.kernel import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import Targets, is_set_matrix, name_classes, row_weights
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product

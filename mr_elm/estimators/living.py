@@ -2,16 +2,16 @@
 
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import name_blas, name_weights
 from mr_elm.estimators.jobs import sum_up_rows, watched
-from mr_elm.estimators.metric import MetricEstimator
 from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.tables import TableRows, check_weights
 from mr_elm.estimators.values import is_set_matrix, name_classes, number_labels, to_sets
@@ -24,19 +24,15 @@ from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of
-from mr_elm.machines.metric import LearnedMetric
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
 from mr_elm.machines.press import LeaveOneOut
 from mr_elm.machines.sample import select_rows, take_sample
-from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.rows.blocks import fill_weights
 from mr_elm.rows.labels import write_label
-from mr_elm.solvers.increment import size_of
 from mr_elm.solvers.ridge import Sums, TrainingRows
-from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
@@ -71,7 +67,7 @@ class LivingRows(TableRows):
     """Keep the sums of the rows in the model, whose machines learn and forget rows, and solve whenever they change."""
 
     _takes_sets: bool
-    _hold_out: Any  # see `Labelled` and `IntervalTargets`
+    _hold_out: Any  # see `Labelled` and `LivingTargets`
     _arithmetic: Any = nullcontext  # a context for sums and solves
 
     @watched
@@ -177,7 +173,7 @@ class LivingRows(TableRows):
 
 
 @dataclass(eq=False, repr=False)
-class LivingEstimator(LivingRows, MetricEstimator):
+class LivingEstimator(LivingRows):
     """Keep the sums of the rows in the model, and solve whenever they change.
 
     map : hidden nodes: sigmoid, tanh, sine, relu, hardlimit, rff, rbf, multiquadric; nystrom: values of a kernel
@@ -195,7 +191,12 @@ class LivingEstimator(LivingRows, MetricEstimator):
     keep_sums : whether to keep the sums of the rows, which take (L + 1)^2 numbers: `partial_fit`, `forget`, `merge`,
         `calibrate` and intervals that follow the leverage need them. `to_model().save(path)` writes them beside the
         model.
+    metric : none, diagonal (a number for each feature) or full (also combinations of features), which `fit` learns as
+        `mr-elm train --metric` does. Sets feature_importances_.
     """
+
+    scale: str = field(default=PESVMOptions.scale, kw_only=True)
+    metric: str = field(default=PESVMOptions.metric, kw_only=True)
 
     map: str = PESVMOptions.map
     n_hidden: int = PESVMOptions.n_hidden
@@ -213,6 +214,16 @@ class LivingEstimator(LivingRows, MetricEstimator):
     def layer_(self) -> HiddenLayer:
         """Return the hidden nodes."""
         return self.model_.layer
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Return the importance of each column, with sum 1. Raises AttributeError where no metric was learned."""
+        importance = None
+        if hasattr(self, 'model_'):
+            importance = self.model_.importance
+        if importance is None:
+            raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
+        return np.array(importance.columns)
 
     @property
     def sums_(self) -> Sums:
@@ -332,29 +343,26 @@ class LivingEstimator(LivingRows, MetricEstimator):
         options = self._options
         problem = NodeProblem(options, self._summarise_training(rows, options), rows.classes)
         if like is not None:
-            sigma = like.model_.header.parameters['sigma']
-            return replace(problem, learned=LearnedMetric.of_model(like.model_), known_sigma=sigma), like.layer_
-        sample = self._sample(rows, problem.summary, options)
-        with self._limit_threads(options):
-            if sample is not None:
+            return problem.take_nodes(like.model_), like.layer_
+        if options.metric == 'none' and not options.has_leaves:
+            return problem, problem.make_layer()
+        sample = take_sample(rows, problem.summary, self.seed_, options.center)
+        with one_thread():  # for the bits of the command
+            if options.metric != 'none':
                 problem = problem.learn_metric(sample)
             layer = problem.make_layer()
             if options.has_leaves:
                 from mr_elm.machines.joint import grow_leaves
 
-                layer = grow_leaves(layer, take_sample(rows, problem.summary, self.seed_, options.center), options)
+                layer = grow_leaves(layer, sample, options)
         return problem, layer
-
-    def _describe(self, problem: NodeProblem, layer: HiddenLayer, steps: GridSteps) -> ModelHeader:
-        """Make the header of a machine on these nodes; None stands where the solver has its say."""
-        return self._name_header(problem.describe(layer, steps, [name_blas()]))
 
     def _fit_by_sums(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows, labels: Any) -> None:
         """Fit by the sums of the rows. labels : the classes."""
         steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
         sums = sum_up_rows(self, layer, rows, steps)
-        header = self._describe(problem, layer, steps).change_parameters(peak=size_of(sums))
-        self._take([LivingMachine(header, layer, sums)], labels)
+        machine = LivingMachine.of_sums(problem, layer, steps, [name_blas()], sums)
+        self._take([replace(machine, header=self._name_header(machine.header))], labels)
         if self._holds_out:
             self._score(rows, LeaveOneOut.of(self.model_))
         if not self.keep_sums:
@@ -378,7 +386,9 @@ class LivingEstimator(LivingRows, MetricEstimator):
 
         with self._reporter.follow('passes', len(rows.y)):
             self.model_ = passes.train(
-                lambda: self._describe(problem, layer, steps), start, fit if self._holds_out else None
+                lambda: self._name_header(problem.describe(layer, steps, [name_blas()])),
+                start,
+                fit if self._holds_out else None,
             )
 
     @property

@@ -10,7 +10,8 @@ from mr_elm.errors import write_value
 from mr_elm.estimators.living import LivingEstimator
 from mr_elm.estimators.probabilities import Labelled, demand_one_label
 from mr_elm.estimators.values import (
-    IntervalTargets,
+    Targets,
+    available_with,
     is_set_matrix,
     join_classes,
     name_classes,
@@ -18,8 +19,11 @@ from mr_elm.estimators.values import (
     row_weights,
     warn_of_single_rows,
 )
+from mr_elm.machines.calibrating import add_intervals
+from mr_elm.machines.prediction_intervals import PredictionIntervals
+from mr_elm.machines.press import HeldOut
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.typing import Labels, Rows, Weights
+from mr_elm.typing import Floats, Labels, Rows, Weights
 
 
 class LivingLabels(Labelled):
@@ -105,9 +109,16 @@ class LivingClassifier(LivingLabels, LivingEstimator):
         return self._fit(X, y, sample_weight, declared, like, grows=True)
 
 
-@dataclass(eq=False, repr=False)
-class LivingTargets(IntervalTargets):
-    """Learn real targets, (n,) or (n, K), and go on learning."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class LivingTargets(Targets):
+    """Learn real targets, (n,) or (n, K), go on learning, and answer with intervals too.
+
+    intervals : keep the errors of rows held out, for `predict_interval`.
+    """
+
+    intervals: bool = False
+
+    _takes_sets = True  # whether a row may have several targets
 
     def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
         """Read rows, and remember how many targets they have."""
@@ -117,6 +128,28 @@ class LivingTargets(IntervalTargets):
                 f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
             )
         return X, self._set_targets(y, X if reset else None, weights).reshape(np.shape(y)), weights
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._takes_sets and not self.intervals
+        return tags
+
+    def _hold_out(self, rows: HeldOut, X: Rows, kind: str) -> None:
+        """Keep the errors of rows X that were held out."""
+        estimator: Any = self
+        estimator.model_ = add_intervals(estimator.model_, rows)
+
+    @available_with('intervals')
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
+        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
+
+        They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
+        when there are too few rows for the coverage.
+        """
+        estimator: Any = self
+        values = estimator._values(X)[:, 0]
+        X = estimator._validate(X, False)
+        return self._to_targets(PredictionIntervals(estimator.to_model()).interval(X, values, coverage))
 
 
 @dataclass(eq=False, repr=False)

@@ -13,10 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from mr_elm.errors import write_value
-from mr_elm.machines.calibrating import add_intervals
 from mr_elm.machines.evaluation import compare_targets
-from mr_elm.machines.prediction_intervals import PredictionIntervals
-from mr_elm.machines.press import HeldOut
 from mr_elm.rows.blocks import take_weights
 from mr_elm.rows.labels import hold_integers, write_label
 from mr_elm.rows.options import AUTO, REFUSE
@@ -232,37 +229,3 @@ class Targets(RegressorMixin, MultiOutputMixin):
         if self.single_:
             return values[:, 0]
         return values
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class IntervalTargets(Targets):
-    """Answer with intervals too.
-
-    intervals : keep the errors of rows held out, for `predict_interval`.
-    """
-
-    intervals: bool = False
-
-    _takes_sets = True  # whether a row may have several targets
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self._takes_sets and not self.intervals
-        return tags
-
-    def _hold_out(self, rows: HeldOut, X: Rows, kind: str) -> None:
-        """Keep the errors of rows X that were held out."""
-        estimator: Any = self
-        estimator.model_ = add_intervals(estimator.model_, rows)
-
-    @available_with('intervals')
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> Floats:
-        """Return lower and upper bounds, (n, 2), that hold about this share of new targets.
-
-        They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
-        when there are too few rows for the coverage.
-        """
-        estimator: Any = self
-        values = estimator._values(X)[:, 0]
-        X = estimator._validate(X, False)
-        return self._to_targets(PredictionIntervals(estimator.to_model()).interval(X, values, coverage))

@@ -33,17 +33,13 @@ from mr_elm.machines.choose import (
     round_scale,
 )
 from mr_elm.machines.joint import TREES, choose_joint, count_held, cross_fit, place_landmarks
-from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.sample import SampleRows, arrange_rows, find_classes
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
 from mr_elm.parallel import map_in_threads
-from mr_elm.solvers.increment import size_of
-from mr_elm.solvers.ridge import Sums
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
-from mr_elm.sums.gram import GridSteps
 from mr_elm.typing import Floats, RowWeights
 
 COMPARED_ROWS, EXACT_ROWS = 1000, 5000  # up to which small machines are compared, and an exact one is trained
@@ -239,12 +235,6 @@ def solve_exact(K: Floats, rows: SampleRows, ridge: float) -> tuple[Floats, Floa
     system[np.diag_indices_from(system)] += ridge / weights
     factor, _ = linalg.dpotrf(system, lower=1, overwrite_a=1, clean=0)
     return linalg.dpotrs(factor, np.asfortranarray(rows.T - mean), lower=1)[0], mean
-
-
-def make_machine(member: Member, steps: GridSteps, blas: Iterable[str], sums: Sums) -> LivingMachine:
-    """Return the machine of a member and the sums of all rows. steps, blas : see `NodeProblem.describe`."""
-    header = member.problem.describe(member.layer, steps, blas).change_parameters(peak=size_of(sums))
-    return LivingMachine(header, member.layer, sums)
 
 
 def make_exact(member: Member, blas: Iterable[str]) -> HiddenNodeModel:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mr_elm.errors import AccountingError, DataFormatError, ModelFormatError, record
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.machines.nodes import grid_for
+from mr_elm.machines.nodes import NodeProblem, grid_for
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.base import Model
@@ -84,6 +84,13 @@ class LivingMachine:
         parameters = {name: value for name, value in model.header.parameters.items() if name not in ('ledger', 'parts')}
         header = replace(model.header, calibration=None, threshold=None, parameters=parameters)
         return cls(header, model.layer, sums_of(model.sums or {}))
+
+    @classmethod
+    def of_sums(
+        cls, problem: NodeProblem, layer: HiddenLayer, steps: GridSteps, blas: Iterable[str], sums: Sums
+    ) -> 'LivingMachine':
+        """Return the machine of a problem and the sums of all its rows. steps, blas : see `NodeProblem.describe`."""
+        return cls(problem.describe(layer, steps, blas).change_parameters(peak=size_of(sums)), layer, sums)
 
     @property
     def peak(self) -> float:

@@ -17,6 +17,7 @@ from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import SYNTHETIC, TrainingOptions
 from mr_elm.model.header import ModelHeader, make_event
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import describe_map, landmark_widths
 from mr_elm.rows.blocks import widen
 from mr_elm.scores.selection import NodeChoice
@@ -72,6 +73,10 @@ class NodeProblem:
     def take_candidate(self: Self, kind: NodeChoice, n_hidden: int) -> Self:
         """Return the same problem for a training on nodes of a kind, without its metric."""
         return self.with_options(map=kind.map, kernel=kind.kernel, weight_scale=kind.weight_scale, n_hidden=n_hidden)
+
+    def take_nodes(self: Self, model: HiddenNodeModel) -> Self:
+        """Return the same problem for a training on the nodes of a model."""
+        return replace(self, learned=LearnedMetric.of_model(model), known_sigma=model.header.parameters['sigma'])
 
     def with_options(self: Self, **changed: Any) -> Self:
         """Return the same problem for a training with other options."""
