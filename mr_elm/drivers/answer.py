@@ -10,8 +10,8 @@ from mr_elm.errors import DataFormatError, RowError
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns, Writer
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import RejectedRow, spread
-from mr_elm.rows.csv_format import find_separators, is_number, readable
-from mr_elm.rows.csv_rows import split_fields
+from mr_elm.rows.csv_format import find_separators, readable
+from mr_elm.rows.csv_rows import rate_number, split_fields
 from mr_elm.rows.kinds import Kind, find_kind, is_text
 from mr_elm.rows.lines import LineReader, split_chunk
 from mr_elm.rows.options import RowOptions
@@ -112,9 +112,9 @@ def is_header(line: str, options: RowOptions) -> bool:
         return False
     names = options.names or ()
     known = [name for name in names if name in fields]
-    if 2 * len(known) > len(names) and not all(is_number(name, decimal) for name in known):
+    if 2 * len(known) > len(names) and not all(rate_number(name, decimal) for name in known):
         return True
-    return not options.table and len(fields) > 1 and not any(is_number(field, decimal) for field in fields)
+    return not options.table and len(fields) > 1 and not any(rate_number(field, decimal) for field in fields)
 
 
 def read_lines(stream: Any) -> Iterator[list[str]]:

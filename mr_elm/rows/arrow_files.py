@@ -160,18 +160,10 @@ def read_parts(
 class BatchReader(RowReader):
     """Turn the batches of one split, also of a pack, into blocks; its rows are counted as lines."""
 
-    def blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
+    def read(self, batches: Iterable[Batch]) -> Iterator[Block | None]:
         """Yield the rows of each batch that can be used."""
         for batch in batches:
-            first = self.counts.lines
-            self.counts.lines += len(batch.block)
-            self.counts.records += len(batch.block)
-            block = self.judge(range(first, self.counts.lines), batch.block, {}, batch.show)
-            if self.stop and self.rejected:
-                return
-            if block is not None and len(block):
-                self.counts.used += len(block)
-                yield block
+            yield self.judge(self.count_lines(len(batch.block)), batch.block, {}, batch.show)
 
 
 PARQUET_KIND = Kind(reader=BatchReader, magic=(PARQUET,), open=ParquetParts)

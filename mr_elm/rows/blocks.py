@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -284,7 +284,7 @@ class RejectedRow:
 
 
 class RowReader:
-    """Read one split as blocks, with every row accounted for; `blocks` turns the pieces of the split into blocks.
+    """Read one split as blocks, with every row accounted for; `read` turns pieces of the split into judged rows.
 
     form : how the rows are written. file, start : of the split. block_rows : how many rows of text are read together.
     encoding : Encoding of rows that are tables, or None to leave them as they are.
@@ -308,6 +308,26 @@ class RowReader:
         self.rejected: list[RejectedRow] = []
         self.packing: list[dict] = []
         self.row_lines: Sequence[int] = ()
+
+    def blocks(self, chunks: Iterable[Any]) -> Iterator[Block]:
+        """Yield the rows of the split that can be used, as blocks. chunks : the pieces of the split."""
+        for block in self.read(chunks):
+            if self.stop and self.rejected:
+                return
+            if block is not None and len(block):
+                self.counts.used += len(block)
+                yield block
+
+    def read(self, chunks: Iterable[Any]) -> Iterator[Block | None]:
+        """Yield the rows of a piece after another that can be used, perhaps none, and account for the others."""
+        raise NotImplementedError
+
+    def count_lines(self, n_lines: int) -> range:
+        """Count so many more lines, and return their numbers in the split."""
+        first = self.counts.lines
+        self.counts.lines += n_lines
+        self.counts.records += n_lines
+        return range(first, self.counts.lines)
 
     def judge(
         self, ordinals: Sequence[int], block: Block | None, errors: dict[int, Any], show: Callable[[int], str]

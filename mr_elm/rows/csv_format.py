@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
 from mr_elm.rows.columns import MISSING_TEXTS
-from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, split_fields, styled_number
+from mr_elm.rows.csv_rows import Style, diagnose, find_style, parse, rate_number, split_fields
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
@@ -117,7 +117,7 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     if options.header is not None:
         return options.header
     first = rows[0]
-    numbers = [is_number(field, decimal) for field in first]
+    numbers = [rate_number(field, decimal) > 0 for field in first]
     below = [row for row in rows[1:] if len(row) == len(first)]
     if not any(numbers) and below.count(first) < len(below) / 4:  # joined files repeat their header
         below = [row for row in below if row != first]
@@ -127,7 +127,7 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
         if options.labelled and votes[int(label)] == 1:
             return True
     known_names = options.names or ((label,) if isinstance(label, str) else ())
-    names = {name for name in known_names if not is_number(name, decimal)}
+    names = {name for name in known_names if not rate_number(name, decimal)}
     if names and names <= set(first):
         return True
     if before is not None and before is not any(numbers):
@@ -255,11 +255,6 @@ def usual_width(rows: Fields) -> int:
     return 0
 
 
-def is_number(text: str, decimal: str) -> bool:
-    """Tell whether a field is a number, in any style."""
-    return read_number(text, decimal) is not None or styled_number(decimal).fullmatch(text) is not None
-
-
 def rate(rows: Fields, decimal: str, is_delimiter: bool = False) -> tuple[float, float]:
     """Return the share of rows of the usual width, and the share of their fields that are numbers.
 
@@ -272,10 +267,10 @@ def rate(rows: Fields, decimal: str, is_delimiter: bool = False) -> tuple[float,
     fields = [field for row in (rows[1:] or rows) for field in row]
     numbers = 0.0
     for field in fields:
-        if read_number(field, decimal) is not None and not (is_delimiter and GROUPED.fullmatch(field)):
-            numbers += 1.0
-        elif is_number(field, decimal):
-            numbers += 0.5
+        number = rate_number(field, decimal)
+        if number and is_delimiter and GROUPED.fullmatch(field):
+            number = 0.5
+        numbers += number
     return round(sum(len(row) == width for row in rows) / len(rows), 1), numbers / max(1, len(fields))
 
 
@@ -284,8 +279,8 @@ def vote(first: str, column: Sequence[str], decimal: str) -> float:
     values = [value for value in column if value not in MISSING]
     if not values or first in MISSING:
         return 0.0
-    first_is_number = is_number(first, decimal)
-    if sum(is_number(value, decimal) for value in values) > MAJORITY * len(values):
+    first_is_number = rate_number(first, decimal) > 0
+    if sum(rate_number(value, decimal) > 0 for value in values) > MAJORITY * len(values):
         if not first_is_number:
             return 1.0
         is_year = first.isdecimal() and not any(map(str.isdecimal, values))  # above fractions

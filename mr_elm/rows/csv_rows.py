@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -222,7 +222,7 @@ def find_style(values: Sequence[str], decimal: str) -> Style | None:
 
     values : of a column, without missing ones.
     """
-    if all(read_number(value, decimal) is not None for value in values):
+    if all(rate_number(value, decimal) == 1.0 for value in values):
         return Style()
     matches = [styled_number(decimal).fullmatch(value) for value in values]
     signs = {(match['prefix'] or '', match['suffix'] or '') for match in matches if match}
@@ -230,6 +230,16 @@ def find_style(values: Sequence[str], decimal: str) -> Style | None:
     if None in matches or len(signs) > 1 or len(separators) > 1:
         return None
     return Style(*signs.pop(), separators.pop())
+
+
+@lru_cache(1 << 15)  # the question of the delimiter, of the header and of signs ask of each field of the sample
+def rate_number(text: str, decimal: str) -> float:
+    """Return 1 for a plain number, 0.5 for one with a sign or with separators between thousands, 0 for other text."""
+    if read_number(text, decimal) is not None:
+        return 1.0
+    if styled_number(decimal).fullmatch(text):
+        return 0.5
+    return 0.0
 
 
 @cache

@@ -27,26 +27,18 @@ class LineReader(RowReader):
         if self.encoding is not None and self.form.table:
             self.form = replace(self.form, numbers=self.encoding.find_numbers(self.form))
 
-    def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
-        """Yield a Block for every `block_rows` lines that hold a usable row, the short last one included."""
+    def read(self, chunks: Iterable[bytes]) -> Iterator[Block | None]:
+        """Yield the usable rows of every `block_rows` lines, the last ones included, which may be fewer."""
         for text in group_lines(self._skip_header(chunks), self.block_rows):
-            first = self.counts.lines
             try:
                 if b'\0' in text:
                     raise ValueError('binary data')
                 read = self.kind.parse(text, self.form)
             except ValueError:  # some are no rows, or cannot be read
-                block = self.sort_out(split_lines(text))
+                yield self.sort_out(split_lines(text))
             else:
-                self.counts.lines += len(read)
                 lines = cache(partial(split_lines, text))
-                block = self.judge(range(first, self.counts.lines), read, {}, partial(take_line, lines))
-            self.counts.records += self.counts.lines - first
-            if self.stop and self.rejected:
-                return
-            if block is not None and len(block):
-                self.counts.used += len(block)
-                yield block
+                yield self.judge(self.count_lines(len(read)), read, {}, partial(take_line, lines))
 
     def _skip_header(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield chunks with plain line ends, without the header and blank lines above it, which may fill splits."""
@@ -55,8 +47,7 @@ class LineReader(RowReader):
         for chunk in map(clean_chunk, chunks):
             while awaits_header and chunk:
                 line, _, chunk = chunk.partition(b'\n')
-                self.counts.lines += 1
-                self.counts.records += 1
+                self.count_lines(1)
                 if line.decode('latin-1').strip():
                     self.counts.headers += 1
                     awaits_header = False
@@ -67,9 +58,7 @@ class LineReader(RowReader):
     def sort_out(self, lines: list[str]) -> Block | None:
         """Return the rows among some lines that can be used, encoded, and account for all others."""
         self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
-        first = self.counts.lines
-        self.counts.lines += len(lines)
-        rows = {first + i: line for i, line in enumerate(lines) if self._is_row(line)}
+        rows = {i: line for i, line in zip(self.count_lines(len(lines)), lines, strict=True) if self._is_row(line)}
         texts, binary = list(rows.values()), RowError('binary data', 'the line holds bytes of zero')
         errors = {k: binary for k, line in enumerate(texts) if '\0' in line}
         try:

@@ -7,7 +7,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Any, BinaryIO
@@ -53,15 +53,19 @@ class RemoteStore:
             )
         return slash + name.rstrip('/') or '/'
 
+    @contextmanager
+    def reach(self, path: str) -> Iterator[str]:
+        """Give what the file system calls a path; what it raises becomes an OSError of one sentence."""
+        with translate_errors(path):
+            yield self.key(path)
+
     def find(self, path: str) -> Entry | None:
         """Return the Entry of a path, or None. Raises FileNotFoundError when there is no such bucket."""
-        with translate_errors(path):
-            try:
-                return make_entry(path.rstrip('/'), self.system.info(self.key(path)))
-            except FileNotFoundError:
-                pass
-            bucket = self.key(path).partition('/')[0]
-            if self.is_s3 and bucket != self.key(path) and not self.system.exists(bucket):
+        with self.reach(path) as key:
+            with suppress(FileNotFoundError):
+                return make_entry(path.rstrip('/'), self.system.info(key))
+            bucket = key.partition('/')[0]
+            if self.is_s3 and bucket != key and not self.system.exists(bucket):
                 raise FileNotFoundError(f'{path}: the bucket {bucket} does not exist')
         return None
 
@@ -79,10 +83,10 @@ class RemoteStore:
 
     def entries(self, folder: str) -> list[Entry]:
         """List what is in a folder."""
-        with translate_errors(folder):
-            listing = self.system.ls(self.key(folder), detail=True)
-        key, folder = self.key(folder).rstrip('/'), folder.rstrip('/')
-        return [make_entry(folder + info['name'].rstrip('/')[len(key) :], info) for info in listing]
+        with self.reach(folder) as key:
+            listing = self.system.ls(key, detail=True)
+        names = [info['name'].rstrip('/').rpartition('/')[2] for info in listing]
+        return [make_entry(f'{folder.rstrip("/")}/{name}', info) for name, info in zip(names, listing, strict=True)]
 
     def open(self, path: str, ahead: int = COPY_BYTES) -> BinaryIO:
         """Open a file for reading bytes, from any position. ahead : bytes that are asked for at a time."""
@@ -92,9 +96,9 @@ class RemoteStore:
         if hasattr(self.system, 'cat_file'):
             ranges: Any = Ranges(self.system, path, size=entry.size, cache_type='none', key=self.key(path))
             return io.BufferedReader(ranges, ahead)
-        with translate_errors(path), temporary_folder() as folder:
+        with self.reach(path) as key, temporary_folder() as folder:
             local = os.path.join(folder, 'file')  # the hadoop command reads whole files
-            self.system.get_file(self.key(path), local)
+            self.system.get_file(key, local)
             return open(local, 'rb')
 
     def put(self, source: str, path: str) -> None:
@@ -121,25 +125,22 @@ class RemoteStore:
 
         On S3, where files are copied one by one, those whose names begin with _ (all is there) come last.
         """
-        if not self.is_s3:
-            self.make_folder(path.rpartition('/')[0])
-            with translate_errors(path):
-                self._rename(source, path)
-            return
-        entry = self.find(source)
-        if entry is None:
-            raise FileNotFoundError(f'{source}: expected a file or a folder, found none')
-        if entry.is_folder:
-            for child in sorted(self.entries(source), key=lambda child: (child.name.startswith('_'), child.name)):
-                self.move(child.path, f'{path}/{child.name}')
-            self.remove(source)
-            return
-        with translate_errors(source):
-            self._rename(source, path)
+        if self.is_s3:
+            entry = self.find(source)
+            if entry is None:
+                raise FileNotFoundError(f'{source}: expected a file or a folder, found none')
+            if entry.is_folder:
+                for child in sorted(self.entries(source), key=lambda child: (child.name.startswith('_'), child.name)):
+                    self.move(child.path, f'{path}/{child.name}')
+                self.remove(source)
+                return
+        self.make_folder(path.rpartition('/')[0])
+        self._rename(source, path)
 
     def _rename(self, source: str, path: str) -> None:
         """Rename on HDFS, which does nothing, and says nothing, where the new name exists."""
-        self.system.mv(self.key(source), self.key(path))
+        with self.reach(path) as key:
+            self.system.mv(self.key(source), key)
         if self.find(source) is not None:
             raise FileExistsError(f'{path}: expected a new name, it exists')
 
@@ -147,14 +148,14 @@ class RemoteStore:
         """Make a folder and those above it; S3 has none."""
         if self.is_s3:
             return
-        with translate_errors(path):
-            self.system.makedirs(self.key(path), exist_ok=True)
+        with self.reach(path) as key:
+            self.system.makedirs(key, exist_ok=True)
 
     def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
-        with translate_errors(path):
+        with self.reach(path) as key:
             if self.find(path) is not None:
-                self.system.rm(self.key(path), recursive=True)
+                self.system.rm(key, recursive=True)
 
 
 def open_remote(scheme: str) -> RemoteStore:
@@ -242,20 +243,14 @@ def open_s3() -> Any:
     return import_module('fsspec.implementations.arrow').ArrowFSWrapper(system, skip_instance_cache=True)
 
 
-def find_keys() -> dict[str, str]:
+def find_keys() -> dict[str, str | None]:
     """Return access key, secret key and token; none where pyarrow finds and renews them itself, as those of a role.
 
     Nodes of a cluster may lack boto3: they have a role.
     """
-    names = {
-        'access_key': 'aws_access_key_id',
-        'secret_key': 'aws_secret_access_key',
-        'session_token': 'aws_session_token',
-    }
-    if 'aws_access_key_id' in CONNECTION:
-        return {name: CONNECTION[key] for name, key in names.items() if CONNECTION.get(key)}
+    named = {name: value for name, value in CONNECTION.items() if name.startswith('aws_')}
     try:
-        session = import_module('boto3').Session()
+        session = import_module('boto3').Session(**named)
     except ModuleNotFoundError:
         return {}
     credentials = session.get_credentials()
@@ -269,5 +264,5 @@ def find_keys() -> dict[str, str]:
     return {
         'access_key': credentials.access_key,
         'secret_key': credentials.secret_key,
-        **({'session_token': credentials.token} if credentials.token else {}),
+        'session_token': credentials.token,
     }

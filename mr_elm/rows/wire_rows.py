@@ -26,8 +26,8 @@ class WireReader(RowReader):
     The coordinates of a block are the label of its rows, with a space between.
     """
 
-    def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
-        """Yield the blocks. Raises DataFormatError with the position of a line that is damaged or holds none."""
+    def read(self, chunks: Iterable[bytes]) -> Iterator[Block | None]:
+        """Yield the block of each line. Raises DataFormatError with the position of a line that holds none."""
         for line in (line for chunk in chunks for line in chunk.split(b'\n') if line):
             self.counts.records += 1
             try:
@@ -38,8 +38,7 @@ class WireReader(RowReader):
             if block is not None:
                 self.row_lines = range(self.counts.lines, self.counts.lines + len(block))
                 self.counts.lines += len(block)
-                self.counts.used += len(block)
-                yield block
+            yield block
 
     def _read(self, line: bytes) -> Block | None:
         key, value = WireProtocol().read(line)
