@@ -23,7 +23,7 @@ from mr_elm.rows.blocks import Block, explain_value, make_block
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, TextColumn, Values, look_up, name_column
 from mr_elm.rows.labels import check_target, decode_text
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.text import BLANKS, find_line_ends, quote, read_number, split_lines, split_white
+from mr_elm.rows.text import BLANKS, LINE_END, quote, read_number, split_lines, split_white
 from mr_elm.typing import Floats
 
 CURRENCIES = '$€£¥₹'
@@ -117,7 +117,9 @@ def parse(text: bytes, form: RowOptions) -> Block:
     letter = max(header) in text  # no row of numbers has it, and to find that out takes a tenth of the time
     if letter and form.header_line and (text.startswith(header) or b'\n' + header in text):
         raise ValueError('the header again')
-    n_rows = int(np.count_nonzero(find_line_ends(text)))  # in a third of the time that `bytes.count` takes
+    n_rows = int(
+        np.count_nonzero(np.frombuffer(text, np.uint8) == LINE_END)
+    )  # in a third of the time that `bytes.count` takes
     if b'"' in text or not form.delimiter:
         text = separate_plainly(text, form.delimiter)
     arrays = read_arrays(text, form)

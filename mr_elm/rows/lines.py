@@ -12,7 +12,7 @@ import numpy as np
 from mr_elm.errors import RowError
 from mr_elm.rows.blocks import Block, RowReader
 from mr_elm.rows.kinds import find_kind
-from mr_elm.rows.text import find_line_ends, split_lines
+from mr_elm.rows.text import LINE_END, split_lines
 
 MAX_TEXT = 32 << 20  # bytes of text that make a block even if its rows are few
 MARKS = re.compile(rb'(?m)^(\xef\xbb\xbf)+')  # byte order marks of UTF-8
@@ -21,24 +21,21 @@ MARKS = re.compile(rb'(?m)^(\xef\xbb\xbf)+')  # byte order marks of UTF-8
 class LineReader(RowReader):
     """Read the lines of one split."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.kind = find_kind(self.form.kind)
-        if self.encoding is not None and self.form.table:
-            self.form = replace(self.form, numbers=self.encoding.find_numbers(self.form))
-
     def read(self, chunks: Iterable[bytes]) -> Iterator[Block | None]:
         """Yield the usable rows of every `block_rows` lines, the last ones included, which may be fewer."""
+        parse = find_kind(self.form.kind).parse
+        if self.encoding is not None and self.form.table:
+            self.form = replace(self.form, numbers=self.encoding.find_numbers(self.form))
         for text in group_lines(self._skip_header(chunks), self.block_rows):
             try:
                 if b'\0' in text:
                     raise ValueError('binary data')
-                read = self.kind.parse(text, self.form)
+                rows = parse(text, self.form)
             except ValueError:  # some are no rows, or cannot be read
                 yield self.sort_out(split_lines(text))
             else:
                 lines = cache(partial(split_lines, text))
-                yield self.judge(self.count_lines(len(read)), read, {}, partial(take_line, lines))
+                yield self.judge(self.count_lines(len(rows)), rows, {}, partial(take_line, lines))
 
     def _skip_header(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield chunks with plain line ends, without the header and blank lines above it, which may fill splits."""
@@ -58,13 +55,20 @@ class LineReader(RowReader):
     def sort_out(self, lines: list[str]) -> Block | None:
         """Return the rows among some lines that can be used, encoded, and account for all others."""
         self.form = replace(self.form, numbers=())  # one is written otherwise, or the row is bad
-        rows = {i: line for i, line in zip(self.count_lines(len(lines)), lines, strict=True) if self._is_row(line)}
+        kind, rows = find_kind(self.form.kind), dict[int, str]()
+        for number, line in zip(self.count_lines(len(lines)), lines, strict=True):
+            if not line or line.isspace():
+                self.counts.blank += 1
+            elif kind.comment and line.lstrip().startswith(kind.comment):
+                self.counts.comments += 1
+            else:
+                rows[number] = line
         texts, binary = list(rows.values()), RowError('binary data', 'the line holds bytes of zero')
         errors = {k: binary for k, line in enumerate(texts) if '\0' in line}
         try:
             block = self._read_others(texts, errors)
         except ValueError:
-            bad = {k: error for k, line in enumerate(texts) if (error := self.kind.diagnose(line, self.form))}
+            bad = {k: error for k, line in enumerate(texts) if (error := kind.diagnose(line, self.form))}
             errors = bad | errors
             block = self._read_others(texts, errors)
         return self.judge(list(rows), block, errors, texts.__getitem__)
@@ -74,16 +78,7 @@ class LineReader(RowReader):
         text = ''.join(f'{line}\n' for k, line in enumerate(lines) if k not in errors)
         if not text:
             return None
-        return self.kind.parse(text.encode('latin-1'), self.form)
-
-    def _is_row(self, line: str) -> bool:
-        if not line or line.isspace():
-            self.counts.blank += 1
-        elif self.kind.comment and line.lstrip().startswith(self.kind.comment):
-            self.counts.comments += 1
-        else:
-            return True
-        return False
+        return find_kind(self.form.kind).parse(text.encode('latin-1'), self.form)
 
 
 def take_line(split: Any, number: int) -> str:
@@ -108,7 +103,7 @@ def group_lines(chunks: Iterable[bytes], block_rows: int) -> Iterator[bytes]:
     missing = block_rows  # lines until the next piece is whole
     for chunk in chunks:
         text, start = memoryview(chunk), 0  # whose slices are no copies
-        ends = np.flatnonzero(find_line_ends(text)) + 1
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == LINE_END) + 1
         for end in ends[missing - 1 :: block_rows].tolist():
             yield b''.join([*waiting, text[start:end]])
             waiting, start = [], end

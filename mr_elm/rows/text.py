@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
-import numpy as np
-
 from mr_elm.errors import DataFormatError
 
 LINE_END = ord('\n')
@@ -53,11 +51,6 @@ def demand_distinct(place: str, names: Iterable[str], cure: str = '') -> None:
     for name, count in Counter(names).items():
         if count > 1:
             raise DataFormatError(f'{place}: expected columns of different names, {count} are named {name!r}{cure}')
-
-
-def find_line_ends(text: bytes | memoryview) -> np.ndarray:
-    """Tell which bytes are line ends: (n,) bool."""
-    return np.frombuffer(text, np.uint8) == LINE_END
 
 
 def split_lines(text: bytes) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.lines import LineReader, group_lines, split_chunk
 from mr_elm.rows.options import RowOptions
 
@@ -149,10 +150,11 @@ def test_long_lines_are_grouped_by_size_and_none_is_lost(monkeypatch):
 
 
 @pytest.mark.parametrize('every', [2, 7])
-def test_a_block_is_parsed_three_times_at_most_however_many_of_its_rows_are_bad(every):
+def test_a_block_is_parsed_three_times_at_most_however_many_of_its_rows_are_bad(monkeypatch, every):
     lines = b''.join(b'a,%d,%s\n' % (i, b'' if i % every == 0 else b'1') for i in range(200))
     reader, parsed = LineReader(FORM, 'f.csv', stop=False), []
-    parse = reader.kind.parse
-    reader.kind = replace(reader.kind, parse=lambda text, form: parsed.append(text) or parse(text, form))
+    kind = find_kind(FORM.kind)
+    watched = replace(kind, parse=lambda text, form: parsed.append(text) or kind.parse(text, form))
+    monkeypatch.setattr('mr_elm.rows.lines.find_kind', lambda name: watched)
     assert sum(map(len, reader.blocks([lines]))) == 200 - len(reader.rejected) == 200 - -(-200 // every)
     assert len(parsed) == 3
