@@ -54,7 +54,7 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
         'Score a grid of kernel parameters and C by cross-validation, one reduce task for each kernel. Print '
         'the best. With --model, also train with it.',
         f'{SEARCHES}:{search}',
-        'mr_elm.drivers.tune:tune',
+        'mr_elm.drivers.tune_kernels:cross_validate',
         examples,
     )
 
@@ -176,7 +176,7 @@ METHODS = {
             'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
             'one reduce task, and one eigendecomposition for all C.',
             f'{SEARCHES}:KELMSearch',
-            'mr_elm.drivers.tune_kelm:tune',
+            'mr_elm.drivers.tune_kernels:leave_one_out',
             {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'},
         ),
     ),

@@ -27,9 +27,17 @@ REDUCER_BYTES = 1 << 30  # of sums for one reduce task, about
 BY_FILE = ('file',)  # --part-by: each input file is a part
 
 
-def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> Sums:
-    """Run the Gram job over the rows: their Sums."""
-    return assemble_sums(group_sums(run_gram(inputs, layer, steps)).get((), ({}, {})), layer, inputs.classes)
+def sum_up(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, finds_landmarks: bool = False) -> tuple[Sums, int]:
+    """Run the Gram job over the rows: their Sums, and how many of them the layer keeps as landmarks, if asked for."""
+    words, pairs, n_stored = [], [], 0
+    if finds_landmarks:
+        words.append('--find-landmarks')
+    for key, value in run_gram(inputs, layer, steps, words):
+        if split_key(key)[0] == 'stored':
+            n_stored += value['rows']
+        else:
+            pairs.append((key, value))
+    return assemble_sums(group_sums(pairs).get((), ({}, {})), layer, inputs.classes), n_stored
 
 
 def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_by: Sequence[str]) -> list[Any]:
@@ -81,17 +89,6 @@ def name_parts(plan: InputPlan, part_by: Sequence[str]) -> dict[str, str]:
     if len({*names}) < len(names):
         names = paths
     return dict(zip(paths, names, strict=True))
-
-
-def sum_up_leaving(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps) -> tuple[Sums, int]:
-    """Run the Gram job over rows that leave: their Sums, and how many of them the layer keeps as landmarks."""
-    pairs, n_stored = [], 0
-    for key, value in run_gram(inputs, layer, steps, ['--find-landmarks']):
-        if split_key(key)[0] == 'stored':
-            n_stored += value['rows']
-        else:
-            pairs.append((key, value))
-    return assemble_sums(group_sums(pairs).get((), ({}, {})), layer, inputs.classes), n_stored
 
 
 def sum_up_folds(inputs: NodeInputs, task: 'GridTask') -> list[list[Sums]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mr_elm.arithmetic import one_thread
-from mr_elm.drivers.gram_job import check_counts, sum_up, sum_up_leaving
+from mr_elm.drivers.gram_job import check_counts, sum_up
 from mr_elm.drivers.pesvm import solve
 from mr_elm.drivers.summary import NodeInputs, check_labels, summarise, warn_of_labels
 from mr_elm.engines.base import Engine
@@ -135,11 +135,7 @@ def sum_up_batch(model: HiddenNodeModel, summary: Summary, data: DataSet, leaves
     if not options.numeric:
         classes = join_classes(model.classes, summary.labels)
     inputs = NodeInputs(options, summary, classes, data, known_sigma=model.header.parameters['sigma'])
-    n_stored = 0
-    if leaves and keeps_rows(model):
-        sums, n_stored = sum_up_leaving(inputs, model.layer, steps)
-    else:
-        sums = sum_up(inputs, model.layer, steps)
+    sums, n_stored = sum_up(inputs, model.layer, steps, leaves and keeps_rows(model))
     check_counts(data.plan, classes, sums.counts)
     return Batch(
         sums,

@@ -87,7 +87,7 @@ def train_on(
             start = like.arrays['output_weights']
         model = pesvm_passes.train(inputs, layer, steps, start)
     else:
-        model = make_model(inputs, layer, steps, sum_up(inputs, layer, steps))
+        model = make_model(inputs, layer, steps, sum_up(inputs, layer, steps)[0])
     return model, data.first
 
 

@@ -26,7 +26,7 @@ from mr_elm.machines.pairs import (
     fit_pairs,
     join_columns,
 )
-from mr_elm.machines.rows_task import RowsTask, choose_kernel
+from mr_elm.machines.rows_task import KernelsTask, RowsTask, choose_kernel
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays
 from mr_elm.rows.blocks import take_weights
@@ -276,15 +276,10 @@ def state_task(options: DualOptions, summary: Summary, classes: Classes) -> Dual
 
 
 @record(kw_only=True)
-class KernelGridTask(DualTask):
-    """Know which candidates to cross-validate.
-
-    n_folds : of the cross-validation. kernels : the parameters of each kernel, none of nodes. C_values : rising.
-    """
+class KernelGridTask(KernelsTask, DualTask):
+    """Know which candidates to cross-validate. n_folds : of the cross-validation."""
 
     n_folds: int
-    kernels: list[dict[str, Any]]
-    C_values: list[float]
 
     @property
     def sample_seed(self) -> int:
@@ -294,11 +289,6 @@ class KernelGridTask(DualTask):
     def choose(self, number: int) -> 'KernelGridTask':
         """Return the task of one candidate."""
         return replace(self, features={**self.features, **self.kernels[number]})
-
-    def route(self, rows: GatheredRows) -> Iterator[tuple[tuple[int, ...], GatheredRows]]:
-        """Yield (candidate, its rows): all rows go to each."""
-        for number in range(len(self.kernels)):
-            yield (number,), rows
 
     def score(self, number: int, rows: GatheredRows) -> dict[str, list]:
         """Cross-validate one candidate: its cells, and the texts of what numbers made doubtful, each once."""

@@ -17,7 +17,7 @@ from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.machines.gathering import GatheredRows
 from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import KELMOptions
-from mr_elm.machines.rows_task import RowsTask, choose_kernel
+from mr_elm.machines.rows_task import KernelsTask, RowsTask, choose_kernel
 from mr_elm.model.base import Model
 from mr_elm.model.file import save_model
 from mr_elm.model.header import ModelHeader
@@ -242,22 +242,14 @@ class ColumnsTask(RowsTask):
 
 
 @record(kw_only=True)
-class LeaveOneOutTask(RowsTask):
-    """Know which kernels to score by leave-one-out, each at which C.
+class LeaveOneOutTask(KernelsTask):
+    """Know which kernels to score by leave-one-out.
 
-    kernel : name. kernels : the parameters of each candidate.
-    C_values : in increasing order. center : whether the mean of the targets is taken off before.
+    kernel : name. center : whether the mean of the targets is taken off before.
     """
 
     kernel: str
-    kernels: list[dict[str, Any]]
-    C_values: list[float]
     center: bool = False
-
-    def route(self, rows: GatheredRows) -> Iterator[tuple[tuple[int, ...], GatheredRows]]:
-        """Yield (candidate, its rows): all rows go to each."""
-        for number in range(len(self.kernels)):
-            yield (number,), rows
 
     def score(self, number: int, rows: GatheredRows) -> dict[str, list]:
         """Return the scores of a kernel over some rows at each C."""

@@ -1,5 +1,6 @@
 """Describe to a stage what the rows of a training are: one file with the classes, the weights and the scaling."""
 
+from collections.abc import Iterator
 from dataclasses import fields
 from os import PathLike
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ import numpy as np
 from mr_elm.errors import record
 from mr_elm.features.kernels import Kernel, make_kernel
 from mr_elm.features.scaling import scale_rows
+from mr_elm.machines.gathering import GatheredRows
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import mark_labels
 from mr_elm.store import load_arrays, save_arrays
@@ -100,3 +102,19 @@ class RowsTask:
         """Read what `save` wrote."""
         header, arrays = load_arrays(path)
         return cls(**{field.name: header[field.name] for field in fields(cls) if field.name != 'arrays'}, arrays=arrays)
+
+
+@record(kw_only=True)
+class KernelsTask(RowsTask):
+    """Know which kernels to score by all rows that are looked at, each at which C.
+
+    kernels : the parameters of each, none of random nodes. C_values : in increasing order.
+    """
+
+    kernels: list[dict[str, Any]]
+    C_values: list[float]
+
+    def route(self, rows: GatheredRows) -> Iterator[tuple[tuple[int, ...], GatheredRows]]:
+        """Yield (kernel, its rows): all rows go to each."""
+        for number in range(len(self.kernels)):
+            yield (number,), rows
