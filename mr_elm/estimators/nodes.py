@@ -20,8 +20,7 @@ from mr_elm.estimators.values import (
     warn_of_single_rows,
 )
 from mr_elm.machines.calibrating import add_intervals
-from mr_elm.machines.prediction_intervals import PredictionIntervals
-from mr_elm.machines.press import HeldOut
+from mr_elm.machines.press import HeldOut, LeaveOneOutModel
 from mr_elm.solvers.ridge import TrainingRows
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
@@ -149,7 +148,7 @@ class LivingTargets(Targets):
         estimator: Any = self
         values = estimator._values(X)[:, 0]
         X = estimator._validate(X, False)
-        return self._to_targets(PredictionIntervals(estimator.to_model()).interval(X, values, coverage))
+        return self._to_targets(LeaveOneOutModel(estimator.to_model()).interval(X, values, coverage))
 
 
 @dataclass(eq=False, repr=False)

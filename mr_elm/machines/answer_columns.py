@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.machines.prediction_intervals import PredictionIntervals
+from mr_elm.machines.press import LeaveOneOutModel
 from mr_elm.model.base import Model
 from mr_elm.option import option
 from mr_elm.scores.intervals import find_quantile
@@ -97,7 +97,7 @@ class Writer:
     """Write what a model says of rows, line by line. model : Model. columns : AnswerColumns."""
 
     def __init__(self, model: Model, columns: AnswerColumns) -> None:
-        self.model, self.columns, self.intervals = model, columns, PredictionIntervals(model)
+        self.model, self.columns, self.press = model, columns, LeaveOneOutModel(model)
         self.labelling = model.label_by(columns.threshold)
 
     def write(self, X: Rows) -> list[str]:
@@ -124,9 +124,9 @@ class Writer:
         if columns.probabilities:
             yield self.labelling.probabilities(decisions)
         if columns.interval is not None:
-            yield self.model.to_targets(self.intervals.interval(X, decisions[:, 0], columns.interval))
+            yield self.model.to_targets(self.press.interval(X, decisions[:, 0], columns.interval))
         if columns.leverage:
-            yield self.intervals.leverages(X)[:, None]
+            yield self.press.leverages(X)[:, None]
 
 
 def demand_threshold(model: Model, threshold: float | None) -> None:

@@ -114,7 +114,7 @@ class Evaluator:
         self.labelling = model.label_by(threshold, positive)
         self.press = None
         if leave_one_out:
-            self.press = LeaveOneOutModel.of(model)
+            self.press = LeaveOneOutModel(model)
         self.calibrated = self.labelling.calibration is not None
         self.ranks = self.calibrated or model.header.positive is not None
         self.waiting: list[tuple] = []  # rows whose scores are yet to be counted

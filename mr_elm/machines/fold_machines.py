@@ -81,7 +81,7 @@ def load_scorer(path: str | PathLike, sums_path: str | None = None) -> tuple[Sco
         model = read_model(path)
         if sums_path is None:
             return FoldMachines([model], 0), model
-        return LeaveOneOutModel.of(add_sums(model, path, sums_path=sums_path)), model  # type: ignore[arg-type]
+        return LeaveOneOutModel(add_sums(model, path, sums_path=sums_path)), model
     models = [
         make_model(ModelHeader.from_json(one), take_arrays(arrays, fold)) for fold, one in enumerate(header['folds'])
     ]

@@ -16,19 +16,22 @@ Source: Allen, The relationship between variable selection and data augmentation
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import DataFormatError, ModelFormatError, record
 from mr_elm.model.base import Model
-from mr_elm.model.models import HiddenNodeModel, NodeModel
+from mr_elm.model.models import HiddenNodeModel
 from mr_elm.rows.blocks import Block, fill_weights, widen
 from mr_elm.rows.labels import find_labels, mark_labels
+from mr_elm.scores.intervals import find_quantile
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP, factor_ridge, find_mean, find_penalty
 from mr_elm.sums.gram import expand, unpack_upper
-from mr_elm.typing import Floats, RowWeights
+from mr_elm.typing import Floats, Rows, RowWeights
 
 
 @record
@@ -137,19 +140,18 @@ def mark_sets(model: Model, block: Block) -> tuple[list[str], Floats]:
 
 @record
 class LeaveOneOutModel:
-    """Predict the rows of a training by the model of all other rows, also where it is the mean of several machines."""
+    """Judge rows by the sums of a model, which may be the mean of several machines.
 
-    model: NodeModel
-    machines: list[LeaveOneOut]
+    They give decision values of rows of the training by the model of all others, leverages of new rows, and intervals
+    for their targets.
+    """
 
-    @classmethod
-    def of(cls, model: NodeModel) -> LeaveOneOutModel:
-        """Factor the sums of each machine. Raises ValueError when a nu is too large for their rounding errors."""
-        return cls(model, [LeaveOneOut.of(member) for member in model.members])
+    model: Any
 
-    def predict(self, block: Block) -> np.ndarray:
-        """Return a class number, or for a regression a number, for each row of a Block."""
-        return self.model.decide(self.score(block, block.weights).decisions)
+    @cached_property
+    def machines(self) -> list[LeaveOneOut]:
+        """Return the factored sums of each machine; see `LeaveOneOut.of`."""
+        return [LeaveOneOut.of(member) for member in self.model.members]
 
     def score(self, block: Block, weights: RowWeights) -> HeldOut:
         """Score rows by the models of all others. weights : of the rows in the training, None when all count once."""
@@ -159,3 +161,20 @@ class LeaveOneOutModel:
             decisions=np.mean([rows.decisions for rows in rows_of_machines], axis=0),
             leverages=np.mean([rows.leverages for rows in rows_of_machines], axis=0),
         )
+
+    def leverages(self, X: Rows) -> Floats:
+        """Return h(x) = e'(I/nu + E'WE)^-1 e of each row, (n,): how unlike the rows of the training it is."""
+        X = widen(X, self.model.n_features)
+        return np.mean([one.leverages(expand(one.model.layer, X)) for one in self.machines], axis=0)
+
+    def interval(self, X: Rows, predictions: Floats, coverage: float) -> Floats:
+        """Return lower and upper bounds, (n, 2), that hold about this share of the targets of new rows.
+
+        predictions : (n,). Where the sums of the model are not at hand, all intervals have one width.
+        """
+        arrays = self.model.arrays
+        if self.model.sums is not None and 'interval_ratios' in arrays:
+            half = find_quantile(arrays['interval_ratios'], coverage) * np.sqrt(1 + self.leverages(X))
+        else:
+            half = np.full(len(predictions), find_quantile(arrays['interval_residuals'], coverage))
+        return np.column_stack([predictions - half, predictions + half])
