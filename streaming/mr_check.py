@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mr_elm.machines.dual_task import DualTask
-from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
+from mr_elm.machines.gathering import GatheredRows, read_piece
 from mr_elm.model.file import read_model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.wire import make_key, split_key
@@ -30,7 +30,7 @@ def keep_worst(
 ) -> tuple[Floats, GatheredRows]:
     """Return the rows with the smallest margins among those from before and others, ties in input order."""
     if before is not None:
-        margins, rows = np.append(before[0], margins), join_rows([before[1], rows])
+        margins, rows = np.append(before[0], margins), GatheredRows.join([before[1], rows])
     chosen = np.lexsort((*rows.places.T[::-1], margins))[:most]
     return margins[chosen], rows.take(chosen)
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.calibrating import (
@@ -10,7 +10,6 @@ from mr_elm.machines.calibrating import (
     Kind,
     ScoreSample,
     fit_held_out,
-    join,
     keep_held_out,
 )
 from mr_elm.machines.press import HeldOut
@@ -102,7 +101,7 @@ def run_scores(
     with temporary_folder() as folder:
         path = os.path.join(folder, 'model.npz')
         save(path)
-        sample_file = write_json(os.path.join(folder, 'sample.json'), sample.to_json())
+        sample_file = write_json(os.path.join(folder, 'sample.json'), asdict(sample))
         for key, arrays in data.run(MRScores, [*model_words(path), '--sample', sample_file], 'scores'):
             yield tuple(map(int, split_key(key)[1])), HeldOut(*arrays)
 
@@ -112,4 +111,4 @@ def score_rows(data: DataSet, save: Callable[[str], None], sample: ScoreSample) 
     parts = dict(run_scores(data, save, sample))
     if not parts:
         raise DataFormatError(f'{data.plan.name}: expected rows to fit probabilities, found none in the sample')
-    return join([parts[row_key] for row_key in sorted(parts)])
+    return HeldOut.join([parts[row_key] for row_key in sorted(parts)])

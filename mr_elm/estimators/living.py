@@ -19,7 +19,7 @@ from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.features.nodes import has_leaves, part_map
 from mr_elm.features.scaling import demand_scalable
-from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, join, keep_held_out
+from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, keep_held_out
 from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
@@ -27,7 +27,7 @@ from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_sam
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
-from mr_elm.machines.press import LeaveOneOut
+from mr_elm.machines.press import HeldOut, LeaveOneOut
 from mr_elm.machines.sample import select_rows, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.rows.blocks import fill_weights
@@ -322,7 +322,9 @@ class LivingEstimator(LivingRows):
         kind = 'leave-one-out'
         if n_folds:
             kind = 'folds'
-        self._hold_out(join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X, kind)
+        self._hold_out(
+            HeldOut.join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X, kind
+        )
 
     def _take_form(self, like: 'LivingEstimator') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""

@@ -1,7 +1,7 @@
 """Make a trained model one with probabilities, from a sample of rows that were scored by machines without them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -50,21 +50,12 @@ class ScoreSample:
             chosen &= fold_numbers(block.X, self.n_folds, self.seed + FOLD) == 0
         return np.flatnonzero(chosen)
 
-    def to_json(self) -> dict:
-        """Return the sample as a dictionary that JSON can hold."""
-        return asdict(self)
-
 
 def cut(rows: HeldOut) -> Iterable[tuple[int, list[np.ndarray]]]:
     """Yield (number of the first row, arrays small enough for a record)."""
     step = max(1, RECORD_BYTES // (8 * (rows.decisions.shape[1] + 3)))
     for start in range(0, len(rows.numbers), step):
         yield start, list(vars(rows.take(slice(start, start + step))).values())
-
-
-def join(parts: Sequence[HeldOut]) -> HeldOut:
-    """Join rows in the order of the parts."""
-    return HeldOut(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(HeldOut)))
 
 
 def fit_held_out(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: str | None = None) -> Kind:

@@ -16,7 +16,7 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.nodes import draw_nodes
 from mr_elm.features.scaling import moments_of_nodes
 from mr_elm.machines.dual import BoxMachine, NodeMachine, SphereMachine
-from mr_elm.machines.gathering import GatheredRows, join_rows, read_piece
+from mr_elm.machines.gathering import GatheredRows, read_piece
 from mr_elm.machines.options import DualOptions
 from mr_elm.machines.pairs import (
     ClassScheme,
@@ -58,7 +58,7 @@ class TrainedMachine:
     def read(cls, records: dict[str, list]) -> 'TrainedMachine':
         """Put the records of one machine together: kind of record -> values, as mr_dual wrote them."""
         pieces = records['support']
-        rows = join_rows([read_piece(piece[1:]) for piece in pieces])
+        rows = GatheredRows.join([read_piece(piece[1:]) for piece in pieces])
         order = np.lexsort(rows.places.T[::-1])
         coefficients = np.concatenate([piece[0] for piece in pieces])
         beta = None
@@ -176,7 +176,7 @@ class DualTask(RowsTask):
         if not self.kernel:
             weights = [machine.beta for machine in machines if machine.beta is not None]
             return node_arrays(self.layer, np.column_stack(weights))
-        rows = join_rows([machine.support for machine in machines])
+        rows = GatheredRows.join([machine.support for machine in machines])
         _, first, numbers = np.unique(rows.places, axis=0, return_index=True, return_inverse=True)
         ends = np.cumsum([len(machine.support) for machine in machines])[:-1]
         columns = zip(np.split(numbers.ravel(), ends), [machine.coefficients for machine in machines], strict=True)

@@ -1,7 +1,9 @@
 """Send rows through the shuffle and put them back in input order."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,8 +16,25 @@ from mr_elm.typing import Floats, Rows
 RECORD_BYTES = 8 << 20  # of float64, so that a record stays under 16 MB as text
 
 
+Kind = TypeVar('Kind', bound='RowArrays')
+
+
 @record
-class GatheredRows:
+class RowArrays:
+    """Hold arrays that have an entry for each row: the fields of a subclass."""
+
+    def take(self: Kind, rows: np.ndarray | slice) -> Kind:
+        """Return some of the rows, by their numbers, a mask or a slice."""
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    @classmethod
+    def join(cls: type[Kind], parts: Sequence[Kind]) -> Kind:
+        """Put rows together in the order of the parts."""
+        return cls(*(stack([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+@record
+class GatheredRows(RowArrays):
     """Hold rows that travel.
 
     places : (n, 3) int, where each row stands: file number, split start, ordinal. They sort in input order.
@@ -36,10 +55,6 @@ class GatheredRows:
         """Return (file, split start) -> number of the first row of the split; rows stand in input order."""
         splits, firsts = np.unique(self.places[:, :2], axis=0, return_index=True)
         return {tuple(split): int(first) for split, first in zip(splits.tolist(), firsts, strict=True)}
-
-    def take(self, rows: np.ndarray | slice) -> 'GatheredRows':
-        """Return some of the rows, by their numbers, a mask or a slice."""
-        return GatheredRows(self.places[rows], self.numbers[rows], self.weights[rows], self.X[rows])
 
     def are_at(self, places: set[tuple[int, ...]]) -> np.ndarray:
         """Tell which rows stand at one of these places: a mask (n,)."""
@@ -70,24 +85,16 @@ def read_piece(piece: list[np.ndarray]) -> GatheredRows:
     return GatheredRows(piece[0].astype(int), piece[1], piece[2], rows_from_arrays(piece[3:]))
 
 
-def join_rows(parts: Sequence[GatheredRows]) -> GatheredRows:
-    """Put rows together in the order of the parts."""
-    places, numbers, weights = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ('places', 'numbers', 'weights')
-    )
-    return GatheredRows(places, numbers, weights, stack([part.X for part in parts]))
-
-
 def join_once(parts: Sequence[GatheredRows]) -> GatheredRows:
     """Join rows, each row once, in input order."""
-    rows = join_rows(parts)
+    rows = GatheredRows.join(parts)
     return rows.take(np.unique(rows.places, axis=0, return_index=True)[1])
 
 
 def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     """Join pieces in input order, so that the order in which they arrive does not show."""
     parts = sorted(map(read_piece, pieces), key=lambda part: part.places[0].tolist())
-    rows = join_rows(parts)
+    rows = GatheredRows.join(parts)
     order = np.lexsort(rows.places.T[::-1])
     if (order[:-1] < order[1:]).all():
         return rows

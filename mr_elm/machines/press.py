@@ -15,7 +15,7 @@ Source: Allen, The relationship between variable selection and data augmentation
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from mr_elm import linalg
 from mr_elm.errors import DataFormatError, ModelFormatError, record
+from mr_elm.machines.gathering import RowArrays
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.rows.blocks import Block, fill_weights, widen
@@ -35,7 +36,7 @@ from mr_elm.typing import Floats, Rows, RowWeights
 
 
 @record
-class HeldOut:
+class HeldOut(RowArrays):
     """Hold rows with the decision values of machines that have not seen them.
 
     numbers : (n,) class numbers or targets. weights : (n,). decisions : (n, P).
@@ -46,10 +47,6 @@ class HeldOut:
     weights: Floats
     decisions: Floats
     leverages: Floats
-
-    def take(self, rows: np.ndarray | slice) -> HeldOut:
-        """Return some of the rows."""
-        return HeldOut(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @record
