@@ -16,7 +16,7 @@ from mr_elm.machines.search_options import DualSearch, KELMSearch
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.wire import split_key
-from mr_elm.scores.selection import Cell, LeftOut, Score, Tuned, best_of
+from mr_elm.scores.selection import Cell, Score, Tuned, best_of
 from mr_elm.streaming.mr_grid import MRGrid
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
 from mr_elm.streaming.stage import MRRows
@@ -43,18 +43,19 @@ def score_grid(data: DataSet, task: KernelGridTask) -> list[Score]:
     The accuracy of unfinished machines counts all the same.
     """
     answers = score_kernels(data, MRGrid, task, 'grid')
-    scores, unfinished = [], []
+    scores, unfinished, n_trainings = [], [], 0
     for kernel, answer in zip(task.kernels, answers, strict=True):
         name = ', '.join(f'{name} {value:g}' for name, value in kernel.items()) or 'this kernel'
         for text in answer['warnings']:
             warnings.warn(f'{name}: {text}', NumericalWarning, stacklevel=2)
         cells = [Cell(**cell) for cell in answer['cells']]
+        n_trainings += len(cells)
         unfinished += [(name, cell) for cell in cells if not cell.converged]
-        scores += [Score(kernel, C, tuple(cell for cell in cells if cell.C == C)) for C in task.C_values]
+        scores += [Score.of_cells(kernel, C, [cell for cell in cells if cell.C == C]) for C in task.C_values]
     if unfinished:
         name, cell = unfinished[0]
         warnings.warn(
-            f'{len(unfinished)} of {sum(len(score.cells) for score in scores)} trainings stopped before they reached '
+            f'{len(unfinished)} of {n_trainings} trainings stopped before they reached '
             f'--eps {task.eps:g}, as that with {name}, C {cell.C:g}, fold '
             f'{cell.fold}: their scores are of unfinished machines; raise --max-iter or --eps, or search '
             'smaller C',
@@ -88,7 +89,7 @@ def leave_one_out(plan: InputPlan, options: KELMOptions, search: KELMSearch, eng
     )
     answers = score_kernels(data, MRLeaveOneOut, grid, 'leave-one-out')
     scores = [
-        LeftOut(parameters, **score)
+        Score(parameters, **score)
         for parameters, answer in zip(kernels, answers, strict=True)
         for score in answer['scores']
     ]

@@ -44,46 +44,43 @@ class Cell:
 
 @dataclass(frozen=True)
 class Score:
-    """Hold what cross-validation found for one candidate: kernel parameters, C, and a Cell for each fold."""
+    """Hold what rows that were left out say of one candidate: kernel parameters and C.
+
+    accuracy : the share of rows labelled right. rmse : of a regression. deviation : of the accuracy over the folds.
+    n_support : the mean number of support vectors of a fold. n_iter, seconds : of all folds, iterations and processor
+    time. n_unfinished : folds whose training stopped before it reached eps. None where nobody has counted.
+    """
 
     parameters: dict
     C: float
-    cells: tuple
+    accuracy: float | None = None
+    rmse: float | None = None
+    deviation: float | None = None
+    n_support: float | None = None
+    n_iter: int | None = None
+    n_unfinished: int | None = None
+    seconds: float | None = None
+
+    @classmethod
+    def of_cells(cls, parameters: dict, C: float, cells: Sequence[Cell]) -> 'Score':
+        """Join what all folds say of a candidate."""
+        return cls(
+            parameters,
+            C,
+            accuracy=sum(cell.correct for cell in cells) / sum(cell.total for cell in cells),
+            deviation=float(np.std([cell.correct / cell.total for cell in cells])),
+            n_support=float(np.mean([cell.n_support for cell in cells])),
+            n_iter=sum(cell.n_iter for cell in cells),
+            n_unfinished=sum(not cell.converged for cell in cells),
+            seconds=sum(cell.seconds for cell in cells),
+        )
 
     @property
-    def accuracy(self) -> float:
-        """Return the share of rows labelled right by machines that had not seen them."""
-        return sum(cell.correct for cell in self.cells) / sum(cell.total for cell in self.cells)
-
-    @property
-    def value(self) -> float:
+    def value(self) -> float | None:
         """Return what is best when largest."""
-        return self.accuracy
-
-    @property
-    def deviation(self) -> float:
-        """Return the standard deviation of the accuracy over the folds."""
-        return float(np.std([cell.correct / cell.total for cell in self.cells]))
-
-    @property
-    def n_support(self) -> float:
-        """Return the mean number of support vectors."""
-        return float(np.mean([cell.n_support for cell in self.cells]))
-
-    @property
-    def seconds(self) -> float:
-        """Return the processor time of all folds."""
-        return sum(cell.seconds for cell in self.cells)
-
-    @property
-    def n_iter(self) -> int:
-        """Return the iterations of all folds."""
-        return sum(cell.n_iter for cell in self.cells)
-
-    @property
-    def n_unfinished(self) -> int:
-        """Count the folds whose training stopped before it reached eps."""
-        return sum(not cell.converged for cell in self.cells)
+        if self.rmse is None:
+            return self.accuracy
+        return -self.rmse
 
 
 class NodeChoice(NamedTuple):
@@ -171,25 +168,8 @@ def finalists(scores: Sequence[NodeScore], n: int) -> list[NodeScore]:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """Hold what leave-one-out says of one candidate: kernel parameters, C, and accuracy or RMSE, the other None."""
-
-    parameters: dict
-    C: float
-    accuracy: float | None = None
-    rmse: float | None = None
-
-    @property
-    def value(self) -> float | None:
-        """Return what is best when largest."""
-        if self.rmse is None:
-            return self.accuracy
-        return -self.rmse
-
-
-@dataclass(frozen=True)
 class Tuned:
-    """Hold the score of every candidate, a Score, LeftOut or NodeScore, and the best one.
+    """Hold the score of every candidate, a Score or NodeScore, and the best one.
 
     solver : the rule that solved, or ''.
     """
@@ -223,7 +203,7 @@ def select_sample(X: Rows, share: float, seed: int) -> np.ndarray:
 
 
 def best_of(scores: Any) -> Any:
-    """Return the Score, or LeftOut, of the largest value; of equal ones the smallest C, then the simplest kernel."""
+    """Return the Score of the largest value; of equal ones the smallest C, then the simplest kernel."""
     return max(
         scores,
         key=lambda score: (

@@ -88,19 +88,19 @@ def test_folds_and_samples_depend_on_the_rows_alone(rows):
 
 def test_of_equal_candidates_the_smallest_C_and_the_widest_kernel_win():
     def score(sigma, C, correct):
-        return Score({'sigma': sigma}, C, (Cell(C, 0, correct, 10, 1, 0.0, 7, True),))
+        return Score.of_cells({'sigma': sigma}, C, (Cell(C, 0, correct, 10, 1, 0.0, 7, True),))
 
     scores = [score(1, 1, 7), score(2, 10, 8), score(2, 1, 8), score(4, 1, 8), score(8, 1, 6)]
     assert best_of(scores) is scores[3] and best_of(scores[::-1]) is scores[3]
 
 
 def test_of_equal_candidates_the_lowest_degree_wins():
-    scores = [Score({'degree': degree}, 1, (Cell(1, 0, 7, 10, 1, 0.0, 7, True),)) for degree in (3, 2, 5)]
+    scores = [Score.of_cells({'degree': degree}, 1, (Cell(1, 0, 7, 10, 1, 0.0, 7, True),)) for degree in (3, 2, 5)]
     assert best_of(scores) is scores[1] and best_of(scores[::-1]) is scores[1]
 
 
 def test_the_accuracy_is_the_share_of_all_rows_however_unequal_folds_are():
-    score = Score({}, 1.0, (Cell(1.0, 0, 1, 1, 4, 0.5, 2, True), Cell(1.0, 1, 45, 99, 8, 1.5, 3, False)))
+    score = Score.of_cells({}, 1.0, (Cell(1.0, 0, 1, 1, 4, 0.5, 2, True), Cell(1.0, 1, 45, 99, 8, 1.5, 3, False)))
     assert score.accuracy == score.value == 0.46
     assert score.deviation == pytest.approx(np.std([1, 45 / 99])) and (score.n_support, score.seconds) == (6, 2)
 
