@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from mr_elm.features.kernel_tiles import TILE_ROWS
-from mr_elm.machines.kernel import KernelRowsTask
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.models import KernelModel
 from mr_elm.rows.blocks import Block, widen
 from mr_elm.rows.wire import make_key
-from mr_elm.store import read_json
+from mr_elm.store import load_arrays, read_json
 from mr_elm.streaming.stage import MRRows, demand_width
 
 
@@ -36,7 +37,8 @@ class MRKernelRows(MRRows):
 
     def map_begin(self) -> None:
         """Load X."""
-        self.model = KernelRowsTask.load(self.options.rows)
+        header, arrays = load_arrays(self.options.rows)
+        self.model = KernelModel(ModelHeader.from_json(header), arrays)
         if self.options.starts is not None:
             self.starts = {(file, start): first for file, start, first in read_json(self.options.starts)}
 

@@ -14,8 +14,11 @@ from mr_elm.drivers.summary import learn_rows
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError
 from mr_elm.machines.gathering import GatheredRows, gather
-from mr_elm.machines.kernel import KernelProblem, KernelRowsTask, settle
+from mr_elm.machines.kernel import KernelProblem, settle
 from mr_elm.machines.options import KELMOptions
+from mr_elm.model.file import save_model
+from mr_elm.model.header import ModelHeader
+from mr_elm.model.parts import vector_arrays
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan
@@ -52,20 +55,17 @@ class KernelData(KernelProblem):
         """Return T, (N, K)."""
         return class_targets(self.rows.numbers, self.task.n_classes)
 
-    @property
-    def task_rows(self) -> KernelRowsTask:
-        """Return what tasks compare their rows with."""
-        return KernelRowsTask(self.kernel, self.rows.X, self.task.arrays)
-
     def path(self, name: str) -> str:
         """Return the path of a file for tasks."""
         return os.path.join(self.folder, name)
 
     @cached_property
     def rows_file(self) -> str:
-        """Write kernel, scaling and X for tasks; the path."""
-        self.task_rows.save(self.path('rows.npz'))
-        return self.path('rows.npz')
+        """Write kernel, scaling and X for tasks, a model without coefficients; the path."""
+        path, parameters = self.path('rows.npz'), {'kernel': self.kernel.name, **self.kernel.parameters}
+        header = ModelHeader('mr-kelm', '', [], self.rows.X.shape[1], parameters)
+        save_model(path, header, {**self.task.arrays, **vector_arrays(self.rows.X)})
+        return path
 
     @cached_property
     def starts_file(self) -> str:

@@ -5,13 +5,11 @@ import numpy as np
 from mr_elm.drivers.problems import run_problem
 from mr_elm.drivers.summary import NodeInputs
 from mr_elm.errors import DataFormatError
-from mr_elm.features.metric import FeatureColumns
 from mr_elm.machines.gathering import GatheredRows, gather
 from mr_elm.machines.rows_task import RowsTask
 from mr_elm.machines.sample import SampleRows, count_sample
 from mr_elm.model.parts import scaling_arrays
 from mr_elm.streaming.mr_place import MRPlace
-from mr_elm.sums.statistics import list_classes
 
 
 def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
@@ -40,13 +38,9 @@ def gather_sample(inputs: NodeInputs, n_rows: int) -> GatheredRows:
 
 def read_sample(inputs: NodeInputs) -> SampleRows:
     """Bring the sample to the driver that trees grow on, and that machines are chosen by."""
-    summary, classes = inputs.summary, inputs.classes
+    summary = inputs.summary
     rows = gather_sample(inputs, count_sample(summary, summary.sparse))
     weights = None
     if not (rows.weights == 1).all():
         weights = rows.weights
-    n_classes = 0
-    if summary.separator is None:
-        n_classes = len(list_classes(classes))
-    columns = FeatureColumns.of(summary.columns, summary.encoding)
-    return SampleRows.of(rows.X, rows.numbers, n_classes, weights, columns, inputs.options.center)
+    return SampleRows.of_training(rows.X, rows.numbers, weights, summary, inputs.classes, inputs.options.center)

@@ -186,21 +186,14 @@ class DualTask(RowsTask):
 
     def fit(self, X: Rows, codes: np.ndarray, weights: RowWeights) -> JoinedMachines:
         """Train all machines on rows in memory. codes : (N,) class numbers."""
-        machine = self.machine
-        if self.kernel is None:
-            source: Any = self.prepare_rows(X)
-            take: Callable = source.__getitem__
-        else:
-            Z, kernel = self.scale(X), self.kernel
-            source = kernel_rows(Z, kernel)
-
-            def take(rows: np.ndarray) -> Any:  # as a task makes them that has these rows alone: so both round alike
-                return kernel_rows(Z[rows], kernel)
+        machine, source = self.machine, self.prepare_rows(X)
 
         def solve(rows: np.ndarray, targets: Floats, given_up: bool = False) -> Result:
             part = source
-            if len(rows) < len(codes):
-                part = take(rows)
+            if len(rows) < len(codes) and self.kernel:  # as a task that has these rows alone: so both round alike
+                part = self.prepare_rows(X[rows])
+            elif len(rows) < len(codes):
+                part = source[rows]
             if given_up or self.scheme.n_classes == 2:
                 return machine.solve(part, targets, take_weights(weights, rows))
             return machine.solve_alone(part, targets, take_weights(weights, rows))

@@ -4,8 +4,7 @@ Whoever calls has Omega, or the function V (N, k) -> Omega V; weights and leave-
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
-from os import PathLike
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,8 @@ from mr_elm.machines.nodes import make_header
 from mr_elm.machines.options import KELMOptions
 from mr_elm.machines.rows_task import KernelsTask, RowsTask, choose_kernel
 from mr_elm.model.base import Model
-from mr_elm.model.file import save_model
-from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
-from mr_elm.model.parts import kernel_arrays, scaling_arrays, vector_arrays
+from mr_elm.model.parts import kernel_arrays, scaling_arrays
 from mr_elm.scores.selection import score_values
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.kelm import (
@@ -41,7 +38,6 @@ from mr_elm.solvers.kelm import (
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_targets
 from mr_elm.solvers.nystrom import FIRST_RANK, Preconditioner, precondition_well
 from mr_elm.solvers.passes import PassLimits
-from mr_elm.store import load_arrays
 from mr_elm.sums.statistics import Classes, class_weights
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows, RowWeights
@@ -189,30 +185,6 @@ class KernelProblem:
         }
         header = make_header(options, self.summary, self.classes, self.task.n_features, parameters)
         return KernelModel(header, kernel_arrays(self.task.arrays, X, solution.dual_coef, solution.intercept))
-
-
-@record
-class KernelRowsTask:
-    """Hold what each task of mr_kernel_rows and mr_product compares its rows with: all rows, and their kernel.
-
-    kernel : Kernel. X : (N, d), scaled. scaling : feature_offset and feature_scale, which tasks scale their rows
-    by.
-    """
-
-    kernel: Kernel
-    X: Rows
-    scaling: dict[str, Floats] = field(default_factory=dict)
-
-    def save(self, path: str | PathLike) -> None:
-        """Write the file."""
-        header = ModelHeader('mr-kelm', '', [], self.X.shape[1], {'kernel': self.kernel.name, **self.kernel.parameters})
-        save_model(path, header, {**self.scaling, **vector_arrays(self.X)})
-
-    @staticmethod
-    def load(path: str | PathLike) -> KernelModel:
-        """Read what `save` wrote, as a model that has no coefficients yet."""
-        header, arrays = load_arrays(path)
-        return KernelModel(ModelHeader.from_json(header), arrays)
 
 
 @record(kw_only=True)

@@ -16,7 +16,7 @@ from mr_elm.scores.selection import ORDER, select_sample
 from mr_elm.solvers.centred import CentredTargets
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import TrainingRows
-from mr_elm.sums.statistics import ColumnStatistics, list_classes
+from mr_elm.sums.statistics import Classes, ColumnStatistics, list_classes
 from mr_elm.sums.summary import Summary
 from mr_elm.typing import Floats, Rows, RowWeights
 
@@ -78,6 +78,22 @@ class SampleRows:
         if not center:
             return cls(X, T / deviation, 0, weights, training_columns, 0.0, deviation)
         return cls(X, rest / deviation, 0, weights, training_columns, centred.mean, deviation)
+
+    @classmethod
+    def of_training(
+        cls,
+        X: Rows,
+        numbers: np.ndarray,
+        weights: RowWeights,
+        summary: Summary,
+        classes: Classes | None,
+        center: bool = True,
+    ) -> SampleRows:
+        """Make a sample of rows of a training; see `of`."""
+        n_classes = 0
+        if summary.separator is None:
+            n_classes = len(list_classes(classes))
+        return cls.of(X, numbers, n_classes, weights, FeatureColumns.of(summary.columns, summary.encoding), center)
 
     @cached_property
     def columns(self) -> FeatureColumns:
@@ -148,8 +164,7 @@ def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = 
     """Return the sample that a driver would take of rows in memory. center : see `SampleRows.of`."""
     share = min(1.0, count_sample(summary, sp.issparse(rows.X)) / rows.X.shape[0])
     chosen = select_rows(rows, select_sample(rows.X, share, seed))
-    columns = FeatureColumns.of(summary.columns, summary.encoding)
-    return SampleRows.of(chosen.X, chosen.y, len(list_classes(rows.classes)), chosen.sample_weight, columns, center)
+    return SampleRows.of_training(chosen.X, chosen.y, chosen.sample_weight, summary, rows.classes, center)
 
 
 def arrange_rows(rows: SampleRows, seed: int) -> SampleRows:
