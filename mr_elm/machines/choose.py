@@ -158,6 +158,20 @@ def list_kernels(rows: SampleRows) -> list[str]:
     return [kernel for kernel, kind in LANDMARK_NODES.items() if NODES[kind].norm == 2 or few]
 
 
+def list_metrics(rows: SampleRows, max_full: int = MAX_FEATURES) -> list[str]:
+    """Return the kinds of metric that are worth their time: none for a single feature, and for very many.
+
+    max_full : the most features that a full metric is learned of.
+    """
+    d = rows.X.shape[1]
+    if not 1 < d <= MAX_FEATURES:
+        return []
+    metrics = ['diagonal']
+    if d <= max_full:
+        metrics.append('full')
+    return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in metrics))
+
+
 def median_scale(problem: NodeProblem, kernel: str) -> float:
     """Return the weight scale of a kernel that is as wide as the median distance of two landmarks."""
     problem = problem.with_options(map='nystrom', kernel=kernel, n_hidden=COMPARED_NODES)
@@ -200,7 +214,7 @@ def choose_metric(problem: NodeProblem, rows: SampleRows, base: Candidate) -> Ca
 
     base : a machine without a metric, whose kernel and width the metric is learned with.
     """
-    if len(rows) < 50 or not 1 < problem.summary.columns.n_features <= MAX_FEATURES:
+    if len(rows) < 50 or not list_metrics(rows):
         return None
     folds = fold_numbers(rows.X, N_FOLDS, problem.options.seed + METRIC_FOLD)
     values: dict[MetricTrial, Floats] = {}
@@ -236,8 +250,7 @@ def try_metrics(
 
     plain = place(problem, kernels[0]).make_layer()
     plain_path = decompose_layer(plain, others)
-    sparse = hasattr(rows.X, 'toarray')
-    for kind in dict.fromkeys(choose_kind(kind, rows.X.shape[1], sparse) for kind in ('diagonal', 'full')):
+    for kind in list_metrics(rows):
         layer, path = plain, plain_path
         for n_steps in (1, 2, 3):
             best = int(np.argmax([others.judge(values) for values in path.leave_out()]))

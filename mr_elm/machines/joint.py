@@ -31,14 +31,13 @@ from mr_elm import linalg
 from mr_elm.errors import record
 from mr_elm.features.forest import Forest, add_leaf_weights
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.metric import choose_kind
 from mr_elm.features.nodes import BEFORE, NODES
 from mr_elm.machines.choose import (
-    MAX_FEATURES,
     Candidate,
     climb,
     find_best,
     list_kernels,
+    list_metrics,
     median_scale,
     round_scale,
 )
@@ -232,7 +231,8 @@ def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows) 
     plain = map_in_threads(search, list_kernels(grown))
     plain.sort(key=lambda kind: -kind.value)
     smooth = next(filter(is_smooth, plain))
-    behind = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), list_metrics(grown))
+    metrics = list_metrics(grown, max_full=200)  # of more features a full one costs more than the rest of the search
+    behind = map_in_threads(lambda metric: search_metrics(smooth, metric, grown, held), metrics)
     learned = sorted(chain(*behind), key=lambda kind: -kind.value)
 
     def refine(kind: Candidate) -> Candidate:  # more landmarks: as wide, or half as wide, with the ridge chosen anew
@@ -248,17 +248,6 @@ def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows) 
 def is_smooth(kind: Candidate) -> bool:
     """Tell whether the kernel of landmarks has gradients that teach a metric."""
     return NODES[kind.problem.options.node_kind].norm == 2
-
-
-def list_metrics(rows: SampleRows) -> list[str]:
-    """Return the kinds of metric that are worth their time: none for a single feature, and for very many."""
-    d = rows.X.shape[1]
-    if not 1 < d <= MAX_FEATURES:
-        return []
-    metrics = ['diagonal']
-    if d <= 200:  # of more features a full metric costs more than the rest of the search
-        metrics.append('full')
-    return list(dict.fromkeys(choose_kind(name, d, hasattr(rows.X, 'toarray')) for name in metrics))
 
 
 def choose_width(problem: NodeProblem, grown: SampleRows, held: SampleRows, stage: Stage) -> Candidate:

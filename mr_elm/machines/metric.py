@@ -18,10 +18,8 @@ import numpy as np
 from mr_elm.errors import record
 from mr_elm.features.gradients import average_gradients, make_metric
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.landmarks import hash_rows
 from mr_elm.features.metric import KINDS, Importance, choose_kind
 from mr_elm.machines.sample import SampleRows
-from mr_elm.machines.shared_options import MetricOptions
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.parallel import sum_in_threads
 from mr_elm.rows.blocks import BLOCK_ROWS
@@ -161,15 +159,3 @@ def learn_metric(layer: HiddenLayer, rows: SampleRows, nu: float, kind: str, see
     best = errors.index(min(errors))
     step = steps[best]
     return LearnedMetric(step.metric, best, measure_importance(step.layer, learned_from, step.output_weights))
-
-
-def learn_from_sample(
-    layer: HiddenLayer, sample: SampleRows, options: MetricOptions, nu: float, n_rows: int
-) -> LearnedMetric:
-    """Learn the metric that options ask for.
-
-    nu : weight of the errors in a training on n_rows rows.
-    """
-    sample = sample.take(np.argsort(hash_rows(sample.X, options.seed), kind='stable'))  # whatever the order of the rows
-    nu = min(nu * n_rows / len(sample), 1e8)  # as strong beside all errors as in the training; beyond it rounding shows
-    return learn_metric(layer, sample, nu, options.metric, options.seed)

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.landmarks import place_landmarks
+from mr_elm.features.landmarks import hash_rows, place_landmarks
 from mr_elm.features.nodes import NODES, draw_nodes
 from mr_elm.features.scaling import ScaledMoments, moments_of_nodes
 from mr_elm.features.synthetic import draw_landmarks
-from mr_elm.machines.metric import LearnedMetric, learn_from_sample
+from mr_elm.machines.metric import LearnedMetric, learn_metric
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.sample import SampleRows
 from mr_elm.machines.shared_options import SYNTHETIC, TrainingOptions
@@ -84,9 +86,11 @@ class NodeProblem:
 
     def learn_metric(self: Self, sample: SampleRows) -> Self:
         """Return the same problem behind the metric that the options ask for, learned from a sample of the rows."""
-        options, n_rows = self.options, self.summary.n_rows
-        learned = learn_from_sample(self.make_layer(), sample, options, options.nu, n_rows)
-        return replace(self, learned=learned)
+        options = self.options
+        rows = sample.take(np.argsort(hash_rows(sample.X, options.seed), kind='stable'))  # whatever their order
+        # as strong beside all errors as in the training; beyond 1e8 rounding shows
+        nu = min(options.nu * self.summary.n_rows / len(rows), 1e8)
+        return replace(self, learned=learn_metric(self.make_layer(), rows, nu, options.metric, options.seed))
 
     def make_layer(self) -> HiddenLayer:
         """Draw the nodes, or scale the first n_hidden landmarks, behind the metric where there is one."""

@@ -230,7 +230,7 @@ def test_the_machine_of_auto_can_be_asked_for_by_hand(run, pack, table, model_of
     monkeypatch.setattr('mr_elm.machines.auto.COMPARED_ROWS', 100)
     monkeypatch.setattr('mr_elm.machines.auto.EXACT_ROWS', 0)
     monkeypatch.setattr('mr_elm.machines.auto.SIZES', ((np.inf, 8, 60),))
-    monkeypatch.setattr(joint, 'list_metrics', lambda rows: [])
+    monkeypatch.setattr(joint, 'list_metrics', lambda rows, max_full: [])
     monkeypatch.setattr(joint, 'SECOND_MACHINE_RATIO', np.inf)
     rows = pack(table[1], table[0])
     chosen = run('train', 'auto', rows)
