@@ -100,7 +100,7 @@ def test_packed_rows_give_the_same_bits_for_any_splits_and_sums(account, packed,
 
 def test_a_ledger_has_the_rows_that_it_has_inline_and_leaves_no_key_on_s3(account, rows, here, tmp_path):
     before = account.left()
-    demand_ledger_of_inline(account.done, here, rows, tmp_path, *NAMED, '--hidden', 10, n_headers=1)
+    demand_ledger_of_inline(account.done, here, rows, tmp_path, *NAMED, '--hidden', 10, n_headers=1, verify=here)
     assert account.left() == before
     key = (tmp_path / 'cluster.ledger.key').read_bytes()
     assert [path for path, text in account.files.items() if key in text] == []
@@ -221,7 +221,7 @@ def test_tasks_read_parquet_on_s3_by_ranges(account, here, tmp_path):
         copy(str(path), f's3://bucket/set/{path.relative_to(tmp_path / "set")}')
     words = ('--encode', 'auto', '--hidden', 20, '-q', '--model')
     here('train', 'pesvm', tmp_path / 'set', *words, tmp_path / 'm.npz')
-    account.done('train', 'pesvm', 's3://bucket/set', *words, tmp_path / 'emr.npz', '-D', 'mapreduce.job.maps=3')
+    account.done('train', 'pesvm', 's3://bucket/set', *words, tmp_path / 'emr.npz', '-D', 'mapreduce.job.maps=2')
     scores = []
     for model, path in (('m.npz', tmp_path / 'set'), ('emr.npz', 's3://bucket/set')):
         here('predict', tmp_path / model, path, '--scores', '-q', '-o', tmp_path / f'{model}.txt')

@@ -5,11 +5,12 @@ import shutil
 from mr_elm.rows.ledger import Ledger
 
 
-def demand_ledger_of_inline(run, here, rows, folder, *options, n_headers=0):
+def demand_ledger_of_inline(run, here, rows, folder, *options, n_headers=0, verify=None):
     """Train, forget and verify with a ledger, on a cluster and inline with the same key.
 
     run, here : run a command on the cluster and inline, which must succeed: standard output. rows : a file of text.
     folder : for models. options : of the training. n_headers : how many lines of the file are no rows.
+    verify : runs the last command instead of `run`.
     """
     paths = {}
     for name, train in (('inline', here), ('cluster', run)):
@@ -28,7 +29,7 @@ def demand_ledger_of_inline(run, here, rows, folder, *options, n_headers=0):
         words = '--ledger', paths[name], '--model', folder / f'{name}-left.npz', '-q'
         forget('forget', folder / f'{name}.npz', few, *words)
     demand_same_root(paths)
-    found = run('verify', folder / 'cluster-left.npz', rest, '--ledger', paths['cluster'], '-q')
+    found = (verify or run)('verify', folder / 'cluster-left.npz', rest, '--ledger', paths['cluster'], '-q')
     assert 'rows: exactly' in found and 'predictions: those of a new training' in found
 
 

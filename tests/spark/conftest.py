@@ -37,10 +37,12 @@ def spark(session):
 
 @pytest.fixture(scope='session')
 def folder(tmp_path_factory, here):
-    """Give a folder with 300 rows of three classes, as text and packed in blocks of 40."""
+    """Give a folder with 300 rows of three classes, as text and packed in blocks of 40; 60 of them in blocks of 20."""
     folder, rng = tmp_path_factory.mktemp('a folder #1'), np.random.default_rng(3)
     X = rng.standard_normal((300, 3))
     y = (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
     np.savetxt(folder / 'rows.csv', np.column_stack([y, X]), delimiter=',', fmt='%.6g')
     here('pack', folder / 'rows.csv', '-o', folder / 'packed', '--block-rows', 40, '-q')
+    (folder / 'few.csv').write_text(''.join((folder / 'rows.csv').read_text().splitlines(keepends=True)[:60]))
+    here('pack', folder / 'few.csv', '-o', folder / 'few', '--block-rows', 20, '-q')
     return folder
