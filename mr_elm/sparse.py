@@ -60,16 +60,9 @@ def expand_some(X: Any) -> Any:
 
 def shrink(X: Any) -> Any:
     """Return CSR rows as dense ones where these take less memory; other rows as they are."""
-    if issparse(X) and count_bytes(X) >= 8 * X.shape[0] * X.shape[1]:
+    if issparse(X) and X.data.nbytes + X.indices.nbytes + X.indptr.nbytes >= 8 * X.shape[0] * X.shape[1]:
         return X.toarray()
     return X
-
-
-def count_bytes(X: Any) -> int:
-    """Return how much memory rows take, dense or CSR."""
-    if issparse(X):
-        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    return X.nbytes
 
 
 def find_columns(X: Any) -> np.ndarray | None:

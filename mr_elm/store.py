@@ -110,7 +110,10 @@ def remove_leftovers() -> list[str]:
 
 
 def is_stream(path: FilePath) -> bool:
-    """Tell whether a path names a pipe, a device or an open descriptor: what is written into and never replaced."""
+    """Tell whether a path names a pipe, a device or an open descriptor: what is written into and never replaced.
+
+    No path of a store elsewhere does.
+    """
     if find_descriptor(path) is not None:
         return True
     try:

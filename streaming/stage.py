@@ -21,7 +21,7 @@ from mrjob.step import MRStep
 from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.errors import BadRowError, DataFormatError
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, encode_labels, spread, take_rows
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, leave_out, spread
 from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.inputs import InputFile, InputPlan, sniff, take_first_lines
 from mr_elm.rows.kinds import find_kind
@@ -256,11 +256,7 @@ class MRRows(MRJob):
             mask &= ~select_sample(X, form.unseen, HELD_OUT_KEY)
         self.n_held += len(block) - int(mask.sum())
         self.row_lines = list(compress(self.row_lines, mask))
-        rest = take_rows(replace(block, X=X), mask)
-        if rest.codes is None:
-            return rest
-        names, codes = encode_labels([rest.names[code] for code in rest.codes])
-        return replace(rest, names=names, codes=codes)
+        return leave_out(replace(block, X=X), np.flatnonzero(~mask))
 
     def record_rejected(self, reader: Any, number: int) -> None:
         """Send rows that could not be used to the driver.

@@ -21,7 +21,7 @@ from mr_elm.errors import suggest
 from mr_elm.option import FLAG, AdvancedHelp, add_options, option, option_fields
 from mr_elm.progress import LogLines, Reporter
 from mr_elm.rows.options import RowOptions, RowUse, add_row_options
-from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry, is_local
+from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry
 from mr_elm.store import is_stream, temporary_prefix
 
 if TYPE_CHECKING:  # a command that runs no job loads neither engines nor readers of rows
@@ -387,7 +387,7 @@ def choose_engine(args: argparse.Namespace, output: str | None = None) -> 'Engin
     """Make the engine that the user asked for; `output` is what it makes, where that can be resumed."""
     if args.verbose:
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format='%(message)s')
-    if output is not None and is_local(output) and is_stream(output):
+    if output is not None and is_stream(output):
         output = None
     reporter = Reporter(args.quiet)
     LogLines(reporter).listen()

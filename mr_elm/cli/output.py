@@ -13,7 +13,7 @@ from mr_elm.model.sums import demand_sums_free, name_sums, takes_sums
 from mr_elm.option import AdvancedHelp
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.storage import demand_free, is_local, store_of, write_file
+from mr_elm.rows.storage import demand_free, store_of, write_file
 from mr_elm.store import find_descriptor, is_stream
 
 
@@ -111,11 +111,7 @@ def name_rejected(output: str) -> str:
 
     Raises ValueError where the output is a device, beside which no file belongs.
     """
-    if (
-        is_local(output)
-        and is_stream(output)
-        and (find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode))
-    ):
+    if is_stream(output) and (find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode)):
         raise ValueError(
             f'--bad-rows skip: expected the name of a file for the output, found {output}: '
             'OUTPUT.rejected gets the bad rows'
@@ -126,7 +122,7 @@ def name_rejected(output: str) -> str:
 def remove_rejected(output: str) -> None:
     """Remove the file of rows that were left out of an output which another one has replaced."""
     path = f'{output}.rejected'
-    if store_of(path).find(path) and not (is_local(path) and is_stream(path)):
+    if store_of(path).find(path) and not is_stream(path):
         store_of(path).remove(path)
 
 

@@ -13,7 +13,7 @@ from math import isqrt
 import numpy as np
 
 from mr_elm.errors import ModelFormatError
-from mr_elm.rows.storage import COPY_BYTES, copy, demand_free, fetch_file, is_local, store_of
+from mr_elm.rows.storage import COPY_BYTES, copy, demand_free, fetch_file, store_of
 from mr_elm.store import FilePath, is_stream, load_arrays, load_header
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
@@ -28,7 +28,7 @@ def name_sums(path: FilePath) -> str:
 
 def takes_sums(path: FilePath) -> bool:
     """Tell whether a file can lie beside a model: a pipe or a device has no folder of its own."""
-    return not (is_local(os.fspath(path)) and is_stream(path))
+    return not is_stream(path)
 
 
 def demand_sums_free(path: str, overwrite: bool) -> None:

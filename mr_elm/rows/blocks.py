@@ -60,7 +60,7 @@ def encode_labels(labels: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
     return tuple(table), np.fromiter(map(table.__getitem__, labels), np.int32, len(labels))
 
 
-def leave_out(block: Block, rows: Sequence[int]) -> Block:
+def leave_out(block: Block, rows: Any) -> Block:
     """Return a block without some rows, and without the labels that no other row has."""
     block = take_rows(block, np.delete(np.arange(len(block)), rows))
     if block.codes is None:

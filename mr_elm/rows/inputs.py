@@ -262,9 +262,8 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
     Some files that are elsewhere are looked at together, as each waits for its store. Raises DataFormatError unless all
     are of one kind and, as csv, of one width.
     """
-    waiting, first = list(entries), None
-    while waiting and first is None:
-        first = inspect_file(waiting.pop(0), options)
+    waiting = iter(entries)
+    first = next(filter(None, map(partial(inspect_file, options=options), waiting)), None)
     if first is None:
         return []
     form = first.format

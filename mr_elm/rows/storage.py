@@ -171,7 +171,7 @@ def demand_free(path: str, overwrite: bool = False) -> None:
 
     A pipe or a device need not be free: it is written into.
     """
-    if is_local(path) and is_stream(path):
+    if is_stream(path):
         return
     store = store_of(path)
     entry = store.find(path)
