@@ -94,23 +94,21 @@ def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[An
         and (in_task or find_spec('requests_kerberos') is None)
     ):
         return None
-    https = properties.get('dfs.http.policy') == 'HTTPS_ONLY'
-    usual = '0.0.0.0:9870'
-    if https:
-        usual = '0.0.0.0:9871'
-    address = properties.get('dfs.namenode.https-address' if https else 'dfs.namenode.http-address', usual)
-    host, _, port = address.partition(':')
-    if host == '0.0.0.0':
+    scheme, usual_port = 'http', 9870
+    if properties.get('dfs.http.policy') == 'HTTPS_ONLY':
+        scheme, usual_port = 'https', 9871
+    host, _, port = properties.get(f'dfs.namenode.{scheme}-address', '').partition(':')
+    if host in ('', '0.0.0.0'):
         host = name_node.group(2)
     user = None
     if not secure:
         user = os.environ.get('HADOOP_USER_NAME') or getuser()
     system = import_module('fsspec.implementations.webhdfs').WebHDFS(
         host,
-        port=int(port or usual.partition(':')[2]),
+        port=int(port or usual_port),
         user=user,
         kerberos=secure,
-        use_https=https,
+        use_https=scheme == 'https',
         skip_instance_cache=True,
     )
     system.session.request = partial(system.session.request, timeout=ANSWER_SECONDS)

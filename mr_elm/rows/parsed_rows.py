@@ -31,9 +31,8 @@ class ParsedRows(RowReader):
     def blocks(self, chunks: Iterable[Any]) -> Iterator[Block]:
         """Yield the blocks of the split. chunks : its text, which stays unread where its rows are kept."""
         if os.path.exists(self.path):
-            yield from self._read()
-        else:
-            yield from self._keep(chunks)
+            return super().blocks(chunks)
+        return self._keep(chunks)
 
     def _keep(self, chunks: Iterable[bytes]) -> Iterator[Block]:
         import pyarrow as arrow
@@ -54,7 +53,8 @@ class ParsedRows(RowReader):
             writer.write_batch(batch.slice(0, 0), write_facts(end))
             writer.close()
 
-    def _read(self) -> Iterator[Block]:
+    def read(self, chunks: Iterable[Any]) -> Iterator[Block]:
+        """Yield the blocks that were kept."""
         import pyarrow as arrow
 
         counted = 0
@@ -75,5 +75,4 @@ class ParsedRows(RowReader):
                 block, self.row_lines = from_batch(batch, facts), facts['lines']
                 if isinstance(self.row_lines, int):
                     self.row_lines = range(self.row_lines, self.row_lines + len(block))
-                self.counts.used += len(block)
                 yield replace(block, X=widen(block.X, self.form.n_features or 0))
