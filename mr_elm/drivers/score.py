@@ -52,7 +52,7 @@ def predict(
     job = data.run(MRPredict, [*model_words(model_path, columns.reads_sums), *columns.arguments], 'predictions')
     accounts = job.accounts
     with job.open_output() as output, write_file(out) as local:
-        accounts.map_input_records, n_written = output.map_input_records, 0
+        n_written = 0
         # the first record of a part says which split of which file it begins with
         firsts = {path: next(output.read_part(path), ('', None))[0] for path in output.parts()}
         paths = sorted(firsts, key=lambda path: split_key(firsts[path])[1][:2])

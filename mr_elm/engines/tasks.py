@@ -224,55 +224,38 @@ class Pool:
     """Keep processes that run tasks from one job to the next. To be closed."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
         self.folder = temporary_folder()
-        self.idle: list[Worker] = []
-        self.workers: set[Worker] = set()
-        self.ended = False
+        self.workers: list[Worker] = []
 
     def run_all(self, requests: list[dict[str, Any]], n: int, listener: Listener) -> list[Any]:
-        """Run tasks, at most n at once: what they return. The first that fails ends all others. Raises TaskError."""
-        self.ended = False
-        threads = ThreadPoolExecutor(min(n, len(requests)) or 1)
+        """Run tasks in n processes: what they return. The first that fails ends all others. Raises TaskError."""
+        self.workers += [Worker(self.folder.name) for _ in range(min(n, len(requests)) - len(self.workers))]
+        waiting, answers = iter(list(enumerate(requests))), dict[int, Any]()
+
+        def work(worker: Worker) -> None:
+            for number, request in waiting:  # which each goes to one of the threads
+                try:
+                    answers[number] = worker.run(request, listener)
+                except TaskError as error:
+                    raise TaskError(f'{error} ({request["task"]})') from None
+
+        threads = ThreadPoolExecutor(n)
         try:
-            futures = [threads.submit(self.run, request, listener) for request in requests]
-            finished = wait(futures, return_when=FIRST_EXCEPTION).done
-            return [future.result() for future in futures if future in finished]  # all, unless one raises
+            futures = [threads.submit(work, worker) for worker in self.workers[:n]]
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
         except BaseException:
-            self.end()  # no task that waits begins
+            self.end()  # with them, the threads end
             raise
         finally:
             threads.shutdown()
-
-    def run(self, request: dict[str, Any], listener: Listener) -> Any:
-        """Run a task in a process that is idle, or in a new one. Raises TaskError, which names the task."""
-        with self.lock:
-            if self.ended:
-                raise TaskError('the tasks were ended')
-            if self.idle:
-                worker = self.idle.pop()
-            else:
-                worker = Worker(self.folder.name)
-            self.workers.add(worker)
-        try:
-            return worker.run(request, listener)
-        except TaskError as error:
-            raise TaskError(f'{error} ({request["task"]})') from None
-        finally:
-            with self.lock:
-                if worker.process.poll() is None:
-                    self.idle.append(worker)
-                else:
-                    self.workers.discard(worker)
+        return [answers[number] for number in range(len(requests))]
 
     def end(self) -> None:
-        """Kill all processes, whatever they do, and begin no task of the running job."""
-        with self.lock:
-            self.ended = True
-            for worker in self.workers:
-                worker.kill()
-            self.workers.clear()
-            self.idle.clear()
+        """Kill all processes, whatever they do."""
+        for worker in self.workers:
+            worker.kill()
+        self.workers.clear()
 
     def close(self) -> None:
         """End all processes and remove what they have left."""

@@ -157,6 +157,7 @@ class Pass:
                 arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]
             try:
                 with self.data.engine.run_job(self.job_class, plan, arguments, self.stage) as output:
+                    self.accounts.map_input_records = output.map_input_records
                     yield output
             except (TaskError, BadRowError) as error:
                 bad_row = describe_bad_row(str(error), plan)
@@ -179,7 +180,6 @@ class JobOutput:
 
     def pairs(self, accounts: Accounts) -> Iterator[tuple[str, Any]]:
         """Yield the output pairs, except those about the input, which `accounts` takes."""
-        accounts.map_input_records = self.map_input_records
         for key, value in self.all_pairs():
             if not accounts.take(key, value):
                 yield key, value
@@ -194,7 +194,6 @@ class JobOutput:
 
     def lines(self, accounts: Accounts) -> Iterator[bytes]:
         """Yield all lines of the output as they are; `accounts` takes the records about the input among them."""
-        accounts.map_input_records = self.map_input_records
         for line in chain.from_iterable(map(self.read_lines, self.parts())):
             if line.startswith(ABOUT_INPUT):
                 accounts.take(*self.job_class.OUTPUT_PROTOCOL().read(line))

@@ -19,7 +19,7 @@ from mr_elm.engines.base import Engine, pairs_of
 from mr_elm.engines.bundle import UNPACKED
 from mr_elm.engines.cluster import Remote
 from mr_elm.engines.local import LocalCopies
-from mr_elm.engines.spark.job import REDUCERS, SparkJob
+from mr_elm.engines.spark.job import REDUCERS, SparkJob, separate_files
 from mr_elm.engines.spark.session import (
     LOCAL,
     OURS,
@@ -36,7 +36,8 @@ from mr_elm.engines.spark.session import (
     runs_here,
     send_code,
 )
-from mr_elm.engines.spark.task import ENDED, REPEATED, list_reports
+from mr_elm.engines.spark.task import ENDED, REPEATED, StageTask, list_reports
+from mr_elm.engines.tasks import name_stage
 from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import ROOT, Work, new_staging
@@ -166,7 +167,9 @@ class Spark(Engine):
             reports = ''
             if not (self.reporter.quiet or self.partitions):
                 reports = f'{output}.reports'
-            job = SparkJob(self.session, mr_job, argv, splits, reports, self.frame, self.partitions)
+            words, files = separate_files(self.session, mr_job, argv)
+            task = StageTask(name_stage(job_class), words, files, splits, reports, self.partitions)
+            job = SparkJob(self.session, mr_job, task, self.frame)
             with (
                 Stage(self.reporter, stage, plan.size, plan.n_rows) as progress,
                 self.follow(reports, len(splits), progress),

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +17,7 @@ from mr_elm.engines.mrjob_private import file_options, own_options, split_words
 from mr_elm.engines.spark.session import read_details, send_file
 from mr_elm.engines.spark.task import ROWS, StageTask, name_task, read_batches, reduce_lines
 from mr_elm.engines.task_logs import describe_failure, find_cause, find_java_cause
-from mr_elm.engines.tasks import name_splits, name_stage
+from mr_elm.engines.tasks import name_splits
 from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder
 from mr_elm.sums.gram import merge_pairs
@@ -34,45 +35,23 @@ SERVER_LEFT = 'StatusCode.UNAVAILABLE'
 EXECUTOR_LOST = re.compile(r'ExecutorLostFailure \(.*')
 
 
+@dataclass(frozen=True)
 class SparkJob:
     """Run a stage over splits.
 
-    session : SparkSession, of either kind. stage : the stage, made with all its options. argv : these options.
-    splits, reports, partitions : see `StageTask`. frame : the DataFrame of the partitions.
+    session : SparkSession, of either kind. stage : the stage, made with all its options. task : what its tasks run.
+    frame : the DataFrame of the partitions.
     """
 
-    def __init__(
-        self,
-        session: Any,
-        stage: Any,
-        argv: list[str],
-        splits: list[list[list[int]]],
-        reports: str,
-        frame: Any,
-        partitions: dict[int, tuple[int, int]],
-    ) -> None:
-        self.session, self.stage, self.splits, self.frame = session, stage, splits, frame
-        words, files = self.separate_files(argv)
-        self.task = StageTask(name_stage(type(stage)), words, files, splits, reports, partitions)
-        self.n_reducers = int((stage.options.jobconf or {}).get(REDUCERS, 1))
+    session: Any
+    stage: Any
+    task: StageTask
+    frame: Any = None
 
-    def separate_files(self, argv: list[str]) -> tuple[tuple[str, ...], dict[str, bytes | None]]:
-        """Return the options of the tasks, with names in the place of files, and these files, see `StageTask`."""
-        words: list[str] = []
-        files: dict[str, bytes | None] = {}
-        for dest, texts in split_words(self.stage, argv):
-            if dest in file_options(self.stage):
-                content = Path(texts[1]).read_bytes()
-                if len(content) > CLOSURE_BYTES and dest != 'plan':
-                    name = send_file(self.session, texts[1])
-                    files[name] = None
-                else:
-                    name = f'mr_elm-{len(files)}-{os.path.basename(texts[1])}'
-                    files[name] = content
-                words += [texts[0], name]
-            elif dest in own_options(self.stage):
-                words += texts
-        return tuple(words), files
+    @property
+    def n_reducers(self) -> int:
+        """Return how many reduce tasks share the keys."""
+        return int((self.stage.options.jobconf or {}).get(REDUCERS, 1))
 
     def write(self, output: str, uri: str) -> None:
         """Run the job. output : a new folder. uri : how Spark names it, '' where Spark cannot write there."""
@@ -107,7 +86,7 @@ class SparkJob:
 
         Where the stage only adds up exact pairs, which may be done in steps, a tree of tasks adds up FAN_IN each.
         """
-        n_groups = len(self.splits)
+        n_groups = len(self.task.splits)
         adds = set(self.stage.MERGE.values()) == {merge_pairs}
         tasks_per_group = ALL
         if adds and n_groups > FAN_IN:
@@ -145,7 +124,7 @@ class SparkJob:
             kind, number, task, cause = raised[-1]
             split = None
             if kind == 'mapper':
-                split = name_splits(self.splits[int(number)])
+                split = name_splits(self.task.splits[int(number)])
             return describe_failure(cause, f'{kind} {number}', task, split, None)
         executor = EXECUTOR_LOST.search(log)
         if WORKER_DIED in log:
@@ -161,6 +140,25 @@ class SparkJob:
             return cause
         number, host, name = lost.groups()
         return describe_failure(cause, number, f'{host}, executor {name}', None, None)
+
+
+def separate_files(session: Any, stage: Any, argv: list[str]) -> tuple[tuple[str, ...], dict[str, bytes | None]]:
+    """Return the options of the tasks, with names in the place of files, and these files, see `StageTask`."""
+    words: list[str] = []
+    files: dict[str, bytes | None] = {}
+    for dest, texts in split_words(stage, argv):
+        if dest in file_options(stage):
+            content = Path(texts[1]).read_bytes()
+            if len(content) > CLOSURE_BYTES and dest != 'plan':
+                name = send_file(session, texts[1])
+                files[name] = None
+            else:
+                name = f'mr_elm-{len(files)}-{os.path.basename(texts[1])}'
+                files[name] = content
+            words += [texts[0], name]
+        elif dest in own_options(stage):
+            words += texts
+    return tuple(words), files
 
 
 def write_part(output: str, lines: Iterable[bytes]) -> None:
