@@ -10,8 +10,8 @@ import warnings
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import Field, dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, field, fields
+from functools import cache
 from math import inf, isfinite
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -28,11 +28,12 @@ DROP, CATEGORY = re.compile(rf'--drop {QUOTED}'), re.compile(rf'--category {QUOT
 
 @dataclass(frozen=True)
 class Option:
-    """Say how a value is given.
+    """Say how a value is given, and what it may be.
 
     help : what it is; `{choices}` stands for the names to choose from. The default is added behind it.
-    group : heading in the help; '' for none, `{method}` for the name of the method.
-    choices : names to choose from, or none. flag : as typed; '' for the field's name with dashes.
+    name, default : of the field. kind : the type of the value, or with `listed` of each of the values.
+    flag : as typed. group : heading in the help; '' for none, `{method}` for the name of the method.
+    choices : names to choose from, or none.
     metavar : stands for the value; '' for the choices, X for a number or N for a whole one.
     bounds : least and largest whole number; None for any above 0.
     advanced : whether only --help-all shows it.
@@ -42,9 +43,13 @@ class Option:
     """
 
     help: str
+    name: str
+    default: Any
+    kind: Any
+    listed: bool
+    flag: str
     group: str = ''
     choices: tuple = ()
-    flag: str = ''
     metavar: str = ''
     bounds: tuple[int, int] | None = None
     advanced: bool = False
@@ -52,115 +57,92 @@ class Option:
     unsaid: Any = DEFAULT
     tuned: bool = True
 
+    def demand(self, value: Any, name: str) -> None:
+        """Raise ValueError when the option cannot have a value. name : what the user calls the option."""
+        if value is None and self.default is None:
+            return
+        if not all(map(self.fits, value if self.listed else [value])):
+            hint = suggest(str(value), self.choices)
+            raise ValueError(f'{name}: expected {self.describe()}, found {write_value(value)}{hint}')
+
+    def fits(self, value: Any) -> bool:
+        """Tell whether a value, or one of a list, is of the type, and one that the option may have."""
+        if self.kind is str:
+            if self.choices:
+                return value in self.choices
+            return isinstance(value, str)
+        if self.kind is bool:
+            return value in (True, False)
+        if isinstance(value, bool):
+            return False
+        if self.kind is int:
+            low, high = self.bounds or (1, inf)
+            return isinstance(value, Integral) and low <= value <= high  # type: ignore[operator]
+        return isinstance(value, Real) and float(value) > 0 and isfinite(value)
+
+    def describe(self) -> str:
+        """Return which values the option may have, as it stands behind `expected`."""
+        names = ', '.join(self.choices)
+        if self.listed:
+            what = {str: f'names of {names}', int: 'whole numbers above 0', float: 'numbers above 0'}
+            return f'{what[self.kind]}, separated by commas'
+        if self.kind is int and self.bounds:
+            return 'a whole number from {} to {}'.format(*self.bounds)
+        if self.choices:
+            return f'one of {names}'
+        return {str: 'a text', bool: 'True or False', int: 'a whole number above 0'}.get(self.kind, 'a number above 0')
+
+    def read_text(self, text: str) -> Any:
+        """Read what was typed. Raises ArgumentTypeError when the option cannot have that value."""
+        if self.read is not None:
+            return self.read(text)
+        value = self.read_one(text)
+        if self.listed:
+            value = tuple(dict.fromkeys(map(self.read_one, text.split(','))))
+            if self.kind is int and None not in value:
+                value = tuple(sorted(value))
+        try:
+            self.demand('' if value is None else value, '')
+        except ValueError:
+            hint = suggest(text, self.choices)
+            raise ArgumentTypeError(f'expected {self.describe()}, found {text!r}{hint}') from None
+        return value
+
+    def read_one(self, text: str) -> Any:
+        """Read a text, a number or a whole number; None where it is none."""
+        if self.kind is int:
+            return int(text) if text.isdecimal() else None
+        if self.kind is float:
+            try:
+                return float(text)
+            except ValueError:
+                return None
+        return text
+
 
 class AdvancedHelp(str):
     """Hold the help of an option that `--help` leaves out and `--help-all` shows."""
 
 
 def option(default: Any, help: str, group: str = '', choices: Iterable[str] = (), **more: Any) -> Any:
-    """Make the field of an option. more : the other fields of Option."""
-    return field(default=default, metadata={'option': Option(help, group, tuple(choices), **more)})
+    """Make the field of an option. more : other fields of Option, but those that the dataclass itself says."""
+    return field(default=default, metadata={'help': help, 'group': group, 'choices': tuple(choices), **more})
 
 
-def option_fields(kind: Any) -> dict[str, Field]:
-    """Return the fields of a dataclass that are options, by name and in order."""
-    return {each.name: each for each in fields(kind) if 'option' in each.metadata}
-
-
-def flag_of(each: Field) -> str:
-    """Return what a user types for an option."""
-    return each.metadata['option'].flag or f'--{each.name.replace("_", "-")}'
-
-
-def value_type(each: Field) -> Any:
-    """Return the type of a field, without the None of an option that need not be given."""
-    kinds: tuple = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
-    return next(kind for kind in kinds if kind is not NoneType)
-
-
-def demand_value(each: Field, value: Any, name: str) -> None:
-    """Raise ValueError when an option cannot have a value. name : what the user calls the option."""
-    if value is None and each.default is None:
-        return
-    kind, option = value_type(each), each.metadata['option']
-    listed = get_origin(kind) is tuple
-    if listed:
-        values = value
-    else:
-        values = [value]
-    if not all(fits(get_args(kind)[0] if listed else kind, option, one) for one in values):
-        hint = suggest(str(value), option.choices)
-        raise ValueError(f'{name}: expected {describe_values(each)}, found {write_value(value)}{hint}')
-
-
-def fits(kind: type, option: Option, value: Any) -> bool:
-    """Tell whether a value is of a type, and one that the option may have."""
-    if kind is str:
-        if option.choices:
-            return value in option.choices
-        return isinstance(value, str)
-    if kind is bool:
-        return value in (True, False)
-    if isinstance(value, bool):
-        return False
-    if kind is int:
-        low, high = option.bounds or (1, inf)
-        return isinstance(value, Integral) and low <= value <= high  # type: ignore[operator]
-    return isinstance(value, Real) and float(value) > 0 and isfinite(value)
-
-
-def describe_values(each: Field) -> str:
-    """Return which values an option may have, as it stands behind `expected`."""
-    kind, option = value_type(each), each.metadata['option']
-    if get_origin(kind) is tuple:
-        what = {str: f'names of {", ".join(option.choices)}', int: 'whole numbers above 0', float: 'numbers above 0'}
-        return f'{what[get_args(kind)[0]]}, separated by commas'
-    if kind is str:
-        if option.choices:
-            return f'one of {", ".join(option.choices)}'
-        return 'a text'
-    if kind is bool:
-        return 'True or False'
-    if kind is int:
-        if option.bounds:
-            return 'a whole number from {} to {}'.format(*option.bounds)
-        return 'a whole number above 0'
-    return 'a number above 0'
-
-
-def read_text(each: Field, text: str) -> Any:
-    """Read what was typed for an option. Raises ArgumentTypeError when the option cannot have that value."""
-    option, kind = each.metadata['option'], value_type(each)
-    if option.read is not None:
-        return option.read(text)
-    value: Any
-    if get_origin(kind) is tuple:
-        parts = [read_one(get_args(kind)[0], part) for part in text.split(',')]
-        value = tuple(dict.fromkeys(parts))
-        if get_args(kind)[0] is int and None not in value:
-            value = tuple(sorted(value))
-    else:
-        value = read_one(kind, text)
-    try:
-        demand_value(each, '' if value is None else value, '')
-    except ValueError:
-        hint = suggest(text, option.choices)
-        raise ArgumentTypeError(f'expected {describe_values(each)}, found {text!r}{hint}') from None
-    return value
-
-
-def read_one(kind: type, text: str) -> Any:
-    """Read a text, a number or a whole number; None where it is none."""
-    if kind is int:
-        if text.isdecimal():
-            return int(text)
-        return None
-    if kind is float:
-        try:
-            return float(text)
-        except ValueError:
-            return None
-    return text
+@cache
+def option_fields(kind: Any) -> dict[str, Option]:
+    """Return the options of a dataclass, by name and in order."""
+    options = {}
+    for each in fields(kind):
+        if each.metadata:
+            kinds: tuple = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
+            value = next(kind for kind in kinds if kind is not NoneType)  # of an option that need not be given
+            listed = get_origin(value) is tuple
+            if listed:
+                value = get_args(value)[0]
+            known = {'flag': f'--{each.name.replace("_", "-")}', **each.metadata}
+            options[each.name] = Option(name=each.name, default=each.default, kind=value, listed=listed, **known)
+    return options
 
 
 def add_options(
@@ -172,24 +154,23 @@ def add_options(
     """
     for name, each in option_fields(kind).items():
         if only is None or name in only:
-            option, kind, default = each.metadata['option'], value_type(each), each.default
-            text = option.help.replace('{choices}', ', '.join(option.choices))
+            text, default = each.help.replace('{choices}', ', '.join(each.choices)), each.default
             if type(default) in (str, int, float) and '(default: ' not in text:
                 text += ' (default: %(default)s)'
-            if option.advanced:
+            if each.advanced:
                 text = AdvancedHelp(text)
-            if option.unsaid is not DEFAULT:
-                default = option.unsaid
+            if each.unsaid is not DEFAULT:
+                default = each.unsaid
             reading: dict[str, Any] = {'action': 'store_true'}
-            if kind is not bool or option.read is not None:
-                if get_origin(kind) is tuple:
+            if each.kind is not bool or each.read is not None:
+                if each.listed:
                     metavar = 'LIST'
-                elif option.choices:
-                    metavar = f'{{{",".join(option.choices)}}}'
+                elif each.choices:
+                    metavar = f'{{{",".join(each.choices)}}}'
                 else:
-                    metavar = {float: 'X', int: 'N'}.get(kind, name.upper())
-                reading = {'type': partial(read_text, each), 'metavar': option.metavar or metavar}
-            add(option.group.format(method=method))(flag_of(each), dest=name, default=default, help=text, **reading)
+                    metavar = {float: 'X', int: 'N'}.get(each.kind, name.upper())
+                reading = {'type': each.read_text, 'metavar': each.metavar or metavar}
+            add(each.group.format(method=method))(each.flag, dest=name, default=default, help=text, **reading)
 
 
 def rename_flags(text: str, names: Mapping[str, str]) -> str:

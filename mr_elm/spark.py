@@ -44,7 +44,7 @@ from mr_elm.errors import demand_choice
 from mr_elm.methods import METHODS
 from mr_elm.model.base import Model
 from mr_elm.model.file import read_model
-from mr_elm.option import demand_value, flag_of, option_fields, speaking_python
+from mr_elm.option import option_fields, speaking_python
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions, RowUse
 from mr_elm.rows.storage import fetch_file
@@ -166,7 +166,7 @@ def train(
     """
     settings = make_options(method, options)
     for name, value in {'encode': encode, 'target': target}.items():
-        demand_value(option_fields(RowOptions)[name], value, name)
+        option_fields(RowOptions)[name].demand(value, name)
     if target != 'none' and not settings.numeric:
         raise ValueError("target: expected task='regression' too")
     demand_session(df)
@@ -202,12 +202,12 @@ def make_options(method: str, given: Mapping[str, Any]) -> Any:
     """Make the options of a training. Raises ValueError for an unknown method, option or value."""
     demand_choice('method', method, METHODS)
     kind = resolve_name(METHODS[method].options)
-    known = {flag_of(each).lstrip('-').replace('-', '_'): each for each in option_fields(kind).values()}
+    known = {each.flag.lstrip('-').replace('-', '_'): each for each in option_fields(kind).values()}
     known['bad_rows'] = option_fields(RowUse)['bad_rows']
     values = {}
     for name, value in given.items():
         demand_choice(f'option of {method}', name, known)
-        demand_value(known[name], value, name)
+        known[name].demand(value, name)
         values[known[name].name] = value
     options = kind(**values)
     options.check()

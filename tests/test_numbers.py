@@ -23,7 +23,7 @@ from mr_elm.machines.passes import SINGLE_NODES, TOLERANCES
 from mr_elm.machines.sample import SAMPLE_ROWS
 from mr_elm.machines.shared_options import N_HIDDEN
 from mr_elm.methods import METHODS
-from mr_elm.option import flag_of, option_fields
+from mr_elm.option import option_fields
 from mr_elm.scores import probability_scores
 from mr_elm.scores.selection import PAPER
 from mr_elm.solvers import box
@@ -143,7 +143,7 @@ def test_the_defaults_of_options_are_those_of_the_code():
     assert len(said) >= 13
     for method, flag, default in said:
         options = option_fields(resolve_name(METHODS[method].options)).values()
-        (value,) = [str(each.default) for each in options if flag_of(each) == flag]
+        (value,) = [str(each.default) for each in options if each.flag == flag]
         if flag == '--degree':  # the kernel decides
             value = make_kernel('polynomial').parameters['degree']
         try:

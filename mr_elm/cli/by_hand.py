@@ -20,7 +20,7 @@ from mr_elm.cli.output import Output
 from mr_elm.cli.train import Training, read_training
 from mr_elm.engines.replay import Replay, StageWanted
 from mr_elm.errors import AccountingError, DataFormatError
-from mr_elm.option import flag_of, option_fields
+from mr_elm.option import option_fields
 from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import InputPlan, demand_unchanged, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, RowOptions
@@ -167,7 +167,7 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
 def list_row_words(training: Training) -> list[str]:
     """List the options of a stage that say how the rows are written, but for the defaults."""
     words = [
-        f'{flag_of(each)}={write_option(value)}'
+        f'{each.flag}={write_option(value)}'
         for name, each in option_fields(RowOptions).items()
         if name not in OF_ENCODING and (value := getattr(training.rows, name)) != each.default
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from mr_elm.cli import COMMANDS, COMPLETING
 from mr_elm.errors import import_package
+from mr_elm.option import Option
 
 SHELLS = ('bash', 'zsh', 'fish')
 
@@ -46,7 +47,7 @@ def offer(parser: argparse.ArgumentParser) -> None:
     """Tell the shell what may follow in the words of this parser, and exit."""
     argcomplete = import_package('argcomplete', 'completion')
     for action in parser._actions:
-        for each in getattr(action.type, 'args', ()):  # the field of an option, see `add_options`
-            if names := each.metadata['option'].choices:
-                action.completer = argcomplete.ChoicesCompleter(names)  # type: ignore[attr-defined]
+        option = getattr(action.type, '__self__', None)  # whose `read_text` reads what is typed
+        if isinstance(option, Option) and option.choices:
+            action.completer = argcomplete.ChoicesCompleter(option.choices)  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser, always_complete_options='long')

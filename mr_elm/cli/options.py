@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mr_elm.cli import COMPLETING
 from mr_elm.cli.examples import EXAMPLES
@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # a command that runs no job loads neither engines nor reader
     from mr_elm.engines.base import Engine
     from mr_elm.rows.inputs import InputPlan
 
-Options = TypeVar('Options')
 INVALID = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")  # in what argparse says
 
 
@@ -408,14 +407,14 @@ def choose_engine(args: argparse.Namespace, output: str | None = None) -> 'Engin
 
 
 def read_options(
-    parser: Parser, kind: type[Options], args: argparse.Namespace, only: Container[str] | None = None, **known: Any
-) -> Options:
+    parser: Parser, kind: Any, args: argparse.Namespace, only: Container[str] | None = None, **known: Any
+) -> Any:
     """Make the options that the user asked for. Exits with status 2 when they contradict each other.
 
     only : as in `add_options`. known : other fields of the dataclass.
     """
     given = {name: getattr(args, name) for name in option_fields(kind) if only is None or name in only}
-    options: Any = kind(**given, **known)
+    options = kind(**given, **known)
     try:
         options.check()
     except ValueError as error:

@@ -25,7 +25,7 @@ from mr_elm.engines.base import Engine
 from mr_elm.machines.shared_options import SOLVER
 from mr_elm.methods import METHODS, Method
 from mr_elm.model.base import Model
-from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
+from mr_elm.option import AdvancedHelp, add_options, option_fields
 from mr_elm.rows.inputs import InputPlan, plan_inputs
 from mr_elm.rows.options import OF_ENCODING, OF_LABELS, RowOptions
 
@@ -235,9 +235,9 @@ def train_like(
     from mr_elm.machines.living import options_of
 
     fields = option_fields(resolve_name(METHODS[name].options))
-    free = {'nu', *OF_ANSWERS, *(field for field, each in fields.items() if each.metadata['option'].group == SOLVER)}
-    typed = {field for field, each in fields.items() if flag_of(each) in given}
-    taken = {flag_of(fields[field]) for field in typed - free} | given & {'--targets', '--labels-separator'}
+    free = {'nu', *OF_ANSWERS, *(field for field, each in fields.items() if each.group == SOLVER)}
+    typed = {field for field, each in fields.items() if each.flag in given}
+    taken = {fields[field].flag for field in typed - free} | given & {'--targets', '--labels-separator'}
     if taken:
         parser.error(f'{min(taken)}: cannot be used with --like, which takes it from the other model')
     model = read_nodes(args.like)

@@ -22,7 +22,7 @@ from mr_elm.cli.train import add_model_options
 from mr_elm.drivers.score import choose_target
 from mr_elm.machines.search_options import GRID, KernelSearch, NodeSearch
 from mr_elm.methods import METHODS, Method, Tuning
-from mr_elm.option import AdvancedHelp, add_options, flag_of, option_fields
+from mr_elm.option import AdvancedHelp, add_options, option_fields
 from mr_elm.rows.options import OF_ENCODING, RowOptions
 from mr_elm.rows.storage import demand_free, write_file
 from mr_elm.scores.selection import NodeScore, Tuned
@@ -69,11 +69,11 @@ def tune(words: Sequence[str]) -> None:
 
 def list_passed(method: Method, tuning: Tuning) -> list[str]:
     """List the options of a training that the search takes too: all that it does not search for."""
-    searched = {flag_of(each) for each in option_fields(resolve_name(tuning.search)).values()}
+    searched = {each.flag for each in option_fields(resolve_name(tuning.search)).values()}
     return [
         name
         for name, each in option_fields(resolve_name(method.options)).items()
-        if each.metadata['option'].tuned and flag_of(each) not in searched
+        if each.tuned and each.flag not in searched
     ]
 
 

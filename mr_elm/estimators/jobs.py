@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from mr_elm.errors import describe_memory
 from mr_elm.estimators.parameters import find_options
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.option import flag_of, speaking_python
+from mr_elm.option import speaking_python
 from mr_elm.parallel import map_in_threads, using_threads
 from mr_elm.progress import LogLines
 from mr_elm.rows.blocks import BLOCK_ROWS
@@ -27,7 +27,7 @@ def watched(method: Callable) -> Callable:
 
     @wraps(method)
     def run(self: Any, *args: Any, **more: Any) -> Any:
-        names = {flag_of(each): name for name, each in find_options(self.__class__).items()}
+        names = {each.flag: name for name, each in find_options(self.__class__).items()}
         try:
             with (
                 speaking_python(names),

@@ -5,7 +5,7 @@ The parameters of an estimator are the fields of its dataclass and of those that
 
 import re
 from collections.abc import Container
-from dataclasses import Field, dataclass
+from dataclasses import dataclass
 from functools import cache
 from inspect import cleandoc
 from typing import Any
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from mr_elm.machines.shared_options import TrainingOptions
-from mr_elm.option import demand_value, option_fields
+from mr_elm.option import Option, option_fields
 from mr_elm.progress import Reporter
 from mr_elm.rows.options import MAX_CATEGORIES, REFUSE, RowOptions
 from mr_elm.typing import ClassWeight
@@ -51,7 +51,7 @@ class Parameters(BaseEstimator):
             return self.seed
         if not isinstance(self.random_state, (int, np.integer)):
             return int(check_random_state(self.random_state).randint(2**31 - 1))
-        demand_value(option_fields(TrainingOptions)['seed'], self.random_state, 'random_state')
+        option_fields(TrainingOptions)['seed'].demand(self.random_state, 'random_state')
         return int(self.random_state)
 
 
@@ -82,8 +82,8 @@ def to_python(value: Any) -> Any:
 
 
 @cache
-def find_options(kind: Any) -> dict[str, Field]:
-    """Return the options that an estimator has as parameters: name of the parameter -> field of the option.
+def find_options(kind: Any) -> dict[str, Option]:
+    """Return the options that an estimator has as parameters: name of the parameter -> the option.
 
     kind : has `_declared`, the dataclass of its options, and `_called`, option -> name of its parameter where that is
     another one, or '' where the parameter means something else.

@@ -14,7 +14,6 @@ from mr_elm.estimators.parameters import Parameters, find_options
 from mr_elm.estimators.values import read_classes
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
-from mr_elm.option import demand_value
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -80,7 +79,7 @@ class TableRows(Convertible, Parameters):
         for name, each in find_options(kind).items():
             value = getattr(self, name)
             if not isinstance(value, Mapping):  # weights by class, which the command line does not have
-                demand_value(each, value, name)
+                each.demand(value, name)
         if reset:
             self.seed_ = self._choose_seed()
         if 'y' in how and not how.get('y_numeric'):

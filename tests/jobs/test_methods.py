@@ -12,7 +12,7 @@ from reference.manual import ROOT, read_page
 from mr_elm.cli.tune import list_passed
 from mr_elm.estimators.parameters import find_options
 from mr_elm.methods import METHODS
-from mr_elm.option import describe_values, flag_of, option_fields, value_type
+from mr_elm.option import option_fields
 
 sys.path.insert(0, str(ROOT / 'docs/site'))
 from commands import write_page
@@ -94,24 +94,24 @@ def test_an_estimator_has_the_defaults_of_its_method(name, estimator):
 def test_an_estimator_refuses_what_the_command_refuses_in_the_same_words(name, estimator, elm):
     X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]], [0, 1, 0, 1]
     for own, each in find_options(resolve_name(estimator)).items():
-        if value_type(each) is bool:
+        if each.kind is bool:
             continue
-        wrong = 'no such name' if value_type(each) is str else -1
+        wrong = 'no such name' if each.kind is str else -1
         with pytest.raises(ValueError) as refused:
             resolve_name(estimator)(**{own: wrong}).fit(X, y)
-        done = elm('train', name, 'rows.csv', '--model', 'm.npz', flag_of(each), wrong)
-        expected = describe_values(each)
+        done = elm('train', name, 'rows.csv', '--model', 'm.npz', each.flag, wrong)
+        expected = each.describe()
         assert str(refused.value) == f'{own}: expected {expected}, found {wrong!r}'
-        assert done.status == 2 and f'argument {flag_of(each)}: expected {expected}, found' in done.err
+        assert done.status == 2 and f'argument {each.flag}: expected {expected}, found' in done.err
 
 
 @pytest.mark.parametrize('name', [name for name, row in METHODS.items() if row.tuning])
 def test_a_search_has_each_option_once_its_own_or_one_that_it_passes_on(name):
     row = METHODS[name]
     passed, searched = list_passed(row, row.tuning), option_fields(resolve_name(row.tuning.search))
-    flags = [flag_of(option_fields(resolve_name(row.options))[field]) for field in passed] + list(
-        map(flag_of, searched.values())
-    )
+    flags = [option_fields(resolve_name(row.options))[field].flag for field in passed] + [
+        each.flag for each in searched.values()
+    ]
     assert len(flags) == len({*flags}) and {'seed', 'scale', 'probabilities', 'threshold', 'positive'} <= {*passed}
     assert not {'--leaves', '--leaf-ridge', '--leave-one-out', '--rank'} & {*flags}
 
