@@ -154,7 +154,7 @@ class Listener:
         """Take what the task does."""
 
 
-class Stage(Listener):
+class Stage(Meter, Listener):
     """Follow running tasks and close with a line: rows, MB, seconds, MB/s.
 
     total_bytes : of the rows, 0 where they are in memory. n_rows : how many rows the maps use, where that is known
@@ -162,7 +162,8 @@ class Stage(Listener):
     """
 
     def __init__(self, reporter: Reporter, name: str, total_bytes: int, n_rows: int | None = None) -> None:
-        self.reporter, self.name, self.total_bytes, self.n_rows = reporter, name, total_bytes, n_rows
+        super().__init__(reporter, name, n_rows or total_bytes)
+        self.total_bytes, self.n_rows = total_bytes, n_rows
         self.seen = {'rows': 0, 'bytes': 0}
         self.lock = threading.Lock()
         self.status = ''
@@ -177,17 +178,16 @@ class Stage(Listener):
         self.status = text
 
     def __enter__(self) -> Stage:
-        self.meter = Meter(self.reporter, self.name, self.n_rows or self.total_bytes)
         self.stack = ExitStack()
         if not self.reporter.quiet:
-            self.stack.enter_context(self.meter)
-            self.stack.enter_context(repeat(self.show, REDRAW_SECONDS))
+            self.stack.enter_context(repeat(self.show_tasks, REDRAW_SECONDS))
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.stack.close()
+        super().__exit__(kind, error, trace)
         if kind is None:
-            seconds, megabytes = time.perf_counter() - self.meter.start, self.total_bytes / 1e6
+            seconds, megabytes = time.perf_counter() - self.start, self.total_bytes / 1e6
             rows = self.n_rows or self.seen['rows']
             parts = [f'{rows:,} rows'] if rows else []
             text = f'{seconds:.1f} s'
@@ -196,12 +196,12 @@ class Stage(Listener):
                 text += f', {megabytes / seconds:,.1f} MB/s'
             self.reporter.say(f'{self.name}: {", ".join(parts)} in {text}')
 
-    def show(self) -> None:
+    def show_tasks(self) -> None:
         """Show how far the maps are, or what a reduce task does: how long that takes is not known."""
         rows, done = self.seen['rows'], None
         if rows and not self.status:
-            done = min(rows if self.n_rows else self.seen['bytes'], self.meter.total)
-        self.meter.show(done, lambda: self.status or f'{rows or self.n_rows or 0:,} rows')
+            done = min(rows if self.n_rows else self.seen['bytes'], self.total)
+        self.show(done, lambda: self.status or f'{rows or self.n_rows or 0:,} rows')
 
 
 @contextmanager

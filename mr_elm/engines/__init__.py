@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mr_elm.engines.base import Engine
-    from mr_elm.progress import Reporter
 
 # name -> class, imported when it is used: only who runs on EMR waits for boto3
 ENGINES = {
@@ -26,14 +25,10 @@ DEFAULT_ENGINE = 'local'  # of a command
 INLINE_BYTES = 5_000_000  # bytes of rows, below which starting processes takes longer than the tasks
 
 
-def make_engine(
-    name: str = 'inline', arguments: Iterable[str] = (), reporter: Reporter | None = None, **values: Any
-) -> Engine:
-    """Make the engine of a name.
+def make_engine(name: str = 'inline', arguments: Iterable[str] = (), *others: Any, **values: Any) -> Engine:
+    """Make the engine of a name, which ENGINES must list.
 
-    arguments : options of the engine, as on the command line. reporter : speaks to the user; None: nobody does.
-    values : what else `Engine` holds.
+    arguments : options of the engine, as on the command line. others, values : what else `Engine` holds, the reporter
+    first; without one, nobody speaks to the user.
     """
-    if reporter:
-        values |= {'reporter': reporter}
-    return resolve_name(ENGINES[name])(tuple(arguments), **values)
+    return resolve_name(ENGINES[name])(tuple(arguments), *others, **values)

@@ -128,9 +128,14 @@ class Engine:
         return plan
 
     @property
+    def n_processes(self) -> int:
+        """Return how many tasks may run at once."""
+        return os.cpu_count() or 1
+
+    @property
     def n_maps(self) -> int:
-        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a core."""
-        return self.wanted_maps or os.cpu_count() or 1
+        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a process."""
+        return self.wanted_maps or self.n_processes
 
     @property
     def n_threads(self) -> int:

@@ -232,11 +232,6 @@ class Local(LocalCopies):
                 return int(text)
         return os.cpu_count() or 1
 
-    @property
-    def n_maps(self) -> int:
-        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a process."""
-        return self.wanted_maps or self.n_processes
-
     def prepare(self, inputs: Iterable[str]) -> None:
         """Raise ValueError where the number of processes is none."""
         _ = self.n_processes

@@ -52,13 +52,11 @@ class MRJobRunner(LocalCopies):
                 yield JobOutput(job_class, running.get_output_dir())
 
     @property
-    def n_maps(self) -> int:
-        """Return how many map tasks to plan: mapreduce.job.maps when it is set, else one a process."""
+    def n_processes(self) -> int:
+        """Return how many processes the runner starts."""
         if self.runner == 'inline':
-            n_processes = 1
-        else:
-            n_processes = int(self.option('--num-cores') or os.cpu_count() or 1)
-        return self.wanted_maps or n_processes
+            return 1
+        return int(self.option('--num-cores') or super().n_processes)
 
 
 def conf_arguments(arguments: tuple[str, ...]) -> list[str]:

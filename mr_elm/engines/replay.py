@@ -80,8 +80,8 @@ class Replay(Engine):
         return file.path
 
     @property
-    def n_maps(self) -> int:
-        """Return how many map tasks to plan: stages run by hand run inline."""
+    def n_processes(self) -> int:
+        """Return one: stages run by hand run inline."""
         return 1
 
     def demand_all_taken(self) -> None:

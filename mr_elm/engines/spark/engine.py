@@ -230,9 +230,9 @@ class LocalSpark(Spark, LocalCopies):
             yield JobOutput(job_class, output)
 
     @property
-    def n_maps(self) -> int:
-        """Return how many map tasks to plan."""
-        return self.wanted_maps or count_cores(self.master)
+    def n_processes(self) -> int:
+        """Return how many tasks the master runs at once."""
+        return count_cores(self.master)
 
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one a core."""
@@ -257,7 +257,7 @@ class FrameSpark(LocalSpark):
         return ''
 
     @property
-    def n_maps(self) -> int:
+    def n_processes(self) -> int:
         """Return how many map tasks there are: one a partition."""
         return len(self.partitions)
 
@@ -303,10 +303,10 @@ class ClusterSpark(Spark, Remote):
         self.write(job_class, plan, arguments, folder, stage)
 
     @cached_property
-    def n_maps(self) -> int:
-        """Return how many map tasks to plan at least: one a core that the cluster gives, as Spark cuts a range."""
+    def n_processes(self) -> int:
+        """Return how many cores the cluster gives: into so many pieces Spark cuts a range."""
         numbers = self.session.range(MAX_SLICES).selectExpr('spark_partition_id() as number')
-        return self.wanted_maps or numbers.distinct().count()
+        return numbers.distinct().count()
 
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one for each of Hadoop's usual splits, and for each core."""
