@@ -72,14 +72,16 @@ class MRCheck(ProblemStage):
     """
 
     REQUIRED = 'problem', 'model', 'working'
+    INPUT_FILES = {
+        '--model': 'npz: the model',
+        '--working': 'npz: places of the rows that the model was trained on',
+    }
     TASK = DualTask
     MERGE = {'loss': add_losses}
 
     def configure_args(self) -> None:
-        """Add the model to check, what it was trained on, and how many violators are wanted."""
+        """Add how many violators are wanted."""
         super().configure_args()
-        self.add_file_arg('--model', help='npz: the model')
-        self.add_file_arg('--working', help='npz: places of the rows that the model was trained on')
         self.add_passthru_arg(
             '--most',
             type=int,

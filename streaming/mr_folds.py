@@ -35,12 +35,8 @@ class MRFolds(MRRows):
     """
 
     REQUIRED = ('problem',)
+    INPUT_FILES = {'--problem': 'npz: layers, folds and grids'}
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
-
-    def configure_args(self) -> None:
-        """Add the problem."""
-        super().configure_args()
-        self.add_file_arg('--problem', help='npz: layers, folds and grids')
 
     def map_begin(self) -> None:
         """Load the problem and make room for the sums of every layer and fold."""

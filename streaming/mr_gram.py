@@ -46,17 +46,13 @@ class LayerStage(MRRows):
     """Add up exact sums of the node outputs of rows, on the grids that --grid holds."""
 
     REQUIRED: tuple[str, ...] = 'layer', 'grid'
-    MERGE = {'gram': merge_pairs, 'product': merge_pairs, 'sum': merge_pairs}
-
-    def configure_args(self) -> None:
-        """Add the hidden layer and what decides the sums."""
-        super().configure_args()
-        self.add_file_arg('--layer', help='npz: the hidden layer')
-        self.add_file_arg(
-            '--grid', help='JSON: the three grids of the exact sums, and the origin of the targets of a regression'
-        )
+    INPUT_FILES = {
+        '--layer': 'npz: the hidden layer',
+        '--grid': 'JSON: the three grids of the exact sums, and the origin of the targets of a regression',
         # a file, because there may be many classes, and EMR takes no argument of over 10,280 characters
-        self.add_file_arg('--class-weights', help='JSON: label -> weight, or null (default: each label has weight 1)')
+        '--class-weights': 'JSON: label -> weight, or null (default: each label has weight 1)',
+    }
+    MERGE = {'gram': merge_pairs, 'product': merge_pairs, 'sum': merge_pairs}
 
     def map_begin(self) -> None:
         """Load them."""

@@ -33,11 +33,7 @@ class MRKernel(MRRows):
     """
 
     REQUIRED = ('kernel',)
-
-    def configure_args(self) -> None:
-        """Add the kernel."""
-        super().configure_args()
-        self.add_file_arg('--kernel', help='JSON: [name of the kernel, its parameters]')
+    INPUT_FILES = {'--kernel': 'JSON: [name of the kernel, its parameters]'}
 
     def map_begin(self) -> None:
         """Load the kernel."""

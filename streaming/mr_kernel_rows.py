@@ -27,13 +27,11 @@ class MRKernelRows(MRRows):
     """
 
     REQUIRED: tuple[str, ...] = ('rows', 'starts')
+    INPUT_FILES = {
+        '--rows': 'npz: kernel, scaling and all rows X, like a model',
+        '--starts': 'JSON: [file, split start, number of its first row] for each split',
+    }
     MAP_ONLY = True
-
-    def configure_args(self) -> None:
-        """Add X."""
-        super().configure_args()
-        self.add_file_arg('--rows', help='npz: kernel, scaling and all rows X, like a model')
-        self.add_file_arg('--starts', help='JSON: [file, split start, number of its first row] for each split')
 
     def map_begin(self) -> None:
         """Load X."""

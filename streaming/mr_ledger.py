@@ -33,16 +33,15 @@ class MRLedger(MRRows):
     """
 
     REQUIRED = ('ledger_key',)
+    INPUT_FILES = {
+        '--ledger-key': 'the 32 bytes of the key',
+        '--class-names': 'JSON: the classes; a label that is the same number as one of them is '
+        'hashed as this class (default: labels are hashed as they are written)',
+    }
 
     def configure_args(self) -> None:
-        """Add the key, and what decides the texts of labels and the buckets."""
+        """Add how many buckets there are."""
         super().configure_args()
-        self.add_file_arg('--ledger-key', help='the 32 bytes of the key')
-        self.add_file_arg(
-            '--class-names',
-            help='JSON: the classes; a label that is the same number as one of them is '
-            'hashed as this class (default: labels are hashed as they are written)',
-        )
         self.add_passthru_arg(
             '--buckets',
             type=int,

@@ -42,11 +42,7 @@ class MRMatvec(MRRows):
     """
 
     REQUIRED = ('factors',)
-
-    def configure_args(self) -> None:
-        """Add S and T."""
-        super().configure_args()
-        self.add_file_arg('--factors', help='npz: the singular values S and the targets T')
+    INPUT_FILES = {'--factors': 'npz: the singular values S and the targets T'}
 
     def map_begin(self) -> None:
         """Load S and T."""

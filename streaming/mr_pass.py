@@ -48,12 +48,10 @@ class MRPass(LayerStage):
     """
 
     REQUIRED = 'layer', 'grid', 'vectors'
-
-    def configure_args(self) -> None:
-        """Add the vectors, and the rows to leave out."""
-        super().configure_args()
-        self.add_file_arg('--vectors', help='npz: the vectors D')
-        self.add_file_arg('--folds', help='JSON: the rows that are held out (default: none)')
+    INPUT_FILES = {
+        '--vectors': 'npz: the vectors D',
+        '--folds': 'JSON: the rows that are held out (default: none)',
+    }
 
     def map_begin(self) -> None:
         """Load the layer and the vectors."""

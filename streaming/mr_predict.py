@@ -15,12 +15,10 @@ class ModelStage(MRRows):
     """Apply a model to rows."""
 
     REQUIRED: tuple[str, ...] = ('model',)
-
-    def configure_args(self) -> None:
-        """Add the model."""
-        super().configure_args()
-        self.add_file_arg('--model', help='npz: the trained model')
-        self.add_file_arg('--model-sums', help='npz: the sums of the model, for what needs the training of other rows')
+    INPUT_FILES = {
+        '--model': 'npz: the trained model',
+        '--model-sums': 'npz: the sums of the model, for what needs the training of other rows',
+    }
 
     def map_begin(self) -> None:
         """Load the model."""

@@ -34,11 +34,7 @@ class MRProduct(MRKernelRows):
     """
 
     REQUIRED = 'rows', 'vectors'
-
-    def configure_args(self) -> None:
-        """Add V."""
-        super().configure_args()
-        self.add_file_arg('--vectors', help='npz: the vectors V')
+    INPUT_FILES = {'--vectors': 'npz: the vectors V'}
 
     def map_begin(self) -> None:
         """Load X and V."""

@@ -34,12 +34,8 @@ class MRScores(ModelStage):
     """
 
     REQUIRED = 'model', 'sample'
+    INPUT_FILES = {'--sample': 'JSON: share of the rows, seed of the hash, weights of the classes, folds'}
     MAP_ONLY = True
-
-    def configure_args(self) -> None:
-        """Add which rows to score."""
-        super().configure_args()
-        self.add_file_arg('--sample', help='JSON: share of the rows, seed of the hash, weights of the classes, folds')
 
     def map_begin(self) -> None:
         """Load the model."""

@@ -26,12 +26,8 @@ class ProblemStage(MRRows):
     """
 
     REQUIRED: tuple[str, ...] = ('problem',)
+    INPUT_FILES = {'--problem': 'npz: classes, kernel or nodes, scaling, solver'}
     TASK: type[RowsTask] = RowsTask
-
-    def configure_args(self) -> None:
-        """Add the problem."""
-        super().configure_args()
-        self.add_file_arg('--problem', help='npz: classes, kernel or nodes, scaling, solver')
 
     def map_begin(self) -> None:
         """Load the problem."""

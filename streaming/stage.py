@@ -46,8 +46,10 @@ class MRRows(MRJob):
 
     A subclass defines map_block(block, row_key) and map_end(), both yielding (key, value), and MERGE, kind of key ->
     function of the values. A kind without a function is passed on as it is. A row_key is [FILE, START, FIRST].
-    REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers. TABLE : blocks
-    hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay `EncodedRows`.
+    INPUT_FILES : option -> what the file holds, for the files that tasks get beside the rows; a subclass has those of
+    its base too. REQUIRED names the options without which the stage cannot run. MAP_ONLY : there are no reducers.
+    TABLE : blocks hold tables, rows as they stand in the input. ENCODED : rows of encoded tables may stay
+    `EncodedRows`.
 
     Beside its own output a stage writes the records of RECORDS, from which the driver raises the same error on every
     runner. No bad data make a task fail but a bad row, where these are not skipped: the job ends then.
@@ -57,6 +59,7 @@ class MRRows(MRJob):
     INTERNAL_PROTOCOL = WireProtocol
     OUTPUT_PROTOCOL = WireProtocol
     MERGE: dict = {}
+    INPUT_FILES: dict[str, str] = {}
     REQUIRED: tuple[str, ...] = ()
     MAP_ONLY = False
     TABLE = False
@@ -109,6 +112,9 @@ class MRRows(MRJob):
             metavar='N',
             help='how many rows of text to read together (default: %(default)s)',
         )
+        for kind in reversed(type(self).__mro__):
+            for flag, text in vars(kind).get('INPUT_FILES', {}).items():
+                self.add_file_arg(flag, help=text)
 
     def steps(self) -> list[MRStep]:
         """Map, and reduce unless the stage is MAP_ONLY."""
