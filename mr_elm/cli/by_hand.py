@@ -129,9 +129,7 @@ def leave_next(training: Training, plan: InputPlan, outputs: tuple[str, ...]) ->
     try:
         drive(training, plan, replay)
     except StageWanted as wanted:
-        of_rows = () if wanted.reads_outputs else [*list_row_words(training), *training.args.inputs]
-        noun = wanted.noun
-        words = shlex.join([*wanted.words, *of_rows, *list_runner_words(training)])
+        noun, words = wanted.noun, shlex.join([*wanted.words, *list_runner_words(training)])
     for name, text in ('next', noun), ('options', words):
         with open(f'{name_of(training.args)}.{name}', 'w') as stream:
             stream.write(f'{text}\n')
@@ -147,6 +145,7 @@ def make_replay(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -
         outputs=outputs,
         prefix=name_of(training.args),
         rows=tuple(file.path for file in plan.files),
+        row_words=(*list_row_words(training), *training.args.inputs),
     )
 
 

@@ -25,12 +25,12 @@ from mr_elm.store import write_json
 class StageWanted(AccountingError):
     """Stop a driver: the stage `noun` of mr_NOUN.py must be run next.
 
-    words : its options, and its inputs where it reads outputs of stages instead of the rows, `reads_outputs`.
+    words : its options and inputs.
     """
 
-    def __init__(self, noun: str, words: list[str], reads_outputs: bool) -> None:
+    def __init__(self, noun: str, words: list[str]) -> None:
         super().__init__(f'expected the output of mr_{noun} next, found no more outputs')
-        self.noun, self.words, self.reads_outputs = noun, words, reads_outputs
+        self.noun, self.words = noun, words
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Replay(Engine):
 
     outputs : files, one a stage, in the order of the stages; their names end in .NOUN or .NOUN.N.
     prefix : what the names of the files for the next stage begin with.
-    rows : paths of the rows of the training, which stages are given by the user.
+    rows : paths of the rows of the training. row_words : the words by which a stage reads them.
     """
 
     name = 'inline'
@@ -57,6 +57,7 @@ class Replay(Engine):
     outputs: tuple[str, ...] = ()
     prefix: str = ''
     rows: tuple[str, ...] = ()
+    row_words: tuple[str, ...] = ()
     taken: list[str] = field(default_factory=list)
 
     @contextmanager
@@ -65,7 +66,7 @@ class Replay(Engine):
         noun = noun_of(job_class)
         if len(self.taken) == len(self.outputs):
             options, inputs = self.leave_options(job_class, arguments), self.leave_inputs(plan)
-            raise StageWanted(noun, [*options, *inputs], bool(inputs))
+            raise StageWanted(noun, [*options, *(inputs or self.row_words)])
         path = self.outputs[len(self.taken)]
         if os.path.isdir(path) or not re.search(rf'\.{noun}(\.\d+)?$', path):
             raise AccountingError(
