@@ -67,26 +67,18 @@ def conf_arguments(arguments: tuple[str, ...]) -> list[str]:
     return ['--no-conf']
 
 
-def place_files(arguments: tuple[str, ...], folder: str) -> list[str]:
-    """Return the options of `conf_arguments`, and with them a folder for mrjob's files: the logs of tasks, and others.
-
-    mrjob would name one by the microsecond, which two drivers may share.
-    """
-    conf = conf_arguments(arguments)
-    if conf:
-        return [*conf, '--local-tmp-dir', folder]
-    return []
-
-
 def make_words(runner: str, plan: InputPlan, arguments: tuple[str, ...], words: list[str], folder: str) -> list[str]:
     """Return the command line of a job, whose plan is written to a folder.
 
     arguments : options of the runner of mrjob. words : of the job, and its inputs.
     """
+    conf = conf_arguments(arguments)
+    if conf:  # mrjob would name a folder for its files by the microsecond, which two drivers may share
+        conf += ['--local-tmp-dir', folder]
     return [
         '-r',
         runner,
-        *place_files(arguments, folder),
+        *conf,
         *arguments,
         *(text for name, value in task_variables().items() for text in ('--cmdenv', f'{name}={value}')),
         '--plan',

@@ -26,8 +26,6 @@ from mr_elm.engines.mrjob_private import (
     options_of,
     runner_arguments,
 )
-from mr_elm.rows import remote
-from mr_elm.rows.storage import make_store
 
 KEYS = ('aws_access_key_id', 'aws_secret_access_key', 'aws_session_token')
 CONF = 'hadoop-conf/mrjob-emr.conf'
@@ -103,12 +101,6 @@ def connection(options: dict[str, Any], endpoint: str) -> dict[str, Any]:
     if options[endpoint]:
         return {**keys, 'endpoint_url': endpoint_url(options[endpoint])}
     return keys
-
-
-def use_connection(options: dict[str, Any]) -> None:
-    """Let S3 be found where mrjob's options for EMR say that it is."""
-    remote.CONNECTION.update(connection(options, 's3_endpoint'))
-    make_store.cache_clear()
 
 
 @contextmanager

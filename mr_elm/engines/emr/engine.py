@@ -11,14 +11,16 @@ from functools import cached_property
 from typing import Any
 
 from mr_elm.engines.cluster import Cluster
-from mr_elm.engines.emr.client import EMRRunner, Steps, read_options, use_connection
+from mr_elm.engines.emr.client import EMRRunner, Steps, connection, read_options
 from mr_elm.engines.emr.failures import explain_emr
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.mrjob_private import options_of, runner_arguments
 from mr_elm.engines.mrjob_runner import conf_arguments
 from mr_elm.passes.work import Work, new_staging
 from mr_elm.progress import Stage
+from mr_elm.rows import remote
 from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.storage import make_store
 
 CLUSTER = re.compile(r'(?:Created new|Adding our job to existing) cluster (\S+)')
 STATE = re.compile(r'^\s*(?:PENDING|RUNNING|Waiting .* for .* logs?)\b.*|[\d.]+% complete')
@@ -48,7 +50,8 @@ class EMR(Cluster):
 
     def prepare(self, inputs: Iterable[str]) -> None:
         """Let S3 be found where mrjob's options say that it is; raise ValueError when an input is elsewhere."""
-        use_connection(self.options)
+        remote.CONNECTION.update(connection(self.options, 's3_endpoint'))
+        make_store.cache_clear()
         super().prepare(inputs)
 
     def make_runner(self, job: Any) -> Any:
