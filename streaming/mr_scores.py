@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mr_elm.machines.calibrating import ScoreSample, cut
+from mr_elm.machines.calibrating import ScoreSample
 from mr_elm.machines.fold_machines import load_scorer
 from mr_elm.rows.blocks import Block, take_rows
 from mr_elm.rows.wire import make_key
@@ -49,8 +49,8 @@ class MRScores(ModelStage):
         if not len(chosen):
             return
         part = take_rows(block, chosen)
-        for start, piece in cut(self.scorer.score(part, row_weights(part, self.sample.class_weights))):
-            yield make_key('scores', *row_key[:2], row_key[2] + int(chosen[start])), piece
+        for piece, rows in self.scorer.score(part, row_weights(part, self.sample.class_weights)).cut():
+            yield make_key('scores', *row_key[:2], row_key[2] + int(chosen[rows.start])), piece
 
 
 if __name__ == '__main__':

@@ -1,13 +1,12 @@
 """Make a trained model one with probabilities, from a sample of rows that were scored by machines without them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError
-from mr_elm.machines.gathering import RECORD_BYTES
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
@@ -49,13 +48,6 @@ class ScoreSample:
         if self.n_folds:
             chosen &= fold_numbers(block.X, self.n_folds, self.seed + FOLD) == 0
         return np.flatnonzero(chosen)
-
-
-def cut(rows: HeldOut) -> Iterable[tuple[int, list[np.ndarray]]]:
-    """Yield (number of the first row, arrays small enough for a record)."""
-    step = max(1, RECORD_BYTES // (8 * (rows.decisions.shape[1] + 3)))
-    for start in range(0, len(rows.numbers), step):
-        yield start, list(vars(rows.take(slice(start, start + step))).values())
 
 
 def fit_held_out(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: str | None = None) -> Kind:

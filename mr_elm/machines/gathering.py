@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from mr_elm import sparse as sp
 from mr_elm.errors import record
 from mr_elm.features.landmarks import rows_from_arrays, rows_to_arrays
 from mr_elm.rows.blocks import Block, stack
@@ -23,6 +22,9 @@ Kind = TypeVar('Kind', bound='RowArrays')
 class RowArrays:
     """Hold arrays that have an entry for each row: the fields of a subclass."""
 
+    def __len__(self) -> int:
+        return getattr(self, fields(self)[0].name).shape[0]
+
     def take(self: Kind, rows: np.ndarray | slice) -> Kind:
         """Return some of the rows, by their numbers, a mask or a slice."""
         return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
@@ -31,6 +33,18 @@ class RowArrays:
     def join(cls: type[Kind], parts: Sequence[Kind]) -> Kind:
         """Put rows together in the order of the parts."""
         return cls(*(stack([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+    def to_arrays(self) -> list[np.ndarray]:
+        """Return all arrays for the wire."""
+        return [array for field in fields(self) for array in rows_to_arrays(getattr(self, field.name))]
+
+    def cut(self) -> Iterator[tuple[list[np.ndarray], slice]]:
+        """Yield (list of arrays small enough for a record, slice of the rows in it)."""
+        n_bytes = 8 * sum(array.size for array in self.to_arrays())
+        step = max(1, len(self) * RECORD_BYTES // max(n_bytes, 1))
+        for start in range(0, len(self), step):
+            part = slice(start, start + step)
+            yield self.take(part).to_arrays(), part
 
 
 @record
@@ -47,9 +61,6 @@ class GatheredRows(RowArrays):
     weights: Floats
     X: Rows
 
-    def __len__(self) -> int:
-        return len(self.numbers)
-
     @cached_property
     def first_of_splits(self) -> dict[tuple[int, ...], int]:
         """Return (file, split start) -> number of the first row of the split; rows stand in input order."""
@@ -59,18 +70,6 @@ class GatheredRows(RowArrays):
     def are_at(self, places: set[tuple[int, ...]]) -> np.ndarray:
         """Tell which rows stand at one of these places: a mask (n,)."""
         return np.array([tuple(place) in places for place in self.places.tolist()], dtype=bool)
-
-    def cut(self) -> Iterator[tuple[list[np.ndarray], slice]]:
-        """Yield (list of arrays small enough for a record, slice of the rows in it)."""
-        if sp.issparse(self.X):
-            size = 16 * self.X.nnz
-        else:
-            size = 8 * self.X.size
-        step = max(1, len(self) * RECORD_BYTES // max(size + 48 * len(self), 1))
-        for start in range(0, len(self), step):
-            part = slice(start, start + step)
-            rows = self.take(part)
-            yield [rows.places, rows.numbers, rows.weights, *rows_to_arrays(rows.X)], part
 
 
 def locate_rows(block: Block, row_key: Sequence[int], numbers: np.ndarray, weights: Floats) -> GatheredRows:
