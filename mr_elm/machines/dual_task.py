@@ -11,13 +11,12 @@ import numpy as np
 from mr_elm.errors import ConvergenceWarning, record
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_rows import NodeRows, kernel_rows, ready_rows
-from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
+from mr_elm.features.kernels import KERNELS, Kernel
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.features.nodes import draw_nodes
-from mr_elm.features.scaling import moments_of_nodes
 from mr_elm.machines.dual import BoxMachine, NodeMachine, SphereMachine
 from mr_elm.machines.gathering import GatheredRows, read_piece
-from mr_elm.machines.options import DualOptions
+from mr_elm.machines.nodes import NodeProblem
+from mr_elm.machines.options import DualOptions, PESVMOptions
 from mr_elm.machines.pairs import (
     ClassScheme,
     JoinedMachines,
@@ -28,7 +27,7 @@ from mr_elm.machines.pairs import (
 )
 from mr_elm.machines.rows_task import KernelsTask, RowsTask, choose_kernel
 from mr_elm.model.header import ModelHeader
-from mr_elm.model.parts import kernel_arrays, layer_arrays, layer_of, node_arrays, scaling_arrays
+from mr_elm.model.parts import kernel_arrays, kernel_of, layer_arrays, layer_of, node_arrays, scaling_arrays
 from mr_elm.rows.blocks import take_weights
 from mr_elm.scores.selection import FOLD, SAMPLE, fold_numbers
 from mr_elm.solvers.box import ATTEMPTS, SUBSET, Result, Settings
@@ -103,9 +102,7 @@ class DualTask(RowsTask):
         """Return the Kernel on scaled rows, or None where there are nodes."""
         if 'kernel' not in self.features:
             return None
-        name = self.features['kernel']
-        parameters = {key: self.features.get(key) for key in KERNELS[name].parameters}
-        return make_kernel(name, normalised=self.features['normalised'], **parameters)
+        return kernel_of(self.features)
 
     @cached_property
     def layer(self) -> HiddenLayer:
@@ -226,33 +223,27 @@ class DualTask(RowsTask):
 
 def state_task(options: DualOptions, summary: Summary, classes: Classes) -> DualTask:
     """Put classes, scaling, kernel or nodes and solver into a DualTask."""
-    d = summary.columns.n_features
     if options.kernel in KERNELS:
         kernel, (offset, scale) = choose_kernel(options, summary, options.normalise)
         row_numbers = summary.count_numbers(offset, scale)
         features = {'kernel': kernel.name, 'normalised': kernel.normalised, **kernel.parameters}
         arrays = scaling_arrays(offset, scale)
     else:
-        row_numbers, moments = options.n_hidden, summary.measure_scaled(options.scale)
-        moments = moments_of_nodes(options.kernel, options.scale, moments)
-        weights, biases = draw_nodes(
-            options.kernel, options.n_hidden, d, options.seed, options.weight_scale, options.weights, moments
-        )
+        row_numbers = options.n_hidden
         features = {
             'map': options.kernel,
             'n_hidden': options.n_hidden,
             'weight_scale': options.weight_scale,
             'weights': options.weights,
         }
-        layer = HiddenLayer(options.kernel, weights, biases, *summary.choose_scaling(options.scale))
-        arrays = layer_arrays(layer)
-    return DualTask(
+        nodes = PESVMOptions(scale=options.scale, seed=options.seed, **features)
+        arrays = layer_arrays(NodeProblem(nodes, summary, classes).make_layer())
+    return DualTask.of(
+        classes,
         method=options.method,
-        index=classes.index,
-        n_classes=len(classes.names),
         class_weights=class_weights(options.class_weight, classes),
         seed=options.seed,
-        n_features=d,
+        n_features=summary.columns.n_features,
         arrays=arrays,
         row_numbers=row_numbers,
         multiclass=options.multiclass,

@@ -10,13 +10,13 @@ import numpy as np
 from mr_elm.features.forest import add_leaf_weights
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import TILE_BYTES, TILE_ROWS, KernelTiles, PairProduct
-from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
+from mr_elm.features.kernels import Kernel
 from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.model.base import Model
 from mr_elm.model.checks import check_arrays, check_header, check_metric, check_scaling, check_sums, check_vectors
 from mr_elm.model.header import ModelHeader
-from mr_elm.model.parts import VECTORS, check_layer, join_arrays, layer_of, take_arrays, vectors_of
+from mr_elm.model.parts import VECTORS, check_layer, join_arrays, kernel_of, layer_of, take_arrays, vectors_of
 from mr_elm.rows.blocks import BLOCK_ROWS, widen
 from mr_elm.solvers.multiclass import (
     ONE_VS_ONE,
@@ -152,16 +152,7 @@ class KernelModel(Model):
     @cached_property
     def kernel(self) -> Kernel:
         """Return the Kernel."""
-        parameters = self.header.parameters
-        if parameters['kernel'] in KERNELS:
-            allowed = KERNELS[parameters['kernel']].parameters
-        else:
-            allowed = ()
-        return make_kernel(
-            parameters['kernel'],
-            normalised=parameters.get('normalised', False),
-            **{name: parameters.get(name) for name in allowed},
-        )
+        return kernel_of(self.header.parameters)
 
     @cached_property
     def support_vectors(self) -> Rows:

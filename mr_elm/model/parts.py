@@ -9,7 +9,7 @@ from mr_elm import sparse as sp
 from mr_elm.errors import ModelFormatError, demand_choice, write_value
 from mr_elm.features.forest import Forest
 from mr_elm.features.hidden import HiddenLayer
-from mr_elm.features.kernels import make_kernel
+from mr_elm.features.kernels import KERNELS, Kernel, make_kernel
 from mr_elm.features.nodes import BEFORE, LANDMARK_NODES, LEAVES, MAPS, has_leaves, name_nodes, part_map
 from mr_elm.model.checks import (
     PARTS,
@@ -69,6 +69,16 @@ def layer_of(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_
     else:
         weights, biases = arrays['hidden_weights'], arrays['hidden_biases']
     return HiddenLayer(name_nodes(map, kernel), weights, biases, *spread_scaling(arrays, n_features), metric, forest)
+
+
+def kernel_of(parameters: Mapping[str, Any]) -> Kernel:
+    """Return the Kernel that the parameters of a model describe. Raises ValueError when they name none."""
+    name = parameters['kernel']
+    allowed: tuple[str, ...] = ()
+    if name in KERNELS:
+        allowed = KERNELS[name].parameters
+    values = {each: parameters.get(each) for each in allowed}
+    return make_kernel(name, normalised=parameters.get('normalised', False), **values)
 
 
 def spread_scaling(arrays: Mapping[str, np.ndarray], n_features: int) -> tuple[Floats, Floats]:
