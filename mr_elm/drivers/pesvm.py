@@ -23,6 +23,9 @@ from mr_elm.solvers.increment import add_sums
 from mr_elm.solvers.ridge import Sums
 from mr_elm.sums.gram import GridSteps
 
+# options that machines of an averaged model have in common
+OF_ALL_MACHINES = ('method', 'bad_rows', 'positive', 'solver', 'tolerance', 'max_passes', 'memory')
+
 
 def train(
     plan: InputPlan, options: PESVMOptions, engine: Engine, like: NodeModel | None = None, part_by: Sequence[str] = ()
@@ -30,7 +33,7 @@ def train(
     """Train on a data set: the Model, and the Accounts of the first pass over text.
 
     like : a model whose scaling, nodes and grids to take, or None to choose them by the rows. If it averages several
-        machines, so does the new model, and each machine keeps its own options.
+        machines, so does the new model, and each machine keeps its own nodes and nu.
     part_by : of which parts of the rows to keep the sums too, see `name_parts`; none for no parts.
     Raises DataFormatError when the rows cannot be used, AccountingError when two passes disagree.
     """
@@ -41,15 +44,13 @@ def train(
         name_parts(plan, part_by)  # before any work is done
     if like is None or len(like.members) == 1:
         return train_on(data, options, like, part_by)  # type: ignore[arg-type]
-    members = [
-        train_on(
-            data,
-            options_of(member.header, method=options.method, bad_rows=options.bad_rows, positive=options.positive),
-            member,
-        )[0]
-        for member in like.members
-    ]
-    model = join_members(members)
+    shared = {name: getattr(options, name) for name in OF_ALL_MACHINES}
+    model = join_members([train_on(data, options_of(member.header, **shared), member)[0] for member in like.members])
+    if options.holds_out and model.sums is None:
+        raise ValueError(
+            f'{options.holds_out}: cannot be used with --like a model of several machines and a training by passes, '
+            'which has seen all rows: take --solver gram'
+        )
     if options.holds_out:
         from mr_elm.drivers.calibrate import hold_out
 

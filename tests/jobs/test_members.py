@@ -135,6 +135,14 @@ def test_an_option_of_one_machine_is_refused(elm, machines, average, packs, tmp_
     assert done.status == 2 and 'averages 3 machines' in done.err
 
 
+def test_an_option_of_the_solver_counts_for_every_machine(elm, run, machines, average, packs, model_of, tmp_path):
+    by_passes = '--like', average(machines), '--solver', 'passes'
+    header, _ = model_of(run('train', 'pesvm', packs[0], *by_passes))
+    assert header['parameters']['solver'] == 'passes' and len(header['members']) == 3
+    done = elm('train', 'pesvm', packs[0], *by_passes, '--probabilities', '--model', tmp_path / 'x.npz', '-q')
+    assert done.status != 0 and '--solver gram' in done.err and not (tmp_path / 'x.npz').exists()
+
+
 def test_an_estimator_is_one_machine(machines, average):
     with pytest.raises(ValueError, match='expected a model of one machine, found the mean of 3'):
         to_estimator(read_model(average(machines)))
