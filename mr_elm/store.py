@@ -1,6 +1,7 @@
 """Write and read files of named arrays, npz without pickles with a JSON text as header, and small files of JSON."""
 
 import errno
+import fcntl
 import json
 import math
 import os
@@ -75,6 +76,19 @@ def replace_file(path: FilePath) -> Iterator[IO[bytes]]:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def lock(descriptor: int, path: str, kind: str) -> None:
+    """Let no other command change a file, until its descriptor closes: two that read it would each write it anew.
+
+    kind : of the file. Raises BlockingIOError where another command changes it.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BlockingIOError(
+            f'{path}: expected a {kind} that no other command changes, found one at work: try again when it has ended'
+        ) from None
 
 
 def name_file(error: OSError, path: str) -> None:

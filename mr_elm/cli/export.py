@@ -8,7 +8,8 @@ from mr_elm.cli.given_model import fetched_model, rows_for
 from mr_elm.cli.options import Parser, add_quiet_option
 from mr_elm.drivers import score
 from mr_elm.engines import make_engine
-from mr_elm.errors import import_package
+from mr_elm.errors import import_package, warn_unsuitable
+from mr_elm.machines.permutation import OneClassError
 from mr_elm.model.base import Model
 from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
@@ -96,7 +97,10 @@ def write_card(model: Model, args: argparse.Namespace) -> bytes:
     if model.numeric and len(found.counts) == 1:  # of one target
         pairs = score.sample_pairs(model, plan, accounts.used, args.bad_rows)
     if model.importance is None and not model.multilabel and model.n_features <= MOST_FEATURES:
-        importance = score.measure_importance(model, plan, args.bad_rows, CARD_ROWS)
+        try:
+            importance = score.measure_importance(model, plan, args.bad_rows, CARD_ROWS)
+        except OneClassError as error:
+            warn_unsuitable(f'the page has no importance of columns: {error}')
     return make_card(model, args.model, (args.test, found), pairs, importance).encode()
 
 

@@ -24,7 +24,7 @@ from mr_elm.option import AdvancedHelp
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.inputs import plan_inputs
-from mr_elm.store import load_header
+from mr_elm.store import load_header, lock
 
 
 def update(argv: Sequence[str]) -> None:
@@ -92,6 +92,7 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], 
     output = Output(args)
     output.demand_free()
     with (
+        locked(args.known, args.model),
         open_living(args.known) as (path, before),
         choose_engine(args, args.model) as engine,
         open_change(args, command, engine.reporter) as ledger,
@@ -118,6 +119,19 @@ def add_output_options(parser: Parser) -> None:
     """Add where the new model goes."""
     parser.add_argument('--model', required=True, metavar='OUT.npz', help='where to write the new model')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing model, also MODEL itself')
+
+
+@contextmanager
+def locked(known: str, new: str) -> Iterator[None]:
+    """Lock a model of this machine that the new one replaces. Raises BlockingIOError where another command does so."""
+    if not (os.path.isfile(known) and os.path.exists(new) and os.path.samefile(known, new)):
+        yield
+        return
+    with open(known, 'rb+') as file:
+        lock(file.fileno(), known, 'model')
+        if not os.path.samestat(os.fstat(file.fileno()), os.stat(known)):  # replaced since it was opened
+            raise BlockingIOError(f'{known}: another command has just changed this model: try again')
+        yield
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def list_importance(model: Model) -> dict[str, Any]:
 def print_importance(importance: Mapping[str, float]) -> None:
     """Print the importance of the first columns, the largest first, with a bar for each."""
     ranked = sorted(importance.items(), key=lambda item: -item[1])
-    shown, largest = ranked[:MOST_COLUMNS], ranked[0][1]
+    shown, largest = ranked[:MOST_COLUMNS], ranked[0][1] or 1.0
     width = max(len(name) for name, _ in shown)
     print('importance:')
     for name, value in shown:

@@ -6,7 +6,6 @@ name, the old model and the old ledger fit each other; if it is killed after tha
 the next command takes for the ledger. The root in the header of the model says which of both it is.
 """
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -37,7 +36,7 @@ from mr_elm.rows.ledger import (
     read_key,
 )
 from mr_elm.rows.storage import demand_free, is_local
-from mr_elm.store import replace_file, write_json
+from mr_elm.store import lock, replace_file, write_json
 from mr_elm.streaming.mr_ledger import MRLedger, read_entries
 
 Kind = TypeVar('Kind', bound=Model)
@@ -77,13 +76,7 @@ class LedgerChange(ExitStack):
         descriptor = os.open(key, os.O_RDWR)  # for writing, which locks on NFS ask for
         self.callback(os.close, descriptor)
         demand_private(key)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BlockingIOError(
-                f'{self.path}: expected a ledger that no other command changes, found one at work: try again when it '
-                'has ended'
-            ) from None
+        lock(descriptor, self.path, 'ledger')
         shutil.rmtree(self.folder, ignore_errors=True)  # that of a command that was killed: it holds the key
         os.mkdir(self.folder, 0o700)
         self.callback(shutil.rmtree, self.folder)

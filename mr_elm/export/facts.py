@@ -40,6 +40,9 @@ def list_facts(model: Model) -> dict[str, str]:
     if model.encoding is not None:
         dates = model.encoding.dates
         columns = f', from {len(model.encoding.columns):,} columns'
+    events = [f'{event.get("action")} {event.get("when", "")}' for event in header.history]
+    if len(events) > 4:
+        events[1:-3] = [f'{len(events) - 4:,} more']
     facts: dict[str, Any] = {
         'method': f'{header.method}, {METHODS[header.method].what}' if header.method in METHODS else header.method,
         'task': header.task,
@@ -59,7 +62,7 @@ def list_facts(model: Model) -> dict[str, str]:
         'certificate': write_values(parameters.get('certificates', {}), ('gap', 'violation', 'n_iter')),
         'computed by': ', '.join(parameters.get('blas', ())),
         'probabilities': header.calibration and write_values(header.calibration, header.calibration),
-        'history': '; '.join(f'{event.get("action")} {event.get("when", "")}' for event in header.history[-3:]),
+        'history': '; '.join(events),
     }
     return {name: str(value) for name, value in facts.items() if value}
 

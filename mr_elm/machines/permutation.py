@@ -3,19 +3,32 @@
 Source: Breiman, Random forests, 2001, section 10.
 """
 
+from statistics import fmean
+
 import numpy as np
 
+from mr_elm.errors import warn_unsuitable
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
+from mr_elm.scores.calibration import class_scores
+from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
+
+
+class OneClassError(ValueError):
+    """Refuse to measure importance by rows of one class."""
 
 
 def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) -> list[float]:
     """Return the share of each column in the errors that shuffles of single columns add; 0 where one adds none.
 
-    X : (n, d) encoded rows. labels : (n,) names of classes, or (n,) or (n, K) targets. The error is the share of wrong
-    labels, or the mean squared error of a regression.
+    X : (n, d) encoded rows. labels : (n,) names of classes, or (n,) or (n, K) targets. See `measure_error`.
+    Raises OneClassError.
     """
+    if not model.numeric and len(found := set(labels) & set(model.classes)) < 2:
+        raise OneClassError(
+            f'expected rows of two classes at least among the first ones, found {", ".join(found) or "none"}'
+        )
     if model.encoding is None:
         starts = list(range(model.n_features + 1))
     else:
@@ -29,15 +42,24 @@ def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) 
             added[k] += measure_error(model, shuffled, labels) - least
             shuffled[:, start:stop] = X[:, start:stop]
     added = np.maximum(added, 0.0)
+    if not added.any():
+        warn_unsuitable('no column is important: this model has no larger error where a column is shuffled')
     return (added / (added.sum() or 1.0)).tolist()
 
 
 def measure_error(model: Model, X: Floats, labels: np.ndarray) -> float:
-    """Return the share of wrong labels, or the mean squared error."""
-    answers = model.predict(X)
+    """Return the mean squared error of a regression, or the mean of 1 - AUC over the classes, each against the others.
+
+    The share of wrong labels would not change while all rows have the label of a frequent class.
+    """
     if model.numeric:
-        return float(np.mean((answers - labels) ** 2))
-    return float(np.mean(np.array(model.classes, object)[answers] != labels))
+        return float(np.mean((model.predict(X) - labels) ** 2))
+    scores = class_scores(model.decision_function(X), len(model.classes), model.scheme)
+    classes = list(zip(model.classes, scores.T, strict=True))
+    if len(classes) == 2:  # its first score is 0 for all rows
+        classes = classes[1:]
+    rankings = [Ranking.of_numbers(values, labels == name, np.ones(len(X))) for name, values in classes]
+    return 1 - fmean(ranking.area for ranking in rankings if ranking.area is not None)
 
 
 def name_labels(model: Model, block: Block) -> np.ndarray:

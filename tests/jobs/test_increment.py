@@ -3,12 +3,16 @@
 import itertools
 import json
 import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from reference.files import LOCAL, copy_model
 
+from mr_elm.cli.increment import locked
 from mr_elm.model.sums import name_sums
 
 N, D = 240, 4
@@ -304,3 +308,35 @@ def test_an_update_that_fails_leaves_the_old_model_untouched(elm, first, packs, 
     assert (header['n_rows_used'], header['n_rows_rejected']) == (81, 1)
     assert (tmp_path / 'living.npz.rejected').exists()
     assert json.loads(elm('inspect', living, '--json').out)['history'][1]['rows_rejected'] == {'not a number': 1}
+
+
+def test_commands_that_replace_one_model_do_not_lose_rows(elm, first, packs, tmp_path, model_of):
+    living = copy_model(first)
+    words = ['update', living, packs[1], '--model', living, '--overwrite', '-q']
+    with locked(str(living), str(living)):
+        told = elm(*words)
+        assert told.status == 1 and 'no other command changes, found one at work' in told.err
+        assert (
+            elm('update', living, packs[1], '--model', tmp_path / 'other.npz', '-q').status == 0
+        )  # it replaces nothing
+    assert model_of(living)[0]['n_rows_used'] == 80
+    assert elm(*words).status == 0 and model_of(living)[0]['n_rows_used'] == 160
+
+
+def test_programs_that_update_one_model_together_add_all_rows_or_say_so(first, packs, model_of):
+    living = copy_model(first)
+    program = Path(sys.executable).with_name('mr-elm')
+    words = [program, 'update', living, packs[1], '--model', living, '--overwrite', '-q']
+    running = [subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    errors = [each.communicate()[1] for each in running]
+    done = [each.returncode == 0 for each in running]
+    assert model_of(living)[0]['n_rows_used'] == 80 * (1 + sum(done)) and any(done)
+    assert all(worked or 'other command' in text for worked, text in zip(done, errors, strict=True))
+
+
+def test_the_table_of_a_model_has_the_first_event_and_the_last_ones(elm, first, packs, tmp_path):
+    living = copy_model(first)
+    for _ in range(5):
+        assert elm('update', living, packs[1], '--model', living, '--overwrite', '-q').status == 0
+    (line,) = (line for line in elm('inspect', living).out.splitlines() if line.startswith('history'))
+    assert line.split()[1] == 'train' and '; 2 more; ' in line and line.count('update') == 3

@@ -38,3 +38,37 @@ def test_the_column_that_decides_is_the_important_one(elm, write, tmp_path, meth
     path.write_text('y,noise,kind,signal\n1,x,a,2\n' + rows)
     said = elm('inspect', model, '--json', '--permutation', path, '--bad-rows', 'skip')
     assert json.loads(said.out)['importance_by_column'] == shares
+
+
+def test_columns_of_a_rare_class_have_an_importance(elm, write, tmp_path):
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(400, 2))
+    labels = np.where(X[:, 1] + generator.normal(size=400) > 3.2, 'rare', 'frequent')
+    path = write(
+        'rows.csv', 'y,noise,signal\n' + ''.join(f'{y},{a},{b}\n' for y, (a, b) in zip(labels, X, strict=True))
+    )
+    model = tmp_path / 'm.npz'
+    elm('train', 'pesvm', path, '--nu', '0.01', '--map', 'identity', '--model', model)
+    predicted = elm('predict', model, path, '-o', tmp_path / 'labels.txt', '-q')
+    assert predicted.status == 0 and set((tmp_path / 'labels.txt').read_text().split()) == {'frequent'}
+    shares = json.loads(elm('inspect', model, '--json', '--permutation', path).out)['importance_by_column']
+    assert shares['signal'] > 0.9
+
+
+def test_rows_of_one_class_cannot_say_what_is_important(elm, write, tmp_path):
+    path = write('rows.csv', ''.join(f'{k % 2},{k},{k * k % 7}\n' for k in range(40)))
+    model, page = tmp_path / 'm.npz', tmp_path / 'm.html'
+    elm('train', 'pesvm', path, '--hidden', '5', '--model', model)
+    ones = write('ones.csv', '1,3,4\n1,5,6\n')
+    told = elm('inspect', model, '--permutation', ones)
+    assert told.status == 1 and 'expected rows of two classes at least among the first ones, found 1' in told.err
+    told = elm('export', model, '-o', page, '--test', ones)
+    assert told.status == 0 and 'the page has no importance of columns' in told.err and page.exists()
+
+
+def test_a_model_without_important_columns_says_so(elm, write, tmp_path):
+    path = write('rows.csv', ''.join(f'{k % 2},7,5\n' for k in range(30)))
+    model = tmp_path / 'm.npz'
+    elm('train', 'pesvm', path, '--hidden', '5', '--model', model)
+    told = elm('inspect', model, '--permutation', path)
+    assert told.status == 0 and 'no column is important' in told.err and '0.0000' in told.out
