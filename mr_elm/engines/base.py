@@ -57,7 +57,7 @@ class Engine:
 
         job_class : a subclass of MRRows. plan : InputPlan. arguments : options of the job.
         stage : its name, for progress.
-        Raises TaskError when a task fails; DataFormatError when a file has changed since the plan was made.
+        Raises TaskError when a task fails.
         """
         raise NotImplementedError
 

@@ -20,7 +20,7 @@ from mr_elm.passes.data_set import JobOutput, map_input_records
 from mr_elm.passes.work import Work, key_of
 from mr_elm.progress import LogLines, Stage
 from mr_elm.rows.hdfs import escape_glob
-from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
+from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.storage import is_local
 from mr_elm.store import temporary_folder
 
@@ -68,7 +68,6 @@ class Remote(Engine):
         else:
             self.work.begin()
             done = self.work.finish(key, folder, self.write_output(job_class, plan, arguments, folder, stage))
-        demand_unchanged(plan)
         yield JobOutput(job_class, done['folder'], None if plan.in_parts else done['map_input_records'])
 
     def prepare(self, inputs: Iterable[str]) -> None:

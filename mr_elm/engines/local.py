@@ -29,7 +29,7 @@ from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.passes.work import copy_name
 from mr_elm.progress import Stage
-from mr_elm.rows.inputs import InputFile, InputPlan, demand_unchanged
+from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.splits import plan_splits
 from mr_elm.rows.storage import copy
@@ -208,7 +208,6 @@ class Local(LocalCopies):
                     output = job.run_here()
                 if kept_folder:
                     output = JobOutput(job_class, output.write())
-                demand_unchanged(plan)
                 yield output
 
     def count_processes(self, plan: InputPlan, stage: Any) -> int:

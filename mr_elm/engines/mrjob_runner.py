@@ -19,7 +19,7 @@ from mr_elm.engines.tasks import task_variables
 from mr_elm.errors import TaskError
 from mr_elm.passes.data_set import JobOutput
 from mr_elm.progress import LogLines, Reporter, Stage
-from mr_elm.rows.inputs import InputPlan, demand_unchanged
+from mr_elm.rows.inputs import InputPlan
 from mr_elm.rows.splits import plan_splits
 from mr_elm.store import temporary_folder, write_json
 
@@ -48,7 +48,6 @@ class MRJobRunner(LocalCopies):
                     except StepFailedException as error:
                         cause = find_cause(heard.getvalue()) or str(error)
                         raise TaskError(f'{job_class.__name__}: {cause}') from error
-                demand_unchanged(plan)
                 yield JobOutput(job_class, running.get_output_dir())
 
     @property

@@ -14,7 +14,7 @@ from mr_elm.arithmetic import describe_blas
 from mr_elm.errors import BadRowError, DataFormatError, TaskError, warn_unsuitable
 from mr_elm.rows.accounting import Accounts, describe_bad_row
 from mr_elm.rows.encoding import Encoding
-from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.inputs import InputPlan, demand_unchanged
 from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.storage import store_of
 from mr_elm.store import temporary_folder, write_json
@@ -157,6 +157,8 @@ class Pass:
                 arguments += ['--column-encoding', write_json(path, self.data.encoding.to_json())]
             try:
                 with self.data.engine.run_job(self.job_class, plan, arguments, self.stage) as output:
+                    if not self.data.engine.by_hand:  # which reads no rows, and need not have them
+                        demand_unchanged(plan)
                     self.accounts.map_input_records = output.map_input_records
                     yield output
             except (TaskError, BadRowError) as error:
