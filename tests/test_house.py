@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[1]
 # What is measured: (the most that passes, what is wanted). What lies above the wanted figure is a debt, and only falls.
 LIMITS = {
     'nodes of rows': (42_550, 30_000),
-    'nodes of engines, passes and cli': (44_110, 32_000),
+    'nodes of engines, passes and cli': (43_970, 32_000),
     'nodes of drivers, machines and estimators': (76_880, 50_000),
     'nodes of features, sums and scores': (34_690, 28_000),
     'nodes of solvers': (36_600, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (282_110, 205_000),
+    'nodes of package and stages': (281_900, 205_000),
     'files of package and stages': (274, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),
@@ -31,9 +31,9 @@ LIMITS = {
     'imports of ctypes': (0, 0),
     'uses of sys.modules': (0, 0),
     'files that train enters': (68, 45),
-    'functions that train enters': (487, 250),
+    'functions that train enters': (486, 250),
     'files that predict enters': (46, 30),
-    'functions that predict enters': (285, 140),
+    'functions that predict enters': (283, 140),
     'modules that inspect loads': (55, 30),
 }
 ROOMS = {
