@@ -1,6 +1,7 @@
 """Tools for all tests."""
 
 import fcntl
+import gc
 import io
 import json
 import os
@@ -46,6 +47,17 @@ def pytest_configure():
     os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
     sys.dont_write_bytecode = False
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage among thousands of tests, which all stay: that took a fifth of the time to collect them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):
