@@ -41,14 +41,7 @@ def forget(model: NodeModel, data: DataSet) -> NodeModel:
 
     Raises AccountingError when the model keeps some of the rows, or when they cannot have been in it.
     """
-
-    def forget_batch(machine: LivingMachine, batch: Batch) -> LivingMachine:
-        try:
-            return machine.forget(batch)
-        except AccountingError as error:
-            raise AccountingError(f'{data.plan.name}: {error}') from None
-
-    return change_members(model, data, forget_batch, leaves=True)
+    return change_members(model, data, LivingMachine.forget, leaves=True)
 
 
 def merge(models: Sequence[NodeModel], names: Sequence[str], engine: Engine) -> NodeModel:
@@ -78,9 +71,13 @@ def change_members(
     summary = summarise_new(model, data)
     if leaves and (warning := warn_of_bounds(model, summary.columns)):
         warn_unsuitable(f'{data.plan.name}: {warning}')
-    machines = [
-        change(LivingMachine.of_model(member), sum_up_batch(member, summary, data, leaves)) for member in model.members
-    ]
+    machines = []
+    for member in model.members:
+        batch = sum_up_batch(member, summary, data, leaves)
+        try:
+            machines.append(change(LivingMachine.of_model(member), batch))
+        except AccountingError as error:
+            raise AccountingError(f'{data.plan.name}: {error}') from None
     return solve_members(machines, data.engine)
 
 
