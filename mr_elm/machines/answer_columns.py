@@ -33,7 +33,9 @@ class AnswerColumns:
         advanced=True,
         read=float,
     )
-    leverage: bool = option(False, 'pesvm, elm: write how unlike the rows of the training a row is', advanced=True)
+    leverage: bool = option(
+        False, 'pesvm, elm, auto with --keep-sums: write how unlike the rows of the training a row is', advanced=True
+    )
     threshold: float | None = option(
         None,
         'two classes: predict the positive class where its probability is above P',
@@ -65,6 +67,8 @@ class AnswerColumns:
 
     def demand(self, model: Model) -> None:
         """Raise ValueError when a model cannot say what is asked for."""
+        if self.probabilities and model.numeric and not model.multilabel:
+            raise ValueError('--probabilities: expected a model of classes, found a regression, which has --interval')
         if self.probabilities and 'calibration' not in model.arrays:
             raise ValueError('--probabilities: expected a model that was trained with --probabilities')
         demand_threshold(model, self.threshold)

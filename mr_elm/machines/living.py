@@ -120,8 +120,8 @@ class LivingMachine:
         if batch.n_stored:
             raise AccountingError(
                 f'cannot forget {batch.n_stored:,} of these {batch.n_rows:,} rows: they are landmarks, so the model '
-                'would still hold their features: train again without these rows, or once with '
-                '--landmarks synthetic, which keeps no row'
+                'would still hold their features: train again without these rows, or once '
+                'with --landmarks synthetic of pesvm or elm, which keeps no row'
             )
         foreign = batch.sums.counts > 0
         foreign[batch.known] = False

@@ -108,7 +108,7 @@ class DataSet:
 
 
 def demand_held_out(accounts: Accounts, share: float) -> None:
-    """Raise DataFormatError where all rows of a pass are for the training, or all for the test, before it goes on.
+    """Raise DataFormatError where a pass has no rows for the test, or less than half of those for the training.
 
     Warn where the test has many more or fewer rows than its share.
     """
@@ -117,7 +117,7 @@ def demand_held_out(accounts: Accounts, share: float) -> None:
         f'--test {share:g}: expected rows for training and test, found {held:,} of {n_rows:,} for the test: equal '
         'features go together, so take another share, or --test FILE'
     )
-    if n_rows and held in (0, n_rows):
+    if n_rows and (not held or n_rows - held < (1 - share) * n_rows / 2):
         raise DataFormatError(text)
     if abs(held - share * n_rows) > 10 + share * n_rows / 2:  # of few rows, that is chance
         warn_unsuitable(text)

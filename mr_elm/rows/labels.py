@@ -153,7 +153,7 @@ def check_label(name: str, form: RowOptions) -> None:
         parts = split_label(name, form.labels_separator)
     for part in parts:
         if is_missing(part, form):
-            raise RowError('missing label', f'the label {explain_missing(part)}')
+            raise RowError('missing label', f'the label {explain_missing(part)} (--bad-rows skip leaves such rows out)')
 
 
 def split_label(label: str, separator: str) -> list[str]:

@@ -1,6 +1,7 @@
 """train --test and --json: rows that the training does not see, and what it prints of itself."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -87,16 +88,25 @@ def test_tables_with_text_and_gaps_are_encoded_before_rows_are_held_out(tmp_path
     assert said['features'] == 6 and said['test']['accuracy'] > 0.75
 
 
-def test_a_test_of_much_fewer_rows_than_was_asked_for_is_named_once(tmp_path, capsys):
+def test_a_test_of_much_fewer_rows_than_was_asked_for_is_named_once_and_of_most_rows_refused(tmp_path, capsys):
+    """Most rows agree in the features that are left of them, so they go together."""
     X, labels = make_rows(500)
-    lines = [f'{label},{int(x > 2.5)},text {i}' for i, (label, x) in enumerate(zip(labels, X[:, 0], strict=True))]
-    rows = tmp_path / 'rows.csv'
-    rows.write_text('\n'.join(['y,a,b', *lines, '']), encoding='utf-8')
     words = ('--encode', 'auto', '--test', '0.3', '--hidden', '20', '--max-categories', '1', '--json')
-    assert main(['train', 'pesvm', str(rows), '--model', str(tmp_path / 'm.npz'), *words]) == 0
-    said = capsys.readouterr()
-    n_rows = json.loads(said.out)['test']['rows']
-    assert abs(n_rows - 250) > 200 and said.err.count(f'found {n_rows} of 500 for the test') == 1
+    model, statuses = tmp_path / 'm.npz', set()
+    for frequent in (0, 1):
+        rare = 1 - frequent
+        numbers = np.where(X[:, 0] > 2.5, rare, frequent)
+        lines = [f'{label},{number},text {i}' for i, (label, number) in enumerate(zip(labels, numbers, strict=True))]
+        rows = tmp_path / f'{frequent}.csv'
+        rows.write_text('\n'.join(['y,a,b', *lines, '']), encoding='utf-8')
+        status = main(['train', 'pesvm', str(rows), '--model', str(model), *words])
+        said = capsys.readouterr()
+        n_rows = int(re.search(r'found (\d+) of 500 for the test', said.err)[1])
+        assert status == (n_rows > 450) == (not model.exists()) and said.err.count('for the test') == 1
+        assert status or n_rows < 50
+        statuses.add(status)
+        model.unlink(missing_ok=True)
+    assert statuses == {0, 1}
     good = write_table(tmp_path / 'good.csv', X, labels)
     assert main(['train', 'pesvm', str(good), '--model', str(tmp_path / 'g.npz'), '--test', '0.3']) == 0
     assert 'for the test' not in capsys.readouterr().err
