@@ -28,7 +28,7 @@ COMMANDS = {
     'evaluate': ('score', 'score a model on labelled rows'),
     'inspect': ('inspect', 'show what is in a model file'),
     'export': ('export', 'write a model as ONNX, as SQL, or as a page about it'),
-    'pack': ('data', 'store rows as binary blocks, which later jobs read faster'),
+    'pack': ('data', 'store rows as Parquet files, which later jobs read faster'),
     'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
     'clean': ('clean', 'remove what killed commands left, here or on a cluster'),
     'generate': ('data', 'write rows of a random generator'),

@@ -29,7 +29,7 @@ def pack(argv: Sequence[str]) -> None:
     """Pack rows of text into a folder."""
     parser = Parser(
         'pack',
-        'Write rows as binary blocks, one block in each line, with checksums, and a manifest with their statistics.',
+        'Write rows as Parquet files with checksums, a row group for each block, and a manifest with their statistics.',
     )
     add_input_options(parser, 'task', 'no_label', 'part_by', *OF_LABELS, *OF_ENCODING, reads_standard=True)
     parser.add_argument('-o', '--output', required=True, metavar='DIR', help='a new or empty folder')

@@ -24,7 +24,7 @@ def export(argv: Sequence[str]) -> None:
     parser = Parser(
         'export',
         'Write a model as a graph of ONNX or as a query of SQL, whose answers are those of '
-        'mr-elm predict, or as a page about itself.',
+        'mr-elm predict, or as a page about the model.',
         runs_jobs=False,
     )
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')

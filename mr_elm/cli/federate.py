@@ -52,7 +52,7 @@ def sums(argv: Sequence[str]) -> None:
     parser.add_argument(
         '--session',
         metavar='TEXT',
-        help='--mask: the same at all sites, and one that was never used before, such as the date and time',
+        help='--mask: a text that is the same at all sites and that was never used before, such as the date and time',
     )
     add_runner_options(parser)
     args = parser.parse(argv)

@@ -45,7 +45,7 @@ class RunnerOptions:
     master: str | None = option(
         None,
         'spark: where it runs, such as local[*], yarn, spark://HOST:PORT, or sc://HOST for a server of Spark Connect '
-        '(default: what spark-submit says)',
+        '(default: that of the open session, of spark-submit, or of SPARK_REMOTE)',
         'runner',
         metavar='URL',
         advanced=True,
@@ -342,7 +342,9 @@ def add_runner_options(parser: Parser) -> None:
     python.add_argument(
         '--python',
         metavar='PATH',
-        help=AdvancedHelp('hadoop, emr, spark: the Python of the nodes; it needs numpy, scipy and numba'),
+        help=AdvancedHelp(
+            'hadoop, emr, spark: the Python of the nodes; it needs numpy, scipy, numba, pyarrow and threadpoolctl'
+        ),
     )
     python.add_argument(
         '--bundle',

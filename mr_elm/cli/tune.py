@@ -84,7 +84,7 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     add_model_options(parser, required=False, living=method.living)
     parser.group(GRID)
     parser.add_argument(
-        '--json', action='store_true', help=AdvancedHelp('taken as elsewhere: the answer is JSON always')
+        '--json', action='store_true', help=AdvancedHelp('accepted as by other commands: the answer is always JSON')
     )
     add_options(parser.add_to, resolve_name(method.options), list_passed(method, tuning), name)
     add_options(parser.add_to, resolve_name(tuning.search))

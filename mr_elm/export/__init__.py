@@ -1,1 +1,1 @@
-"""Take a model out: as a graph of ONNX, as a query of SQL, as a page about itself."""
+"""Write a model as a graph of ONNX, as a query of SQL, or as a page about the model."""

@@ -89,7 +89,7 @@ class PESVMOptions(CentredOptions, MetricOptions, NodeOptions):
     tolerance: float | None = option(
         None,
         "passes: stop at this residual, relative to |E'T| (default: 1e-4, or 1e-6 "
-        'for a regression, whose T is less its mean)',
+        'for a regression, where T is the targets without their mean)',
         SOLVER,
         advanced=True,
         tuned=False,
