@@ -202,7 +202,7 @@ class RowOptions:
     numeric_labels: bool = False
     target: str = option(
         'none',
-        'regression: log: learn logarithms, for targets above 0 such as prices. Predictions are exp of what is learned: '
+        'regression: log: learn logarithms, for targets above 0 such as prices. Predictions are exp of learned values: '
         'medians rather than means, never below 0. auto: log where its error on held-out rows is smaller',
         INPUT,
         ('none', 'log', 'auto'),
