@@ -148,8 +148,8 @@ def test_bad_rows_are_skipped_and_counted(spark, bad, tmp_path, model_of):
 def run(session, folder):
     """Run a stage over the packed rows in two partitions: its pairs."""
 
-    def pairs(stage, *words, reporter=None):
-        runner = make_engine('spark', ('--partitions-of-rows', '2'), reporter)
+    def pairs(stage, *words, **values):
+        runner = make_engine('spark', ('--partitions-of-rows', '2'), **values)
         data = DataSet(plan_inputs([str(folder / 'packed')], RowOptions()), runner)
         return list(data.run(stage, [*map(str, words)], 'counting'))
 
