@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, check_X_y, validate_data
 
+from mr_elm.errors import RowError
 from mr_elm.estimators.conversion import Convertible, describe_targets, input_facts
 from mr_elm.estimators.jobs import map_rows
 from mr_elm.estimators.parameters import Parameters, find_options
 from mr_elm.estimators.values import read_classes
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
+from mr_elm.rows.blocks import EncodedRows
+from mr_elm.rows.columns import Table, name_column
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -117,7 +120,7 @@ class TableRows(Convertible, Parameters):
             encoding = self.encoding_
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
-        rows = encoding.encode(frame.select([column.name for column in encoding.columns]))
+        rows = encode_rows(encoding, frame.select([column.name for column in encoding.columns]))
         encoding.warn_of_others(encoding.find_known(rows), len(rows.numbers))
         return encoding, rows.spread()
 
@@ -192,6 +195,24 @@ def check_weights(sample_weight: Weights, X: Rows) -> Floats | None:
     if len(weights) and weights.min() < 0:
         raise ValueError(f'sample_weight: expected numbers of at least 0, found {weights.min():.6g}')
     return weights
+
+
+def encode_rows(encoding: Encoding, table: Table) -> EncodedRows:
+    """Return the features of the rows. Raises RowError with the position of the first row that cannot be encoded."""
+    try:
+        return encoding.encode(table)
+    except RowError:
+        first, last = 0, table.n_rows - 1
+    while first < last:  # the rows before `first` are good
+        middle = (first + last) // 2
+        try:
+            encoding.encode(table[first : middle + 1])
+            first = middle + 1
+        except RowError:
+            last = middle
+    with name_column(f'row {first}:'):
+        encoding.encode(table[first : first + 1])
+    return encoding.encode(table)
 
 
 def learn_encoding(frame: Frame, weights: RowWeights, max_categories: int = MAX_CATEGORIES) -> Encoding:

@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial, wraps
+from types import MethodType
 from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from mr_elm.errors import write_value
@@ -145,16 +146,27 @@ def row_weights(
     return of_classes[codes] * weights
 
 
+class AvailableMethod:
+    """Offer a method where a parameter is true, as `available_if` of scikit-learn, whose error hides what to do."""
+
+    def __init__(self, parameter: str, method: Callable) -> None:
+        self.parameter, self.method = parameter, method
+
+    def __get__(self, estimator: Any, owner: Any = None) -> Any:
+        if estimator is None:
+            return wraps(self.method)(lambda estimator, *args, **more: self.__get__(estimator)(*args, **more))
+        name = type(estimator).__name__
+        if not getattr(estimator, self.parameter):
+            raise AttributeError(
+                f'This {name!r} has no attribute {self.method.__name__!r}: '
+                f'make it as {name}({self.parameter}=True) and fit it again'
+            )
+        return MethodType(self.method, estimator)
+
+
 def available_with(parameter: str) -> Callable[[Callable], Any]:
     """Return the decorator of a method that an estimator has where this parameter is true."""
-
-    def check(estimator: Any) -> bool:
-        if not getattr(estimator, parameter):
-            name = type(estimator).__name__
-            raise AttributeError(f'expected {parameter}=True: make it as {name}({parameter}=True) and fit it again')
-        return True
-
-    return available_if(check)
+    return partial(AvailableMethod, parameter)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -54,6 +54,11 @@ def make_frame(rng, n):
     )
 
 
+def change_rows(frame, value, *rows):
+    """Put a value into the ages of some rows."""
+    return frame.assign(age=[value if row in rows else age for row, age in enumerate(frame['age'])])
+
+
 def encode_by_hand(frame):
     """Encode the columns of `make_frame` by pandas alone: numbers scaled, gaps and categories as indicators."""
     columns = []
@@ -162,8 +167,10 @@ def test_scikit_learn_cross_validates_frames(frame, y):
     [
         (lambda frame: frame.drop(columns='city'), ("expected a column named 'city'",)),
         (lambda frame: frame.assign(more=1), ("found also 'more'",)),
-        (lambda frame: frame.assign(age='old'), ('not a number', "column 'age'", "'old'")),
-        (lambda frame: frame.assign(age=np.inf), ('infinite', "column 'age'")),
+        (lambda frame: frame.assign(age='old'), ('not a number', "row 0: column 'age'", "'old'")),
+        (lambda frame: frame.assign(age=np.inf), ('infinite', "row 0: column 'age'")),
+        (lambda frame: change_rows(frame, 'old', 97, 140), ('not a number', "row 97: column 'age' holds 'old'")),
+        (lambda frame: change_rows(frame, np.inf, 159), ('infinite', "row 159: column 'age'")),
         (lambda frame: frame.to_numpy(), ('data frame', 'ndarray')),
         (lambda frame: frame[['age', 'age', 'city']], ("2 are named 'age'",)),
         (lambda frame: frame[:0], ('0 sample',)),

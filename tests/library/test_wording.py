@@ -172,7 +172,7 @@ def test_probabilities_that_were_not_asked_for_name_the_parameter(name, method):
     assert not hasattr(plain, method) and hasattr(asked, method) and hasattr(kind, method)
     with pytest.raises(AttributeError, match=f"'{name}' has no attribute '{method}'") as caught:
         getattr(plain, method)(X)
-    assert f'{name}(probabilities=True)' in str(caught.value.__cause__)
+    assert f'{name}(probabilities=True)' in str(caught.value)
     assert getattr(asked, method)(X).shape == (60, 2) and hasattr(clone(asked), method)
     assert getattr(kind, method).__doc__ and getattr(kind, method)(asked, X[:1]).shape == (1, 2)
 
@@ -183,7 +183,7 @@ def test_intervals_that_were_not_asked_for_name_the_parameter():
     assert not hasattr(plain, 'predict_interval')
     with pytest.raises(AttributeError, match="'ESVMRegressor' has no attribute 'predict_interval'") as caught:
         plain.predict_interval(X)
-    assert 'ESVMRegressor(intervals=True)' in str(caught.value.__cause__)
+    assert 'ESVMRegressor(intervals=True)' in str(caught.value)
 
 
 def misuses():
