@@ -337,15 +337,18 @@ def demand_small(model: Model) -> None:
             nodes += len(machine.layer.biases)
         elif isinstance(machine, KernelModel) and machine.kernel.name != 'linear':
             nodes += machine.support_vectors.shape[0]
-    for count, most, what in (
-        (model.n_features, MAX_FEATURES, 'features'),
-        (trees, MAX_TREES, 'trees'),
-        (nodes, MAX_NODES, 'nodes or support vectors'),
+    smaller = 'train a smaller model'
+    if model.header.method == 'auto':
+        smaller += f' (auto with --budget {MAX_NODES})'
+    for count, most, what, cure in (
+        (model.n_features, MAX_FEATURES, 'features', 'train on fewer columns (--columns or --drop)'),
+        (trees, MAX_TREES, 'trees', smaller),
+        (nodes, MAX_NODES, 'nodes or support vectors', smaller),
     ):
         if count > most:
             raise ValueError(
-                f'export: expected at most {most:,} {what} for a query of SQL, found {count:,}: train a '
-                'smaller model, or export a graph of ONNX'
+                f'export: expected at most {most:,} {what} for a query of SQL, found {count:,}: {cure}, '
+                'or export a graph of ONNX'
             )
 
 

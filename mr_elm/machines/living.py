@@ -134,7 +134,7 @@ class LivingMachine:
             )
         before = self._place(batch)
         sums = add_sums(before, batch.sums, -1)
-        demand_left(sums, before, self.peak)
+        demand_left(sums, before, self.peak, batch.classes)
         classes = []
         if batch.classes:
             waits = (before.counts == 0) | batch.keeps_labels  # a class that was declared, for its first row

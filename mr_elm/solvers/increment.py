@@ -12,6 +12,7 @@ that come late, exact sums.
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import compress
 
 import numpy as np
 
@@ -90,13 +91,17 @@ def size_of(sums: Sums) -> float:
     return float(np.trace(sums.gram))
 
 
-def demand_left(rest: Sums, before: Sums, peak: float) -> None:
+def demand_left(rest: Sums, before: Sums, peak: float, classes: Sequence[str] = ()) -> None:
     """Raise AccountingError when the rows that have gone from `before` cannot all have been there.
 
-    peak : the largest trace of E'E that the model ever had, which its rounding errors follow.
+    peak : the largest trace of E'E that the model ever had, which its rounding errors follow. classes : their names.
     """
-    if (rest.counts < -DOUBTFUL_ERROR * UNIT_ROUNDOFF * before.counts).any():
-        raise AccountingError('cannot forget these rows: there are more of them than the model was trained on')
+    if (missing := rest.counts < -DOUBTFUL_ERROR * UNIT_ROUNDOFF * before.counts).any():
+        which = ''.join(
+            f': of class {name!r}, {had - left:g} where it has {had:g} (by weight)'
+            for name, had, left in compress(zip(classes, before.counts, rest.counts, strict=False), missing)
+        )
+        raise AccountingError(f'cannot forget these rows: there are more of them than the model was trained on{which}')
     empty = (rest.counts == 0) & (before.counts > 0)
     largest = np.maximum(peak, np.sqrt(peak * before.counts[empty]))  # that a sum over rows can have been
     if (np.abs(rest.class_sums[empty]) > DOUBTFUL_ERROR * UNIT_ROUNDOFF * largest[:, None]).any():

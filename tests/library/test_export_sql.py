@@ -287,7 +287,10 @@ def test_dialects_have_their_own_types_and_quotes(dialect, rng):
 
 @pytest.mark.parametrize(
     'shape, found',
-    [((201, 5), '200 features .*found 201:'), ((3, 2001), '2,000 nodes or support vectors .*found 2,001:')],
+    [
+        ((201, 5), '200 features .*found 201: .*--columns or --drop'),
+        ((3, 2001), '2,000 nodes or support vectors .*found 2,001:'),
+    ],
 )
 def test_a_model_that_is_too_large_is_refused(shape, found, rng):
     X = rng.standard_normal((20, shape[0]))
@@ -299,6 +302,14 @@ def test_a_model_that_is_too_large_is_refused(shape, found, rng):
 def test_too_many_trees_are_refused(rng, X):
     with pytest.raises(ValueError, match='expected at most 100 trees .*found 101: .*ONNX'):
         sql.make_sql(node_model(rng, 'tanh', forest=draw_forest(rng, 101, 1, X[0])))
+
+
+def test_auto_is_told_what_budget_makes_a_query(rng):
+    X = rng.standard_normal((2000, 3))
+    large, small = (AutoRegressor(budget=budget).fit(X, X[:, 0] * X[:, 1]).to_model() for budget in (None, 2000))
+    with pytest.raises(ValueError, match='expected at most .* train a smaller model .auto with --budget 2000., or '):
+        sql.make_sql(large)
+    assert sql.make_sql(small)
 
 
 def test_the_name_of_a_table_is_quoted_and_needed(rng):
