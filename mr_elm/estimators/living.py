@@ -70,6 +70,11 @@ class LivingRows(TableRows):
     _hold_out: Any  # see `Labelled` and `LivingTargets`
     _arithmetic: Any = nullcontext  # a context for sums and solves
 
+    @property
+    def n_rows_(self) -> int:
+        """Return how many rows the estimator has."""
+        return self.model_.header.n_rows_used
+
     @watched
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Any:
         """Take rows away from the sums; classes that lose their last row go too.
@@ -230,11 +235,6 @@ class LivingEstimator(LivingRows):
         """Return the sums of the rows. Raises ValueError when the estimator has none."""
         (machine,) = self._machines()
         return machine.sums
-
-    @property
-    def n_rows_(self) -> int:
-        """Return how many rows the estimator has."""
-        return self.model_.header.n_rows_used
 
     def fit(
         self, X: Rows, y: Labels, sample_weight: Weights = None, like: 'LivingEstimator | None' = None

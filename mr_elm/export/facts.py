@@ -62,6 +62,8 @@ def list_facts(model: Model) -> dict[str, str]:
         'certificate': write_values(parameters.get('certificates', {}), ('gap', 'violation', 'n_iter')),
         'computed by': ', '.join(parameters.get('blas', ())),
         'probabilities': header.calibration and write_values(header.calibration, header.calibration),
+        'intervals': 'interval_residuals' in model.arrays
+        and f'of {model.arrays["interval_residuals"].size:,} errors of held-out rows',
         'history': '; '.join(events),
     }
     return {name: str(value) for name, value in facts.items() if value}

@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.estimators import AutoClassifier, AutoRegressor
+from mr_elm.export.facts import list_facts
 
 FEW = {'budget': 10}  # nodes; as many as without a budget take twice as long, in hundreds of trainings
 
@@ -75,3 +76,17 @@ def test_the_error_that_is_said_of_a_regression_is_that_of_the_model_whatever_it
             model = AutoRegressor(budget).fit(X[:n], t[:n])
         error = np.mean((model.predict(X[n:]) - t[n:]) ** 2) / t[:n].var()
         assert 0.7 < read_score(caplog.messages)[0] / error < 1.4
+
+
+def test_the_rows_of_an_estimator_are_counted_as_they_come_and_leave():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = AutoClassifier(**FEW, keep_sums=True).fit(X[:60], X[:60, 0] > 0)
+    assert model.n_rows_ == 60
+    assert model.partial_fit(X[60:], X[60:, 0] > 0).n_rows_ == 80
+    assert model.forget(X[60:], X[60:, 0] > 0).n_rows_ == 60
+
+
+def test_the_facts_of_a_model_say_whether_it_has_intervals():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with_them, without = (AutoRegressor(**FEW, intervals=given).fit(X, X[:, 0]).to_model() for given in (True, False))
+    assert 'errors of held-out rows' in list_facts(with_them)['intervals'] and 'intervals' not in list_facts(without)
