@@ -5,6 +5,8 @@ and, where an estimator has a parameter of its name, of that. All of them check 
 same sentence. The order of the fields is the order of the help.
 """
 
+import contextlib
+import os
 import re
 import warnings
 from argparse import ArgumentTypeError
@@ -12,14 +14,17 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
+from inspect import currentframe
 from math import inf, isfinite
 from numbers import Integral, Real
+from traceback import walk_stack
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 from mr_elm.errors import suggest, write_value
 
 DEFAULT = object()
+OURS = os.path.dirname(__file__) + os.sep, contextlib.__file__  # of the frames of a call of this package
 FLAG = re.compile(r'--[a-zA-Z][a-zA-Z-]*')
 QUOTED = r"""('[^']*'|"[^"]*")"""  # a name in a message
 # options of columns, which the calls of a data frame stand for
@@ -181,7 +186,10 @@ def rename_flags(text: str, names: Mapping[str, str]) -> str:
 
 @contextmanager
 def speaking_python(names: Mapping[str, str]) -> Iterator[None]:
-    """Rename the options in warnings and in the words of a ValueError, as `rename_flags` does."""
+    """Rename the options in warnings and in the words of a ValueError, as `rename_flags` does.
+
+    A warning names the line of the user that called this package.
+    """
     caught: list[warnings.WarningMessage] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -192,5 +200,7 @@ def speaking_python(names: Mapping[str, str]) -> Iterator[None]:
             error.args = (rename_flags(error.args[0], names), *error.args[1:])
         raise
     finally:
+        files = [frame.f_code.co_filename for frame, _ in walk_stack(currentframe())]
+        level = next((k for k, name in enumerate(files, 1) if not name.startswith(OURS)), 1)
         for warning in caught:
-            warnings.warn(rename_flags(str(warning.message), names), warning.category, stacklevel=4)
+            warnings.warn(rename_flags(str(warning.message), names), warning.category, stacklevel=level)

@@ -139,7 +139,7 @@ def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatc
 def test_reducers_tell_what_they_do(elm, write, tmp_path, monkeypatch, words, line):
     for name in ('FIRST_LINE_SECONDS', 'LONGEST_PAUSE_SECONDS'):
         monkeypatch.setattr(f'mr_elm.progress.{name}', 0.0)
-    monkeypatch.setattr('mr_elm.progress.REDRAW_SECONDS', 0.01)
+    monkeypatch.setattr('mr_elm.progress.REDRAW_SECONDS', 0.001)
     path = write('rows.csv', ''.join(f'{i % 3},{i % 17},{i * i % 7}\n' for i in range(1000)))
     done = elm(*words, path, *(('--model', tmp_path / 'm.npz') if words[0] == 'train' else ()))
     assert re.search(rf'^{line}$', done.err, re.MULTILINE), done.err

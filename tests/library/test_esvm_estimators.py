@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import check_estimator
 
-from mr_elm.errors import AccountingError, NumericalWarning
+from mr_elm.errors import AccountingError, NumericalWarning, UnsuitableWarning
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor
 from mr_elm.solvers.increment import sum_arrays
 from mr_elm.sums.gram import expand
@@ -219,3 +219,10 @@ def test_a_nu_is_doubtful_where_the_ridge_is_below_the_rounding_errors_of_the_su
     once_large = clone(estimator).fit(X, y).forget(X[10:], y[10:])
     assert not doubts(model.fit, X[:100], y[:100]) and doubts(model.merge, once_large)
     assert not doubts(model.fit, X[:100], y[:100]) and not doubts(model.merge, clone(estimator).fit(X[:10], y[:10]))
+
+
+def test_a_warning_names_the_line_that_called_an_estimator():
+    X, y = np.repeat([[1.0, 2.0], [1.0, 2.0001]], 10, axis=0), np.arange(20) % 2
+    with pytest.warns(UnsuitableWarning, match='says the same') as caught:
+        ESVMClassifier(n_hidden=5).fit(X, y)
+    assert {warning.filename for warning in caught} == {__file__}
