@@ -255,7 +255,9 @@ class Pass(argparse.Action):
     """Keep an option of mrjob and its values for the runner."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, flag: str | None = None) -> None:
-        """Keep them."""
+        """Keep them. Exits with 2 where a property has no value."""
+        if flag in ('-D', '--jobconf') and '=' not in values[0]:
+            parser.error(f'{flag}: expected a property NAME=VALUE, found {values[0]!r}')
         namespace.passed = [*namespace.passed, flag, *values]
 
 

@@ -25,6 +25,8 @@ from mr_elm.processes import Terminated
         ['train', 'pesvm', 'x.csv'],
         ['train', 'pesvm', '--model', 'm.npz'],
         ['train', 'pesvm', 'x.csv', '--model'],
+        ['train', 'pesvm', 'x.csv', '--model', 'm.npz', '-D', 'mapreduce.job.maps'],
+        ['train', 'pesvm', 'x.csv', '--model', 'm.npz', '-r', 'hadoop', '-D', 'mapreduce.job.maps'],
         ['predict', 'm.npz'],
         ['predict', 'm.npz', 'x.csv'],
         ['evaluate', 'm.npz'],

@@ -267,6 +267,17 @@ def test_an_attempt_that_fails_on_hadoop_is_told_with_its_reason(talkative, hado
     assert second == 'Gram: map task 3, attempt 2 failed: OSError: no space left'
 
 
+def test_a_job_that_hadoop_refuses_ends_with_the_reason(talkative):
+    refused = (
+        'Failed to submit application_1_2 to YARN : Application application_1_2 submitted by user to unknown queue: q'
+    )
+    progress = HadoopProgress(Stage(talkative, 'Gram', 10))
+    with progress.listening('mrjob'), pytest.raises(TaskError, match=f'^Hadoop did not take the job: {refused}$'):
+        logging.getLogger('mrjob').error(
+            f'  Error Launching job : org.apache.hadoop.yarn.YarnException: {refused}\n\tat a.b'
+        )
+
+
 def test_a_bad_row_ends_a_job_on_hadoop_with_the_first_attempt(talkative, hadoop_log):
     hadoop_log += ['Traceback (most recent call last):', '  File "a.py"', 'mr_elm.errors.BadRowError: {"file": 0}']
     progress = HadoopProgress(Stage(talkative, 'Gram', 10))

@@ -30,7 +30,9 @@ def explain_step(error: Exception, step: dict[str, Any]) -> str | None:
     history = f'http://{address}'
     attempt = find_failed_attempt(history, step['job_id'])
     if attempt is None:
-        return f'{step["job_id"]} failed, but no attempt of it did; see {history}/jobhistory/job/{step["job_id"]}'
+        job = get_json(f'{history}/ws/v1/history/mapreduce/jobs/{step["job_id"]}')['job']
+        reason = job.get('diagnostics', '').partition('\n')[0]
+        return f'{step["job_id"]} failed: {reason} (see {history}/jobhistory/job/{step["job_id"]})'
     stderr, syslog = (read_log(history, attempt, name) for name in ('stderr', 'syslog'))
     return describe_failure(
         choose_cause(stderr, syslog, attempt.get('diagnostics', '')),

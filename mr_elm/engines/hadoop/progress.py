@@ -16,6 +16,7 @@ from mr_elm.rows.hdfs import find_home, read_configuration
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
 TRACKING = re.compile(r'The url to track the job: (\S+)')
 FAILED = re.compile(r'Task Id : attempt_(\d+_\d+)_([mr])_(\d+)_(\d+), Status : FAILED')
+REFUSED = re.compile(r'Error Launching job : (?:[\w.]+Exception: )?(.*)', re.DOTALL)
 MASTER_TIMEOUT = 2  # seconds, for which the user hears nothing else
 
 
@@ -31,8 +32,10 @@ class HadoopProgress(LogLines):
         self.reporter.say(f'{self.progress.name}: {text}')
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one line of the log."""
+        """Take one line of the log. Raises TaskError where Hadoop refuses the job."""
         text = record.getMessage()
+        if match := REFUSED.search(text):
+            raise TaskError(f'Hadoop did not take the job: {match[1].splitlines()[0]}')
         if match := TRACKING.search(text):
             self.say(f'submitted, waiting for the first task; {match[1]}')
         if match := FAILED.search(text):
