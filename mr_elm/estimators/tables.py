@@ -16,7 +16,7 @@ from mr_elm.estimators.values import read_classes
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
 from mr_elm.rows.blocks import EncodedRows
-from mr_elm.rows.columns import Table, name_column
+from mr_elm.rows.columns import Table
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -202,17 +202,9 @@ def encode_rows(encoding: Encoding, table: Table) -> EncodedRows:
     try:
         return encoding.encode(table)
     except RowError:
-        first, last = 0, table.n_rows - 1
-    while first < last:  # the rows before `first` are good
-        middle = (first + last) // 2
-        try:
-            encoding.encode(table[first : middle + 1])
-            first = middle + 1
-        except RowError:
-            last = middle
-    with name_column(f'row {first}:'):
-        encoding.encode(table[first : first + 1])
-    return encoding.encode(table)
+        errors = encoding.find_errors(table)
+    row = min(errors)
+    raise RowError(errors[row].reason, f'row {row}: {errors[row].detail}')
 
 
 def learn_encoding(frame: Frame, weights: RowWeights, max_categories: int = MAX_CATEGORIES) -> Encoding:
