@@ -33,6 +33,7 @@ from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.rows.blocks import fill_weights
 from mr_elm.rows.labels import write_label
 from mr_elm.solvers.ridge import Sums, TrainingRows
+from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics
 from mr_elm.typing import Floats, Labels, Rows, Weights
 
@@ -298,10 +299,11 @@ class LivingEstimator(LivingRows):
         problem, layer = self._place_nodes(labelled, like)
         if grows and self.solver == PASSES:
             raise ValueError("solver: expected 'gram' for partial_fit, passes keep no sums")
+        steps = labelled.choose_steps(layer.bound(*find_bounds(labelled.X)), problem.origin)
         if grows or choose_solver(problem.options, len(rows[1]), layer.n_hidden)[0] == GRAM:
-            self._fit_by_sums(problem, layer, labelled, labels)
+            self._fit_by_sums(problem, layer, steps, labelled, labels)
         else:
-            self._fit_by_passes(problem, layer, labelled, like)
+            self._fit_by_passes(problem, layer, steps, labelled, like)
         if not grows:
             warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
         return self
@@ -359,9 +361,10 @@ class LivingEstimator(LivingRows):
                 layer = grow_leaves(layer, sample, options)
         return problem, layer
 
-    def _fit_by_sums(self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows, labels: Any) -> None:
+    def _fit_by_sums(
+        self, problem: NodeProblem, layer: HiddenLayer, steps: GridSteps, rows: TrainingRows, labels: Any
+    ) -> None:
         """Fit by the sums of the rows. labels : the classes."""
-        steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
         sums = sum_up_rows(self, layer, rows, steps)
         machine = LivingMachine.of_sums(problem, layer, steps, [name_blas()], sums)
         self._take([replace(machine, header=self._name_header(machine.header))], labels)
@@ -371,12 +374,16 @@ class LivingEstimator(LivingRows):
             self.model_ = self.model_.without_sums()
 
     def _fit_by_passes(
-        self, problem: NodeProblem, layer: HiddenLayer, rows: TrainingRows, like: 'LivingEstimator | None'
+        self,
+        problem: NodeProblem,
+        layer: HiddenLayer,
+        steps: GridSteps,
+        rows: TrainingRows,
+        like: 'LivingEstimator | None',
     ) -> None:
         """Fit by passes over the rows, which leave no sums."""
         from mr_elm.estimators.passes import MemoryProblem
 
-        steps = rows.choose_steps(layer.bound(*find_bounds(rows.X)), problem.origin)
         passes, start = MemoryProblem.open(problem, layer, steps, rows), None
         if like is not None:
             start = like.model_.arrays['output_weights']

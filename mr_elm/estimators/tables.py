@@ -12,7 +12,7 @@ from mr_elm.errors import RowError
 from mr_elm.estimators.conversion import Convertible, describe_targets, input_facts
 from mr_elm.estimators.jobs import map_rows
 from mr_elm.estimators.parameters import Parameters, find_options
-from mr_elm.estimators.values import read_classes
+from mr_elm.estimators.values import demand_targets, read_classes
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
 from mr_elm.rows.blocks import EncodedRows
@@ -85,7 +85,9 @@ class TableRows(Convertible, Parameters):
                 each.demand(value, name)
         if reset:
             self.seed_ = self._choose_seed()
-        if 'y' in how and not how.get('y_numeric'):
+        if how.get('y_numeric'):
+            demand_targets(how['y'], kind.__name__)
+        elif 'y' in how:
             how['y'] = read_classes(how['y'])
         if self.encode == REFUSE and not isinstance(X, Frame):
             checked = self._check_numbers(X, reset, **how)

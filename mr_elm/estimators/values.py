@@ -13,11 +13,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from mr_elm.errors import write_value
+from mr_elm.errors import demand_choice, write_value
 from mr_elm.machines.evaluation import compare_targets
 from mr_elm.rows.blocks import take_weights
 from mr_elm.rows.labels import hold_integers, write_label
 from mr_elm.rows.options import AUTO, REFUSE
+from mr_elm.rows.text import read_number
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.selection import HELD_OUT_KEY, TARGET_TEST_SHARE, select_sample
 from mr_elm.sums.statistics import WARNED_ROWS, Classes, describe_single_rows, find_single_rows
@@ -72,6 +73,18 @@ def read_classes(y: Labels) -> Labels:
             )
         return integers
     return y
+
+
+def demand_targets(y: Labels, estimator: str) -> None:
+    """Raise ValueError at a target of a regression that is text. estimator : the name of its class."""
+    values = np.asarray(y)
+    if values.dtype.kind in 'OU' and values.ndim:
+        for (row, *_), value in np.ndenumerate(values):
+            if isinstance(value, str) and read_number(value) is None:
+                raise ValueError(
+                    f'y: expected numbers, row {row} has {write_value(value)}: labels of classes need '
+                    f'{estimator.replace("Regressor", "Classifier")}'
+                )
 
 
 def lacks_value(value: Any) -> bool:
@@ -187,8 +200,7 @@ class Targets(RegressorMixin, MultiOutputMixin):
 
         X, weights : of the first rows, which decide the target; None for later ones.
         """
-        if self.target not in ('none', 'log', AUTO):
-            raise ValueError(f"target: expected 'none', 'log' or 'auto', found {write_value(self.target)}")
+        demand_choice('target', self.target, ('none', 'log', AUTO))
         self.single_, T = np.ndim(y) == 1, np.asarray(y, dtype=float).reshape(len(y), -1)
         with np.errstate(over='ignore'):
             if not np.isfinite(np.square(T).sum()):

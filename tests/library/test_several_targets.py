@@ -7,6 +7,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.estimators import (
+    AutoRegressor,
     ELMClassifier,
     ELMRegressor,
     ESVMClassifier,
@@ -105,6 +106,14 @@ def test_rows_come_and_leave_as_if_they_had_never_been_there(estimator, kind, X,
     np.testing.assert_allclose(merged._values(X), whole._values(X), rtol=0, atol=1e-8)
     with pytest.raises(ValueError, match='as the rows before'):
         grown.partial_fit(X, np.column_stack([y, y]))
+
+
+@pytest.mark.parametrize('estimator', [*REGRESSORS, AutoRegressor()], ids=lambda each: type(each).__name__)
+def test_text_among_targets_is_named_with_its_row_and_the_classifier(estimator, X):
+    labels, kind = ['1.5', 'a', *'b' * 118], type(estimator).__name__.replace('Regressor', 'Classifier')
+    for y in (labels, np.array(labels), np.array(labels, object)):
+        with pytest.raises(ValueError, match=f"y: expected numbers, row 1 has 'a': labels of classes need {kind}$"):
+            estimator.fit(X, y)
 
 
 def test_a_label_that_loses_its_last_row_stays_as_a_column(X, sets):
