@@ -38,6 +38,14 @@ class MRFolds(MRRows):
     INPUT_FILES = {'--problem': 'npz: layers, folds and grids'}
     MERGE = {'gram': merge_pairs, 'sum': merge_pairs}
 
+    @property
+    def thread_bytes(self) -> int:  # type: ignore[override]
+        """Return the bytes of the sums of a task where some nodes are leaves, whose products threads share."""
+        layers = load_task(self.options.problem).layers
+        if not any(layer.n_leaves for layer in layers):
+            return 0
+        return sum(8 * (layer.n_hidden + 1) ** 2 for layer in layers)
+
     def map_begin(self) -> None:
         """Load the problem and make room for the sums of every layer and fold."""
         self.task = load_task(self.options.problem)

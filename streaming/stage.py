@@ -65,6 +65,7 @@ class MRRows(MRJob):
     TABLE = False
     ENCODED = False
     task_bytes = 0  # that a map task needs for its sums, about, where these may be large
+    thread_bytes = 0  # of rows, below which threads of one process are faster than processes, whose sums must be merged
     trouble: str | None = None  # why the input cannot be used
     listener: Any = None  # is told how far the task is, see `progress.Listener`; None: Hadoop is, on standard error
 

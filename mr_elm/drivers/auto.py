@@ -25,7 +25,7 @@ from mr_elm.machines.grid_task import Folds, GridTask
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.options import AutoOptions, read_budget
 from mr_elm.model.models import HiddenNodeModel, join_members
-from mr_elm.parallel import using_threads
+from mr_elm.parallel import map_in_threads, using_threads
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
 from mr_elm.solvers.folds import total_of
@@ -77,14 +77,15 @@ def sum_up_members(inputs: NodeInputs, members: list[Member], keep_sums: bool) -
     layers = [member.layer for member in members]
     steps = [inputs.choose_grid(layer) for layer in layers]
     all_rows = Folds(1, 0, 1.0, inputs.options.seed, inputs.weights, inputs.class_numbers)
-    parts = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
-    models = []
-    with one_thread():
-        for member, grid, part in zip(members, steps, parts, strict=True):
-            sums = total_of(part)
-            check_counts(inputs.data.plan, inputs.classes, sums.counts)
-            model = solve(
-                LivingMachine.of_sums(member.problem, member.layer, grid, inputs.data.blas, sums), inputs.data.engine
-            )
-            models.append(model if keep_sums else model.without_sums())
-    return models
+    engine = inputs.data.engine
+
+    def solve_member(number: int) -> HiddenNodeModel:
+        member, sums = members[number], total_of(parts[number])
+        check_counts(inputs.data.plan, inputs.classes, sums.counts)
+        machine = LivingMachine.of_sums(member.problem, member.layer, steps[number], inputs.data.blas, sums)
+        model = solve(machine, engine)
+        return model if keep_sums else model.without_sums()
+
+    with one_thread(), using_threads(engine.n_threads):
+        parts = sum_up_folds(inputs, GridTask(all_rows, layers, steps))
+        return map_in_threads(solve_member, range(len(members)))

@@ -212,7 +212,7 @@ class Local(LocalCopies):
 
     def count_processes(self, plan: InputPlan, stage: Any) -> int:
         """Return in how many processes the tasks of a job run; 1 is this one where the rows are few."""
-        if plan.size < self.small:
+        if plan.size < self.small or (self.small and plan.size < stage.thread_bytes):
             return 1
         n_processes = self.n_processes
         if self.memory and (n_bytes := stage.task_bytes):  # which may read a large file

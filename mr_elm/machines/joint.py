@@ -48,8 +48,7 @@ from mr_elm.machines.sample import SampleRows, arrange_rows
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.ridge import Penalty, factor_ridge, measure_nodes
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
-from mr_elm.sums.gram import expand
-from mr_elm.sums.leaf_loops import add_leaves
+from mr_elm.sums.gram import expand, multiply
 from mr_elm.typing import Floats
 
 ROWS_PER_HELD, MAX_HELD_ROWS = 4, 4000  # a quarter of the sample is held out, and at most so many rows
@@ -377,18 +376,17 @@ class JointSums:
         ET *= np.sqrt(weights)[:, None]
         m = n_leaves + nodes.n_hidden + 1
         products = np.empty((m + n_targets, m + n_targets))
-        np.matmul(ET.T, ET, out=products[n_leaves:, n_leaves:])
-        leaves = None
+        leaves = held_leaves = None
         if forest is not None:
-            add_leaves(forest.find_leaves(rows.X), ET, weights, products)
-            leaves = forest.find_leaves(held.X)
+            leaves, held_leaves = forest.find_leaves(rows.X), forest.find_leaves(held.X)
+        multiply(ET, leaves, weights, products)
         return cls(
             n_leaves,
             products[:m, :m],
             products[:m, m:],
             measure_nodes(nodes),
             mean,
-            leaves,
+            held_leaves,
             expand(nodes, held.X),
             held,
         )

@@ -10,6 +10,7 @@ Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 an
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from mr_elm import sparse as sp
 from mr_elm.errors import AccountingError
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.parallel import map_in_threads
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.labels import find_labels
 from mr_elm.rows.wire import demand_arrays
@@ -249,7 +251,11 @@ class GramSum(TargetSums):
                 ET[:, width:] = make_indicators(block, holds)
         if root is not None:
             ET *= root
-        products = self._multiply(ET, leaves, row_weights)
+        products = self._workspace.get('products')
+        if products is None or len(products) != self.n_leaves + ET.shape[1]:
+            products = np.empty((self.n_leaves + ET.shape[1],) * 2)
+            self._workspace['products'] = products
+        multiply(ET, leaves, row_weights, products)
         add_triangle(self.high, self.low, products[:m, :m], self.steps.gram)
         if self.numeric:
             self._add_sum(TARGETS, products[:m, m:].T.reshape(*block.targets.shape[1:], m), self.steps.target)
@@ -266,21 +272,6 @@ class GramSum(TargetSums):
             self._add_classes(sums, names, block, holds)
         self.n_rows += len(ET)
 
-    def _multiply(self, ET: Floats, leaves: np.ndarray | None = None, row_weights: RowWeights = None) -> Floats:
-        """Return [E T]'[E T], of leaves the upper triangle alone."""
-        first, width = self.n_leaves, self.n_leaves + ET.shape[1]
-        block = self._workspace.pop('block', None)
-        if block is None or len(block) != width:
-            block = np.empty((width, width))
-        self._workspace['block'] = block
-        np.matmul(ET.T, ET, out=block[first:, first:])  # by BLAS' dsyrk: numpy sees that both are one array
-        if leaves is not None:
-            from mr_elm.sums.leaf_loops import add_leaves
-
-            weights = fill_weights(row_weights, len(ET))
-            add_leaves(leaves, ET, weights, block)
-        return block
-
     def merge(self, other: 'GramSum') -> None:
         """Add the sums of other rows, on the same grids."""
         add_pair(self.high, self.low, other.high, other.low)
@@ -290,6 +281,24 @@ class GramSum(TargetSums):
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""
         for i, j, part in cut_slices(len(self.high), tile):
             yield (i, j), [cut_tile(matrix[part], i == j) for matrix in (self.high, self.low)]
+
+
+def multiply(ET: Floats, leaves: np.ndarray | None, row_weights: RowWeights, products: Floats) -> None:
+    """Write [leaves E T]'[leaves E T], of leaves the upper triangle alone.
+
+    ET : (n, c), rows times the roots of their weights. leaves : (n, n_trees), or None. products : (m + c, m + c) of m
+    leaves. Threads that may be used share the work where there are leaves.
+    """
+    first = len(products) - ET.shape[1]
+    # by BLAS' dsyrk: numpy sees that both are one array
+    multiply_columns = partial(np.matmul, ET.T, ET, out=products[first:, first:])
+    if leaves is None:
+        multiply_columns()
+        return
+    from mr_elm.sums.leaf_loops import list_leaf_products
+
+    calls = [multiply_columns, *list_leaf_products(leaves, ET, fill_weights(row_weights, len(ET)), products)]
+    map_in_threads(lambda call: call(), calls)
 
 
 def make_indicators(block: Block, holds: Floats | None = None) -> Floats:

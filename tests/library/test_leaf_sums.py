@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.features.hidden import HiddenLayer
+from mr_elm.parallel import using_threads
 from mr_elm.rows.blocks import Block
 from mr_elm.solvers.ridge import BIAS_RIDGE, JITTER, find_penalty, make_penalty, solve_regularized
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
@@ -67,6 +68,18 @@ def test_sums_of_a_regression_are_those_of_dense_rows(layer, rng):
     X, T = rng.normal(size=(N, D)), rng.normal(size=(N, 2)) + 3
     found = sum_up(layer, X, lambda part: Block(X[part], targets=T[part]), True, origin=(3.0, 3.0))
     assert np.allclose(found.sums['targets'][0], (T - 3).T @ expand(layer, X), rtol=1e-12, atol=1e-12)
+
+
+def test_no_bit_depends_on_how_many_threads_share_a_product(layer, rng):
+    X, codes = rng.normal(size=(N, D)), rng.integers(0, 2, N)
+    sums = []
+    for n_threads in (None, 1, 2, 5):
+        with using_threads(n_threads):
+            sums.append(sum_up(layer, X, lambda part: Block(X[part], ('a', 'b'), codes[part]), False))
+    for other in sums[1:]:
+        assert np.array_equal(np.triu(sums[0].high), np.triu(other.high))
+        assert np.array_equal(np.triu(sums[0].low), np.triu(other.low))
+        assert all(np.array_equal(sums[0].sums[k], other.sums[k]) for k in 'ab')
 
 
 @pytest.mark.parametrize('weighted', [False, True])
