@@ -102,7 +102,7 @@ def read_answer_columns(model: Model, path: str, args: argparse.Namespace) -> tu
 
         demand_summable(model, args.model)
     if columns.leverage or columns.interval is not None and find_sums(args.model):
-        model = fetch_sums(model, path, args.model)
+        model = fetch_sums(model, path, args.model, leverages=True)
     elif columns.interval is not None and 'interval_ratios' in model.arrays:
         Reporter(args.quiet).say(f'{name_sums(args.model)}: no such file: without sums all intervals have one width')
     columns.demand(model)
@@ -199,7 +199,7 @@ def evaluate(argv: Sequence[str]) -> None:
             from mr_elm.machines.living import demand_living
 
             demand_living(model, args.model)
-            fetch_sums(model, path, args.model)
+            fetch_sums(model, path, args.model, leverages=True)
         if args.figure:
             demand_free(args.figure, args.overwrite)
             if model.header.targets:

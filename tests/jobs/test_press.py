@@ -89,8 +89,12 @@ def test_rows_of_a_class_never_seen_are_refused_by_its_name(elm, write, csv_of, 
     assert done.status == 1 and "expected rows that the model was trained on, found rows of class '9'" in done.err
 
 
-def test_a_nu_too_large_for_leverages_is_refused(elm, write, csv_of, table, tmp_path):
+@pytest.mark.parametrize('method, nu', [('pesvm', '--nu'), ('elm', '--C')])
+def test_a_nu_too_large_for_leverages_is_refused_before_the_rows_are_read(
+    elm, write, csv_of, table, tmp_path, method, nu
+):
     path, model = write('rows.csv', csv_of(table[1], table[0])), tmp_path / 'm.npz'
-    assert elm('train', 'pesvm', path, '--hidden', 100, '--nu', 1e30, '--model', model, '-q').status == 0
-    done = elm('evaluate', model, path, '--leave-one-out', '-q')
-    assert done.status == 1 and 'expected a smaller nu' in done.err
+    assert elm('train', method, path, '--hidden', 100, nu, 1e300, '--model', model, '-q').status == 0
+    for words in (('evaluate', model, path, '--leave-one-out'), ('predict', model, path, '--leverage', '-o', 'out')):
+        done = elm(*words, '-q')
+        assert done.status == 1 and f'mr-elm: {model}: expected a smaller nu, or C of elm' in done.err
