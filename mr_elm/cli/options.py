@@ -235,6 +235,7 @@ RUNNER_OPTIONS = 'Any other runner option of mrjob may follow, such as -D mapred
 COMMON_OPTIONS = """All commands have --config FILE.toml, which reads options from a file, such as
 hidden = 500 (the command line counts more), and --log-file FILE, which adds
 what the command says on standard error to a file."""
+NO_TASKS = re.compile(r'mapreduce\.job\.(maps|reduces)=(?!0*[1-9][0-9]*$)')
 # options of mrjob that only tasks of a stage, or programs that are run by hand, have
 NOT_FOR_USERS = (
     '-o',
@@ -255,9 +256,12 @@ class Pass(argparse.Action):
     """Keep an option of mrjob and its values for the runner."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, flag: str | None = None) -> None:
-        """Keep them. Exits with 2 where a property has no value."""
-        if flag in ('-D', '--jobconf') and '=' not in values[0]:
-            parser.error(f'{flag}: expected a property NAME=VALUE, found {values[0]!r}')
+        """Keep them. Exits with 2 where a property has no value, or a number of tasks is none."""
+        if flag in ('-D', '--jobconf'):
+            if '=' not in values[0]:
+                parser.error(f'{flag}: expected a property NAME=VALUE, found {values[0]!r}')
+            if NO_TASKS.match(values[0]):
+                parser.error(f'{flag}: expected a whole number of tasks, at least 1, found {values[0]!r}')
         namespace.passed = [*namespace.passed, flag, *values]
 
 

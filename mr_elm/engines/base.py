@@ -90,7 +90,7 @@ class Engine:
         maps = self.value_of('mapreduce.job.maps')
         if maps is None:
             return None
-        if not maps.isdigit():
+        if not maps.isdecimal():
             raise ValueError(f'-D mapreduce.job.maps: expected a whole number, found {maps!r}')
         return int(maps)
 

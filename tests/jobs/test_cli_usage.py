@@ -44,6 +44,15 @@ def test_wrong_usage_is_2_and_goes_to_standard_error(elm, arguments):
     assert (done.status, done.out) == (2, '') and done.err
 
 
+@pytest.mark.parametrize('runner', ['inline', 'local', 'hadoop'])
+@pytest.mark.parametrize('value', ['maps=0', 'maps=²', 'maps=-1', 'maps=', 'maps=1.5', 'reduces=0'])
+def test_a_number_of_tasks_is_at_least_1(elm, runner, value):
+    done = elm('train', 'pesvm', 'x.csv', '--model', 'm.npz', '-r', runner, '-D', f'mapreduce.job.{value}')
+    assert done.status == 2 and done.err.endswith(
+        f"-D: expected a whole number of tasks, at least 1, found 'mapreduce.job.{value}'\n"
+    )
+
+
 @pytest.mark.parametrize(
     ('words', 'meant'),
     [
