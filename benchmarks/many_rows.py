@@ -11,7 +11,7 @@ from benchmarks.clocks import MR_ELM, measure_process
 from benchmarks.harness import Bench, Results
 from mr_elm.data.generators import BLOCK_ROWS, generate, write_rows
 
-N_FEATURES, SIZES = 50, (500_000, 1_000_000, 2_000_000)
+N_FEATURES, SIZES = 50, (500_000, 2_000_000)
 TEST_BLOCKS = 12  # about 50,000 rows, that do not train
 KINDS: dict[str, dict[str, Any]] = {'ndc': {}, 'blobs': {'n_classes': 40, 'spread': 8.0}}
 LIGHTGBM = """
