@@ -257,7 +257,7 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
             )
         elif n_texts < n_rows / 2:  # which are numbers, or dates
             doubt = 'leave these fields empty if this text stands for missing values'
-    elif not values.weight and not values.dates:
+    elif counts.total() == values.missing > 0:  # infinite numbers, and no row at all, are errors
         kind, doubt = 'holds no value', f'leave it out with --drop {name!r}'
     elif codes := list(filter(CODE.fullmatch, counts)):
         kind, doubt = (

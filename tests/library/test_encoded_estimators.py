@@ -291,3 +291,10 @@ def test_dates_of_other_data_frames_are_named_too(frame, y, convert):
 def test_arrays_of_dates_are_no_numbers(y):
     with pytest.raises(ValueError, match='X: expected numbers, found datetime64'):
         ESVMClassifier().fit(DATES.to_numpy()[:, None], y)
+
+
+@pytest.mark.parametrize('values', [[], [np.inf, -np.inf]])
+def test_what_ends_in_an_error_does_not_warn_of_each_column_before(values, recwarn):
+    with pytest.raises(ValueError, match='0 sample|infinite'):
+        ESVMClassifier(encode='auto').fit(pd.DataFrame({'a': values, 'b': values}, dtype=float), np.arange(len(values)))
+    assert not list(recwarn)
