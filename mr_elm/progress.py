@@ -121,12 +121,12 @@ class Meter:
     def show(self, done: float | None, describe: Callable[[], str]) -> None:
         """Show that `done` of the total is done, if it is time to; None where nobody says how much that is.
 
-        describe : returns what else is known.
+        describe : returns what else is known, '' where nothing is.
         """
         seconds = time.perf_counter() - self.start
         if self.reporter.quiet or seconds < self.due:
             return
-        text = f'{self.name}: {describe()}, {self.describe_share(done, seconds)}'
+        text = f'{self.name}: ' + ', '.join(filter(None, [describe(), self.describe_share(done, seconds)]))
         if self.bar is None:
             self.due = seconds + min(max(FIRST_LINE_SECONDS, seconds / 4), LONGEST_PAUSE_SECONDS)
             self.reporter.say(text)
@@ -201,7 +201,8 @@ class Stage(Meter, Listener):
         rows, done = self.seen['rows'], None
         if rows and not self.status:
             done = min(rows if self.n_rows else self.seen['bytes'], self.total)
-        self.show(done, lambda: self.status or f'{rows or self.n_rows or 0:,} rows')
+        known = rows or self.n_rows  # neither on a cluster, until it says how far the job is
+        self.show(done, lambda: self.status or (f'{known:,} rows' if known else ''))
 
 
 @contextmanager

@@ -70,6 +70,12 @@ def test_a_log_tells_the_share_of_rows_or_of_bytes_where_nobody_knows_the_rows(t
     assert re.search(rf'^Gram: 5 rows, {share}, about \d+ s left$', talkative.stream.getvalue(), re.MULTILINE)
 
 
+def test_a_job_that_counts_no_rows_yet_tells_its_time_and_no_count(talkative):
+    with Stage(talkative, 'packing', 10):
+        wait_until(lambda: talkative.stream.getvalue())
+    assert re.match(r'packing: \d+ s so far\n', talkative.stream.getvalue())
+
+
 def test_a_log_tells_what_a_reduce_task_does_and_for_how_long(talkative):
     with Stage(talkative, 'dual', 10) as stage:
         stage.count('bytes', 10)
