@@ -34,6 +34,7 @@ COMMANDS = {
     'generate': ('data', 'write rows of a random generator'),
     'completion': ('completion', 'print a script, by which a shell completes what you type'),
 }
+HELP, VERSION = ('-h', '--help', '--help-all', 'help'), '--version'
 # the variable in which argcomplete says which word of the line is the program, counted from 1
 COMPLETING = '_ARGCOMPLETE'
 GREETING = """mr-elm learns to label rows, or to predict a number, with extreme learning
@@ -61,13 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not argv:
         print(f'{GREETING}{FIRST_STEPS}`mr-elm --help` lists all commands.', file=sys.stderr)
         return 2
-    if argv[0] in ('-h', '--help', '--help-all', 'help'):
-        print(list_commands())
-        return 0
-    if argv[0] == '--version':
-        print(read_version())
-        return 0
-    if argv[0] not in COMMANDS:
+    if argv[0] not in (*COMMANDS, *HELP, VERSION):
         print(
             f'mr-elm: unknown command {argv[0]!r}{suggest(argv[0], COMMANDS)}, `mr-elm --help` lists the commands',
             file=sys.stderr,
@@ -93,7 +88,14 @@ def run(argv: Sequence[str]) -> int:
     warnings.simplefilter('always', ElmWarning)
     try:
         with terminable():
-            return perform(argv) or 0
+            try:
+                return perform(argv) or 0
+            finally:  # Python itself writes what was printed when it is too late for a sentence
+                try:
+                    print(end='', flush=True)
+                except OSError as error:
+                    drop_output()
+                    raise OSError(error.errno, error.strerror, 'standard output') from None
     except BrokenPipeError:
         drop_output()
         return 1
@@ -120,6 +122,12 @@ def describe_end(error: BaseException) -> tuple[str, int]:
 def perform(argv: Sequence[str]) -> int | None:
     """Run a command; returns its status."""
     command, *words = argv
+    if command in HELP:
+        print(list_commands())
+        return 0
+    if command == VERSION:
+        print(read_version())
+        return 0
     methods = list_methods(command)
     if methods and (not words or words[0] not in methods):
         return explain_methods(command, words, methods)

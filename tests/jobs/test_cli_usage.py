@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -267,3 +268,28 @@ def test_the_log_of_mrjob_goes_to_standard_error_on_demand(rows, tmp_path):
 def test_commands_without_jobs_take_no_options_of_mrjob(elm, command):
     said = elm(*command, '--num-cores', 2)
     assert said.status == 2 and '--num-cores' in said.err
+
+
+@pytest.mark.skipif(not os.path.exists('/dev/full'), reason='/dev/full is missing: run this test on Linux')
+@pytest.mark.parametrize('words', [['--help'], ['--version'], ['predict', '--help'], ['inspect', 'm.npz', '--json']])
+def test_output_that_cannot_be_written_is_one_sentence_and_a_closed_pipe_is_quiet(elm, write, tmp_path, words):
+    path = write('rows.csv', '0,1\n1,2\n0,3\n')
+    elm('train', 'pesvm', path, '--hidden', 2, '--model', tmp_path / 'm.npz', '-q')
+    known = {name: value for name, value in os.environ.items() if name != 'PYTHONUNBUFFERED'}
+    run = partial(
+        subprocess.run,
+        [Path(sys.executable).with_name('mr-elm'), *words],
+        cwd=tmp_path,
+        env=known,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with open('/dev/full', 'w') as full:
+        done = run(stdout=full)
+    said = r'mr-elm: standard output: No space left on device: free space, .*\n'
+    assert done.returncode == 1 and re.fullmatch(said, done.stderr)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, 'w') as pipe:
+        done = run(stdout=pipe)
+    assert (done.returncode, done.stderr) == (1, '')
