@@ -169,6 +169,11 @@ class TableRows(Convertible, Parameters):
             try:
                 return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
             except ValueError as error:
+                if 'y should be a 1d array' in str(error):
+                    raise ValueError(
+                        f'y: expected one label in each row ({error}): estimators of ESVM, ELM and KernelELM, without '
+                        'probabilities or intervals, take several targets, or labels as a matrix of 0 and 1'
+                    ) from None
                 if 'Input X contains NaN' in str(error):
                     raise ValueError(
                         "X: expected a number in each field, found a missing one (Input X contains NaN): encode='auto' "

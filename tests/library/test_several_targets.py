@@ -7,6 +7,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.estimators import (
+    AutoClassifier,
     AutoRegressor,
     ELMClassifier,
     ELMRegressor,
@@ -114,6 +115,15 @@ def test_text_among_targets_is_named_with_its_row_and_the_classifier(estimator, 
     for y in (labels, np.array(labels), np.array(labels, object)):
         with pytest.raises(ValueError, match=f"y: expected numbers, row 1 has 'a': labels of classes need {kind}$"):
             estimator.fit(X, y)
+
+
+@pytest.mark.parametrize('estimator', [AutoClassifier(), AutoRegressor(), OELMClassifier(), ESVMClassifier()])
+def test_several_columns_of_labels_name_the_estimators_that_take_them(estimator, X, sets):
+    y = sets.tolist()
+    if isinstance(estimator, ESVMClassifier):
+        y = sets.astype(str)  # no matrix of 0 and 1
+    with pytest.raises(ValueError, match=r'y: expected one label in each row .*\(120, 3\).* ESVM, ELM'):
+        estimator.fit(X, y)
 
 
 def test_a_label_that_loses_its_last_row_stays_as_a_column(X, sets):
