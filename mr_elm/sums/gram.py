@@ -251,10 +251,9 @@ class GramSum(TargetSums):
                 ET[:, width:] = make_indicators(block, holds)
         if root is not None:
             ET *= root
-        products = self._workspace.get('products')
-        if products is None or len(products) != self.n_leaves + ET.shape[1]:
-            products = np.empty((self.n_leaves + ET.shape[1],) * 2)
-            self._workspace['products'] = products
+        products, size = self._workspace.get('products'), self.n_leaves + ET.shape[1]
+        if products is None or len(products) != size:
+            products = self._workspace['products'] = np.empty((size, size))
         multiply(ET, leaves, row_weights, products)
         add_triangle(self.high, self.low, products[:m, :m], self.steps.gram)
         if self.numeric:
