@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mr_elm.arithmetic import describe_blas
-from mr_elm.estimators.parameters import to_python
+from mr_elm.estimators.parameters import name_parameter, to_python
 from mr_elm.model.base import Model
 from mr_elm.model.header import ModelHeader, make_event
 from mr_elm.model.parts import spread_scaling
@@ -20,15 +20,6 @@ from mr_elm.sums.summary import MEMORY
 from mr_elm.typing import Floats
 
 SEPARATOR = ';'  # between the labels of a row, where a model predicts them as text
-# what models call by other names than estimators
-RENAMED = {
-    'map': 'kernel',
-    'normalised': 'normalise',
-    'solver': 'rule',
-    'eps': 'tol',
-    'tolerance': 'tol',
-    'max_passes': 'max_iter',
-}
 
 
 class Convertible:
@@ -91,8 +82,7 @@ def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
     """Return the parameters of a model that an estimator with parameters of these names has too."""
     shared: dict[str, Any] = {}
     for name, value in model.header.parameters.items():
-        if name not in names:
-            name = RENAMED.get(name, name)
+        name = name_parameter(name, names)
         if name in names:
             shared[name] = value
     if isinstance(shared.get('class_weight'), dict):

@@ -49,8 +49,6 @@ class DualClassifier(Labelled, KernelEstimator):
     cache_size: float = DualOptions.memory
     multiclass: str = DualOptions.multiclass
 
-    _called = {'eps': 'tol', 'memory': 'cache_size'}
-
     @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""

@@ -43,12 +43,10 @@ class KernelELM(KernelEstimator):
 
     _method = 'mr-kelm'
     _declared = KELMOptions
-    _called = {'tolerance': 'tol', 'max_passes': 'max_iter'}
 
     def _fit_targets(self, rows: TrainingRows, T: Floats) -> KernelSolution:
         """Set model_, dual_coef_, intercept_, n_iter_, and loo_residuals_ when asked for."""
-        no_center = self._numeric and not getattr(self, 'center', True)
-        options = self._make_options(no_center=no_center)
+        options = self._make_options(no_center=not getattr(self, 'center', True))
         if options.holds_out and self.solver == 'cg':
             raise ValueError('probabilities: expected the solver cholesky or svd, found cg')
         weights, summary = rows.sample_weight, self._summarise_training(rows, options)

@@ -193,7 +193,7 @@ class LivingEstimator(LivingRows):
     weights : of random nodes: normal, or uniform between -s and s.
     solver : gram, which sums up one matrix of L x L numbers; passes, conjugate gradients, for very many nodes; None for
         gram up to 5,000 nodes. Passes leave no sums.
-    tolerance, max_passes, memory : of passes, as the options of `mr-elm train pesvm`.
+    tol, max_iter, memory : of passes, as --tolerance, --max-passes and --memory of `mr-elm train pesvm`.
     keep_sums : whether to keep the sums of the rows, which take (L + 1)^2 numbers: `partial_fit`, `forget`, `merge`,
         `calibrate` and intervals that follow the leverage need them. `to_model().save(path)` writes them beside the
         model.
@@ -211,8 +211,8 @@ class LivingEstimator(LivingRows):
     kernel: str = PESVMOptions.kernel
     landmarks: str = PESVMOptions.landmarks
     solver: str | None = None
-    tolerance: float | None = None
-    max_passes: int = PESVMOptions.max_passes
+    tol: float | None = None
+    max_iter: int = PESVMOptions.max_passes
     memory: float = PESVMOptions.memory
     keep_sums: bool = True
 
@@ -230,6 +230,11 @@ class LivingEstimator(LivingRows):
         if importance is None:
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
         return np.array(importance.columns)
+
+    @property
+    def n_iter_(self) -> int:
+        """Return how many passes over the rows the solver made; 1 where it solved a Gram."""
+        return self.model_.header.parameters.get('passes', 1)
 
     @property
     def sums_(self) -> Sums:
@@ -264,9 +269,7 @@ class LivingEstimator(LivingRows):
         estimator = super()._of_model(model)
         if model.layer.forest is not None:
             estimator.n_hidden = len(model.layer.biases) or PESVMOptions.n_hidden
-        if model.header.parameters.get('solver') == PASSES:
-            estimator.solver = PASSES
-        else:
+        if estimator.solver != PASSES:
             estimator.solver = None
         names, positive = [write_label(label) for label in getattr(estimator, 'classes_', ())], model.header.positive
         if positive is not None:
@@ -409,9 +412,8 @@ class LivingEstimator(LivingRows):
         if part_map(self.map) in ('identity', ''):
             idle.append('n_hidden')
         if self.solver == GRAM:
-            idle.append('tolerance')
-        no_center = self._numeric and not getattr(self, 'center', True)
-        return make_options(self, idle, no_center=no_center)
+            idle.append('tol')
+        return make_options(self, idle, no_center=not getattr(self, 'center', True))
 
     def _machines(self) -> list[LivingMachine]:
         """Return the machine, with the parameters that may have changed since it was made."""

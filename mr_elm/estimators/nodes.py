@@ -55,13 +55,12 @@ class LivingLabels(Labelled):
         if anew:
             demand_one_label(self)
             self.multilabel_ = True
-        elif len(columns) != len(self.classes_):
+            return columns
+        if len(columns) != len(self.classes_):
             raise ValueError(
                 f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, '
                 f'found {len(columns)}'
             )
-        if anew:
-            return columns
         return self.classes_
 
     def _label(self, rows: tuple, labels: Any) -> TrainingRows:

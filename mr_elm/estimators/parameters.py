@@ -20,6 +20,16 @@ from mr_elm.progress import Reporter
 from mr_elm.rows.options import MAX_CATEGORIES, REFUSE, RowOptions
 from mr_elm.typing import ClassWeight
 
+# what the command and models call by other names than scikit-learn: option -> parameter
+RENAMED = {
+    'map': 'kernel',
+    'normalised': 'normalise',
+    'solver': 'rule',
+    'eps': 'tol',
+    'tolerance': 'tol',
+    'max_passes': 'max_iter',
+    'memory': 'cache_size',
+}
 ENTRY = re.compile(r'^(\w+(?:, \w+)*) : .*(?:\n {4}.*)*', re.MULTILINE)  # of a parameter in a docstring
 
 
@@ -81,16 +91,23 @@ def to_python(value: Any) -> Any:
     return value
 
 
+def name_parameter(name: str, parameters: Container[str]) -> str:
+    """Return what an estimator with these parameters calls an option."""
+    if name in parameters:
+        return name
+    return RENAMED.get(name, name)
+
+
 @cache
 def find_options(kind: Any) -> dict[str, Option]:
     """Return the options that an estimator has as parameters: name of the parameter -> the option.
 
     kind : has `_declared`, the dataclass of its options, and `_called`, option -> name of its parameter where that is
-    another one, or '' where the parameter means something else.
+    another one than in RENAMED, or '' where the parameter means something else.
     """
     parameters = kind._get_param_names()
     options = {**option_fields(RowOptions), **option_fields(kind._declared)}
-    named = {kind._called.get(name, name): each for name, each in options.items()}
+    named = {kind._called.get(name, name_parameter(name, parameters)): each for name, each in options.items()}
     return {name: each for name, each in named.items() if name in parameters}
 
 

@@ -104,9 +104,8 @@ def join_classes(*parts: Labels) -> np.ndarray:
     joint = np.unique(np.concatenate(values))
     if joint.dtype.kind == 'f' and any(part.dtype.kind in 'iu' for part in values) and abs(joint).max() >= MAX_WHOLE:
         numbers = [value for part in values for value in part.tolist()]
-        whole = all(value == int(value) for value in numbers)
         integers = None
-        if whole:
+        if all(value == int(value) for value in numbers):
             integers = hold_integers(list(map(int, numbers)))
         if integers is None:
             raise ValueError(

@@ -64,7 +64,7 @@ def command(elm, write, csv_of, tmp_path):
 @BOTH
 def test_passes_find_what_sums_find(kind, y, map):
     wanted = values(make(kind, map).fit(X, y))
-    found = make(kind, map, solver='passes', tolerance=1e-11).fit(X, y)
+    found = make(kind, map, solver='passes', tol=1e-11).fit(X, y)
     assert np.abs(values(found) - wanted).max() <= 1e-7 * np.abs(wanted).max()
     parameters = found.to_model().header.parameters
     assert parameters['solver'] == 'passes' and parameters['residual'] <= 1e-11 and found.to_model().sums is None
@@ -79,6 +79,7 @@ def test_they_are_those_of_the_command(kind, y, map, command):
     assert np.abs(values(fitted) - wanted).max() <= 1e-6 * np.abs(wanted).max()
     for name in ('passes', 'precondition_rows', 'tolerance'):
         assert header.parameters[name] == model.header.parameters[name]
+    assert fitted.n_iter_ == header.parameters['passes'] > make(kind, map).fit(X, y).n_iter_ == 1
 
 
 def test_a_sample_preconditions(command, monkeypatch):
@@ -93,7 +94,7 @@ def test_a_sample_preconditions(command, monkeypatch):
 @pytest.mark.parametrize('seed', [0, 3])
 def test_probabilities_and_intervals_are_of_a_fold(command, seed):
     model = command(LABELS, 'nystrom', '--probabilities', '--tolerance', '1e-9', '--seed', seed)
-    options = {'solver': 'passes', 'tolerance': 1e-9, 'seed': seed}
+    options = {'solver': 'passes', 'tol': 1e-9, 'seed': seed}
     fitted = make(ESVMClassifier, 'nystrom', probabilities=True, **options).fit(X, LABELS)
     assert np.allclose(fitted.predict_proba(X), model.labelling.probabilities(model.decision_function(X)), atol=1e-5)
     words = '--task', 'regression', '--intervals', '--overwrite', '--seed', seed
@@ -114,7 +115,7 @@ def test_weights_several_targets_and_sets_of_labels():
         (ESVMClassifier, sets, None),
     ):
         wanted = values(make(kind, 'nystrom').fit(X, y, weights))
-        found = values(make(kind, 'nystrom', solver='passes', tolerance=1e-11).fit(X, y, weights))
+        found = values(make(kind, 'nystrom', solver='passes', tol=1e-11).fit(X, y, weights))
         assert np.abs(found - wanted).max() <= 1e-6 * np.abs(wanted).max()
 
 
@@ -137,7 +138,7 @@ def test_rows_cannot_come_and_the_message_says_why():
 
 def test_a_fit_like_another_begins_where_that_one_ended():
     first = make(ESVMRegressor, 'nystrom', solver='passes').fit(X, TARGETS)
-    again = make(ESVMRegressor, 'nystrom', solver='passes', tolerance=1e-3).fit(X, TARGETS, like=first)
+    again = make(ESVMRegressor, 'nystrom', solver='passes', tol=1e-3).fit(X, TARGETS, like=first)
     assert again.to_model().header.parameters['passes'] <= 2
     assert np.allclose(values(again), values(first), atol=1e-3)
 
@@ -145,7 +146,7 @@ def test_a_fit_like_another_begins_where_that_one_ended():
 def test_too_few_passes_are_told(monkeypatch):
     monkeypatch.setattr(passes, 'SAMPLE_OF_OTHERS', 2)
     with pytest.warns(ConvergenceWarning, match='stopped after 2 passes'):
-        make(ESVMClassifier, 'sigmoid', solver='passes', tolerance=1e-14, max_passes=2).fit(X, LABELS)
+        make(ESVMClassifier, 'sigmoid', solver='passes', tol=1e-14, max_iter=2).fit(X, LABELS)
 
 
 def test_a_model_by_passes_becomes_an_estimator_and_a_second_fit_by_sums_has_sums(command):

@@ -41,7 +41,7 @@ def test_there_are_eleven():
 @pytest.mark.parametrize('estimator', [*ALL, ELMClassifier('nystrom'), ELMRegressor('identity')], ids=repr)
 def test_a_weight_says_how_often_a_row_is_there(estimator):
     y = LABELS if hasattr(estimator, 'decision_function') else X[:, 0] * X[:, 1]
-    tight = {'tol': 1e-10} if 'tol' in estimator.get_params() else {}
+    tight = {'tol': 1e-10} if estimator.get_params().get('tol') else {}
     weighted, repeated = clone(estimator).set_params(**tight), clone(estimator).set_params(**tight)
     weighted.fit(X, y, sample_weight=TIMES)
     repeated.fit(np.repeat(X, TIMES, axis=0), np.repeat(y, TIMES))
@@ -114,7 +114,7 @@ def test_frames_pipelines_searches_and_pickles(estimator):
 @pytest.mark.parametrize('estimator', CHOSEN, ids=repr)
 def test_sparse_rows_are_rows(estimator):
     y, thin = labels_for(estimator), sp.csr_matrix(X)
-    tight = {'tol': 1e-8} if 'tol' in estimator.get_params() else {}
+    tight = {'tol': 1e-8} if estimator.get_params().get('tol') else {}
     dense, sparse = (clone(estimator).set_params(**tight).fit(rows, y) for rows in (X, thin))
     assert np.allclose(values(sparse, thin), values(dense), rtol=0, atol=1e-5)
 

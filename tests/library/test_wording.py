@@ -122,6 +122,12 @@ def test_the_docstring_of_an_estimator_says_what_it_does_and_what_each_parameter
     assert 'see `' not in section
 
 
+@pytest.mark.parametrize('name', [name for name in estimators.__all__ if name[0].isupper()])
+def test_where_a_solver_stops_has_the_names_of_scikit_learn(name):
+    parameters = {*getattr(estimators, name)().get_params()}
+    assert parameters & {'tol', 'max_iter', 'tolerance', 'max_passes', 'eps'} in (set(), {'tol', 'max_iter'})
+
+
 @pytest.mark.parametrize(
     ('make', 'said'),
     [
@@ -129,7 +135,7 @@ def test_the_docstring_of_an_estimator_says_what_it_does_and_what_each_parameter
             lambda X, y: ESVMClassifier(map='rff', kernel='laplacian').fit(X, y),
             'kernel laplacian: expected map nystrom',
         ),
-        (lambda X, y: ESVMClassifier(solver='passes', tolerance=2.0).fit(X, y), 'tolerance: expected a number below 1'),
+        (lambda X, y: ESVMClassifier(solver='passes', tol=2.0).fit(X, y), 'tol: expected a number below 1'),
         (lambda X, y: ESVMClassifier(n_hidden=5000, solver='passes', memory=1.0).fit(X, y), 'with memory 1 MB'),
         (
             lambda X, y: ESVMClassifier('nystrom', landmarks='synthetic').fit(np.ones((9, 3000)), y[:9]),
