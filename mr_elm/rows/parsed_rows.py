@@ -5,6 +5,7 @@ They stand in a file of this machine, which later passes map into memory: an Arr
 counts of the split and its rejected rows.
 """
 
+import mmap
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -41,9 +42,9 @@ class ParsedRows(RowReader):
         batch, writer = arrow.RecordBatch.from_pylist([], arrow.schema([])), None
         with replace_file(self.path) as stream:
             for block in self.reader.blocks(chunks):
-                self.row_lines = lines = self.reader.row_lines
+                self.row_lines = self.reader.row_lines
                 rejected |= {row.ordinal: row for row in self.rejected}  # whom we give the block may empty the list
-                batch = to_batch(block, lines=lines.start if isinstance(lines, range) else list(lines))
+                batch = to_batch(block, lines=list(self.row_lines))
                 writer = writer or arrow.ipc.new_stream(stream, batch.schema)
                 writer.write_batch(batch, batch.schema.metadata)
                 yield block
@@ -59,7 +60,9 @@ class ParsedRows(RowReader):
 
         counted = 0
         name = f'{self.counts.file}, its rows as they were kept'
-        with refuse_damage(name), arrow.memory_map(self.path) as source:
+        with refuse_damage(name), open(self.path, 'rb') as stream:
+            pages = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            source = arrow.BufferReader(pages)
             batches = arrow.ipc.open_stream(source)
             while True:
                 batch, metadata = batches.read_next_batch_with_custom_metadata()
@@ -73,6 +76,5 @@ class ParsedRows(RowReader):
                 before, counted = counted, self.length * source.tell() // source.size()
                 self.count(counted - before)
                 block, self.row_lines = from_batch(batch, facts), facts['lines']
-                if isinstance(self.row_lines, int):
-                    self.row_lines = range(self.row_lines, self.row_lines + len(block))
                 yield replace(block, X=widen(block.X, self.form.n_features or 0))
+                pages.madvise(mmap.MADV_DONTNEED)  # else the memory of the task grows with the split

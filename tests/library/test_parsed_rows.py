@@ -1,5 +1,9 @@
 """Rows that a pass has parsed come back to the next pass as they were, with the accounts of their text."""
 
+import os
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,7 +22,7 @@ TEXTS = {
 
 
 def reader_of(form, path, count=lambda n: None, **options):
-    reader = LineReader(form, 'f', stop=False, block_rows=2, **options)
+    reader = LineReader(form, 'f', **{'stop': False, 'block_rows': 2} | options)
     return ParsedRows(reader, str(path), len(TEXTS['csv'][1]), count)
 
 
@@ -89,3 +93,14 @@ def test_codes_and_features_have_their_types(tmp_path):
     read(form, tmp_path / 'rows', [text])
     block = read(form, tmp_path / 'rows', [])[0][0]
     assert (block.X.dtype, block.codes.dtype) == (np.float64, np.int32)
+
+
+@pytest.mark.skipif(not os.path.exists('/proc/self/smaps'), reason='only Linux tells which pages are in memory')
+def test_of_a_long_split_only_the_last_blocks_stay_in_memory(tmp_path):
+    text = b'a,0.25,0.5,1\n' * 200_000
+    list(reader_of(CSV, tmp_path / 'rows', block_rows=4096).blocks([text]))
+    resident = []
+    for _ in reader_of(CSV, tmp_path / 'rows').blocks(text_is_not_read()):
+        maps = Path('/proc/self/smaps').read_text().split(str(tmp_path / 'rows'))
+        resident.append(int(re.search(r'^Rss: +(\d+) kB', maps[1], re.M)[1]))
+    assert 0 < resident[-1] < (tmp_path / 'rows').stat().st_size / 1024 / 4
