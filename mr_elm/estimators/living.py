@@ -160,12 +160,12 @@ class LivingRows(TableRows):
         labels : those that may be their classes. rows_left : rows have left, and nothing that was fitted to them is
         kept.
         """
-        before = getattr(self, 'model_', None)
+        before: Any = getattr(self, 'model_', None)
         self.model_ = join_members([machine.keep_sums(machine.solve()) for machine in machines])
         for member in self.model_.members:
             condition = member.header.parameters['condition']
             self._reporter.say(f'solved {member.layer.n_hidden + 1} unknowns, condition about {condition:.1e}')
-        if rows_left and before is not None and not set(HELD_OUT).isdisjoint(before.arrays):
+        if rows_left and not set(HELD_OUT).isdisjoint(before.arrays):
             warnings.warn(
                 'probabilities or intervals: left out, they may have been fitted to rows that left; calibrate of the '
                 'estimators of one machine fits new ones',

@@ -65,9 +65,10 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         Of pairs without probabilities: the votes of a class, with its sum of decision values squeezed into (-1/3, 1/3).
         Where rows may have several labels: (n, K), above 0 where a row has a label.
         """
+        values = self._values(X)  # type: ignore[attr-defined]
         if self.multilabel_:
-            return self._values(X) - PRESENCE_THRESHOLD  # type: ignore[attr-defined]
-        values, labelling = self._values(X), self._labelling  # type: ignore[attr-defined]
+            return values - PRESENCE_THRESHOLD
+        labelling = self._labelling
         if labelling.calibration is not None:
             scores = labelling.score(values)
         else:

@@ -89,13 +89,20 @@ class TableRows(Convertible, Parameters):
             demand_targets(how['y'], kind.__name__)
         elif 'y' in how:
             how['y'] = read_classes(how['y'])
+        shape = getattr(how.get('y'), 'shape', ()) or np.asarray(how.get('y')).shape
+        if shape[1:] > (1,) and not how.get('multi_output'):
+            raise ValueError(
+                f'y: expected one label or target in each row, found the shape {shape} (y should be a 1d array): '
+                'estimators of ESVM, ELM and KernelELM, without probabilities or intervals, take several targets, '
+                'or labels as a matrix of 0 and 1'
+            )
+        how = {'accept_sparse': 'csr', 'dtype': float, **how}
         if self.encode == REFUSE and not isinstance(X, Frame):
             checked = self._check_numbers(X, reset, **how)
             if reset:
                 rows, _ = checked  # labels come with rows to fit
                 self._keep_columns(None, rows, sample_weight)
             return checked
-        how = {'accept_sparse': 'csr', 'dtype': float, **how}
         frame = read_frame(X)
         weights = check_weights(sample_weight, np.empty(frame.table.n_rows))
         encoding, rows = self._encode(frame, weights, reset)
@@ -111,10 +118,10 @@ class TableRows(Convertible, Parameters):
     def _encode(self, frame: Frame, weights: RowWeights, reset: bool) -> tuple[Encoding | None, Rows]:
         """Return the encoding of a frame, which is learnt from it for a new estimator, and its rows."""
         if self.encode == REFUSE:
-            names = list(frame.names)
+            names = frame.names
             if not reset:
-                names = list(getattr(self, 'feature_names_in_', names))
-            return None, to_matrix(frame, names)
+                names = getattr(self, 'feature_names_in_', names)
+            return None, to_matrix(frame, list(names))
         encoding: Encoding | None
         if reset:
             encoding = learn_encoding(frame, weights, self.max_categories)
@@ -167,13 +174,8 @@ class TableRows(Convertible, Parameters):
             if self._of_file:  # as a file without a header, an array is read by the positions of its columns
                 warnings.filterwarnings('ignore', 'X does not have valid feature names', UserWarning)
             try:
-                return validate_data(self, X, reset=reset, **{'accept_sparse': 'csr', 'dtype': float, **how})
+                return validate_data(self, X, reset=reset, **how)
             except ValueError as error:
-                if 'y should be a 1d array' in str(error):
-                    raise ValueError(
-                        f'y: expected one label in each row ({error}): estimators of ESVM, ELM and KernelELM, without '
-                        'probabilities or intervals, take several targets, or labels as a matrix of 0 and 1'
-                    ) from None
                 if 'Input X contains NaN' in str(error):
                     raise ValueError(
                         "X: expected a number in each field, found a missing one (Input X contains NaN): encode='auto' "

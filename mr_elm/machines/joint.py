@@ -214,11 +214,8 @@ def place_landmarks(problem: NodeProblem, n_landmarks: int, first: int = 0) -> H
     """Return the nodes of a kind of landmarks: n_landmarks rows of the sample from one on, the last where it ends."""
     rows = problem.summary.landmarks
     first = max(0, min(first, rows.shape[0] - n_landmarks))
-    return replace(
-        problem,
-        summary=replace(problem.summary, landmarks=rows[first:]),
-        options=replace(problem.options, n_hidden=n_landmarks),
-    ).make_layer()
+    problem = problem.with_options(n_hidden=n_landmarks)
+    return replace(problem, summary=replace(problem.summary, landmarks=rows[first:])).make_layer()
 
 
 def search_landmarks(problem: NodeProblem, grown: SampleRows, held: SampleRows) -> list[Candidate]:

@@ -109,8 +109,7 @@ class NodeProblem:
             else:
                 rows = widen(summary.landmarks[: options.n_hidden], d)
             weights, offset = place_landmarks(rows, offset, scale)
-            sigma = self.moments.measure(NODES[options.node_kind].norm) / options.weight_scale
-            biases = landmark_widths(options.kernel, weights.shape[0], sigma)
+            biases = landmark_widths(options.kernel, weights.shape[0], self.sigma)
         return HiddenLayer(options.node_kind, weights, biases, offset, scale).pass_metric(self.learned.metric)
 
     def choose_grid(self, layer: HiddenLayer) -> GridSteps:

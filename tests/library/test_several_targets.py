@@ -1,6 +1,7 @@
 """Estimators of several targets, (n, K), and of several labels, an indicator matrix."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -117,13 +118,15 @@ def test_text_among_targets_is_named_with_its_row_and_the_classifier(estimator, 
             estimator.fit(X, y)
 
 
+@pytest.mark.parametrize('encode', ['refuse', 'auto'])
 @pytest.mark.parametrize('estimator', [AutoClassifier(), AutoRegressor(), OELMClassifier(), ESVMClassifier()])
-def test_several_columns_of_labels_name_the_estimators_that_take_them(estimator, X, sets):
+def test_several_columns_of_labels_name_the_estimators_that_take_them(estimator, encode, X, sets):
+    told = r'^y: expected one label or target in each row, found .*\(120, 3\) \(y should be a 1d array\): .* ESVM'
     y = sets.tolist()
     if isinstance(estimator, ESVMClassifier):
         y = sets.astype(str)  # no matrix of 0 and 1
-    with pytest.raises(ValueError, match=r'y: expected one label in each row .*\(120, 3\).* ESVM, ELM'):
-        estimator.fit(X, y)
+    with pytest.raises(ValueError, match=told):
+        clone(estimator).set_params(encode=encode).fit(pd.DataFrame(X), y)
 
 
 def test_a_label_that_loses_its_last_row_stays_as_a_column(X, sets):
