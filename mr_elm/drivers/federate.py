@@ -101,20 +101,21 @@ def merge_statistics(paths: Sequence[str], task: str, max_categories: int = MAX_
         whole,
         n_rows=sum(summary.n_rows for summary in summaries),
         labels=reduce(LabelTable.merge, [summary.labels for summary in summaries], LabelTable()),
-        target=merge_columns([summary.target for summary in summaries]),
-        weights=merge_columns([summary.weights for summary in summaries]),
+        target=merge_columns(summaries, 'target'),
+        weights=merge_columns(summaries, 'weights'),
     )
     if whole.encoding is None:
-        return replace(whole, columns=merge_columns([summary.columns for summary in summaries]))
+        return replace(whole, columns=merge_columns(summaries, 'columns'))
     encoding, columns = merge_tables(dict(zip(paths, summaries, strict=True)), max_categories)
     return replace(whole, encoding=encoding, columns=columns)
 
 
-def merge_columns(statistics: Sequence[ColumnStatistics | None]) -> Any:
-    """Merge statistics of all sites, None where these have none."""
+def merge_columns(summaries: Sequence[Summary], name: str) -> Any:
+    """Merge the ColumnStatistics that all sites have under a name, None where these have none."""
+    statistics = [getattr(summary, name) for summary in summaries]
     if statistics[0] is None:
         return None
-    return reduce(ColumnStatistics.merge, statistics)  # type: ignore[arg-type]
+    return reduce(ColumnStatistics.merge, statistics)
 
 
 def describe_rows(summary: Summary) -> dict[str, Any]:
@@ -230,8 +231,8 @@ def make_layer(paths: Sequence[str], options: PESVMOptions, max_categories: int 
     classes = None
     if not options.numeric:
         classes = Classes.of(summary.labels)
-    if classes is not None and len(classes.names) < 2 and summary.separator is None:
-        raise DataFormatError(f'{paths[0]}: expected rows of at least two classes at all sites together')
+        if len(classes.names) < 2 and summary.separator is None:
+            raise DataFormatError(f'{paths[0]}: expected rows of at least two classes at all sites together')
     problem = NodeProblem(options, summary, classes)
     with one_thread():
         layer = problem.make_layer()

@@ -42,7 +42,9 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
         if fold is not None:
             model = fit_to(data.source, model, fold, 'folds', data.options.threshold)
         elif data.options.holds_out:
-            model = fit_to(data.source, model, hold_out(data, solution), 'leave-one-out', data.options.threshold)
+            decisions = data.targets - solution.residuals
+            rows = HeldOut(data.rows.numbers, data.rows.weights, decisions, np.zeros(data.n_rows))
+            model = fit_to(data.source, model, rows, 'leave-one-out', data.options.threshold)
         return model, data.source.first
 
 
@@ -62,12 +64,6 @@ def score_fold(data: KernelData) -> HeldOut:
     if solution.intercept is not None:
         decisions += solution.intercept
     return HeldOut(rows.numbers, rows.weights, decisions, np.zeros(data.n_rows)).take(held)
-
-
-def hold_out(data: KernelData, solution: KernelSolution) -> HeldOut:
-    """Return all rows with their decision values by the machine of all other rows."""
-    decisions = data.targets - solution.residuals
-    return HeldOut(data.rows.numbers, data.rows.weights, decisions, np.zeros(data.n_rows))
 
 
 def solve(data: KernelData) -> tuple[KernelSolution, dict[str, Any]]:

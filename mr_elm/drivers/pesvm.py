@@ -71,7 +71,11 @@ def train_on(
         steps = inputs.choose_grid(layer)
     else:
         inputs = NodeInputs.learn(data, options, refuses=options.needs_one_label)
-        demand_targets_of(like, inputs)
+        if like.header.targets != (targets := describe_targets(inputs.summary)):
+            raise DataFormatError(
+                f'{data.plan.name}: expected the targets of the model of --like, '
+                f'{like.header.targets or "one label"}, found {targets or "one label"}'
+            )
         inputs, layer = inputs.take_nodes(like), like.layer
         steps = demand_grid(inputs.data.plan.name, like, inputs.summary, inputs.weights)
     solver, reason = choose_solver(options, inputs.summary.n_rows, layer.n_hidden)
@@ -112,16 +116,6 @@ def add_leaves(inputs: NodeInputs, layer: HiddenLayer) -> HiddenLayer:
         layer = grow_leaves(layer, rows, inputs.options)
     inputs.data.engine.reporter.say(f'trees: {layer.n_leaves:,} leaves, grown on {len(rows):,} rows')
     return layer
-
-
-def demand_targets_of(like: HiddenNodeModel, inputs: NodeInputs) -> None:
-    """Raise DataFormatError when rows have other targets than the model whose nodes are taken."""
-    targets = describe_targets(inputs.summary)
-    if like.header.targets != targets:
-        raise DataFormatError(
-            f'{inputs.data.plan.name}: expected the targets of the model of --like, '
-            f'{like.header.targets or "one label"}, found {targets or "one label"}'
-        )
 
 
 def make_model(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, sums: Sums) -> HiddenNodeModel:

@@ -59,7 +59,8 @@ class AutoEstimator(LivingRows):
         self.__dict__.pop('model_', None)
         X, y, weights = self._read_batch(X, y, sample_weight, reset=True)
         if weights is not None:
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+            kept = weights > 0
+            X, y, weights = X[kept], y[kept], weights[kept]
         labels = self._join_labels(y, anew=True)
         if labels is not None:
             self.classes_ = labels
@@ -75,7 +76,7 @@ class AutoEstimator(LivingRows):
         summary = replace(self._summarise_training(rows, options), n_rows=n_rows, columns=columns)
         problem = NodeProblem(options, summary, rows.classes)
         with one_thread():
-            sample = take_sample(rows, problem.summary, problem.options.seed)
+            sample = take_sample(rows, summary, options.seed)
             choice = choose_machines(problem, sample, Budget(*read_budget(self.budget)), LOG.info, self.keep_sums)
             self.model_ = join_members([self._train(member, rows) for member in choice.members])
             warn_of_constant(self.model_, rows.X, rows.y)

@@ -56,17 +56,21 @@ class Convertible:
         """Make the fitted estimator of a model of this method."""
         kind: Any = cls
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
-        estimator.n_features_in_, estimator.model_ = model.n_features, model
+        estimator.model_ = model
+        estimator.n_features_in_ = model.n_features
         estimator.seed_ = estimator.seed
         if model.header.calibration is not None:
             estimator.probabilities = True
         if 'interval_residuals' in model.arrays and 'intervals' in kind._get_param_names():
             estimator.intervals = True
-        names, estimator.encoding_ = model.header.column_names, model.encoding
+        names = model.header.column_names
+        estimator.encoding_ = model.encoding
         if names is not None:
-            estimator.feature_names_in_, estimator._of_file = np.array(names, object), True
+            estimator.feature_names_in_ = np.array(names, object)
+            estimator._of_file = True
         if model.encoding is not None:
-            estimator.encode, estimator.n_features_in_ = AUTO, len(model.encoding.columns)
+            estimator.encode = AUTO
+            estimator.n_features_in_ = len(model.encoding.columns)
         if model.numeric:
             estimator.single_ = not model.header.target_names
             estimator.target = estimator.target_ = 'log' if model.header.is_log else 'none'

@@ -85,11 +85,12 @@ class TableRows(Convertible, Parameters):
                 each.demand(value, name)
         if reset:
             self.seed_ = self._choose_seed()
+        y: Any = how.get('y')
         if how.get('y_numeric'):
-            demand_targets(how['y'], kind.__name__)
+            demand_targets(y, kind.__name__)
         elif 'y' in how:
-            how['y'] = read_classes(how['y'])
-        shape = getattr(how.get('y'), 'shape', ()) or np.asarray(how.get('y')).shape
+            how['y'] = y = read_classes(y)
+        shape = getattr(y, 'shape', ()) or np.asarray(y).shape
         if shape[1:] > (1,) and not how.get('multi_output'):
             raise ValueError(
                 f'y: expected one label or target in each row, found the shape {shape} (y should be a 1d array): '

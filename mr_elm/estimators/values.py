@@ -17,7 +17,7 @@ from mr_elm.errors import demand_choice, write_value
 from mr_elm.machines.evaluation import compare_targets
 from mr_elm.rows.blocks import take_weights
 from mr_elm.rows.labels import hold_integers, write_label
-from mr_elm.rows.options import AUTO, REFUSE
+from mr_elm.rows.options import AUTO, MISSING_LABELS, REFUSE
 from mr_elm.rows.text import read_number
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.selection import HELD_OUT_KEY, TARGET_TEST_SHARE, select_sample
@@ -76,10 +76,15 @@ def read_classes(y: Labels) -> Labels:
 
 
 def demand_targets(y: Labels, estimator: str) -> None:
-    """Raise ValueError at a target of a regression that is text. estimator : the name of its class."""
+    """Raise ValueError at a target of a regression that is missing or text. estimator : the name of its class."""
     values = np.asarray(y)
-    if values.dtype.kind in 'OU' and values.ndim:
+    if values.ndim and (values.dtype.kind in 'OSU' or np.isnan(values).any()):
         for (row, *_), value in np.ndenumerate(values):
+            if lacks_value(value) or value in MISSING_LABELS:
+                raise ValueError(
+                    f'y: expected a target in each row, that of row {row} is missing (Input y contains NaN): leave '
+                    'such rows out'
+                )
             if isinstance(value, str) and read_number(value) is None:
                 raise ValueError(
                     f'y: expected numbers, row {row} has {write_value(value)}: labels of classes need '
@@ -234,8 +239,8 @@ class Targets(RegressorMixin, MultiOutputMixin):
             machine = clone(estimator).set_params(target=target, encode=REFUSE, verbose=0)
             machine.fit(X[~held], y[~held], take_weights(weights, ~held))
             answers, own = machine.predict(X[held]).reshape(-1, T.shape[1]), take_weights(weights, held)
-            residuals = [Residuals.of(t, f, own) for t, f in zip(T[held].T, answers.T, strict=True)]
-            errors[target] = float(np.mean([each.scores()['rmse'] for each in residuals]))
+            pairs = zip(T[held].T, answers.T, strict=True)
+            errors[target] = float(np.mean([Residuals.of(t, f, own).scores()['rmse'] for t, f in pairs]))
         best, said = compare_targets(errors)
         estimator._reporter.say(said)
         return best

@@ -75,9 +75,10 @@ class SampleRows:
         rest = centred.T * centred.units
         deviation = np.sqrt(np.average(rest**2, axis=0, weights=weights))
         deviation = np.where(deviation > 0, deviation, 1.0)  # a constant target stays
+        mean: Floats | float = centred.mean
         if not center:
-            return cls(X, T / deviation, 0, weights, training_columns, 0.0, deviation)
-        return cls(X, rest / deviation, 0, weights, training_columns, centred.mean, deviation)
+            rest, mean = T, 0.0
+        return cls(X, rest / deviation, 0, weights, training_columns, mean, deviation)
 
     @classmethod
     def of_training(

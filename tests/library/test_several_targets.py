@@ -119,6 +119,22 @@ def test_text_among_targets_is_named_with_its_row_and_the_classifier(estimator, 
 
 
 @pytest.mark.parametrize('encode', ['refuse', 'auto'])
+@pytest.mark.parametrize('estimator', [*REGRESSORS, AutoRegressor()], ids=lambda each: type(each).__name__)
+def test_a_missing_target_is_named_with_its_row(estimator, encode, X):
+    told = r'^y: expected a target in each row, that of row 7 is missing \(Input y contains NaN\): leave such rows out$'
+    table, model = pd.DataFrame(X), clone(estimator).set_params(encode=encode)
+    for missing in (None, np.nan, pd.NA, 'NA', '', 'nan'):
+        y = [*np.arange(7.0), missing, *np.arange(112.0)]
+        for form in (y, np.array(y, object), pd.Series(y, dtype=object), pd.Series(y, range(200, 320), object)):
+            with pytest.raises(ValueError, match=told):
+                model.fit(table, form)
+    y[7] = np.nan
+    for form in (np.array(y), pd.Series(y), pd.Series(y).astype('Int64'), pd.DataFrame({'y': y})):
+        with pytest.raises(ValueError, match=told):
+            model.fit(table, form)
+
+
+@pytest.mark.parametrize('encode', ['refuse', 'auto'])
 @pytest.mark.parametrize('estimator', [AutoClassifier(), AutoRegressor(), OELMClassifier(), ESVMClassifier()])
 def test_several_columns_of_labels_name_the_estimators_that_take_them(estimator, encode, X, sets):
     told = r'^y: expected one label or target in each row, found .*\(120, 3\) \(y should be a 1d array\): .* ESVM'
