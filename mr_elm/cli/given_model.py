@@ -14,17 +14,11 @@ from mr_elm.rows.options import RowOptions
 from mr_elm.rows.storage import fetch_file
 
 
-def fetch_sums(model: Any, path: str, name: str, leverages: bool = False) -> Any:
+def fetch_sums(model: Any, path: str, name: str) -> Any:
     """Return a model with its sums. path : of its copy. name : of its file, beside which the sums lie.
 
-    Raises ModelFormatError when there are no sums, when they belong to another model, or when nu is too large for the
-    leverages that are wanted of them.
+    Raises ModelFormatError when there are no sums, or when they belong to another model.
     """
-    if leverages and any(member.header.parameters.get('solver') == 'eigenvectors' for member in model.members):
-        raise ModelFormatError(
-            f"{name}: expected a smaller nu, or C of elm: I/nu + E'E is not positive definite in floating point: "
-            'train the model again'
-        )
     copy_sums(name, path)
     return add_sums(model, path, name)
 

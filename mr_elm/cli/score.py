@@ -27,7 +27,7 @@ from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
 from mr_elm.drivers.compose import TABLES, find_table, write_table
 from mr_elm.machines.answer_columns import AnswerColumns, demand_threshold
 from mr_elm.model.base import Model
-from mr_elm.model.sums import find_sums, name_sums
+from mr_elm.model.sums import demand_leverages, find_sums, name_sums
 from mr_elm.option import AdvancedHelp, add_options
 from mr_elm.progress import Reporter
 from mr_elm.rows.options import RowOptions
@@ -101,9 +101,10 @@ def read_answer_columns(model: Model, path: str, args: argparse.Namespace) -> tu
         from mr_elm.machines.living import demand_summable
 
         demand_summable(model, args.model)
-    if columns.leverage or columns.interval is not None and find_sums(args.model):
-        model = fetch_sums(model, path, args.model, leverages=True)
-    elif columns.interval is not None and 'interval_ratios' in model.arrays:
+    if columns.leverage or columns.reads_sums and find_sums(args.model):
+        demand_leverages(model, args.model)
+        model = fetch_sums(model, path, args.model)
+    elif columns.reads_sums and 'interval_ratios' in model.arrays:
         Reporter(args.quiet).say(f'{name_sums(args.model)}: no such file: without sums all intervals have one width')
     columns.demand(model)
     return model, columns
@@ -199,7 +200,8 @@ def evaluate(argv: Sequence[str]) -> None:
             from mr_elm.machines.living import demand_living
 
             demand_living(model, args.model)
-            fetch_sums(model, path, args.model, leverages=True)
+            demand_leverages(model, args.model)
+            fetch_sums(model, path, args.model)
         if args.figure:
             demand_free(args.figure, args.overwrite)
             if model.header.targets:

@@ -15,6 +15,7 @@ from mr_elm.machines.calibrating import (
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
 from mr_elm.model.file import model_words
+from mr_elm.model.sums import demand_leverages
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.text import quote
@@ -35,11 +36,12 @@ def hold_out(
 
     seed, class_weights : of the training. threshold : see `calibrate`. n_folds : the model has not seen the first of so
     many folds; None where it keeps its sums, which score each row without it.
-    Raises DataFormatError when a class has no row in the sample.
+    Raises DataFormatError when a class has no row in the sample, ModelFormatError when nu is too large for leverages.
     """
-    kind = 'leave-one-out'
-    if n_folds:
-        kind = 'folds'
+    kind = 'folds'
+    if not n_folds:
+        kind = 'leave-one-out'
+        demand_leverages(model, data.plan.name)
     sample = ScoreSample.of(model.header.n_rows_used, seed, class_weights, n_folds)
     return fit_to(data, model, score_rows(data, model.save, sample), kind, threshold)
 

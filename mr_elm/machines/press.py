@@ -26,6 +26,7 @@ from mr_elm.errors import DataFormatError, ModelFormatError, record
 from mr_elm.machines.gathering import RowArrays
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel
+from mr_elm.model.sums import NO_LEVERAGES
 from mr_elm.rows.blocks import Block, fill_weights, widen
 from mr_elm.rows.labels import find_labels, mark_labels
 from mr_elm.scores.intervals import find_quantile
@@ -77,7 +78,7 @@ class LeaveOneOut:
         penalty = find_penalty(parameters, model.layer) or 1 / parameters.get('nu', parameters.get('C'))
         factor = factor_ridge(gram[:m, :m], penalty)
         if factor is None:
-            raise ValueError("expected a smaller nu: I/nu + E'E is not positive definite in floating point")
+            raise ValueError(NO_LEVERAGES)
         mean = None
         if parameters.get('center'):
             mean = np.array(parameters['origin']) + find_mean(E1[-1], model.sums['class_sums'][:, -1])

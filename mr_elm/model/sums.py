@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from math import isqrt
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from mr_elm.store import FilePath, is_stream, load_arrays, load_header
 
 DIGEST = 'model_sha256'  # in the header of a file of sums
 GRAM, COUNTS = 'gram', 'leaf_counts'
+NO_LEVERAGES = (
+    "expected a smaller nu, or C of elm: leverages and leave-one-out need an I/nu + E'E that is positive definite in "
+    'floating point: train the model again'
+)
 WAITING = '.next'  # ends the name of new sums whose model has not got its name yet
 
 
@@ -29,6 +34,12 @@ def name_sums(path: FilePath) -> str:
 def takes_sums(path: FilePath) -> bool:
     """Tell whether a file can lie beside a model: a pipe or a device has no folder of its own."""
     return not is_stream(path)
+
+
+def demand_leverages(model: Any, name: str) -> None:
+    """Raise ModelFormatError when nu is too large for leverages of rows. name : of the model, or of its rows."""
+    if any(member.header.parameters.get('solver') == 'eigenvectors' for member in model.members):
+        raise ModelFormatError(f'{name}: {NO_LEVERAGES}')
 
 
 def demand_sums_free(path: str, overwrite: bool) -> None:

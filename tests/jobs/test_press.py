@@ -1,11 +1,18 @@
 """Leave-one-out from leverages is leave-one-out by brute force."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+from mr_elm.estimators import ELMRegressor, ESVMRegressor
+
 N = 60
+NO_LEVERAGES = (
+    "expected a smaller nu, or C of elm: leverages and leave-one-out need an I/nu + E'E that is positive definite in "
+    'floating point: train the model again'
+)
 
 
 @pytest.fixture
@@ -97,4 +104,22 @@ def test_a_nu_too_large_for_leverages_is_refused_before_the_rows_are_read(
     assert elm('train', method, path, '--hidden', 100, nu, 1e300, '--model', model, '-q').status == 0
     for words in (('evaluate', model, path, '--leave-one-out'), ('predict', model, path, '--leverage', '-o', 'out')):
         done = elm(*words, '-q')
-        assert done.status == 1 and f'mr-elm: {model}: expected a smaller nu, or C of elm' in done.err
+        assert done.status == 1 and f'mr-elm: {model}: {NO_LEVERAGES}' in done.err
+    done = elm('update', model, path, '--calibrate', path, '--model', tmp_path / 'new.npz')
+    assert done.status == 1 and f'mr-elm: {path}: {NO_LEVERAGES}' in done.err and 'scores' not in done.err
+
+
+@pytest.mark.parametrize('method, nu', [('pesvm', '--nu'), ('elm', '--C')])
+@pytest.mark.parametrize('words', [('--probabilities',), ('--task', 'regression', '--intervals')], ids=lambda w: w[-1])
+def test_rows_are_not_scored_by_a_nu_too_large_for_leverages(elm, write, csv_of, table, tmp_path, method, nu, words):
+    path, model = write('rows.csv', csv_of(table[1], table[0])), tmp_path / 'm.npz'
+    done = elm('train', method, path, '--hidden', 100, nu, 1e300, *words, '--model', model)
+    assert done.status == 1 and f'mr-elm: {path}: {NO_LEVERAGES}' in done.err and 'scores' not in done.err
+    assert not model.exists()
+
+
+@pytest.mark.parametrize('kind, nu', [(ESVMRegressor, 'nu'), (ELMRegressor, 'C')])
+@pytest.mark.filterwarnings('ignore')
+def test_an_estimator_says_the_same_of_such_a_nu(table, kind, nu):
+    with pytest.raises(ValueError, match=f'^{re.escape(NO_LEVERAGES)}$'):
+        kind(n_hidden=100, intervals=True, **{nu: 1e300}).fit(*table)
