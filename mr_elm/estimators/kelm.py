@@ -64,7 +64,8 @@ class KernelELM(KernelEstimator):
             else:
                 solution = problem.solve_matrix(compute_lower_triangle(Z, kernel), T, weights)
         facts = {'rank': options.rank, 'tolerance': options.tolerance, 'max_passes': options.max_passes}
-        model = problem.make_model(Z, solution, facts, [name_blas()])
+        # a copy: Z may be the caller's rows, which may change after the fit
+        model = problem.make_model(Z.copy(), solution, facts, [name_blas()])
         self.model_ = replace(model, header=self._name_header(model.header))
         warn_of_constant(self.model_, rows.X, T, weights)
         self.dual_coef_, self.intercept_ = solution.dual_coef, solution.intercept

@@ -119,6 +119,16 @@ def test_sparse_rows_are_rows(estimator):
     assert np.allclose(values(sparse, thin), values(dense), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize('form', [np.asfortranarray, sp.csr_matrix])
+@pytest.mark.parametrize('estimator', CHOSEN, ids=repr)
+def test_rows_that_change_after_the_fit_do_not_change_the_estimator(estimator, form):
+    rows = form(X.copy())
+    machine = clone(estimator).set_params(scale='none').fit(rows, labels_for(estimator))
+    before = values(machine)
+    rows *= 2
+    assert (values(machine) == before).all()
+
+
 @pytest.mark.parametrize(
     'estimator, share',
     [
