@@ -120,6 +120,11 @@ def one_line(thing: Any) -> str:
     return write_object(thing, {each.name: getattr(thing, each.name) for each in fields(thing) if each.repr})
 
 
+def declared_state(thing: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass, its `__getstate__` without what it has cached, such as parts that hold it."""
+    return {each.name: getattr(thing, each.name) for each in fields(thing)}
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(kind: Any = None, /, **options: Any) -> Any:
     """Make a frozen dataclass whose repr is one line. options : as of `dataclass`."""

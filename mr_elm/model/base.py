@@ -4,14 +4,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mr_elm.errors import ModelFormatError, write_object
+from mr_elm.errors import ModelFormatError, declared_state, write_object
 from mr_elm.features.metric import Importance
 from mr_elm.model.checks import check_importance, check_labelling, demand
 from mr_elm.model.header import ModelHeader
@@ -41,14 +41,11 @@ class Model(ABC):
     header: ModelHeader
     arrays: Mapping[str, np.ndarray]
     sums: Mapping[str, np.ndarray] | None = None
+    __getstate__ = declared_state
 
     def __repr__(self) -> str:
         names = ('method', 'task', 'classes', 'n_features', 'n_rows_used')
         return write_object(self, {**{name: getattr(self.header, name) for name in names}, 'arrays': list(self.arrays)})
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is computed when it is first asked for: copies and pickles would be larger."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def n_features(self) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError, RowError, one_line, warn_unsuitable
+from mr_elm.errors import DataFormatError, RowError, declared_state, one_line, warn_unsuitable
 from mr_elm.rows.blocks import EncodedRows, is_sparse
 from mr_elm.rows.columns import (
     MISSING,
@@ -51,17 +51,18 @@ class Column:
     missing: bool = False
     categories: tuple[str, ...] = ()
     order: str = ''
+    __getstate__ = declared_state
 
     @cached_property
     def parts(self) -> tuple[Column, ...]:
         """Return the numbers and categories that the column stands for: itself, or those of a date."""
         if self.kind != DATE:
             return (self,)
-        missing = [MISSING] if self.missing else []
-        names = (f'{self.name} month', [*missing, *MONTHS]), (f'{self.name} weekday', [*missing, *WEEKDAYS])
+        missing = (MISSING,) * self.missing
         return (
             replace(self, kind=NUMBER, order=''),
-            *(Column(name, CATEGORY, categories=tuple(categories)) for name, categories in names),
+            Column(f'{self.name} month', CATEGORY, categories=(*missing, *MONTHS)),
+            Column(f'{self.name} weekday', CATEGORY, categories=(*missing, *WEEKDAYS)),
         )
 
     def read(self, values: Values) -> list[Values]:
@@ -145,7 +146,7 @@ class Encoding:
     """Say how the rows of a table become features, column by column."""
 
     columns: tuple[Column, ...]
-    __repr__ = one_line
+    __repr__, __getstate__ = one_line, declared_state
 
     @cached_property
     def starts(self) -> list[int]:

@@ -9,7 +9,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mr_elm import estimators
-from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMRegressor, SparseELMClassifier
+from mr_elm.estimators import (
+    ESTIMATORS,
+    AutoClassifier,
+    ELMRegressor,
+    ESVMClassifier,
+    ESVMRegressor,
+    KernelELMClassifier,
+    KernelELMRegressor,
+    SparseELMClassifier,
+)
 
 EVERY = [kind for kinds in ESTIMATORS.values() for kind in kinds]
 
@@ -21,10 +30,23 @@ def rows(rng):
     return X, (X[:, 0] > 0.3) * 1 + (X[:, 1] * X[:, 2] > 0) * 1
 
 
-def make(kind):
+def make(kind, **parameters):
     """Return an estimator that is quickly fitted."""
     small = {'n_hidden': 20, 'budget': 40, 'sigma': 2.0}
-    return kind(**{name: value for name, value in small.items() if name in kind().get_params()})
+    return kind(**{name: value for name, value in small.items() if name in kind().get_params()} | parameters)
+
+
+def make_table(rows):
+    """Return rows as a table of numbers, some of which are missing, texts and dates."""
+    pandas = pytest.importorskip('pandas')
+    X, y = rows
+    return pandas.DataFrame(
+        {
+            'size': np.where(X[:, 0] > 1, np.nan, X[:, 0]),
+            'colour': np.where(X[:, 1] > 0, 'red', 'blue'),
+            'day': pandas.date_range('2024-01-30', periods=len(y)),
+        }
+    )
 
 
 def convert(pipeline, X):
@@ -77,23 +99,54 @@ def test_two_estimators_in_one_pipeline_and_rows_of_float32(rows):
 
 
 def test_what_a_graph_cannot_hold_is_refused_in_a_sentence(rows):
-    pandas = pytest.importorskip('pandas')
     X, y = rows
-    frame = pandas.DataFrame({'a': X[:, 0], 'b': np.where(X[:, 1] > 0, 'x', 'y')})
     with pytest.raises(ValueError, match="encode='auto'.*make_onnx"):
-        convert(ESVMClassifier(encode='auto', n_hidden=5).fit(frame, y), X[:, :2])
+        convert(ESVMClassifier(encode='auto', n_hidden=5).fit(make_table(rows), y), X[:, :2])
+
+
+def assert_skops_keeps(fitted, X):
+    """Demand that an estimator which skops has written and read predicts the same."""
+    skops = pytest.importorskip('skops.io')
+    wanted = fitted.predict(X)  # first, so that what it caches is there
+    written = skops.dumps(fitted)
+    trusted = skops.get_untrusted_types(data=written)
+    assert all(name.split('.')[0] in ('mr_elm', 'numpy', 'collections', 'builtins') for name in trusted)
+    again = skops.loads(written, trusted=trusted)
+    assert (again.predict(X) == wanted).all()
+    for method in ('decision_function', 'predict_proba', 'predict_interval'):
+        if hasattr(fitted, method):
+            assert (getattr(again, method)(X) == getattr(fitted, method)(X)).all()
 
 
 @pytest.mark.parametrize('kind', EVERY)
-def test_skops_keeps_an_estimator(kind, rows, tmp_path):
-    skops = pytest.importorskip('skops.io')
+def test_skops_keeps_an_estimator(kind, rows):
     X, y = rows
-    fitted = make(kind).fit(X, y)
-    skops.dump(fitted, tmp_path / 'fitted.skops')
-    trusted = skops.get_untrusted_types(file=tmp_path / 'fitted.skops')
-    assert all(name.split('.')[0] in ('mr_elm', 'numpy', 'collections', 'builtins') for name in trusted)
-    again = skops.load(tmp_path / 'fitted.skops', trusted=trusted)
-    assert (again.predict(X) == fitted.predict(X)).all()
+    assert_skops_keeps(make(kind).fit(X, y), X)
+
+
+@pytest.mark.parametrize('kind', EVERY)
+def test_skops_keeps_an_estimator_of_a_table(kind, rows):
+    table, y = make_table(rows), rows[1]
+    assert_skops_keeps(make(kind, encode='auto').fit(table, y), table)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'parameters'),
+    [
+        (ESVMClassifier, {'map': 'leaves+nystrom', 'leaves': 32, 'probabilities': True}),
+        (ESVMClassifier, {'metric': 'full', 'class_weight': {0: 1, 1: 2.5, 2: 1}}),
+        (ESVMRegressor, {'solver': 'passes', 'target': 'log', 'intervals': True}),
+        (AutoClassifier, {'keep_sums': True, 'random_state': np.random.RandomState(0)}),
+        (SparseELMClassifier, {'kernel': 'sigmoid', 'multiclass': 'one-vs-all', 'probabilities': True}),
+        (KernelELMClassifier, {'scale': 'none', 'leave_one_out': True}),
+        (KernelELMRegressor, {'solver': 'svd', 'scale': 'minmax'}),
+    ],
+)
+@pytest.mark.filterwarnings('ignore:probabilities. the trees have seen')
+def test_skops_keeps_what_parameters_change(kind, parameters, rows):
+    X, y = rows
+    for encode, given in ('refuse', np.asfortranarray(X)), ('auto', make_table(rows)):
+        assert_skops_keeps(make(kind, encode=encode, **parameters).fit(given, y + is_regressor(kind())), given)
 
 
 @pytest.mark.parametrize('kind', EVERY)
