@@ -15,7 +15,7 @@ from mr_elm.cli.options import (
     copy_standard_input,
     demand_targets,
 )
-from mr_elm.cli.output import write_rejected
+from mr_elm.cli.output import keep_rejected
 from mr_elm.data.generators import GENERATORS, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
@@ -38,12 +38,9 @@ def pack(argv: Sequence[str]) -> None:
     add_runner_options(parser)
     add_resume_option(parser)
     args = parser.parse(argv)
-    rejected = f'{args.output.rstrip("/")}.rejected'
     demand_targets(parser, args, args.task == 'regression')
     if args.part_by == ('file',):
         parser.error('--part-by file: expected columns, a pack does not keep from which file a row is: add a column')
-    if args.bad_rows == 'skip':
-        demand_free(rejected)
     labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
     if args.like is None:
         options = RowOptions.of_arguments(args, **labels)
@@ -53,8 +50,7 @@ def pack(argv: Sequence[str]) -> None:
         summary, accounts = packing.pack(
             inputs, args.output, options, engine, packing.Packing(args.dtype, args.block_rows), args.bad_rows
         )
-    if accounts.rows:
-        write_rejected(rejected, accounts, engine)
+    keep_rejected(args.output.rstrip('/'), accounts, engine)
     engine.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
 
 

@@ -38,7 +38,7 @@ class Output:
             if not path.endswith('.npz'):
                 raise ValueError(f'--model: expected a name that ends in .npz, found {path}')
         if getattr(self.args, 'bad_rows', 'stop') == 'skip':
-            demand_free(name_rejected(path), overwrite)
+            demand_rejected(path)
 
     def keep(self, engine: Engine, model: Model, accounts: Accounts | None, ledger: Any = None) -> None:
         """Write a model, its sums, and the rows that were left out. ledger : LedgerChange of the training, or None."""
@@ -50,10 +50,7 @@ class Output:
         else:
             ledger.mark(model).save(path, ledger.prepare)
             ledger.finish()
-        if accounts is not None and accounts.rows:
-            write_rejected(name_rejected(path), accounts, engine)
-        elif self.args.overwrite:
-            remove_rejected(path)
+        keep_rejected(path, accounts, engine)
         header, say = model.header, engine.reporter.say
         say(f'{path}: {header.n_rows_used:,} rows, {header.n_features} features, {describe_size(model)}')
         if model.sums is not None and not takes_sums(path):
@@ -106,33 +103,31 @@ def describe_size(model: Model) -> str:
     return f'{machines}{", ".join(map(str, sizes))} hidden nodes'
 
 
-def name_rejected(output: str) -> str:
-    """Return the file for rows that a command leaves out: OUTPUT.rejected, which may itself be a pipe.
-
-    Raises ValueError where the output is a device, beside which no file belongs.
-    """
+def demand_rejected(output: str) -> None:
+    """Raise ValueError where an output is a device, beside which no file of rows that are left out belongs."""
     if is_stream(output) and (find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode)):
         raise ValueError(
             f'--bad-rows skip: expected the name of a file for the output, found {output}: '
             'OUTPUT.rejected gets the bad rows'
         )
-    return f'{output}.rejected'
 
 
-def remove_rejected(output: str) -> None:
-    """Remove the file of rows that were left out of an output which another one has replaced."""
+def keep_rejected(output: str, accounts: Accounts | None, engine: Engine) -> None:
+    """Write the rows that were left out of a new output: file, line, reason, the bytes of the row, tab between.
+
+    This file, which may be a pipe, goes with its output: that of an earlier output of this name is replaced, or removed
+    where no row was left out.
+    """
     path = f'{output}.rejected'
-    if store_of(path).find(path) and not is_stream(path):
+    entry = store_of(path).find(path)
+    if accounts is not None and accounts.rows:
+        with write_file(path) as local, open(local, 'wb') as stream:
+            for row in accounts.rejected():
+                why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
+                stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
+        report_rejected(accounts.reasons, engine.reporter, f'; see {path}')
+    elif entry and not entry.is_folder and not is_stream(path):
         store_of(path).remove(path)
-
-
-def write_rejected(path: str, accounts: Accounts, engine: Engine) -> None:
-    """Write the rows that were left out: file, line, reason, the bytes of the row, tab between."""
-    with write_file(path) as local, open(local, 'wb') as stream:
-        for row in accounts.rejected():
-            why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
-            stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
-    report_rejected(accounts.reasons, engine.reporter, f'; see {path}')
 
 
 def report_rejected(reasons: Mapping[str, int], reporter: Reporter, hint: str = '') -> None:

@@ -21,10 +21,10 @@ from mr_elm.cli.options import (
     copy_standard_input,
     plan_rows,
 )
-from mr_elm.cli.output import lay_out_table, name_rejected, report_rejected, write_rejected, write_score
+from mr_elm.cli.output import demand_rejected, keep_rejected, lay_out_table, report_rejected, write_score
 from mr_elm.drivers import score
 from mr_elm.drivers.answer import Answers, answer_lines, options_of_lines
-from mr_elm.drivers.compose import TABLES, find_table, write_table
+from mr_elm.drivers.compose import TABLES, write_table
 from mr_elm.machines.answer_columns import AnswerColumns, demand_threshold
 from mr_elm.model.base import Model
 from mr_elm.model.sums import demand_leverages, find_sums, name_sums
@@ -59,12 +59,13 @@ def predict(argv: Sequence[str]) -> None:
     answers = args.inputs == [STANDARD]
     if args.output is None and not answers:
         parser.error('the following arguments are required: -o/--output')
-    if answers and find_table(args.output):
+    args.output = args.output or STANDARD
+    table = args.output.lower().rpartition('.')[2]
+    if answers and table in TABLES:
         parser.error(
             f'-: expected files for an output whose name ends in .{", .".join(TABLES)}: standard input is answered '
             'line by line'
         )
-    args.output = args.output or STANDARD
     if args.output != STANDARD:
         demand_free(args.output, args.overwrite)
     elif args.bad_rows == 'skip' and not answers:
@@ -75,7 +76,7 @@ def predict(argv: Sequence[str]) -> None:
         return answer_standard_input(args)
     to_stdout = args.output == STANDARD
     if args.bad_rows == 'skip':
-        demand_free(name_rejected(args.output), args.overwrite)
+        demand_rejected(args.output)
     with (
         fetched_model(args.model) as (path, model),
         choose_engine(args, None if to_stdout else args.output) as engine,
@@ -84,11 +85,10 @@ def predict(argv: Sequence[str]) -> None:
         model, columns = read_answer_columns(model, path, args)
         plan = plan_rows(args, rows_to_predict(model, args))
         write = None
-        if table := find_table(args.output):
+        if table in TABLES:
             write = partial(write_table, table=table, names=columns.names(model), numeric=model.numeric)
         accounts = score.predict(path, plan, target, engine, columns, args.bad_rows, write)
-    if accounts.rows:
-        write_rejected(name_rejected(args.output), accounts, engine)
+    keep_rejected(args.output, accounts, engine)
 
 
 def read_answer_columns(model: Model, path: str, args: argparse.Namespace) -> tuple[Model, AnswerColumns]:

@@ -11,14 +11,6 @@ DELIMITERS = {'csv': ',', 'tsv': '\t'}
 TABLES = ('parquet', *DELIMITERS)  # endings of names of outputs whose columns have names
 
 
-def find_table(output: str | None) -> str | None:
-    """Return the kind of table, one of TABLES, that the name of an output asks for; None for lines of text."""
-    ending = (output or '').lower().rpartition('.')[2]
-    if ending in TABLES:
-        return ending
-    return None
-
-
 def write_table(path: str, lines: Iterator[str], table: str, names: Sequence[str], numeric: bool) -> int:
     """Write predictions as a table: how many rows it has. table : one of TABLES.
 

@@ -280,6 +280,12 @@ def test_rows_left_out_are_listed_beside_the_pack_and_counted_by_its_models(elm,
     assert (header['n_rows_used'], header['n_rows_rejected']) == (40, 1)
 
 
+def test_rows_left_out_are_listed_beside_a_pack_in_a_new_folder(elm, write, tmp_path):
+    path, folder = write('rows.csv', '0,1,2\n1,2,1\n1,2\n' * 9), tmp_path / 'new' / 'sub'
+    assert elm('pack', path, '-o', folder, '--bad-rows', 'skip', '-q').status == 0
+    assert len((tmp_path / 'new' / 'sub.rejected').read_text().splitlines()) == 9
+
+
 def test_a_number_that_is_another_in_the_manifest_is_found(elm, pack_of_four, tmp_path, maps):
     text = (pack_of_four / MANIFEST).read_text()
     at = text.index('"columns": "') + 20

@@ -20,11 +20,22 @@ def test_the_list_of_skipped_rows_does_not_outlive_its_model(elm, write, tmp_pat
     assert not rejected.exists()
 
 
-def test_a_foreign_list_of_skipped_rows_is_not_replaced(elm, write, tmp_path):
-    bad, mine = write('bad.csv', '0,1,2\n1,2,1\n1,2\n' * 9), write('m.npz.rejected', 'mine')
-    done = elm('train', 'pesvm', bad, '--bad-rows', 'skip', '--hidden', 4, '--model', tmp_path / 'm.npz', '-q')
-    assert done.status == 1 and 'm.npz.rejected' in done.err and mine.read_text() == 'mine'
-    assert not (tmp_path / 'm.npz').exists()
+def test_the_list_of_skipped_rows_goes_with_its_output(elm, write, tmp_path):
+    """What is left of an output that was removed is no reason to refuse a new one, and says nothing about it."""
+    bad, good = write('bad.csv', '0,1,2\n1,2,1\n1,2\n' * 9), write('good.csv', '0,1,2\n1,2,1\n' * 9)
+    model, labels = tmp_path / 'm.npz', tmp_path / 'labels'
+    commands = (
+        (model, 'train', 'pesvm', '--hidden', 4, '--model', model),
+        (labels, 'predict', model, '-o', labels),
+        (tmp_path / 'packed', 'pack', '-o', tmp_path / 'packed'),
+    )
+    for output, *words in commands:
+        rejected = write(f'{output.name}.rejected', 'of an output that was removed')
+        assert elm(*words, bad, '--bad-rows', 'skip', '-q').status == 0
+        assert len(rejected.read_text().splitlines()) == 9
+        output.rename(tmp_path / f'{output.name}.before')
+        assert elm(*words, good, '-q').status == 0
+        assert not rejected.exists()
 
 
 def test_a_lost_tile_is_noticed(write, monkeypatch):
