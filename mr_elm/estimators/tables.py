@@ -15,6 +15,7 @@ from mr_elm.estimators.parameters import Parameters, find_options
 from mr_elm.estimators.values import demand_targets, read_classes
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
+from mr_elm.option import speaking_python
 from mr_elm.rows.blocks import EncodedRows
 from mr_elm.rows.columns import Table
 from mr_elm.rows.encoding import Encoding
@@ -217,6 +218,7 @@ def encode_rows(encoding: Encoding, table: Table) -> EncodedRows:
     raise RowError(errors[row].reason, f'row {row}: {errors[row].detail}')
 
 
+@speaking_python({})
 def learn_encoding(frame: Frame, weights: RowWeights, max_categories: int = MAX_CATEGORIES) -> Encoding:
     """Choose how the columns of a frame become features."""
     values = [ColumnValues.of(column, weights) for column in frame.table.columns]

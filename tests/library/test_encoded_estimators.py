@@ -233,7 +233,8 @@ def test_gaps_and_numbers_are_read_whatever_type_holds_them():
     )
     numbers = [frame.table.columns[j].numbers().tolist() for j in (0, 1, 3)]
     np.testing.assert_equal(numbers, [[1, np.nan, 3], [1, np.nan, 0], [1, 2.5, np.nan]])
-    encoding = learn_encoding(frame, None)
+    with pytest.warns(UserWarning, match=r"column 'gaps' holds no value: leave it out with drop\(columns='gaps'\)$"):
+        encoding = learn_encoding(frame, None)
     assert [column.kind[0] for column in encoding.columns] == [*'nncnnc']
 
 
