@@ -140,7 +140,7 @@ def option_fields(kind: Any) -> dict[str, Option]:
     options = {}
     for each in fields(kind):
         if each.metadata:
-            kinds: tuple = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
+            kinds = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
             value = next(kind for kind in kinds if kind is not NoneType)  # of an option that need not be given
             listed = get_origin(value) is tuple
             if listed:
@@ -190,7 +190,7 @@ def speaking_python(names: Mapping[str, str]) -> Iterator[None]:
 
     A warning names the line of the user that called this package.
     """
-    caught: list[warnings.WarningMessage] = []
+    caught = []
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always')

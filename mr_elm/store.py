@@ -56,7 +56,7 @@ def replace_file(path: FilePath) -> Iterator[IO[bytes]]:
     file is copied into it.
     """
     path = os.fspath(path)
-    target: str | None = None
+    target = None
     if is_stream(path):  # what writes npz or Parquet moves back and forth, which a pipe cannot
         descriptor, temporary = tempfile.mkstemp(prefix=temporary_prefix())
         os.close(descriptor)

@@ -4,7 +4,6 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mr_elm.cli.increment import demand_no_ledger, read_living
 from mr_elm.cli.options import Parser, add_quiet_option
@@ -79,9 +78,7 @@ def parts(argv: Sequence[str]) -> None:
 
         with write_file(args.figure) as local:
             draw(dict(zip(names, drift, strict=True)), shifts, local)
-    records: list[dict[str, Any]] = [
-        {'name': part.name, 'rows': part.n_rows, 'drift': far} for part, far in zip(found, drift, strict=True)
-    ]
+    records = [{'name': part.name, 'rows': part.n_rows, 'drift': far} for part, far in zip(found, drift, strict=True)]
     if args.json:
         nodes = weigh_nodes(model, found)
         for k, record in enumerate(records):

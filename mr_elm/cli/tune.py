@@ -54,7 +54,7 @@ def tune(words: Sequence[str]) -> None:
     with choose_engine(args, args.model or args.table or args.figure) as engine:
         plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
         plan = choose_target(lambda plan: train(plan, options, engine), plan, engine, args.bad_rows)
-        trained: list = []
+        trained = []
         if isinstance(search, NodeSearch):
             tuned, *trained = resolve_name(tuning.driver)(plan, options, search, engine)
         else:

@@ -4,7 +4,6 @@ import csv
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import Any
 
 BATCH_ROWS = 1 << 16  # rows that are written together
 DELIMITERS = {'csv': ',', 'tsv': '\t'}
@@ -32,7 +31,7 @@ def write_table(path: str, lines: Iterator[str], table: str, names: Sequence[str
 
 def write_parquet(path: str, rows: Iterator[list[str]], names: Sequence[str], numeric: bool) -> int:
     """Write a column for each name; see `write_table`."""
-    arrow: Any = import_module('pyarrow')
+    arrow = import_module('pyarrow')
     label = arrow.string()
     if numeric:
         label = arrow.float64()

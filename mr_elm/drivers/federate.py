@@ -145,10 +145,10 @@ def merge_tables(summaries: Mapping[str, Summary], max_categories: int) -> tuple
 
     summaries : path -> statistics of a site, in which each value of a category has a feature of its own.
     """
-    columns: list[Column] = []
-    statistics: list[ColumnStatistics] = []
+    columns = []
+    statistics = []
     for number in range(count_columns(next(iter(summaries.values())))):
-        pieces: dict[str, tuple[Column, ColumnStatistics]] = {}
+        pieces = {}
         for path, summary in summaries.items():
             encoding: Any = summary.encoding
             pieces[path] = encoding.columns[number], summary.columns.columns(*encoding.starts[number : number + 2])
@@ -307,7 +307,7 @@ def merge_sums(paths: Sequence[str], engine: Engine) -> HiddenNodeModel:
 
     Raises ModelFormatError when a file is of another layer, or a site is missing whose mask is in the others.
     """
-    sites: list[dict[str, Any]] = []
+    sites = []
     seen: dict[bytes, str] = {}
     for path in paths:
         header, arrays = load_arrays(path)

@@ -50,7 +50,7 @@ def sum_up_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, part_
     names = name_parts(inputs.data.plan, part_by)
     most = int(inputs.options.memory * 1e6 / 16 / (layer.n_hidden + 1) ** 2)
     demand_parts(len(names), most)
-    pairs: list[tuple[str, Any]] = []
+    pairs = []
     n_rows = Counter[str]()
     columns: dict[str, ColumnStatistics] = {}
     for key, value in run_gram(inputs, layer, steps, ['--by-part', '--max-parts', str(most)]):

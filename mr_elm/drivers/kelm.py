@@ -38,7 +38,7 @@ def train(plan: InputPlan, options: KELMOptions, engine: Engine) -> tuple[Model,
             solution, facts = solve(data)
         if data.options.solver != 'cg':
             facts = {'emit': data.options.emit, **facts}
-        model: Model = data.make_model(data.rows.X, solution, facts, data.source.blas)
+        model = data.make_model(data.rows.X, solution, facts, data.source.blas)
         if fold is not None:
             model = fit_to(data.source, model, fold, 'folds', data.options.threshold)
         elif data.options.holds_out:

@@ -138,7 +138,7 @@ class LedgerChange(ExitStack):
         model_path, sums_path : of the files of the new model, which are whole.
         """
         root_before = sums_after = None
-        receipts: list[bytes] = []
+        receipts = []
         if self.before is not None:
             root_before, receipts = self.before.root, self.before.receipts
         if sums_path is not None:

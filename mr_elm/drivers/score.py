@@ -134,7 +134,7 @@ def choose_target(train: Callable[[InputPlan], tuple], plan: InputPlan, engine: 
     """
     if plan.form.target != 'auto':
         return plan
-    errors: dict[str, float] = {}
+    errors = {}
     unseen = plan.form.held_out
     for target in ('none', 'log'):
         tried = plan.change_formats(target=target, held_out=1 - (1 - unseen) * (1 - TARGET_TEST_SHARE), unseen=unseen)
@@ -162,7 +162,7 @@ def sample_pairs(
 
     n_rows : of the plan, that can be used.
     """
-    pairs: list[tuple[Floats, Floats]] = []
+    pairs = []
     first, step = 0, -(-n_rows // most)
     for block in read_blocks(model, plan, bad_rows == 'stop'):
         taken = take_rows(block, slice(first, None, step))
@@ -180,7 +180,7 @@ def measure_importance(model: Model, plan: InputPlan, bad_rows: str, most_rows: 
     """
     if model.multilabel:
         raise ValueError('--permutation: expected a model of one label in a row, found several')
-    blocks: list[Block] = []
+    blocks = []
     n_rows = 0
     for block in read_blocks(model, plan, bad_rows == 'stop'):
         blocks.append(block)

@@ -215,7 +215,7 @@ def summarise(data: DataSet, landmarks: int = 0, seed: int = 0) -> Summary:
         summary = survey(data, landmarks, seed)
         demand_rows(data.plan, summary)
         if manifest:  # a pass rounds its means by its splits, the manifest does not
-            kept: dict[str, Any] = {'landmarks': summary.landmarks}
+            kept = {'landmarks': summary.landmarks}
             if is_transformed:
                 kept |= {'target': summary.target, 'input': {**manifest['input'], 'target': 'log'}}
             summary = replace(Summary.of_manifest(manifest), **kept)

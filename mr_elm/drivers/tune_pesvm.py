@@ -27,7 +27,6 @@ from mr_elm.scores.selection import NodeChoice, NodeScore, Tuned, best_nodes, fi
 from mr_elm.solvers.folds import FoldGrid, total_of
 from mr_elm.solvers.ridge import leading_sums
 from mr_elm.streaming.mr_hits import MRHits
-from mr_elm.typing import Floats
 
 COUNTED = 10  # of the candidates: a second pass scores them on held-out rows
 
@@ -106,7 +105,7 @@ def count_hits(
     for score in finalists(scores, COUNTED):
         chosen[score.kind].append(score)
     # output weights of the candidates on a layer, trained without a fold, side by side
-    weights: dict[tuple[int, int], Floats] = {}
+    weights = {}
     for number, (kind, of_kind) in enumerate(chosen.items()):
         for fold in range(folds.n_tested):
             of_cells = grids[kind].weights(fold, [(score.nu, score.n_hidden) for score in of_kind])
@@ -115,7 +114,7 @@ def count_hits(
                 [np.insert(B, [len(B) - 1] * (m - len(B)), 0.0, axis=0) for B in of_cells]  # the bias stays last
             )
     of_layers = list(chosen.values())
-    counted: dict[int, NodeScore] = {}
+    counted = {}
     finals = GridTask(folds, [layers[kind] for kind in chosen], scores=weights)
     for key, value in run_problem(inputs.data, MRHits, finals, 'held-out rows'):
         for score, correct in zip(of_layers[int(split_key(key)[1][0])], value['correct'], strict=True):

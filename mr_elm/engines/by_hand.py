@@ -122,8 +122,8 @@ def choose_engine(runner: str, passed: list[str], reporter: Reporter) -> Engine:
 
 def split_options(job: Any, argv: list[str]) -> tuple[list[str], list[str]]:
     """Separate the words of a stage, for its tasks, from mrjob's runner options: (own, passed)."""
-    own: list[str] = []
-    passed: list[str] = []
+    own = []
+    passed = []
     for dest, words in split_words(job, argv):
         if dest in own_options(job) - OUR_PART:
             own += words

@@ -118,7 +118,7 @@ def plan_reduces(outputs: Iterable[tuple[str, list[tuple[str, int]]]], n_tasks: 
     The tasks take the sorted keys in turn, each about the same number of bytes, so that their outputs, one behind the
     other, are those of one task.
     """
-    lines: list[tuple[str, Run]] = []
+    lines = []
     for path, index in outputs:
         start = 0
         for key, length in index:

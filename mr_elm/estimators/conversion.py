@@ -84,7 +84,7 @@ class Convertible:
 
 def shared_parameters(model: Model, names: Collection[str]) -> dict[str, Any]:
     """Return the parameters of a model that an estimator with parameters of these names has too."""
-    shared: dict[str, Any] = {}
+    shared = {}
     for name, value in model.header.parameters.items():
         name = name_parameter(name, names)
         if name in names:

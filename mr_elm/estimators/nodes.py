@@ -134,7 +134,7 @@ class LivingTargets(Targets):
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str) -> None:
         """Keep the errors of rows X that were held out."""
-        estimator: Any = self
+        estimator = self
         estimator.model_ = add_intervals(estimator.model_, rows)
 
     @available_with('intervals')
@@ -144,7 +144,7 @@ class LivingTargets(Targets):
         They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
         when there are too few rows for the coverage.
         """
-        estimator: Any = self
+        estimator = self
         values = estimator._values(X)[:, 0]
         X = estimator._validate(X, False)
         return self._to_targets(LeaveOneOutModel(estimator.to_model()).interval(X, values, coverage))

@@ -223,7 +223,7 @@ class Targets(RegressorMixin, MultiOutputMixin):
 
     def _choose_target(self, X: Rows, T: Floats, weights: RowWeights) -> str:
         """Return none or log. auto compares both on the rows that `mr-elm train --target auto` holds out."""
-        estimator: Any = self
+        estimator = self
         if self.target != AUTO:
             return self.target
         if not (T > 0).all():

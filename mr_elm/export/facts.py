@@ -43,7 +43,7 @@ def list_facts(model: Model) -> dict[str, str]:
     events = [f'{event.get("action")} {event.get("when", "")}' for event in header.history]
     if len(events) > 4:
         events[1:-3] = [f'{len(events) - 4:,} more']
-    facts: dict[str, Any] = {
+    facts = {
         'method': f'{header.method}, {METHODS[header.method].what}' if header.method in METHODS else header.method,
         'task': header.task,
         'classes': list_names(model.classes),

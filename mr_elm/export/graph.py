@@ -122,7 +122,7 @@ class Graph(Writer):
         values = np.zeros((len(numbers), B.shape[1]))
         values[~inner] = B[forest.children[~inner]]
         compared = self.take(X, features[forest.roots], axis=1)
-        nodes: Any = self.put('Add', children[forest.roots], self._exceeds(compared, thresholds[forest.roots]))
+        nodes = self.put('Add', children[forest.roots], self._exceeds(compared, thresholds[forest.roots]))
         constants = [self.keep(each) for each in (features, thresholds, children)]
         for _ in range(forest.depths.max() - 1):
             where, limits, targets = (self.take(table, nodes) for table in constants)

@@ -76,7 +76,7 @@ class Writer(ABC):
     def _write_votes(self, scores: Any, n_classes: int) -> tuple[Any, Any]:
         """Write the votes of pairs for each class, and the sums of their decision values, (N, K) both."""
         pairs = class_pairs(n_classes)
-        gain: Floats = np.zeros((n_classes, len(pairs)))
+        gain = np.zeros((n_classes, len(pairs)))
         for p, (i, j) in enumerate(pairs):
             gain[i, p], gain[j, p] = -1.0, 1.0
         lost = self.apply('hardlimit', self.times(scores, -np.ones(1)))

@@ -34,7 +34,7 @@ def make_onnx(model: Model, single: bool = False) -> Any:
         number = TensorProto.FLOAT
     inputs, X = write_inputs(graph, model, number)
     answers = dict(zip(OUTPUTS, graph.write_answers(model, X), strict=False))
-    widths: dict[str, list[int]] = {'label': [], 'scores': [model.n_scores], 'probabilities': [len(model.classes)]}
+    widths = {'label': [], 'scores': [model.n_scores], 'probabilities': [len(model.classes)]}
     if model.header.target_names:
         widths['label'] = widths['scores']
     elif model.numeric:

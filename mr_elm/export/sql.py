@@ -155,7 +155,7 @@ class Query(Writer):
         It stands once in the query where they are arrays: DuckDB takes minutes to plan a thousand cases.
         """
         template, size = FUNCTIONS[kind], max(map(len, operands))
-        inputs: Columns = []
+        inputs = []
         arrays, texts = [], []
         for k, values in enumerate(operands):
             if f'{{{k}}}' not in template:

@@ -1,6 +1,6 @@
 """Choose rows by a keyed hash, so that the choice depends on the rows and the seed alone; find them again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ def hash_rows(X: Rows, seed: int) -> np.ndarray:
     """Hash each row with a key: (n,) uint64. Equal rows, dense or sparse, have equal hashes; zeros do not count."""
     key = scramble(np.array([seed], np.uint64) * GOLDEN + GOLDEN)
     step = BLOCK_ROWS
-    hash_some: Callable[..., np.ndarray] = hash_sparse
+    hash_some = hash_sparse
     if not sp.issparse(X):
         positions = scramble(np.arange(X.shape[1], dtype=np.uint64) * GOLDEN + key)
         step = max(1, (1 << 14) // max(X.shape[1], 1))  # rows whose numbers stay in a core's cache

@@ -206,7 +206,7 @@ def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, say: Say) 
 def search_exact(problem: NodeProblem, kernel: str, grown: SampleRows, held: SampleRows) -> Candidate:
     """Return the best width and nu of a kernel, by the squared error of rows held out."""
     start = median_scale(problem, kernel)
-    best: list[Candidate] = []
+    best = []
     for step in range(5):  # halvings of the median distance
         scaled = problem.with_options(map='nystrom', kernel=kernel, weight_scale=round_scale(start * 2.0**step))
         layer = place_rows(scaled, grown)

@@ -157,7 +157,7 @@ class DualTask(RowsTask):
             warnings.simplefilter('always')
             result = machine.solve_alone(self.prepare_rows(rows.X), targets, rows.weights)
         used = np.flatnonzero(result.alpha)
-        facts: dict[str, Any] = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
+        facts = {name: np.asarray(getattr(result, name)).item() for name in CERTIFICATE}
         if result.steps:
             facts[STEPS] = result.steps
         facts |= {

@@ -185,7 +185,7 @@ class Evaluator:
 
 def count_pairs(model: Model, block: Block, predictions: np.ndarray) -> Confusion:
     """Count rows by label and predicted class. predictions : class numbers, (n,)."""
-    weights: np.ndarray = np.ones(len(block), int) if block.weights is None else block.weights
+    weights = np.ones(len(block), int) if block.weights is None else block.weights
     counts = np.zeros((len(block.names), len(model.classes)), weights.dtype)
     np.add.at(counts, (block.codes, predictions), weights)
     pairs: Counter = Counter()

@@ -91,7 +91,7 @@ class GridTask:
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        arrays: dict[str, np.ndarray] = join_arrays(
+        arrays = join_arrays(
             [
                 {
                     **scaling_arrays(layer.offset, layer.scale, layer.metric),

@@ -326,7 +326,7 @@ def cross_fit(problem: NodeProblem, rows: SampleRows, best: Candidate, n_nodes: 
 
 def choose_ridges(sums: JointSums, kind: Candidate) -> tuple[float, float, float]:
     """Return mu, lam, and the squared error of rows held out, which choose: mu first, lam, then mu in smaller steps."""
-    tried: dict[tuple[float, float], float] = {}
+    tried = {}
 
     def compare(leaves: Iterable[float], factors: Iterable[float]) -> tuple[float, float]:
         for mu, factor in product(leaves, factors):

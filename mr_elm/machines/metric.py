@@ -72,7 +72,7 @@ def learn_steps(
     kind : diagonal or full; full becomes diagonal where `choose_kind` says so.
     """
     full = choose_kind(kind, layer.n_features, hasattr(rows.X, 'toarray')) == 'full'
-    metric: Floats | None = None
+    metric = None
     for step in range(n_steps + 1):
         placed = layer.pass_metric(metric)
         B = fit_nodes(placed, rows, nu)
@@ -137,7 +137,7 @@ class LearnedMetric:
         """Return the parameters of a model that say what was learned, none where no metric was asked for."""
         if self.n_steps is None:
             return {}
-        facts: dict[str, Any] = {'metric': self.kind, 'metric_steps': self.n_steps}
+        facts = {'metric': self.kind, 'metric_steps': self.n_steps}
         if self.importance is not None:
             facts['importance'] = asdict(self.importance)
         return facts

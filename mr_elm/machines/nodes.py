@@ -27,7 +27,6 @@ from mr_elm.scores.threshold import choose_positive
 from mr_elm.sums.gram import GridSteps, bound_targets
 from mr_elm.sums.statistics import Classes, class_weights, list_classes
 from mr_elm.sums.summary import Summary
-from mr_elm.typing import Rows
 
 Self = TypeVar('Self', bound='NodeProblem')
 
@@ -105,7 +104,7 @@ class NodeProblem:
             )
         else:
             if options.landmarks == SYNTHETIC:
-                rows: Rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
+                rows = draw_landmarks(summary.columns, summary.encoding, options.n_hidden, options.seed)
             else:
                 rows = widen(summary.landmarks[: options.n_hidden], d)
             weights, offset = place_landmarks(rows, offset, scale)

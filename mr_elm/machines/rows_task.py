@@ -94,7 +94,7 @@ class RowsTask:
 
     def save(self, path: str | PathLike) -> None:
         """Write the file."""
-        header: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        header = {field.name: getattr(self, field.name) for field in fields(self)}
         save_arrays(path, header, header.pop('arrays'))
 
     @classmethod

@@ -110,7 +110,7 @@ def check_report(header: ModelHeader) -> None:
         demand(is_whole(getattr(header, name)), f'{name}: a whole number', getattr(header, name))
     demand(isinstance(header.history, list), 'history: a list', header.history)
     options, n_targets = header.parameters['input'], len(header.target_names)
-    holds: dict[str, Callable[[Any], bool]] = {
+    holds = {
         'label_column': lambda value: type(value) in (int, str),
         'weight_column': lambda value: type(value) in (int, str),
         'label_name': is_text,

@@ -24,7 +24,7 @@ def to_batch(block: Block, **facts: Any) -> Any:
 
     X = block.X
     facts['columns'] = int(X.shape[1])
-    columns: dict[str, Any] = {}
+    columns = {}
     if sp.issparse(X):
         ends, indices = (to_array(part.astype(np.int32)) for part in (X.indptr, X.indices))
         columns['index'] = arrow.ListArray.from_arrays(ends, indices)

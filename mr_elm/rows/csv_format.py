@@ -184,7 +184,7 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
     A column has the style that it had in the training, or else the one that all its first values agree on. Features,
     and labels behind them, have the same order in both.
     """
-    trained_styles: dict[int, list[str]] = {}
+    trained_styles = {}
     if options.trained:
         before = (*options.trained.feature_positions, *options.trained.label_columns)
         trained_styles = {before.index(position): signs for position, *signs in options.trained.styles}

@@ -26,7 +26,7 @@ def label_keys(names: Iterable[str]) -> dict[str, Any]:
     The keys are the exact numbers when every label is a finite number, or else the bytes of the texts: '+1' and '1.0'
     are one class, 2^53 and 2^53 + 1 are two, although float64 holds only one of them.
     """
-    keys: dict[str, Any] = {name: read_exact(name) for name in names}
+    keys = {name: read_exact(name) for name in names}
     if None in keys.values():
         return {name: name.encode() for name in keys}
     return keys

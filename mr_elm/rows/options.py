@@ -346,7 +346,7 @@ class RowOptions:
 
     def name_column(self, position: int) -> str:
         """Name a column for a message."""
-        names: dict[ColumnPlace, str | None] = dict(zip(self.feature_positions, self.names or (), strict=False))
+        names = dict(zip(self.feature_positions, self.names or (), strict=False))
         names |= zip(self.targets, self.target_names or (), strict=False)
         names |= {self.label_column: self.label_name, self.weight_column: self.weight_name}
         if names.get(position):

@@ -94,7 +94,7 @@ class RemoteStore:
         if entry is None:
             raise FileNotFoundError(f'{path}: expected a file, found none')
         if hasattr(self.system, 'cat_file'):
-            ranges: Any = Ranges(self.system, path, size=entry.size, cache_type='none', key=self.key(path))
+            ranges = Ranges(self.system, path, size=entry.size, cache_type='none', key=self.key(path))
             return io.BufferedReader(ranges, ahead)
         with self.reach(path) as key, temporary_folder() as folder:
             local = os.path.join(folder, 'file')  # the hadoop command reads whole files

@@ -191,7 +191,7 @@ def expand_patterns(patterns: Sequence[str | Entry]) -> list[Entry]:
 
     An Entry stands for itself.
     """
-    entries: dict[str, Entry] = {}
+    entries = {}
     for pattern in patterns:
         if isinstance(pattern, Entry):
             entries[pattern.path] = pattern

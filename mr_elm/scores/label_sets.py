@@ -28,7 +28,7 @@ class LabelSets:
     def of(cls, labels: Sequence[str], true: Floats, predicted: np.ndarray, weights: RowWeights = None) -> LabelSets:
         """Compare true (n, K) with predicted (n, K) sets, 1 where a row has a label. weights : (n,) or None."""
         has, chosen = np.asarray(true, bool), np.asarray(predicted, bool)
-        w: np.ndarray = np.ones(len(has), int) if weights is None else weights
+        w = np.ones(len(has), int) if weights is None else weights
         parts = [w @ part for part in (has & chosen, chosen & ~has, has & ~chosen)]
         counts = {label: column.tolist() for label, column in zip(labels, np.transpose(parts), strict=True)}
         return cls(w.sum().item(), (w @ (has == chosen).all(axis=1)).item(), counts)

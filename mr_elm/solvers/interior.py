@@ -45,7 +45,7 @@ def find_near_minimum(problem: Any) -> Floats | None:
     part = np.flatnonzero(problem.upper > 0)
     t, Z = problem.targets[part], problem.rows.factor()
     thin = Z is not None and ROWS_A_COLUMN * Z.shape[1] <= len(part)
-    system: Any = ThinSystem(Z[part] * t[:, None]) if thin else DenseSystem(problem.block(part))
+    system = ThinSystem(Z[part] * t[:, None]) if thin else DenseSystem(problem.block(part))
     alpha = np.zeros(problem.n_samples)
     with np.errstate(all='ignore'):
         point = follow_centre(system, problem.upper[part], problem.curvature[part])

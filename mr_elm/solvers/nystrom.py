@@ -125,7 +125,7 @@ def precondition(
     rank = len(landmarks)
     # 2  U'U = K(landmarks, landmarks), B' = U'^-1 K(landmarks, Z)
     upper = factor_core(fill_tile(landmarks, landmarks, np.empty((rank, rank))))
-    B: Floats = np.empty((rank, n))
+    B = np.empty((rank, n))
 
     def fill(some: slice) -> None:
         tile = fill_tile(landmarks, np.arange(n)[some], np.empty((rank, some.stop - some.start)))
@@ -133,7 +133,7 @@ def precondition(
 
     map_in_threads(fill, cut_columns(n))
     # 3  the factor of B'B + tau I
-    gram: Floats = np.zeros((rank, rank), order='F')
+    gram = np.zeros((rank, rank), order='F')
     for some in cut_columns(n):
         add_gram(gram, B[:, some].T, 1.0)
     tau = max(1 / C, FLAT_SPECTRUM * float(np.trace(gram)))

@@ -20,7 +20,7 @@ from mr_elm.rows.kinds import find_kind
 from mr_elm.rows.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.sparse import issparse
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
-from mr_elm.typing import Floats, Rows
+from mr_elm.typing import Floats
 
 MEMORY = 'memory'  # kind of the rows of estimators
 
@@ -127,8 +127,8 @@ class Summary:
     def of_pairs(cls, pairs: Iterable[tuple[str, Any]], input: dict) -> Summary:
         """Read the output pairs of mr_stats; n_rows and rejected stand in the accounts of the pass."""
         summary = cls(input=input)
-        columns: dict[int, ColumnStatistics] = {}
-        landmarks: dict[int, Rows] = {}
+        columns = {}
+        landmarks = {}
         for key, value in pairs:
             kind, coordinates = split_key(key)
             if kind == 'columns':

@@ -12,7 +12,7 @@ from mr_elm.arithmetic import one_thread
 from mr_elm.errors import RowError
 from mr_elm.model.base import Model
 from mr_elm.model.file import read_model
-from mr_elm.rows.columns import NumberColumn, Table, Values
+from mr_elm.rows.columns import NumberColumn, Table
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.labels import read_labels
 from mr_elm.typing import Floats, Rows
@@ -66,7 +66,7 @@ def find_labels(model: Model) -> np.ndarray:
 def read_features(model: Model, batch: Any, sizes: Mapping[str, int]) -> Rows:
     """Return the features of a batch, (n, d), dense or CSR. Raises ValueError when they do not fit the model."""
     frame = read_frame(batch.drop(columns=list(sizes)))
-    columns: dict[str, Values] = dict(zip(frame.names, frame.table.columns, strict=True))
+    columns = dict(zip(frame.names, frame.table.columns, strict=True))
     for name, size in sizes.items():
         items = enumerate(stack_arrays(batch[name], size, name).T)
         columns |= {f'{name}[{item}]': NumberColumn(values) for item, values in items}

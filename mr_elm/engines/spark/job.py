@@ -144,7 +144,7 @@ class SparkJob:
 
 def separate_files(session: Any, stage: Any, argv: list[str]) -> tuple[tuple[str, ...], dict[str, bytes | None]]:
     """Return the options of the tasks, with names in the place of files, and these files, see `StageTask`."""
-    words: list[str] = []
+    words = []
     files: dict[str, bytes | None] = {}
     for dest, texts in split_words(stage, argv):
         if dest in file_options(stage):

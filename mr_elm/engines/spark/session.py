@@ -180,7 +180,7 @@ def close_session(session: Any) -> None:
 def demand_answer(master: str) -> None:
     """Raise OSError where no process answers at the addresses of a master, each within MASTER_SECONDS."""
     words, addresses = find_addresses(master)
-    reason: Exception | None = None
+    reason = None
     for address in addresses:
         host, _, port = address.rpartition(':')
         if not host:
