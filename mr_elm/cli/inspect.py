@@ -35,8 +35,10 @@ def inspect(argv: Sequence[str]) -> None:
     parser.add_argument(
         '--permutation',
         metavar='ROWS',
-        help='measure the importance of the columns of any model on labelled rows, the first 10,000 of a file: the '
-        'share of each column in the errors that are added where the values of one column are shuffled',
+        help='measure the importance of the columns of any model on labelled rows, the first 10,000 of a file: by how '
+        'much the error grows when the values of one column are shuffled, as a share of the sum over all columns. '
+        'The error is 1 minus the area under the ROC curve, or of a regression the squared error divided by the '
+        'variance of the target',
     )
     parser.add_argument(
         '--rows',

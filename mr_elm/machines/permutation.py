@@ -16,7 +16,7 @@ from mr_elm.typing import Floats
 
 
 class OneClassError(ValueError):
-    """Refuse to measure importance by rows of one class."""
+    """Refuse to measure importance by rows of one class, or of one value of the target."""
 
 
 def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) -> list[float]:
@@ -29,6 +29,8 @@ def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) 
         raise OneClassError(
             f'expected rows of two classes at least among the first ones, found {", ".join(found) or "none"}'
         )
+    if model.numeric and not np.ptp(labels, axis=0).any():
+        raise OneClassError('expected targets that differ among the first rows, found one value')
     if model.encoding is None:
         starts = list(range(model.n_features + 1))
     else:
@@ -48,12 +50,15 @@ def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) 
 
 
 def measure_error(model: Model, X: Floats, labels: np.ndarray) -> float:
-    """Return the mean squared error of a regression, or the mean of 1 - AUC over the classes, each against the others.
+    """Return the mean of 1 - AUC over the classes, each against the others, or of a regression the mean squared error.
 
-    The share of wrong labels would not change while all rows have the label of a frequent class.
+    The squared errors of a target are divided by its variance: several targets may have different units. A target that
+    is the same in all rows does not count. The share of wrong labels would not change while all rows have the label of
+    a frequent class.
     """
     if model.numeric:
-        return float(np.mean((model.predict(X) - labels) ** 2))
+        variances = np.where(np.ptp(labels, axis=0), labels.var(axis=0), np.inf)
+        return float(np.mean((model.predict(X) - labels) ** 2 / variances))
     scores = class_scores(model.decision_function(X), len(model.classes), model.scheme)
     classes = list(zip(model.classes, scores.T, strict=True))
     if len(classes) == 2:  # its first score is 0 for all rows

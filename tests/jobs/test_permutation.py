@@ -72,3 +72,29 @@ def test_a_model_without_important_columns_says_so(elm, write, tmp_path):
     elm('train', 'pesvm', path, '--hidden', '5', '--model', model)
     told = elm('inspect', model, '--permutation', path)
     assert told.status == 0 and 'no column is important' in told.err and '0.0000' in told.out
+
+
+def test_the_unit_of_a_target_does_not_change_the_importance(elm, write, tmp_path):
+    generator = np.random.default_rng(2)
+    X = generator.normal(size=(200, 3))
+    model = tmp_path / 'm.npz'
+
+    def measure(factor, constant=''):
+        rows = ''.join(f'{factor * a},{b},{constant or b},{a},{b},{c}\n' for a, b, c in X)
+        path = write('rows.csv', 'first,second,third,a,b,noise\n' + rows)
+        words = ('--task', 'regression', '--targets', 'first,second,third', '--hidden', 50, '--overwrite', '-q')
+        assert elm('train', 'pesvm', path, *words, '--model', model).status == 0
+        return json.loads(elm('inspect', model, '--json', '--permutation', path).out)['importance_by_column']
+
+    shares = measure(1)
+    assert shares['b'] == pytest.approx(2 / 3, abs=0.05) and shares['a'] == pytest.approx(1 / 3, abs=0.05)
+    assert measure(1e6) == pytest.approx(shares, abs=1e-6)
+    shares = measure(1e6, '0.1')
+    assert shares['a'] == pytest.approx(shares['b'], abs=0.05) and shares['noise'] < 0.05
+
+
+def test_equal_targets_cannot_say_what_is_important(elm, write, tmp_path):
+    path, model = write('rows.csv', ''.join(f'{k % 7}.5,{k},{k * k % 7}\n' for k in range(40))), tmp_path / 'm.npz'
+    elm('train', 'pesvm', path, '--task', 'regression', '--hidden', '5', '--model', model)
+    told = elm('inspect', model, '--permutation', write('equal.csv', '1.5,3,4\n1.5,5,6\n'))
+    assert told.status == 1 and 'expected targets that differ among the first rows, found one value' in told.err
