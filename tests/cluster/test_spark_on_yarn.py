@@ -200,3 +200,23 @@ def test_a_notebook_trains_and_predicts_on_yarn(cluster, properties, environ, he
     np.testing.assert_allclose(arrays['output_weights'], expected['output_weights'], atol=1e-8)
     first, labels = np.loadtxt(rows, delimiter=',')[:, 1], np.loadtxt(tmp_path / 'labels')
     assert json.loads((tmp_path / 'found.json').read_text()) == sorted(map(list, zip(first, labels, strict=True)))
+
+
+STRANGER = """
+import sys
+from pyspark.sql import SparkSession
+from mr_elm.engines.spark import data_frames
+data_frames.runs_here = lambda session: False
+print(data_frames.find_root(SparkSession.builder.master('local[1]').getOrCreate()))
+"""
+
+
+def test_a_session_that_does_not_reach_this_cluster_gets_no_folder_on_it(cluster):
+    known = {**cluster.env, 'PYSPARK_PYTHON': sys.executable}
+    known.pop('HADOOP_CONF_DIR', None)
+    before = cluster.listing('/tmp')
+    done = subprocess.run(
+        [sys.executable, '-c', STRANGER], text=True, stdout=subprocess.PIPE, timeout=PATIENCE, env=known
+    )
+    assert (done.returncode, done.stdout) == (0, 'None\n')
+    assert cluster.listing('/tmp') == before

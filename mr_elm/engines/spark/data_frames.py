@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from mr_elm.engines.spark.session import STAGING, runs_here
+from mr_elm.engines.spark.session import STAGING, reads_from, runs_here
 from mr_elm.engines.spark.task import FACTS, describe_partition, write_batches
 from mr_elm.passes.work import ROOT, new_staging
 from mr_elm.rows.inputs import InputFile, InputPlan, plan_inputs
@@ -114,22 +114,28 @@ def measure_columns(df: Any) -> dict[str, int]:
 
 
 @contextmanager
+def name_folder(root: str = ROOT) -> Iterator[str]:
+    """Give the name of a folder below `root` that nobody has; what is there at the end is removed."""
+    folder = new_staging(root)
+    try:
+        yield folder
+    finally:
+        if store_of(folder).find(folder):
+            store_of(folder).remove(folder)
+
+
+@contextmanager
 def stage_rows(df: Any, root: str) -> Iterator[str]:
     """Write a DataFrame as Parquet where tasks can read it: its folder, which vanishes at the end.
 
     root : a folder of this machine, or of a cluster.
     """
-    folder = new_staging(root)
-    if is_local(folder):
-        uri = Path(folder).as_uri()
-    else:
+    with name_folder(root) as folder:
         uri = folder
-    try:
+        if is_local(folder):
+            uri = Path(folder).as_uri()
         df.write.parquet(uri)
         yield folder
-    finally:
-        if store_of(folder).find(folder):
-            store_of(folder).remove(folder)
 
 
 def find_root(session: Any) -> str | None:
@@ -137,8 +143,10 @@ def find_root(session: Any) -> str | None:
     if runs_here(session):
         return tempfile.gettempdir()
     root = session.conf.get(STAGING, ROOT)
-    with suppress(OSError, ValueError):  # no Hadoop is configured here
-        if root != ROOT or store_of(ROOT).find(ROOT):
+    if root != ROOT:
+        return root
+    with suppress(OSError, ValueError), name_folder() as folder:  # no Hadoop is configured here
+        if reads_from(session, folder):  # the Hadoop that is configured here may not be that of the session
             return root
     return None
 

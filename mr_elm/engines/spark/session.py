@@ -22,7 +22,9 @@ from weakref import WeakSet
 from mr_elm.engines.bundle import source_digest, zip_code
 from mr_elm.engines.tasks import task_variables
 from mr_elm.errors import import_package
+from mr_elm.passes.work import write_remote
 from mr_elm.rows.hdfs import read_configuration
+from mr_elm.rows.storage import is_local
 from mr_elm.store import temporary_folder, temporary_prefix
 
 LOCAL = re.compile(r'local(?:\[(\d+|\*)(?:, *\d+)?\])?')
@@ -93,13 +95,20 @@ def runs_here(session: Any) -> bool:
         return False
     if not is_remote(session):
         return True
-    with temporary_folder() as folder:  # an address on this machine may be a tunnel
-        path = Path(folder, 'mark')
-        path.write_text('mark')
-        try:
-            return len(session.read.text(path.as_uri()).collect()) == 1
-        except import_module('pyspark.errors').PySparkException:
-            return False
+    with temporary_folder() as folder:
+        return reads_from(session, folder)  # an address on this machine may be a tunnel
+
+
+def reads_from(session: Any, folder: str) -> bool:
+    """Tell whether a session reads what this process writes into a folder; the file stays there."""
+    mark = f'{folder}/mark'
+    write_remote(mark, 'mark')
+    if is_local(mark):
+        mark = Path(mark).as_uri()
+    try:
+        return not session.read.text(mark).isEmpty()
+    except Exception:  # pyspark's, or that of Java where the session has no Connect
+        return False
 
 
 def add_attempts(master: str) -> str:
