@@ -59,7 +59,12 @@ class Reporter:
 
 
 class LogLines(logging.Handler):
-    """Print what the library logs, such as that it compiles, as lines of a Reporter."""
+    """Print what the library logs, such as that it compiles, as lines of a Reporter.
+
+    last : the line that may say why a job failed.
+    """
+
+    last = ''
 
     def __init__(self, reporter: Reporter) -> None:
         super().__init__(logging.INFO)

@@ -6,10 +6,13 @@ The cluster itself tries a failed task again, by default four times in all (mapr
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
+
+from mrjob.step import StepFailedException
 
 from mr_elm.engines.base import Engine
 from mr_elm.engines.bundle import bundle_arguments, source_digest, zip_code
@@ -24,6 +27,7 @@ from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.storage import is_local
 from mr_elm.store import temporary_folder
 
+COMMAND = re.compile('Command .*(?= returned | died )', re.DOTALL)  # of a step, more than 1,000 characters
 WHOLE_FILE_BYTES = 1 << 40  # bytes; Hadoop cuts no file into smaller splits
 
 
@@ -114,22 +118,25 @@ class Cluster(Remote):
         with temporary_folder() as folder:
             job = self.make_job(job_class, plan, ['--output-dir', output, *arguments], folder)
             with self.make_runner(job) as running:
-                with Stage(self.reporter, stage, plan.size) as progress, self.follow(progress).listening('mrjob'):
-                    self.run(running, job_class)
+                with Stage(self.reporter, stage, plan.size) as progress:
+                    log = self.follow(progress)
+                    with log.listening('mrjob'):
+                        self.run(running, job_class, log)
                 yield running
 
-    def run(self, running: Any, job_class: type) -> None:
-        """Run a job; when it fails, say why. Raises TaskError."""
+    def run(self, running: Any, job_class: type, log: LogLines) -> None:
+        """Run a job; when it fails, say why. Raises TaskError. log : what mrjob says."""
         try:
             running.run()
         except Exception as error:
+            known = f'{COMMAND.sub("its command", str(error))} {log.last} (--verbose prints the whole log)'
             try:
                 text = self.explain(error, running)
             except (OSError, ValueError, KeyError) as problem:
-                text = f'{error} (its logs cannot be read: {problem})'
-            if text is None:
+                text = f'{known}; the logs of its tasks cannot be read: {problem}'
+            if text is None and not isinstance(error, StepFailedException):
                 raise
-            raise TaskError(f'{job_class.__name__}: {text}') from error
+            raise TaskError(f'{job_class.__name__}: {text or known}') from error
 
     def make_job(self, job_class: Any, plan: InputPlan, arguments: list[str], folder: str) -> Any:
         """Make the job with its plan and its input written to a folder."""
@@ -172,11 +179,10 @@ class Cluster(Remote):
         """Name the files of lines; tasks open other files themselves, and read the splits that are planned here."""
         if not plan.in_parts:
             return [escape_glob(file.uri or file.path) for file in plan.files]
-        n_maps = self.wanted_maps or self.maps_over(plan.size)
         return [
             '-D',
             f'mapreduce.input.fileinputformat.split.minsize={WHOLE_FILE_BYTES}',
-            *plan_tasks(plan, n_maps, folder),
+            *plan_tasks(plan, self.wanted_maps or self.maps_over(plan.size), folder),
         ]
 
     def python_arguments(self, folder: str) -> list[str]:

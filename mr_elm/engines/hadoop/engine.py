@@ -54,7 +54,12 @@ class Hadoop(Cluster):
 
     def explain(self, error: Exception, running: Any) -> str | None:
         """Ask the history server for the log of a task that failed."""
-        return explain_step(error, last_step(running))
+        step = last_step(running)
+        try:
+            return explain_step(error, step)
+        except (OSError, ValueError, KeyError) as problem:
+            number = step['job_id'].removeprefix('job')
+            raise OSError(f'{problem}: `yarn logs -applicationId application{number}` prints them') from None
 
     def job_arguments(self, plan: InputPlan, folder: str) -> list[str]:
         """Let mrjob copy its files into the folder of the run."""

@@ -17,12 +17,7 @@ def explain_step(error: Exception, step: dict[str, Any]) -> str | None:
 
     step : what mrjob found in the log of the step. Raises OSError, ValueError or KeyError when there is no log.
     """
-    if not isinstance(error, StepFailedException) or not step:
-        return None
-    if 'job_id' not in step:
-        problems = [each['hadoop_error']['message'] for each in step.get('errors', ()) if 'hadoop_error' in each]
-        if problems:
-            return f'Hadoop did not take the job: {problems[-1].splitlines()[0]}'
+    if not isinstance(error, StepFailedException) or 'job_id' not in step:
         return None
     address = history_address()
     if address is None:

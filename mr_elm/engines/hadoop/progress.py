@@ -17,6 +17,7 @@ PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
 TRACKING = re.compile(r'The url to track the job: (\S+)')
 FAILED = re.compile(r'Task Id : attempt_(\d+_\d+)_([mr])_(\d+)_(\d+), Status : FAILED')
 REFUSED = re.compile(r'Error Launching job : (?:[\w.]+Exception: )?(.*)', re.DOTALL)
+NOISE = re.compile(r'\s*(Streaming Command Failed|No counters found|Running step)')
 MASTER_TIMEOUT = 2  # seconds, for which the user hears nothing else
 
 
@@ -34,6 +35,8 @@ class HadoopProgress(LogLines):
     def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the log. Raises TaskError where Hadoop refuses the job."""
         text = record.getMessage()
+        if not NOISE.match(text):
+            self.last = text.partition('\n')[0]
         if match := REFUSED.search(text):
             raise TaskError(f'Hadoop did not take the job: {match[1].splitlines()[0]}')
         if match := TRACKING.search(text):
@@ -49,8 +52,8 @@ class HadoopProgress(LogLines):
         cause = explain_attempt(job, name, f'attempt{name[4:]}_{attempt}') or 'no reason known yet'
         if BadRowError.__name__ in cause:
             raise TaskError(cause)
-        kinds = {'m': 'map', 'r': 'reduce'}
-        self.say(f'{kinds[kind]} task {int(task)}, attempt {int(attempt) + 1} failed: {cause}')
+        noun = {'m': 'map', 'r': 'reduce'}[kind]
+        self.say(f'{noun} task {int(task)}, attempt {int(attempt) + 1} failed: {cause}')
 
 
 def explain_attempt(job: str, task: str, attempt: str) -> str:
