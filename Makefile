@@ -1,6 +1,7 @@
 # Targets for people; `make` alone lists them.
 PYTHON ?= python3
 VENV ?= .venv
+QUIET = --quiet
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
@@ -18,8 +19,9 @@ help: ## list the targets
 venv: $(STAMP) ## set up the virtual environment
 
 $(STAMP): setup.cfg pyproject.toml
+	@echo 'pip installs mr_elm and its packages into $(VENV), which takes minutes: `make venv QUIET=` shows each step'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install $(QUIET) --editable '.[dev]'
 	@touch $(STAMP)
 
 demo: $(STAMP) ## train, evaluate and plot on two real data sets

@@ -76,3 +76,23 @@ def test_stages_and_samples_are_there(installed, checkout, tmp_path, own):
         check=True,
     )
     assert not found.stdout.startswith(f'{ROOT}{os.sep}')
+
+
+FAKE = """#!/bin/sh
+echo "called $*"
+case "$*" in "-m venv"*) mkdir -p .venv/bin; cp "$0" .venv/bin/python ;; esac
+"""
+
+
+@pytest.mark.parametrize('words, pip', [((), '-m pip install --quiet'), (('QUIET=',), '-m pip install --editable')])
+def test_make_venv_says_what_it_does_and_how_to_watch(tmp_path, words, pip):
+    for name in ('Makefile', 'setup.cfg', 'pyproject.toml'):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / 'python').write_text(FAKE, encoding='utf-8')
+    (tmp_path / 'python').chmod(0o755)
+    done = subprocess.run(
+        ['make', 'venv', 'PYTHON=./python', *words], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    first, *others = done.stdout.splitlines()
+    assert first.startswith('pip installs') and 'minutes' in first and '`make venv QUIET=`' in first
+    assert any(line.startswith(f'called {pip}') for line in others)
