@@ -19,8 +19,7 @@ def completion(argv: Sequence[str]) -> None:
 
     parser = Parser('completion', completion.__doc__, runs_jobs=False)
     parser.add_argument('shell', metavar='SHELL', choices=SHELLS, help='the shell: bash, zsh or fish')
-    args = parser.parse(argv)
-    print(import_package('argcomplete', 'completion').shellcode(['mr-elm'], shell=args.shell))
+    print(import_package('argcomplete', 'completion').shellcode(['mr-elm'], shell=parser.parse(argv).shell))
 
 
 def complete(tree: Mapping[str, Mapping], perform: Callable[[Sequence[str]], Any]) -> None:

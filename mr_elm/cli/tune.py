@@ -62,8 +62,7 @@ def tune(words: Sequence[str]) -> None:
         report(tuned, search)
         if args.model is not None:
             if not trained:
-                best = replace(options, C=tuned.best.C, **tuned.best.parameters)
-                trained = train(plan, best, engine)
+                trained = train(plan, replace(options, C=tuned.best.C, **tuned.best.parameters), engine)
             output.keep(engine, *trained)
 
 

@@ -71,8 +71,7 @@ def make_columns(data: KernelData) -> Pass:
     task = data.task.extend(ColumnsTask, width=width)
     task.save(data.path('problem.npz'))
     reducers = data.source.engine.reducers(min(len(task.first_columns), REDUCE_TASKS))
-    arguments = ['--problem', data.path('problem.npz'), *reducers]
-    return data.source.run(MRColumns, arguments, 'columns')
+    return data.source.run(MRColumns, ['--problem', data.path('problem.npz'), *reducers], 'columns')
 
 
 def fill_tiles(data: KernelData, omega: Floats, pairs: Iterable[tuple[str, Any]]) -> int:

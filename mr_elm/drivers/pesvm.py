@@ -102,8 +102,7 @@ def train_by_parts(inputs: NodeInputs, layer: HiddenLayer, steps: GridSteps, par
     from mr_elm.machines.parts import keep_parts
 
     parts = sum_up_parts(inputs, layer, steps, part_by)
-    sums = reduce(add_sums, (part.sums for part in parts))
-    return keep_parts(make_model(inputs, layer, steps, sums), parts)
+    return keep_parts(make_model(inputs, layer, steps, reduce(add_sums, (part.sums for part in parts))), parts)
 
 
 def add_leaves(inputs: NodeInputs, layer: HiddenLayer) -> HiddenLayer:

@@ -127,6 +127,5 @@ class KernelELMRegressor(Targets, KernelELM):
         T = self._set_targets(y, X, weights)
         solution = self._fit_targets(TrainingRows(X, T.reshape(np.shape(y)), sample_weight=weights), T)
         if self.leave_one_out:
-            squares = (solution.residuals**2).mean(axis=1)
-            self.loo_score_ = float(np.sqrt(np.average(squares, weights=weights)))
+            self.loo_score_ = float(np.sqrt(np.average((solution.residuals**2).mean(axis=1), weights=weights)))
         return self

@@ -277,8 +277,7 @@ def choose_small(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     n_hidden = min(len(rows), budget.nodes or len(rows))
     if n_hidden > COMPARED_NODES:
         say(f'choosing width and nu again for {n_hidden:,} hidden nodes')
-        refined = map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), good)
-        good = keep_good(rows, refined, say)
+        good = keep_good(rows, map_in_threads(lambda each: refine_candidate(each, rows, n_hidden), good), say)
     chosen = good[:4]
     for each in chosen:
         say(describe(each, rows))

@@ -92,8 +92,7 @@ def join_once(parts: Sequence[GatheredRows]) -> GatheredRows:
 
 def gather(pieces: Iterable[list[np.ndarray]]) -> GatheredRows:
     """Join pieces in input order, so that the order in which they arrive does not show."""
-    parts = sorted(map(read_piece, pieces), key=lambda part: part.places[0].tolist())
-    rows = GatheredRows.join(parts)
+    rows = GatheredRows.join(sorted(map(read_piece, pieces), key=lambda part: part.places[0].tolist()))
     order = np.lexsort(rows.places.T[::-1])
     if (order[:-1] < order[1:]).all():
         return rows

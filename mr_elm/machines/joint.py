@@ -390,8 +390,7 @@ class JointSums:
 
     def take(self, forest: Forest, n_landmarks: int) -> JointSums:
         """Return the sums of the first trees and landmarks."""
-        m = len(self.gram)
-        kept = np.r_[0 : forest.n_leaves, self.n_leaves : self.n_leaves + n_landmarks, m - 1]
+        kept = np.r_[0 : forest.n_leaves, self.n_leaves : self.n_leaves + n_landmarks, len(self.gram) - 1]
         assert self.leaves is not None
         return replace(
             self,
@@ -405,8 +404,7 @@ class JointSums:
 
     def solve(self, leaf_ridge: float, landmark_ridge: float) -> Floats | None:
         """Return the output weights, (m, K); None where rounding errors are larger than the ridges."""
-        penalty = Penalty(self.n_leaves, leaf_ridge, landmark_ridge * self.kernel)
-        factor = factor_ridge(self.gram, penalty)
+        factor = factor_ridge(self.gram, Penalty(self.n_leaves, leaf_ridge, landmark_ridge * self.kernel))
         if factor is None:
             return None
         return linalg.dpotrs(factor, np.asfortranarray(self.right), lower=1)[0]

@@ -124,8 +124,7 @@ class LearnedMetric:
     @classmethod
     def of_model(cls, model: HiddenNodeModel) -> 'LearnedMetric':
         """Return the metric of a model."""
-        n_steps = model.header.parameters.get('metric_steps')
-        return cls(model.layer.metric, n_steps, importance=model.importance)
+        return cls(model.layer.metric, model.header.parameters.get('metric_steps'), importance=model.importance)
 
     @property
     def kind(self) -> str:

@@ -82,8 +82,7 @@ class ArrowSchema:
         """Name the features of a column: lists give a feature for each item."""
         if self.kind(column) != LISTS:
             return [column]
-        size = storage_of(self.schema.field(column).type).list_size
-        return [f'{column}[{item}]' for item in range(size)]
+        return [f'{column}[{item}]' for item in range(storage_of(self.schema.field(column).type).list_size)]
 
     @cached_property
     def fields(self) -> dict[str, str]:

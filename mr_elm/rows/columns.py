@@ -161,8 +161,7 @@ class Table:
         return self.n_rows, len(self.columns)
 
     def __getitem__(self, rows: Any) -> Table:
-        columns = tuple(column.take(rows) for column in self.columns)
-        return Table(columns, len(np.arange(self.n_rows)[rows]))
+        return Table(tuple(column.take(rows) for column in self.columns), len(np.arange(self.n_rows)[rows]))
 
 
 @contextmanager

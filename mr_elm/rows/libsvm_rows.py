@@ -92,8 +92,7 @@ def read_pairs(pairs: list[str]) -> list[Floats]:
 def check_indices(index: Floats, indptr: np.ndarray, form: RowOptions) -> None:
     """Demand whole indices from 1, rising within each row, and none beyond what is allowed."""
     rising = np.diff(index, prepend=0.0) > 0
-    starts = indptr[:-1][np.diff(indptr) > 0]
-    rising[starts] = True
+    rising[indptr[:-1][np.diff(indptr) > 0]] = True
     if form.ignore_extra or not form.n_features:
         limit = find_largest(form)
     else:

@@ -173,8 +173,7 @@ def demand_free(path: str, overwrite: bool = False) -> None:
     """
     if is_stream(path):
         return
-    store = store_of(path)
-    entry = store.find(path)
+    entry = store_of(path).find(path)
     if entry is not None and entry.is_folder:
         raise IsADirectoryError(f'{path}: expected the name of a file, it is a folder')
     if entry is not None and not overwrite:

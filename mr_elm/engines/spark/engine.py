@@ -304,8 +304,7 @@ class ClusterSpark(Spark, Remote):
     @cached_property
     def n_processes(self) -> int:
         """Return how many cores the cluster gives: into so many pieces Spark cuts a range."""
-        numbers = self.session.range(MAX_SLICES).selectExpr('spark_partition_id() as number')
-        return numbers.distinct().count()
+        return self.session.range(MAX_SLICES).selectExpr('spark_partition_id() as number').distinct().count()
 
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one for each of Hadoop's usual splits, and for each core."""

@@ -134,8 +134,7 @@ class SparkJob:
         elif executor:
             cause = executor.group()
         else:
-            java_cause = find_java_cause(log.rpartition('Caused by: ')[2])
-            cause = find_cause(log) or java_cause or read_details(log)
+            cause = find_cause(log) or find_java_cause(log.rpartition('Caused by: ')[2]) or read_details(log)
         if not lost:
             return cause
         number, host, name = lost.groups()

@@ -259,8 +259,7 @@ def read_reason(log: IO[bytes], error: str) -> str:
     """Return what the last exception says in Java's log or in an error, or else the last line of the log."""
     log.seek(0)
     text = log.read().decode(errors='replace')
-    raised = RAISED.findall(f'{text}\n{error}')
-    return EXCEPTION.sub('', (raised or text.splitlines() or [''])[-1])
+    return EXCEPTION.sub('', (RAISED.findall(f'{text}\n{error}') or text.splitlines() or [''])[-1])
 
 
 @cache
