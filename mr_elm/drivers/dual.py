@@ -40,8 +40,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
     data = DataSet(plan, engine, options.bad_rows)
     summary, classes, task = begin(data, options)
     demand_memory(plan, task, classes, options.memory)
-    n_keys = task.scheme.n_machines * task.partitions
-    parts = read_machines(run_problem(data, MRDual, task, 'machines', n_keys))
+    parts = read_machines(run_problem(data, MRDual, task, 'machines', task.scheme.n_machines * task.partitions))
     if options.partitions > 1:
         machines = close_gap(data, task, parts, options, classes.names)
     else:

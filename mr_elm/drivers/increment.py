@@ -23,7 +23,7 @@ from mr_elm.machines.living import (
 from mr_elm.machines.nodes import describe_targets
 from mr_elm.model.models import HiddenNodeModel, NodeModel, join_members
 from mr_elm.passes.data_set import DataSet
-from mr_elm.rows.inputs import InputPlan
+from mr_elm.rows.inputs import InputPlan, describe_columns
 from mr_elm.sums.statistics import list_classes
 from mr_elm.sums.summary import Summary
 
@@ -69,7 +69,11 @@ def change_members(
     leaves : whether the rows leave, and must not stay readable in the model.
     """
     summary = summarise_new(model, data)
-    if leaves and (warning := warn_of_bounds(model, summary.columns)):
+    if leaves:
+        warning = warn_of_bounds(model, summary.columns)
+    else:
+        warning = describe_new_classes(model, summary)
+    if warning:
         warn_unsuitable(f'{data.plan.name}: {warning}')
     machines = []
     for member in model.members:
@@ -79,6 +83,17 @@ def change_members(
         except AccountingError as error:
             raise AccountingError(f'{data.plan.name}: {error}') from None
     return solve_members(machines, data.engine)
+
+
+def describe_new_classes(model: NodeModel, summary: Summary) -> str:
+    """Return a warning where rows have labels that are no class of a model, else ''."""
+    new = model.find_unknown(summary.labels.entries)
+    if not new:
+        return ''
+    return (
+        f'the labels {describe_columns(new)} are new: the model has the classes {describe_columns(model.classes)}, and '
+        'gets these too'
+    )
 
 
 def solve_members(machines: Sequence[LivingMachine], engine: Engine) -> NodeModel:

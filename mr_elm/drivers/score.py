@@ -12,7 +12,7 @@ import numpy as np
 from mr_elm.engines.base import Engine
 from mr_elm.errors import AccountingError, DataFormatError, warn_of_leaves
 from mr_elm.machines.answer_columns import ONLY_LABELS, AnswerColumns
-from mr_elm.machines.evaluation import COUNTS, Evaluation, compare_targets
+from mr_elm.machines.evaluation import COUNTS, Evaluation, check_labels, compare_targets
 from mr_elm.machines.permutation import name_labels, permute_columns
 from mr_elm.model.base import Model
 from mr_elm.model.file import model_words
@@ -81,7 +81,7 @@ def evaluate(
     threshold: float | None = None,
     positive: str | None = None,
 ) -> tuple[Evaluation, Accounts]:
-    """Score a model on labelled rows: their Evaluation. Also returns the Accounts.
+    """Score a model on labelled rows: their Evaluation. Also returns the Accounts. See `check_labels`.
 
     leave_one_out : the rows are those of the training; each is judged by the model of the others. Raises
         DataFormatError when they are not as many.
@@ -105,6 +105,7 @@ def evaluate(
         )
     if not evaluation.counts:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
+    check_labels(model, evaluation.n_rows, plan.name)
     return evaluation, job.accounts
 
 
@@ -181,11 +182,9 @@ def measure_importance(model: Model, plan: InputPlan, bad_rows: str, most_rows: 
     if model.multilabel:
         raise ValueError('--permutation: expected a model of one label in a row, found several')
     blocks = []
-    n_rows = 0
     for block in read_blocks(model, plan, bad_rows == 'stop'):
         blocks.append(block)
-        n_rows += len(block)
-        if n_rows >= most_rows:
+        if sum(map(len, blocks)) >= most_rows:
             break
     if not blocks:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')

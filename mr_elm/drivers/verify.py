@@ -100,8 +100,7 @@ def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
     summary = summarise_new(model, data)
     with one_thread():
         members = [subtract(member, sum_up_batch(member, summary, data)) for member in model.members]
-    differences = measure_predictions(join_members(members), data) / measure_targets(summary)
-    difference = float(differences.max())
+    difference = float((measure_predictions(join_members(members), data) / measure_targets(summary)).max())
     text = (
         f'those of a new training on these rows differ by up to {difference:.1e}, expected at most {MAX_DIFFERENCE:g}'
     )
@@ -110,8 +109,7 @@ def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
 
 def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:
     """Return a machine whose decision values are those of training again, by sums of rows, less those of a model."""
-    header = replace(model.header, calibration=None, threshold=None)
-    again = LivingMachine(header, model.layer, batch.sums).solve()
+    again = LivingMachine(replace(model.header, calibration=None, threshold=None), model.layer, batch.sums).solve()
     differences = again.arrays['output_weights'] - model.arrays['output_weights']
     return replace(again, arrays={**again.arrays, 'output_weights': differences})
 

@@ -69,8 +69,9 @@ class LivingLabels(Labelled):
         X, y, sample_weight = rows
         codes = number_labels(labels, y)
         warn_of_single_rows(labels, codes)
-        weights = row_weights(self.class_weight, labels, codes, sample_weight)
-        return TrainingRows(X, codes, name_classes(labels), weights)
+        return TrainingRows(
+            X, codes, name_classes(labels), row_weights(self.class_weight, labels, codes, sample_weight)
+        )
 
     def _demand_lasting_weights(self) -> None:
         if self.class_weight == 'balanced':

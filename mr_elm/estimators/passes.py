@@ -28,8 +28,7 @@ class MemoryProblem(PassProblem):
         options = inputs.options
         share = min(1.0, count_sample(options, layer.n_hidden) / inputs.summary.n_rows)
         chosen = select_rows(rows, select_sample(rows.X, share, options.seed))
-        weights = fill_weights(chosen.sample_weight, len(chosen.y))
-        sample = make_sample(inputs, chosen.X, chosen.y, weights, steps)
+        sample = make_sample(inputs, chosen.X, chosen.y, fill_weights(chosen.sample_weight, len(chosen.y)), steps)
         return cls.of_sample(inputs, layer, steps, sample, rows=rows)
 
     def run(self, D: Floats, *, targets: bool = False) -> PassResult:

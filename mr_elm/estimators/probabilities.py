@@ -90,14 +90,12 @@ class Labelled(ClassifierParameters, ClassifierMixin):
     @available_with('probabilities')
     def predict_proba(self, X: Rows) -> Floats:
         """Return the probability of each class, (n, K), in the order of classes_."""
-        values = self._values(X)  # type: ignore[attr-defined]
-        return self._labelling.probabilities(values)
+        return self._labelling.probabilities(self._values(X))  # type: ignore[attr-defined]
 
     @available_with('probabilities')
     def predict_log_proba(self, X: Rows) -> Floats:
         """Return the natural logarithms of `predict_proba`."""
-        values = self._values(X)  # type: ignore[attr-defined]
-        return self._labelling.log_probabilities(values)
+        return self._labelling.log_probabilities(self._values(X))  # type: ignore[attr-defined]
 
     @property
     def _labelling(self) -> Labelling:

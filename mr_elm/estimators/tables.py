@@ -145,8 +145,9 @@ class TableRows(Convertible, Parameters):
 
     def _summarise(self, **others: Any) -> Summary:
         """Return a Summary that knows the columns of the rows. others : other fields."""
-        names = list(getattr(self, 'feature_names_in_', ()))
-        return Summary(encoding=self.encoding_, **{'input': {'names': names}, **others})
+        return Summary(
+            encoding=self.encoding_, **{'input': {'names': list(getattr(self, 'feature_names_in_', ()))}, **others}
+        )
 
     def _summarise_training(self, rows: TrainingRows, options: Any) -> Summary:
         """Return the Summary that a driver would have of the same rows in files. Rows of weight 0 do not count.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, warn_unsuitable
 from mr_elm.machines.press import LeaveOneOutModel, mark_sets
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block, fill_weights
+from mr_elm.rows.inputs import describe_columns
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
 from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
@@ -73,6 +74,17 @@ class Evaluation:
     def rankings(self) -> dict[int, Ranking]:
         """Return class number -> Ranking."""
         return {key[1]: counts for key, counts in sorted(self.counts.items()) if key[0] == 'ranking'}
+
+    @property
+    def n_rows(self) -> Mapping[str, float]:
+        """Return label -> rows that have it, or their weight; nothing of a regression."""
+        rows: Counter[str] = Counter()
+        if ('confusion',) in self.counts:
+            for (label, _), n in self.counts['confusion',].table.items():
+                rows[label] += n
+        if ('sets',) in self.counts:
+            rows.update({label: hit + missed for label, (hit, _, missed) in self.counts['sets',].counts.items()})
+        return +rows
 
     def scores(
         self, classes: Sequence[str], target_names: Sequence[str] = (), positive: str | None = None
@@ -181,6 +193,26 @@ class Evaluator:
         if self.waiting:
             self.count()
         return self.evaluation
+
+
+def check_labels(model: Model, n_rows: Mapping[str, float], name: str) -> None:
+    """Warn of labels that are no class of a model. n_rows : label -> rows that have it. name : of the rows.
+
+    Raises DataFormatError when no label is a class.
+    """
+    unknown, classes = model.find_unknown(n_rows), describe_columns(model.classes)
+    if not unknown:
+        return
+    if len(unknown) == len(n_rows):
+        raise DataFormatError(
+            f'{name}: none of the labels is a class of the model ({classes}): found {describe_columns(unknown)}; write '
+            'them as in the training, or name their column with --label-column'
+        )
+    counts = [f'{label} in {n_rows[label]:,} row(s)' for label in unknown]
+    warn_unsuitable(
+        f'{name}: expected labels that are classes of the model ({classes}), found others, which count as errors: '
+        f'{describe_columns(counts)}'
+    )
 
 
 def count_pairs(model: Model, block: Block, predictions: np.ndarray) -> Confusion:

@@ -10,6 +10,7 @@ import numpy as np
 from mr_elm.errors import warn_unsuitable
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
+from mr_elm.rows.inputs import describe_columns
 from mr_elm.scores.calibration import class_scores
 from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
@@ -25,9 +26,10 @@ def permute_columns(model: Model, X: Floats, labels: np.ndarray, seed: int = 0) 
     X : (n, d) encoded rows. labels : (n,) names of classes, or (n,) or (n, K) targets. See `measure_error`.
     Raises OneClassError.
     """
-    if not model.numeric and len(found := set(labels) & set(model.classes)) < 2:
+    if not model.numeric and len(set(labels) & set(model.classes)) < 2:
         raise OneClassError(
-            f'expected rows of two classes at least among the first ones, found {", ".join(found) or "none"}'
+            f'expected rows of two classes at least among the first ones, found {describe_columns(sorted({*labels}))}: '
+            f'the classes of the model are {describe_columns(model.classes)}'
         )
     if model.numeric and not np.ptp(labels, axis=0).any():
         raise OneClassError('expected targets that differ among the first rows, found one value')

@@ -114,17 +114,14 @@ def find_numbers(model: Model, block: Block) -> np.ndarray:
     """
     if model.numeric:
         return block.targets
+    labels, marks = list(block.names), None
     if model.multilabel:
         labels, marks = mark_sets(model, block)
-        if unknown := sorted(labels[len(model.classes) :]):
-            raise DataFormatError(
-                f'expected rows that the model was trained on, found rows with the label {unknown[0]!r}'
-            )
+    if unknown := model.find_unknown(labels):
+        raise DataFormatError(f'expected rows that the model was trained on, found rows with the label {unknown[0]!r}')
+    if marks is not None:
         return marks
-    names = [model.class_of(name) for name in block.names]
-    if unknown := sorted(set(names) - set(model.classes)):
-        raise DataFormatError(f'expected rows that the model was trained on, found rows of class {unknown[0]!r}')
-    return np.array([model.classes.index(name) for name in names])[block.codes]
+    return np.array([model.classes.index(model.class_of(label)) for label in labels])[block.codes]
 
 
 def mark_sets(model: Model, block: Block) -> tuple[list[str], Floats]:

@@ -157,8 +157,7 @@ def count_sample(summary: Summary, sparse: bool) -> int:
 
 def select_rows(rows: TrainingRows, chosen: np.ndarray) -> TrainingRows:
     """Return some rows in memory, by their numbers or a mask."""
-    weights = take_weights(rows.sample_weight, chosen)
-    return replace(rows, X=rows.X[chosen], y=rows.y[chosen], sample_weight=weights)
+    return replace(rows, X=rows.X[chosen], y=rows.y[chosen], sample_weight=take_weights(rows.sample_weight, chosen))
 
 
 def take_sample(rows: TrainingRows, summary: Summary, seed: int, center: bool = True) -> SampleRows:

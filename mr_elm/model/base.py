@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -98,6 +98,10 @@ class Model(ABC):
         if label in self.classes:
             return label
         return self._class_of_key.get(read_exact(label), label)
+
+    def find_unknown(self, labels: Iterable[str]) -> list[str]:
+        """Return the labels that are no class, sorted."""
+        return sorted(label for label in set(labels) if self.class_of(label) not in self.classes)
 
     @cached_property
     def _class_of_key(self) -> dict[Any, str]:

@@ -73,14 +73,44 @@ def test_labels_may_be_spelled_as_numbers_are(model, write, csv_of, table, score
     assert scored(model, one) == scored(model, two)
 
 
-def test_labels_that_are_no_class_count_as_errors(model, write, csv_of, table, scored, said):
+@pytest.mark.parametrize('runner', ['inline', 'local'])
+def test_labels_that_are_no_class_count_as_errors(elm, model, write, csv_of, table, said, runner):
     X, labels = table
     labels = labels.copy()
-    labels[:50] = '7'
+    labels[:50], labels[50] = '7', 'x'
     path = write('rows.csv', csv_of(labels, X))
-    scores = scored(model, path)
+    done = elm('evaluate', model, path, '--json', '-q', '-r', runner)
+    assert (
+        done.status == 0
+        and done.err.count('warning') == 1
+        and (
+            f'{path}: expected labels that are classes of the model (0, 1, 2), found others, which count as errors: '
+            '7 in 50 row(s), x in 1 row(s)'
+        )
+        in done.err
+    )
+    labels[50] = '7'
+    write('rows.csv', csv_of(labels, X))
+    scores = json.loads(elm('evaluate', model, path, '--json', '-q').out)
     assert scores['accuracy'] == np.mean(labels == said(model, path)) and scores['rows'] == N
-    assert scores['confusion']['true'] == ['0', '1', '2', '7'] and sum(scores['confusion']['rows'][3]) == 50
+    assert scores['confusion']['true'] == ['0', '1', '2', '7'] and sum(scores['confusion']['rows'][3]) == 51
+
+
+@pytest.mark.parametrize('spelling', [{'Yes': 'yes', 'No': 'no'}, {'Yes': '1', 'No': '0'}])
+def test_rows_without_any_class_of_the_model_are_not_scored(elm, write, csv_of, table, tmp_path, spelling):
+    X, labels = table[0], np.where(table[0][:, 0] > 0, 'Yes', 'No')
+    rows, model = write('train.csv', csv_of(labels, X)), tmp_path / 'm.npz'
+    other = write('other.csv', csv_of([spelling[label] for label in labels], X))
+    said = (
+        f'{other}: none of the labels is a class of the model (No, Yes): found {", ".join(sorted(spelling.values()))}; '
+    )
+    train = ('train', 'pesvm', rows, '--hidden', 20, '--overwrite', '--model', model)
+    assert elm(*train).status == 0
+    for words in (('evaluate', model, other), ('evaluate', model, other, '-r', 'local'), (*train, '--test', other)):
+        done = elm(*words)
+        assert (done.status, done.out) == (1, '') and said in done.err
+    done = elm('inspect', model, '--permutation', other)
+    assert done.status == 1 and 'the classes of the model are No, Yes' in done.err
 
 
 def test_a_class_that_is_never_said_has_no_precision(elm, write, scored, tmp_path):

@@ -143,7 +143,8 @@ def test_neighbours_stay_apart_in_packs_updates_merges_and_when_rows_leave(elm, 
     assert train(tmp_path / 'pack')[0]['classes'] == list(map(str, NEIGHBOURS))
     train(parts['first'], '--nu', 1000)
     words = ('--model', tmp_path / 'both.npz', '--overwrite', '-q')
-    assert elm('update', tmp_path / 'm.npz', parts['second'], *words) == (0, '', '')
+    done = elm('update', tmp_path / 'm.npz', parts['second'], *words)
+    assert done.status == 0 and 'the labels 9223372036854775810, 9223372036854775811 are new' in done.err
     assert model_of(tmp_path / 'both.npz')[0]['classes'] == list(map(str, NEIGHBOURS))
     assert (
         elm(
@@ -273,7 +274,8 @@ def test_other_texts_may_stand_for_a_missing_label_and_stay_in_the_model(elm, tr
     done = elm('evaluate', model, path)
     assert done.status == 1 and "line 21: missing label: the label is '?', a missing one (see --missing" in done.err
     assert score(model, path, '--bad-rows', 'skip')['rows'] == 20
-    assert score(model, path, '--missing-labels', '')['rows'] == 22
+    done = elm('evaluate', model, path, '--missing-labels', '', '--json')
+    assert json.loads(done.out)['rows'] == 22 and 'count as errors: - in 1 row(s), ? in 1 row(s)' in done.err
     assert elm('evaluate', model, path, '--missing-labels', 'NA').status == 1
     assert elm('predict', model, path, '-o', tmp_path / 'labels', '-q').status == 0
     assert len((tmp_path / 'labels').read_text().splitlines()) == 22

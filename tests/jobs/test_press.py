@@ -93,7 +93,7 @@ def test_rows_of_a_class_never_seen_are_refused_by_its_name(elm, write, csv_of, 
     elm('train', 'pesvm', path, '--hidden', 12, '--model', model, '-q')
     other = write('other.csv', csv_of([*labels[:-1], 9], X))
     done = elm('evaluate', model, other, '--leave-one-out', '-q')
-    assert done.status == 1 and "expected rows that the model was trained on, found rows of class '9'" in done.err
+    assert done.status == 1 and "expected rows that the model was trained on, found rows with the label '9'" in done.err
 
 
 @pytest.mark.parametrize('method, nu', [('pesvm', '--nu'), ('elm', '--C')])
