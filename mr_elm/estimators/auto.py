@@ -40,7 +40,8 @@ class AutoEstimator(LivingRows):
 
     budget : at most so many leaves and landmarks together in a machine, such as 2000; or '60s', machines that take
         about that many seconds of one core by a fixed formula.
-    keep_sums : whether to keep the sums of the rows, for `partial_fit` and `forget`.
+    keep_sums : whether to keep the sums of the rows, for `partial_fit`, `forget` and `calibrate`. There is no `merge`:
+        estimators that chose apart have other nodes, so add the rows of one to the other by `partial_fit`.
     """
 
     budget: str | int | None = None
@@ -91,7 +92,9 @@ class AutoEstimator(LivingRows):
     ) -> 'AutoEstimator':
         """Add rows to the machines that the first rows have chosen, whose sums keep_sums=True keeps.
 
-        A new class ends the probabilities, which were fitted without it. classes : not needed, rows bring theirs.
+        A new class ends the probabilities, which were fitted without it; `calibrate` fits new ones.
+
+        classes : not needed, rows bring theirs.
         """
         if not hasattr(self, 'model_'):
             return self.fit(X, y, sample_weight)

@@ -27,7 +27,7 @@ from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_sam
 from mr_elm.machines.nodes import NodeProblem, describe_leaves
 from mr_elm.machines.options import GRAM, PASSES, PESVMOptions
 from mr_elm.machines.passes import choose_solver
-from mr_elm.machines.press import HeldOut, LeaveOneOut
+from mr_elm.machines.press import HeldOut, LeaveOneOutModel
 from mr_elm.machines.sample import select_rows, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.rows.blocks import fill_weights
@@ -167,8 +167,8 @@ class LivingRows(TableRows):
             self._reporter.say(f'solved {member.layer.n_hidden + 1} unknowns, condition about {condition:.1e}')
         if rows_left and not set(HELD_OUT).isdisjoint(before.arrays):
             warnings.warn(
-                'probabilities or intervals: left out, they may have been fitted to rows that left; calibrate of the '
-                'estimators of one machine fits new ones',
+                'probabilities or intervals: left out, they may have been fitted to rows that left; calibrate fits new '
+                'ones',
                 stacklevel=2,
             )
         elif before is not None and not rows_left and before.classes == self.model_.classes:
@@ -176,6 +176,29 @@ class LivingRows(TableRows):
         if labels is not None:
             self.classes_ = labels[[write_label(label) in self.model_.classes for label in labels]]
         return self
+
+    @watched
+    def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Any:
+        """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left.
+
+        Where leaves of trees are nodes, take rows that came after `fit`: trees know the labels of the others.
+        """
+        check_is_fitted(self)
+        self._machines()
+        rows = self._read_batch(X, y, sample_weight, reset=False)
+        if self._holds_out:
+            self._score(self._label(rows, getattr(self, 'classes_', None)), LeaveOneOutModel(self.model_))
+        return self
+
+    def _score(self, rows: TrainingRows, scorer: LeaveOneOutModel | FoldMachines, n_folds: int | None = None) -> None:
+        """Score rows that the scorer has not seen, and fit what is wanted to them. n_folds : see `ScoreSample`."""
+        sample = select_rows(rows, ScoreSample.of(len(rows.y), self.seed_, n_folds=n_folds).choose(rows))
+        kind = 'leave-one-out'
+        if n_folds:
+            kind = 'folds'
+        self._hold_out(
+            HeldOut.join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X, kind
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -311,26 +334,6 @@ class LivingEstimator(LivingRows):
             warn_of_constant(self.model_, labelled.X, labelled.y, labelled.sample_weight)
         return self
 
-    @watched
-    def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'LivingEstimator':
-        """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left."""
-        check_is_fitted(self)
-        self._machines()
-        rows = self._read_batch(X, y, sample_weight, reset=False)
-        if self._holds_out:
-            self._score(self._label(rows, getattr(self, 'classes_', None)), LeaveOneOut.of(self.model_))
-        return self
-
-    def _score(self, rows: TrainingRows, scorer: LeaveOneOut | FoldMachines, n_folds: int | None = None) -> None:
-        """Score rows that the scorer has not seen, and fit what is wanted to them. n_folds : see `ScoreSample`."""
-        sample = select_rows(rows, ScoreSample.of(len(rows.y), self.seed_, n_folds=n_folds).choose(rows))
-        kind = 'leave-one-out'
-        if n_folds:
-            kind = 'folds'
-        self._hold_out(
-            HeldOut.join([scorer.score(block, weights) for block, weights in sample.blocks()]), sample.X, kind
-        )
-
     def _take_form(self, like: 'LivingEstimator') -> None:
         """Take from a fitted estimator how rows are read. Raises ValueError when its parameters are others."""
         check_is_fitted(like)
@@ -372,7 +375,7 @@ class LivingEstimator(LivingRows):
         machine = LivingMachine.of_sums(problem, layer, steps, [name_blas()], sums)
         self._take([replace(machine, header=self._name_header(machine.header))], labels)
         if self._holds_out:
-            self._score(rows, LeaveOneOut.of(self.model_))
+            self._score(rows, LeaveOneOutModel(self.model_))
         if not self.keep_sums:
             self.model_ = self.model_.without_sums()
 

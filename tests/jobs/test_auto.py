@@ -182,6 +182,20 @@ def test_with_its_sums_the_model_lives(
     assert refused.status == 1 and 'landmarks' in refused.err and not (tmp_path / 'refused.npz').exists()
 
 
+def test_an_estimator_calibrates_as_the_command(elm, trained, write, csv_of, steps, tmp_path):
+    _, X, labels = steps
+    first, later = slice(0, 200), slice(200, None)
+    paths = [write(f'{part.start}.csv', csv_of(labels[part], X[part])) for part in (first, later)]
+    model = trained(paths[0], '--keep-sums', '--probabilities')
+    given = (part for path in paths for part in ('--calibrate', path))
+    succeed(elm('update', model, paths[1], *given, '--model', tmp_path / 'u.npz', '-q'))
+    ours = AutoClassifier(keep_sums=True).fit(X[first], labels[first]).partial_fit(X[later], labels[later])
+    before = ours.model_.arrays['calibration']
+    found = ours.calibrate(X, labels).model_.arrays['calibration']
+    assert np.allclose(found, read_model(tmp_path / 'u.npz').arrays['calibration'], rtol=1e-3)
+    assert not np.allclose(found, before, rtol=1e-2)
+
+
 def test_leave_one_out_is_the_machine_of_all_other_rows(many, steps):
     _, X, labels = steps
     member = AutoClassifier(keep_sums=True).fit(X, labels).model_.members[0]

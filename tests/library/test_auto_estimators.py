@@ -86,6 +86,24 @@ def test_the_rows_of_an_estimator_are_counted_as_they_come_and_leave():
     assert model.forget(X[60:], X[60:, 0] > 0).n_rows_ == 60
 
 
+def test_rows_that_come_calibrate_and_rows_that_leave_end_what_was_calibrated():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(400, 3)), rng.integers(2, size=400)  # which nothing can predict
+    model = AutoClassifier(budget=40, keep_sums=True).fit(X[:300], labels[:300])
+    model.partial_fit(X[300:], labels[300:]).calibrate(X[300:], labels[300:])
+    assert np.abs(model.predict_proba(X[300:]) - 0.5).mean() < 0.1
+    numeric = AutoRegressor(budget=40, keep_sums=True).fit(X[:300], X[:300, 0])
+    assert np.ptp(np.ptp(numeric.predict_interval(X), axis=1)) < 1e-9
+    numeric.partial_fit(X[300:], X[300:, 0]).calibrate(X, X[:, 0])
+    assert np.ptp(np.ptp(numeric.predict_interval(X), axis=1)) > 1e-6  # they follow the leverage from now on
+    with pytest.warns(
+        UserWarning, match='left out, they may have been fitted to rows that left; calibrate fits new ones$'
+    ):
+        numeric.forget(X[399:], X[399:, 0])
+    with pytest.raises(ValueError, match='fit it with keep_sums=True'):
+        AutoClassifier(**FEW).fit(X, labels).calibrate(X, labels)
+
+
 def test_the_facts_of_a_model_say_whether_it_has_intervals():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with_them, without = (AutoRegressor(**FEW, intervals=given).fit(X, X[:, 0]).to_model() for given in (True, False))
