@@ -90,10 +90,7 @@ def describe_new_classes(model: NodeModel, summary: Summary) -> str:
     new = model.find_unknown(summary.labels.entries)
     if not new:
         return ''
-    return (
-        f'the labels {describe_columns(new)} are new: the model has the classes {describe_columns(model.classes)}, and '
-        'gets these too'
-    )
+    return f'the model with the classes {describe_columns(model.classes)} gets new ones: {describe_columns(new)}'
 
 
 def solve_members(machines: Sequence[LivingMachine], engine: Engine) -> NodeModel:
