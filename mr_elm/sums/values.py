@@ -256,7 +256,10 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
                 'signs, if they are numbers, make features of their words if they are sentences (docs/text.md)'
             )
         elif n_texts < n_rows / 2:  # which are numbers, or dates
-            doubt = 'leave these fields empty if this text stands for missing values'
+            doubt = (
+                'if its values should be numbers or dates, correct these fields, or leave them empty where values are '
+                f'missing, or leave the column out with --drop {name!r}'
+            )
     elif counts.total() == values.missing > 0:  # infinite numbers, and no row at all, are errors
         kind, doubt = 'holds no value', f'leave it out with --drop {name!r}'
     elif codes := list(filter(CODE.fullmatch, counts)):

@@ -205,7 +205,10 @@ def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, 
     [
         ([f'shop {i}' for i in range(60)], ["drop(columns='shop id')"]),
         ([None] * 60, ["drop(columns='shop id')"]),
-        (['N/K', *range(59)], ['leave these fields empty']),
+        (
+            ['N/K', *range(59)],
+            ["'N/K': if its values should be numbers or dates, correct these fields", "drop(columns='shop id')"],
+        ),
     ],
 )
 def test_warnings_of_columns_name_calls_of_a_data_frame_and_no_options(values, calls):
