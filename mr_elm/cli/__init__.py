@@ -123,10 +123,16 @@ def perform(argv: Sequence[str]) -> int | None:
     """Run a command; returns its status."""
     command, *words = argv
     if command in HELP:
-        print(list_commands())
+        lines = '\n'.join(f'  {name:10} {text}' for name, (_, text) in COMMANDS.items())
+        print(
+            f'usage: mr-elm COMMAND ... [options] [runner options of mrjob]\n\n{lines}\n\n{FIRST_STEPS}`mr-elm COMMAND '
+            '--help` tells more; `mr-elm train --help` lists the methods.'
+        )
         return 0
     if command == VERSION:
-        print(read_version())
+        from importlib.metadata import version
+
+        print(f'mr_elm {version("mr_elm")}')
         return 0
     methods = list_methods(command)
     if methods and (not words or words[0] not in methods):
@@ -171,19 +177,3 @@ def show_warning(said: set[str], message: Warning | str, category: type[Warning]
     if str(message) not in said and (issubclass(category, ElmWarning) or sys.warnoptions):
         said.add(str(message))
         print(f'mr-elm: warning: {message}', file=sys.stderr)
-
-
-def list_commands() -> str:
-    """List the commands."""
-    lines = '\n'.join(f'  {name:10} {text}' for name, (_, text) in COMMANDS.items())
-    return (
-        f'usage: mr-elm COMMAND ... [options] [runner options of mrjob]\n\n{lines}\n\n{FIRST_STEPS}`mr-elm COMMAND '
-        '--help` tells more; `mr-elm train --help` lists the methods.'
-    )
-
-
-def read_version() -> str:
-    """Return the installed version."""
-    from importlib.metadata import version as installed
-
-    return f'mr_elm {installed("mr_elm")}'

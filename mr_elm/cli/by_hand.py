@@ -159,7 +159,8 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
         raise AccountingError(
             f'{replay.taken[-1]}: expected the whole output of a stage, lines are missing ({error})'
         ) from error
-    replay.demand_all_taken()
+    for path in replay.outputs[len(replay.taken) :]:
+        raise AccountingError(f'{path}: expected the outputs of {len(replay.taken)} stages, this is one too many')
     return made
 
 

@@ -1,6 +1,5 @@
 """mr-elm pack and generate: make data sets."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -41,23 +40,17 @@ def pack(argv: Sequence[str]) -> None:
     demand_targets(parser, args, args.task == 'regression')
     if args.part_by == ('file',):
         parser.error('--part-by file: expected columns, a pack does not keep from which file a row is: add a column')
-    labels = {'labelled': not args.no_label, 'numeric_labels': args.task == 'regression'}
-    if args.like is None:
-        options = RowOptions.of_arguments(args, **labels)
-    else:
-        options = options_like(args, **labels)
+    options = RowOptions.of_arguments(args, labelled=not args.no_label)
+    if args.like is not None:
+        with fetched_model(args.like) as (_, model):
+            options = rows_for(model, args, not args.no_label)
+    options = replace(options, numeric_labels=args.task == 'regression')
     with choose_engine(args, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
         summary, accounts = packing.pack(
             inputs, args.output, options, engine, packing.Packing(args.dtype, args.block_rows), args.bad_rows
         )
     keep_rejected(args.output.rstrip('/'), accounts, engine)
     engine.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
-
-
-def options_like(args: argparse.Namespace, labelled: bool, numeric_labels: bool) -> RowOptions:
-    """Return the RowOptions of rows for the model of --like."""
-    with fetched_model(args.like) as (_, model):
-        return replace(rows_for(model, args, labelled), numeric_labels=numeric_labels)
 
 
 def generate(argv: Sequence[str]) -> None:

@@ -51,7 +51,7 @@ def merge(argv: Sequence[str]) -> None:
     args = parser.parse(argv)
     output, engine = Output(args), make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
-    if all(map(is_site, args.inputs)):
+    if all(path.endswith('.sums.npz') and 'site' in load_header(path) for path in args.inputs):  # of `mr-elm sums`
         from mr_elm.drivers.federate import merge_sums
 
         output.keep(engine, merge_sums(args.inputs, engine), None)
@@ -63,11 +63,6 @@ def merge(argv: Sequence[str]) -> None:
         demand_no_ledger(model, name)
     model = increment.merge(models, args.inputs, engine)
     output.keep(engine, renew_probabilities(models[0], model, engine.reporter), None)
-
-
-def is_site(path: str) -> bool:
-    """Tell whether a file holds the sums of a site, of `mr-elm sums`."""
-    return path.endswith('.sums.npz') and 'site' in load_header(path)
 
 
 def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], description: str | None) -> None:

@@ -53,8 +53,11 @@ def inspect(argv: Sequence[str]) -> None:
             print_rows(fetch_sums(model, path, args.model) if find_sums(args.model) else model, args.json)
             return
         shown = {**model.header.to_json(), 'arrays': {name: list(a.shape) for name, a in model.arrays.items()}}
-        permuted = {} if args.permutation is None else permute_rows(model, args)
-    importance = permuted or list_importance(model)
+        importance: dict[str, Any] = {}
+        if args.permutation is not None:
+            importance = permute_rows(model, args)
+        elif found := model.importance:
+            importance = {'importance': found.features, **name_columns(model, found.columns)}
     for parameters in (shown['parameters'], *shown.get('members', ())):
         parameters.pop('importance', None)  # which is shown by itself, beside the names of the columns
     if args.figure is not None:
@@ -94,14 +97,6 @@ def print_rows(model: Model, as_json: bool) -> None:
         return
     lines = [f'{part}: {n:,} {what}' for part, (n, what) in parts.items()]
     print('\n'.join(lines or ['nothing']))
-
-
-def list_importance(model: Model) -> dict[str, Any]:
-    """Return the importance of the features, a list, and of the columns by name; nothing without a learned metric."""
-    found = model.importance
-    if found is None:
-        return {}
-    return {'importance': found.features, **name_columns(model, found.columns)}
 
 
 def print_importance(importance: Mapping[str, float]) -> None:

@@ -194,7 +194,11 @@ def evaluate(argv: Sequence[str]) -> None:
         choose_engine(args) as engine,
         copy_standard_input(args.inputs) as inputs,
     ):
-        positive = find_positive(model, args.positive)
+        positive = model.header.positive
+        if args.positive is not None:
+            if model.multilabel:
+                raise ValueError('--positive: expected one label in each row, the model knows rows with several')
+            positive = choose_positive(args.positive, model.classes)
         demand_threshold(model, args.threshold)
         if args.leave_one_out:
             from mr_elm.machines.living import demand_living
@@ -226,18 +230,6 @@ def evaluate(argv: Sequence[str]) -> None:
                 draw(found, model.classes, local, positive)
     report_rejected(accounts.reasons, engine.reporter)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
-
-
-def find_positive(model: Model, label: str | None) -> str | None:
-    """Return the class that F1, precision and recall are about: the one that a label names, or that of the model.
-
-    Raises ValueError where the label names none of two classes.
-    """
-    if label is None:
-        return model.header.positive
-    if model.multilabel:
-        raise ValueError('--positive: expected one label in each row, the model knows rows with several')
-    return choose_positive(label, model.classes)
 
 
 def draw_residuals(model: Model, pairs: tuple[Floats, Floats], path: str) -> None:

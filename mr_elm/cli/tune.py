@@ -94,7 +94,12 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
 
 def report(tuned: Tuned, search: NodeSearch | KernelSearch) -> None:
     """Print the best candidate; write table and figure where they were asked for."""
-    write_table(search.table, list(map(describe, tuned.scores)))
+    if search.table is not None:
+        records = list(map(describe, tuned.scores))
+        with write_file(search.table) as local, open(local, 'w', newline='') as stream:
+            table = csv.DictWriter(stream, records[0])
+            table.writeheader()
+            table.writerows(records)
     if search.figure is not None:
         with write_file(search.figure) as local:
             from mr_elm.figures.heatmap import draw
@@ -124,12 +129,3 @@ def describe(score: Any) -> dict[str, Any]:
     values = {name: getattr(score, name, None) for name in ('accuracy', 'rmse', 'deviation', *OF_TABLE)}
     known = {name: value for name, value in values.items() if value is not None}
     return {**score.parameters, 'C': score.C, **known}
-
-
-def write_table(path: str | None, records: list[dict[str, Any]]) -> None:
-    """Write a line of csv for each candidate, where a table was asked for."""
-    if path is not None:
-        with write_file(path) as local, open(local, 'w', newline='') as stream:
-            table = csv.DictWriter(stream, records[0])
-            table.writeheader()
-            table.writerows(records)

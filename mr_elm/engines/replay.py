@@ -85,14 +85,6 @@ class Replay(Engine):
         """Return one: stages run by hand run inline."""
         return 1
 
-    def demand_all_taken(self) -> None:
-        """Raise AccountingError when there are more outputs than stages."""
-        if len(self.taken) < len(self.outputs):
-            raise AccountingError(
-                f'{self.outputs[len(self.taken)]}: expected the outputs of {len(self.taken)} '
-                'stages, this is one too many'
-            )
-
     def leave_options(self, job_class: Any, arguments: list[str]) -> list[str]:
         """Copy the files that the next stage is given; returns its options, which name the copies."""
         names_of_files, words = file_options(job_class(args=[])), list(arguments)

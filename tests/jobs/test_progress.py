@@ -247,12 +247,81 @@ def test_nothing_is_announced_on_the_stream_of_a_command_that_has_ended(monkeypa
     assert njit(lambda x: x + 2)(1) == 3
 
 
+AM_LIMIT = (  # of YARN 3.4.2
+    '[Sat Nov 28 11:22:57 +0000 2026] Application is added to the scheduler and is not yet activated. '
+    "Queue's AM resource limit exceeded.  Details : AM Partition = <DEFAULT_PARTITION>; "
+)
+REQUESTS = [{'resourceName': place, 'numContainers': 2} for place in ('localhost', '/default-rack', '*')]
+FREE = {'availableVirtualCores': 0, 'availableMB': 2560}
+NO_CONTAINER = 'no container for its tasks yet: 2 wanted, 0 cores and 2,560 MB free in the cluster'
+
+
+@pytest.mark.parametrize(
+    ('app', 'reason'),
+    [
+        (
+            {'state': 'ACCEPTED', 'runningContainers': 0, 'diagnostics': AM_LIMIT},
+            'YARN has not started it: Application is added to the scheduler and is not yet activated. '
+            "Queue's AM resource limit exceeded. Details : AM Partition = <DEFAULT_PARTITION>;",
+        ),
+        (
+            {'state': 'ACCEPTED', 'runningContainers': 0, 'diagnostics': ''},
+            'YARN has not started it: it gives no reason',
+        ),
+        ({'state': 'RUNNING', 'runningContainers': 1, 'resourceRequests': REQUESTS}, NO_CONTAINER),
+        ({'state': 'RUNNING', 'runningContainers': 2, 'resourceRequests': REQUESTS}, None),
+        ({'state': 'RUNNING', 'runningContainers': 1}, None),
+        ({'state': 'FINISHED', 'runningContainers': -1}, None),
+    ],
+    ids=['not started', 'no reason', 'no container', 'tasks run', 'tasks have run', 'ended'],
+)
+def test_a_job_on_hadoop_that_waits_says_once_why(talkative, monkeypatch, app, reason):
+    asked = []
+
+    def answer(path):
+        asked.append(path)
+        if path.endswith('metrics'):
+            return {'clusterMetrics': FREE}
+        return {'app': app}
+
+    monkeypatch.setattr('mr_elm.engines.hadoop.yarn.ask_manager', answer)
+    monkeypatch.setattr('mr_elm.engines.hadoop.progress.LONG_SECONDS', 0.01)
+    with HadoopProgress(Stage(talkative, 'Gram', 10)).listening('mrjob'):
+        logging.getLogger('mrjob').info('  The url to track the job: http://here/proxy/application_17_0007/')
+        wait_until(lambda: len(asked) > 9)
+    assert asked[0] == 'ws/v1/cluster/apps/application_17_0007'
+    said = talkative.stream.getvalue().splitlines()[1:]
+    assert said == [f'Gram: {reason}'] * bool(reason)
+
+
+def test_a_job_on_hadoop_that_goes_on_is_not_asked_why_it_waits(talkative, monkeypatch):
+    monkeypatch.setattr('mr_elm.engines.hadoop.progress.explain_waiting', lambda job: pytest.fail('asked'))
+    progress = HadoopProgress(Stage(talkative, 'Gram', 10))
+    for percent in range(0, 100, 20):
+        progress.emit(
+            logging.LogRecord('mrjob', 20, '', 0, f'  application_17_0007 map {percent}% reduce 0%', (), None)
+        )
+        progress.tell_reason()
+
+
+@pytest.mark.parametrize('problem', [OSError('nobody answers'), KeyError('app'), ValueError('no JSON')])
+def test_a_yarn_that_does_not_answer_is_no_reason_to_stop(talkative, monkeypatch, problem):
+    def fail(path):
+        raise problem
+
+    monkeypatch.setattr('mr_elm.engines.hadoop.yarn.ask_manager', fail)
+    progress = HadoopProgress(Stage(talkative, 'Gram', 10))
+    progress.job = '17_0007'
+    progress.tell_reason()
+    assert talkative.stream.getvalue() == ''
+
+
 @pytest.fixture
 def hadoop_log(monkeypatch):
     """Give the standard error of all attempts to what asks Hadoop for it: a list of its lines."""
     lines = []
     answer = {'taskAttempt': {'diagnostics': 'subprocess failed with code 137\n'}}
-    monkeypatch.setattr('mr_elm.engines.hadoop.progress.ask_master', lambda *question: answer)
+    monkeypatch.setattr('mr_elm.engines.hadoop.progress.ask_manager', lambda question: answer)
     monkeypatch.setattr('mr_elm.engines.hadoop.progress.read_log', lambda *attempt: '\n'.join(lines))
     return lines
 

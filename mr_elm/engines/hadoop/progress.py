@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from mr_elm.engines.hadoop.failures import history_address, read_log
-from mr_elm.engines.hadoop.yarn import get_json, manager_address
+from mr_elm.engines.hadoop.yarn import ask_manager, explain_waiting
 from mr_elm.engines.task_logs import choose_cause
 from mr_elm.errors import BadRowError, TaskError
-from mr_elm.progress import LogLines, Stage
-from mr_elm.rows.hdfs import find_home, read_configuration
+from mr_elm.progress import LONG_SECONDS, LogLines, Stage, repeat
 
 PERCENT = re.compile(r'\bmap (\d+)% reduce (\d+)%')
 TRACKING = re.compile(r'The url to track the job: (\S+)')
 FAILED = re.compile(r'Task Id : attempt_(\d+_\d+)_([mr])_(\d+)_(\d+), Status : FAILED')
 REFUSED = re.compile(r'Error Launching job : (?:[\w.]+Exception: )?(.*)', re.DOTALL)
 NOISE = re.compile(r'\s*(Streaming Command Failed|No counters found|Running step)')
-MASTER_TIMEOUT = 2  # seconds, for which the user hears nothing else
+JOB = re.compile(r'\bapplication_(\d+_\d+)')
 
 
 class HadoopProgress(LogLines):
@@ -27,6 +27,23 @@ class HadoopProgress(LogLines):
     def __init__(self, progress: Stage) -> None:
         super().__init__(progress.reporter)
         self.progress = progress
+        self.job = self.status = self.reason = ''
+
+    @contextmanager
+    def listening(self, name: str = 'mr_elm') -> Iterator[None]:
+        """Look now and then whether the job waits, too."""
+        with super().listening(name), repeat(self.tell_reason, LONG_SECONDS):
+            yield
+
+    def tell_reason(self) -> None:
+        """Say why the job gets no container, once for each reason, where it is no further than at the last call."""
+        if self.job and self.status == self.progress.status:
+            with suppress(OSError, ValueError, KeyError):
+                reason = explain_waiting(self.job)
+                if reason not in ('', self.reason):
+                    self.reason = reason
+                    self.say(reason)
+        self.status = self.progress.status
 
     def say(self, text: str) -> None:
         """Print a line about the stage."""
@@ -39,6 +56,8 @@ class HadoopProgress(LogLines):
             self.last = text.partition('\n')[0]
         if match := REFUSED.search(text):
             raise TaskError(f'Hadoop did not take the job: {match[1].splitlines()[0]}')
+        if match := JOB.search(text):
+            self.job = match[1]
         if match := TRACKING.search(text):
             self.say(f'submitted, waiting for the first task; {match[1]}')
         if match := FAILED.search(text):
@@ -49,25 +68,13 @@ class HadoopProgress(LogLines):
     def tell_failure(self, job: str, kind: str, task: str, attempt: str) -> None:
         """Say that an attempt of a task has failed, and why. Raises TaskError for a bad row, which no attempt mends."""
         name = f'task_{job}_{kind}_{task}'
-        cause = explain_attempt(job, name, f'attempt{name[4:]}_{attempt}') or 'no reason known yet'
+        path = f'mapreduce/jobs/job_{job}/tasks/{name}/attempts/attempt{name[4:]}_{attempt}'
+        cause = ''
+        with suppress(OSError, ValueError, KeyError):  # nobody knows
+            answer = ask_manager(f'proxy/application_{job}/ws/v1/{path}')['taskAttempt']  # of the application master
+            stderr = read_log(f'http://{history_address()}', answer, 'stderr')
+            cause = choose_cause(stderr, '', answer.get('diagnostics', ''))
         if BadRowError.__name__ in cause:
             raise TaskError(cause)
         noun = {'m': 'map', 'r': 'reduce'}[kind]
-        self.say(f'{noun} task {int(task)}, attempt {int(attempt) + 1} failed: {cause}')
-
-
-def explain_attempt(job: str, task: str, attempt: str) -> str:
-    """Return why an attempt of a job that runs has failed; empty where nobody knows."""
-    try:
-        answer = ask_master(job, f'tasks/{task}/attempts/{attempt}')['taskAttempt']
-        stderr = read_log(f'http://{history_address()}', answer, 'stderr')
-    except (OSError, ValueError, KeyError):
-        return ''
-    return choose_cause(stderr, '', answer.get('diagnostics', ''))
-
-
-def ask_master(job: str, question: str) -> Any:
-    """Ask the application master of a running job. Raises OSError where it does not answer. job : its number."""
-    address = manager_address(read_configuration(find_home()))
-    url = f'http://{address}/proxy/application_{job}/ws/v1/mapreduce/jobs/job_{job}/{question}'
-    return get_json(url, timeout=MASTER_TIMEOUT)
+        self.say(f'{noun} task {int(task)}, attempt {int(attempt) + 1} failed: {cause or "no reason known yet"}')

@@ -1,16 +1,17 @@
-"""Ask YARN about jobs that a driver left behind: find them by a tag, and end them."""
+"""Ask YARN about jobs: why one waits, which ones a driver left behind, to end them."""
 
 import json
+import re
 import subprocess
 import urllib.error
 import urllib.request
 from typing import Any
 
-from mr_elm.rows.hdfs import find_command
+from mr_elm.rows.hdfs import find_command, find_home, read_configuration
 
 CLIENT = 'org.apache.hadoop.yarn.client.cli.ApplicationCLI'  # `hadoop CLASS` is understood by every launcher
 FINAL = {'FINISHED', 'FAILED', 'KILLED'}
-TIMEOUT = 10
+TIMEOUT, SHORT_TIMEOUT = 10, 2  # seconds; the short one where the user hears nothing else
 CLIENT_TIMEOUT = 120
 
 
@@ -29,10 +30,30 @@ class Yarn:
                 client('-kill', job)
 
 
-def manager_address(properties: dict[str, str]) -> str:
-    """Return host:port of the ResourceManager's web server."""
+def ask_manager(path: str) -> Any:
+    """Ask the web server of the ResourceManager while a job runs. Raises OSError where it does not answer."""
+    properties = read_configuration(find_home())
     host = properties.get('yarn.resourcemanager.hostname', '127.0.0.1')
-    return properties.get('yarn.resourcemanager.webapp.address', f'{host}:8088')
+    address = properties.get('yarn.resourcemanager.webapp.address', f'{host}:8088')
+    return get_json(f'http://{address}/{path}', SHORT_TIMEOUT)
+
+
+def explain_waiting(job: str) -> str:
+    """Return in one line why a job gets no container, empty where it has some. job : its number.
+
+    Raises OSError, ValueError or KeyError where YARN does not say.
+    """
+    app = ask_manager(f'ws/v1/cluster/apps/application_{job}')['app']
+    if app['state'] == 'ACCEPTED':
+        reason = ' '.join(re.sub(r'^\[.*?\]', '', app['diagnostics']).split())  # without its date
+        return f'YARN has not started it: {reason or "it gives no reason"}'
+    requests = app.get('resourceRequests', ())
+    wanted = sum(request['numContainers'] for request in requests if request['resourceName'] == '*')
+    if not wanted or app['runningContainers'] > 1:  # more than that of its master
+        return ''
+    free = ask_manager('ws/v1/cluster/metrics')['clusterMetrics']
+    cores, memory = free['availableVirtualCores'], free['availableMB']
+    return f'no container for its tasks yet: {wanted} wanted, {cores} cores and {memory:,} MB free in the cluster'
 
 
 def get_json(address: str, timeout: float = TIMEOUT) -> Any:

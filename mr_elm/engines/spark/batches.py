@@ -73,7 +73,14 @@ def read_features(model: Model, batch: Any, sizes: Mapping[str, int]) -> Rows:
     names = feature_names(model)
     table = Table(tuple(columns[name] for name in names), len(batch))
     if model.encoding is None:
-        return demand_finite(to_matrix(Frame(tuple(names), table), names), names)
+        X = to_matrix(Frame(tuple(names), table), names)
+        finite = np.isfinite(X).all(axis=0)
+        if not finite.all():
+            raise ValueError(
+                f'df: expected finite numbers in column {names[int(finite.argmin())]!r}, found a missing or '
+                "infinite one: fill it, or train with encode='auto', which takes the mean for missing ones"
+            )
+        return X
     try:
         return model.encoding.encode(table).spread()
     except RowError as error:
@@ -86,17 +93,6 @@ def stack_arrays(values: Iterable[Any], size: int, name: str) -> Floats:
     if wrong := [len(row) for row in rows if len(row) != size]:
         raise ValueError(f'df: expected vectors of size {size} in column {name!r}, found one of size {wrong[0]}')
     return np.array(rows).reshape(-1, size)
-
-
-def demand_finite(X: Floats, names: list[str]) -> Floats:
-    """Return rows of finite numbers. Raises ValueError when one is missing or infinite."""
-    finite = np.isfinite(X).all(axis=0)
-    if not finite.all():
-        raise ValueError(
-            f'df: expected finite numbers in column {names[int(finite.argmin())]!r}, found a missing or '
-            "infinite one: fill it, or train with encode='auto', which takes the mean for missing ones"
-        )
-    return X
 
 
 def feature_names(model: Model) -> list[str]:

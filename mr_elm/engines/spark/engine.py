@@ -28,7 +28,6 @@ from mr_elm.engines.spark.session import (
     STAGING,
     add_attempts,
     close_session,
-    count_cores,
     find_master,
     find_session,
     import_pyspark,
@@ -231,7 +230,10 @@ class LocalSpark(Spark, LocalCopies):
     @property
     def n_processes(self) -> int:
         """Return how many tasks the master runs at once."""
-        return count_cores(self.master)
+        cores = LOCAL.sub(r'\1', self.master)
+        if cores == '*':
+            return os.cpu_count() or 1
+        return int(cores or 1)
 
     def maps_over(self, n_bytes: int) -> int:
         """Return how many map tasks there are: one a core."""

@@ -119,15 +119,6 @@ def add_attempts(master: str) -> str:
     return master
 
 
-def count_cores(master: str) -> int:
-    """Return how many tasks a local master runs together."""
-    match = LOCAL.fullmatch(master)
-    cores = match and match.group(1)
-    if cores == '*':
-        return os.cpu_count() or 1
-    return int(cores or 1)
-
-
 def choose_settings(master: str, user_settings: dict[str, str]) -> dict[str, str]:
     """Return the properties of a new session. user_settings : those of the user, which come first.
 
@@ -163,7 +154,10 @@ def open_session(master: str, settings: dict[str, str]) -> Any:
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            reason = read_reason(log, str(error)) or error
+            log.seek(0)
+            text = log.read().decode(errors='replace')
+            lines = RAISED.findall(f'{text}\n{error}') or text.splitlines() or ['']
+            reason = EXCEPTION.sub('', lines[-1]) or error  # what was raised last, or else the last line
             raise ValueError(f'--master {master}: Spark did not start: {reason}') from error
     if is_remote(session):
         client, policy = session.client, import_module('pyspark.sql.connect.client.retries').DefaultPolicy
@@ -253,13 +247,6 @@ def read_details(text: str) -> str:
     if details:
         return details[1]
     return text.strip().split('\n')[0]
-
-
-def read_reason(log: IO[bytes], error: str) -> str:
-    """Return what the last exception says in Java's log or in an error, or else the last line of the log."""
-    log.seek(0)
-    text = log.read().decode(errors='replace')
-    return EXCEPTION.sub('', (RAISED.findall(f'{text}\n{error}') or text.splitlines() or [''])[-1])
 
 
 @cache
