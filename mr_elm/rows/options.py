@@ -237,8 +237,8 @@ class RowOptions:
     )
     drop: tuple[str, ...] | None = option(
         None,
-        'names or indexes of columns that are not features (default: none, or those that the training of the model '
-        'left out)',
+        'names or indexes of columns that are not features; rows for a model need not name those that its training '
+        'left out',
         **COLUMNS,
     )
     part_by: tuple[ColumnPlace, ...] = option(

@@ -205,9 +205,8 @@ def choose_features(header: Header, free: Sequence[int], options: RowOptions) ->
         return chosen
     if options.drop is None and options.positions is not None and header.names is None:
         return list(map(header.locate, options.positions))
-    if options.drop is None:
-        known = {header.call(j): j for j in range(header.n_columns)}
-        left_out |= {known[column] for column in options.dropped if column in known}  # another file need not have them
+    known = {header.call(j): j for j in range(header.n_columns)}
+    left_out |= {known[column] for column in options.dropped if column in known}  # another file need not have them
     return [j for j in free if j not in left_out]
 
 
