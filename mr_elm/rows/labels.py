@@ -140,7 +140,7 @@ def decode_text(text: str, name: str) -> str:
     except UnicodeDecodeError:
         raise RowError(
             'not UTF-8',
-            f'{name} holds {ascii(text)}: save the file as UTF-8, or say how it is written (--encoding latin-1)',
+            f'{name} holds {ascii(text)}: save the file as UTF-8, or say how it is written (--encoding cp1252)',
         ) from None
 
 

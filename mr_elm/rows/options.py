@@ -72,7 +72,7 @@ def read_charset(text: str) -> str | None:
         'a'.encode(name)
     except (LookupError, ValueError):
         raise argparse.ArgumentTypeError(
-            f'expected the name of an encoding of text, such as latin-1, found {text!r}'
+            f'expected the name of an encoding of text, such as cp1252, found {text!r}'
         ) from None
     if name in ('utf-8', 'ascii'):
         return None
@@ -173,7 +173,7 @@ class RowOptions:
     )
     charset: str | None = option(
         None,
-        'how text is encoded, such as latin-1 or cp1252 (default: UTF-8, or UTF-16 where the file begins so)',
+        'how text is encoded, such as cp1252 (default: UTF-8, or UTF-16 where the file begins so)',
         INPUT,
         flag='--encoding',
         metavar='NAME',

@@ -67,28 +67,6 @@ def test_gathered_rows_stand_in_input_order(rng, kind):
         assert (found.numbers == rows.numbers).all() and (found.places == rows.places).all()
 
 
-@pytest.mark.parametrize('names', [True, False])
-def test_a_new_column_is_left_out_beside_those_of_the_training(elm, write, tmp_path, names):
-    columns = ['y', 'customer', 'a', 'b']
-    rows = [[k % 2, 100 + k, k % 5, k * k % 7] for k in range(40)]
-
-    def save(name, *lines):
-        return write(name, ''.join(','.join(map(str, line)) + '\n' for line in lines))
-
-    new = '--drop', 'foo' if names else '4'
-    old = save('old.csv', *[columns][:names], *rows)
-    wide = save('new.csv', *[[*columns, 'foo']][:names], *([*row, row[2] + 0.5] for row in rows))
-    model, grown = tmp_path / 'm.npz', ('--model', tmp_path / 'grown.npz', '-q')
-    assert (
-        elm('train', 'pesvm', old, '--drop', columns[1] if names else '1', '--hidden', 5, '--model', model).status == 0
-    )
-    said = [elm('predict', model, path, *words, '-o', '-', '-q').out for path, words in ((old, ()), (wide, new))]
-    assert said[0] == said[1] != ''
-    assert elm('evaluate', model, wide, *new, '-q').out == elm('evaluate', model, old, '-q').out
-    assert elm('update', model, wide, *new, *grown).status == 0
-    assert elm('predict', tmp_path / 'grown.npz', wide, *new, '-o', '-', '-q').status == 0
-
-
 @pytest.mark.parametrize('words', [('--label-column', 'chrun'), ('--label-column', 'churn', '--drop', 'custmer_id')])
 def test_a_column_that_is_probably_meant_is_named(elm, tmp_path, words):
     path = tmp_path / 'rows.csv'

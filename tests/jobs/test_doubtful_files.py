@@ -1,5 +1,8 @@
 """Files whose values may mean something else: one line of a warning names what is in doubt, and the cure."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,3 +73,37 @@ def test_quiet_commands_print_each_warning_once_with_one_prefix(elm, tmp_path):
     assert all(line.startswith('mr-elm: warning: column ') for line in lines)
     assert sorted(line.split()[3] for line in lines) == ["'age'", "'area'", "'n'", "'zip'"]
     assert [line.partition(' ')[2] for line in log.read_text().splitlines()] == lines
+
+
+@pytest.mark.parametrize('names', [True, False])
+def test_a_new_column_is_left_out_beside_those_of_the_training(elm, write, tmp_path, names):
+    columns = ['y', 'customer', 'a', 'b']
+    rows = [[k % 2, 100 + k, k % 5, k * k % 7] for k in range(40)]
+
+    def save(name, *lines):
+        return write(name, ''.join(','.join(map(str, line)) + '\n' for line in lines))
+
+    new = '--drop', 'foo' if names else '4'
+    old = save('old.csv', *[columns][:names], *rows)
+    wide = save('new.csv', *[[*columns, 'foo']][:names], *([*row, row[2] + 0.5] for row in rows))
+    model, grown = tmp_path / 'm.npz', ('--model', tmp_path / 'grown.npz', '-q')
+    assert (
+        elm('train', 'pesvm', old, '--drop', columns[1] if names else '1', '--hidden', 5, '--model', model).status == 0
+    )
+    said = [elm('predict', model, path, *words, '-o', '-', '-q').out for path, words in ((old, ()), (wide, new))]
+    assert said[0] == said[1] != ''
+    assert elm('evaluate', model, wide, *new, '-q').out == elm('evaluate', model, old, '-q').out
+    assert elm('update', model, wide, *new, *grown).status == 0
+    assert elm('predict', tmp_path / 'grown.npz', wide, *new, '-o', '-', '-q').status == 0
+
+
+def test_the_encoding_that_a_message_recommends_reads_the_euro_sign(elm, write, tmp_path):
+    text = 'price,kind\n' + ''.join(f'{k},{"€ café"[k % 2 * 2 :]}\n' for k in range(20))
+    path, model = write('rows.csv', text.encode('cp1252')), tmp_path / 'm.npz'
+    words = ('train', 'pesvm', path, '--label-column', 'kind', '--hidden', 5, '--model', model)
+    done = elm(*words)
+    hint = re.search(r'--encoding \S+(?=\))', done.err)
+    assert done.status == 1 and 'not UTF-8' in done.err and hint
+    assert elm(*words, *hint[0].split()).status == 0
+    assert elm('predict', model, path, '-o', '-', '-q').out.splitlines()[0] in ('€ café', 'café')
+    assert json.loads(elm('inspect', model, '--json').out)['classes'] == ['café', '€ café']
