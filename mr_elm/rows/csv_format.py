@@ -54,6 +54,8 @@ def choose_format(lines: list[str], path: str, options: RowOptions) -> RowOption
         names = tuple(rows[0])
         if len(names) == n_columns - 1 and not any(row[-1] for row in below):
             names += ('',)  # a delimiter ends each row, but not the header
+        if n_columns > 2 and names[0] and not any(names[1:]):
+            names = names[:1]  # a title, as a workbook saves it
     if names and len(names) != n_columns:
         raise DataFormatError(
             f'{path}: expected a header line of {n_columns} names, as many as rows have fields, found {len(names)}: '
@@ -132,8 +134,8 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
         return True
     if before is not None and before is not any(numbers):
         return before
-    if not below:
-        return not any(numbers)
+    if not below or len(first) != usual_width(rows):  # a title may stand above the names
+        return bool(names) or not any(numbers)
     if are_counted(first, below, votes):
         return True
     for_names, for_row = sum(each for each in votes if each > 0), -sum(each for each in votes if each < 0)

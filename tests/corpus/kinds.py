@@ -163,7 +163,7 @@ TEXTS = {
     'currency.csv': ('y,a,b\n1,$5.00,2\n0,$7.50,3\n', {}, [['1', 5.0, 2.0], ['0', 7.5, 3.0]]),
     'brackets of accountants.csv': (field('(5)'), {}, 'not a number'),
     'comments with commas.csv': ('# made, by, me\ny,a,b\n' + 5 * ROWS, {}, 'leave out what stands above the names'),
-    'comments.csv': ('# made today\n' + ROWS + '# the end\n', {}, 'wrong width'),
+    'comments.csv': ('# made today\n' + ROWS + '# the end\n', {}, 'leave out what stands above the names'),
     'comment behind a row.csv': ('1,0.5,2\n0,1.5,3 # why\n', {}, 'not a number'),
     'comments of Matlab.csv': ('% made today\n' + ROWS, {}, 'leave out what stands above the names'),
     'total.csv': (NAMED + 'total,2,45\n', {'numeric_labels': True}, 'label is not a number'),

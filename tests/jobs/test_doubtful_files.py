@@ -75,6 +75,23 @@ def test_quiet_commands_print_each_warning_once_with_one_prefix(elm, tmp_path):
     assert [line.partition(' ')[2] for line in log.read_text().splitlines()] == lines
 
 
+@pytest.mark.parametrize(
+    'title, words',
+    [
+        ('Report of 2023\nall shops\n\n', ()),
+        ('Report of 2023,,\nall shops,,\n,,\n', ()),
+        ('Report of 2023\nall shops\n\n', ('--label-column', 'label')),
+        ('Report, 2023\nall shops\n', ('--label-column', 'label')),
+        ('2023\n\n', ('--label-column', 'label')),
+    ],
+)
+def test_a_title_above_the_names_is_named_at_once(elm, write, tmp_path, title, words):
+    path = write('rows.csv', title + TABLE.to_csv(index=False))
+    done = elm('train', 'elm', path, *words, '--hidden', 3, '--model', tmp_path / 'm.npz')
+    assert done.status == 1 and len(done.err.splitlines()) == 1
+    assert 'leave out what stands above the names' in done.err
+
+
 @pytest.mark.parametrize('names', [True, False])
 def test_a_new_column_is_left_out_beside_those_of_the_training(elm, write, tmp_path, names):
     columns = ['y', 'customer', 'a', 'b']
