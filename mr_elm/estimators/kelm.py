@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.metrics import r2_score
 
 from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import watched
@@ -122,10 +123,10 @@ class KernelELMRegressor(Targets, KernelELM):
 
     @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
-        """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out RMSE, when asked for."""
+        """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out R2, as of `score`, when asked for."""
         X, y, weights = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
         T = self._set_targets(y, X, weights)
         solution = self._fit_targets(TrainingRows(X, T.reshape(np.shape(y)), sample_weight=weights), T)
         if self.leave_one_out:
-            self.loo_score_ = float(np.sqrt(np.average((solution.residuals**2).mean(axis=1), weights=weights)))
+            self.loo_score_ = r2_score(y, self._to_targets(T - solution.residuals), sample_weight=weights)
         return self

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import r2_score
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -57,10 +59,23 @@ def test_leave_one_out_is_that_of_scikit_learn(blobs):
             X, y
         )
         assert told.loo_score_ == np.mean(held_out == y)
-    target, plain = X[:, 0] * X[:, 1], KernelELMRegressor(sigma=(0.5 / 0.3) ** 0.5, scale='none', C=5)
-    told = KernelELMRegressor(sigma=(0.5 / 0.3) ** 0.5, scale='none', C=5, leave_one_out=True).fit(X, target)
-    held_out = cross_val_predict(plain, X, target, cv=LeaveOneOut())
-    assert told.loo_score_ == pytest.approx(np.sqrt(np.mean((held_out - target) ** 2)), rel=1e-9)
+
+
+@pytest.mark.parametrize('target', ['none', 'log'])
+@pytest.mark.parametrize('several', [False, True])
+def test_the_leave_one_out_score_of_a_regression_is_r2_as_scikit_learn_scores(target, several, blobs):
+    X, rows = blobs[0], np.arange(90)
+    plain = KernelELMRegressor(sigma=(0.5 / 0.3) ** 0.5, scale='none', C=5, target=target)
+    y = np.exp(np.column_stack([X[:, 0] * X[:, 1], X[:, 2] - X[:, 3]]) / 4)
+    if not several:
+        y = y[:, 0]
+    held_out = cross_val_predict(plain, X, y, cv=LeaveOneOut())
+    fitted = clone(plain).set_params(leave_one_out=True).fit(X, y)
+    assert fitted.loo_score_ == pytest.approx(r2_score(y, held_out), rel=1e-9)
+    weights = np.arange(len(X)) % 3 + 1
+    left_out = [clone(plain).fit(X[k != rows], y[k != rows], weights[k != rows]).predict(X[[k]])[0] for k in rows]
+    again = clone(fitted).fit(X, y, weights)
+    assert again.loo_score_ == pytest.approx(r2_score(y, left_out, sample_weight=weights), rel=1e-9)
 
 
 def test_class_weights_are_row_weights(blobs):
