@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mr_elm import sparse as sp
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import name_blas, name_weights
@@ -427,8 +428,5 @@ class LivingEstimator(LivingRows):
 
 def find_bounds(X: Rows) -> tuple[Floats, Floats]:
     """Return the least and the largest number of each feature, (d,) both."""
-    low, high = (
-        np.asarray(bound.todense() if hasattr(bound, 'todense') else bound).ravel()
-        for bound in (X.min(axis=0), X.max(axis=0))
-    )
+    low, high = (sp.expand(bound).ravel() for bound in (X.min(axis=0), X.max(axis=0)))
     return low, high

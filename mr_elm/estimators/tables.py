@@ -17,7 +17,7 @@ from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
 from mr_elm.option import speaking_python
 from mr_elm.rows.blocks import EncodedRows
-from mr_elm.rows.columns import Table
+from mr_elm.rows.columns import NumberColumn, Table
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.frames import Frame, read_frame, to_matrix
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
@@ -39,9 +39,9 @@ class TableRows(Convertible, Parameters):
         way. A feature that is constant in these rows is ignored. Sparse rows stay sparse, unless the kernel is linear
         or polynomial: such a kernel sees rows that were shifted.
     encode : refuse: rows are numbers, as scikit-learn checks them. auto: X is a data frame of pandas or polars, or has
-        `__arrow_c_stream__`; columns are found by their names. Text becomes an indicator of each of the most frequent
-        values, a missing number the mean of its column with an indicator. A date becomes a number of days, a month and
-        a weekday. Indicators are not scaled.
+        `__arrow_c_stream__`, and columns are found by their names; or it is an array of numbers, NaN where one is
+        missing. Text becomes an indicator of each of the most frequent values, a missing number the mean of its column
+        with an indicator. A date becomes a number of days, a month and a weekday. Indicators are not scaled.
     max_categories : values of a column of text, the most frequent ones, that have an indicator of their own; the others
         share one.
 
@@ -56,7 +56,7 @@ class TableRows(Convertible, Parameters):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.encode == REFUSE
         if self.encode == AUTO:
             tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
@@ -99,45 +99,46 @@ class TableRows(Convertible, Parameters):
                 'or labels as a matrix of 0 and 1'
             )
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
-        if self.encode == REFUSE and not isinstance(X, Frame):
+        if self.encode == REFUSE:
             checked = self._check_numbers(X, reset, **how)
             if reset:
-                rows, _ = checked  # labels come with rows to fit
-                self._keep_columns(None, rows, sample_weight)
+                self.encoding_ = None
+                self._keep_columns(checked[0], sample_weight)  # labels come with rows to fit
             return checked
-        frame = read_frame(X)
+        frame = self._read_table(X, reset)
         weights = check_weights(sample_weight, np.empty(frame.table.n_rows))
-        encoding, rows = self._encode(frame, weights, reset)
+        if reset:
+            self.encoding_ = learn_encoding(frame, weights, self.max_categories)
+        rows = self._encode(frame)
         if 'y' in how:
             checked = check_X_y(rows, **how)
         else:
             checked = check_array(rows, **how)
         if reset:
-            self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
-            self._keep_columns(encoding, rows, weights)
+            self._keep_columns(rows, weights)
         return checked
 
-    def _encode(self, frame: Frame, weights: RowWeights, reset: bool) -> tuple[Encoding | None, Rows]:
-        """Return the encoding of a frame, which is learnt from it for a new estimator, and its rows."""
-        if self.encode == REFUSE:
-            names = frame.names
-            if not reset:
-                names = getattr(self, 'feature_names_in_', names)
-            return None, to_matrix(frame, list(names))
-        encoding: Encoding | None
-        if reset:
-            encoding = learn_encoding(frame, weights, self.max_categories)
-        else:
-            encoding = self.encoding_
+    def _read_table(self, X: Any, reset: bool) -> Frame:
+        """Read a data frame, or numbers, whose columns are called x0, x1, ..., as those of a file without a header."""
+        if hasattr(X, 'iloc') or hasattr(X, '__arrow_c_stream__'):
+            frame = read_frame(X)
+            if reset:
+                self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)
+            return frame
+        X = self._check_numbers(X, reset, dtype=float, ensure_all_finite=False)
+        return Frame(tuple(f'x{j}' for j in range(X.shape[1])), Table(tuple(map(NumberColumn, X.T)), len(X)))
+
+    def _encode(self, frame: Frame) -> Rows:
+        """Return the features of a table. Raises ValueError when the estimator was fitted to rows of numbers."""
+        encoding = self.encoding_
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
         rows = encode_rows(encoding, frame.select([column.name for column in encoding.columns]))
         encoding.warn_of_others(encoding.find_known(rows), len(rows.numbers))
-        return encoding, rows.spread()
+        return rows.spread()
 
-    def _keep_columns(self, encoding: Encoding | None, rows: Rows, sample_weight: Weights) -> None:
-        """Keep the encoding, and the statistics that decide the scaling. Rows of weight 0 do not count."""
-        self.encoding_ = encoding
+    def _keep_columns(self, rows: Rows, sample_weight: Weights) -> None:
+        """Keep the statistics that decide the scaling. Rows of weight 0 do not count."""
         weights = check_weights(sample_weight, rows)
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
@@ -181,8 +182,13 @@ class TableRows(Convertible, Parameters):
             except ValueError as error:
                 if 'Input X contains NaN' in str(error):
                     raise ValueError(
-                        "X: expected a number in each field, found a missing one (Input X contains NaN): encode='auto' "
-                        'reads missing values in a data frame'
+                        'X: expected a number in each field, found a missing one (Input X contains NaN): use '
+                        "encode='auto', which reads missing values, or an imputer"
+                    ) from None
+                if 'could not convert' in str(error):
+                    raise ValueError(
+                        f"X: expected a number in each field, found text ({error}): encode='auto' reads text in a data "
+                        'frame, such as pd.DataFrame(X)'
                     ) from None
                 raise
 

@@ -54,17 +54,11 @@ def to_matrix(frame: Frame, names: Sequence[str]) -> Floats:
 def read_frame(X: Any) -> Frame:
     """Read a data frame, or whatever has `__arrow_c_stream__`, which needs pyarrow.
 
-    Raises TypeError for anything else, ValueError when columns cannot be numbers or categories.
+    Raises ValueError when columns cannot be numbers or categories.
     """
-    if isinstance(X, Frame):
-        return X
     if hasattr(X, 'iloc'):
         return read_arrow(read_pandas(X))
-    if hasattr(X, '__arrow_c_stream__'):
-        return read_arrow(import_module('pyarrow').RecordBatchReader.from_stream(X).read_all())
-    raise TypeError(
-        f"X: expected a data frame for encode='auto', found {type(X).__name__}, whose columns have no names"
-    )
+    return read_arrow(import_module('pyarrow').RecordBatchReader.from_stream(X).read_all())
 
 
 def read_pandas(X: Any) -> Any:

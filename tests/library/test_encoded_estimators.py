@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_regressor
 from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.errors import UnsuitableWarning
 from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMClassifier, to_estimator
@@ -129,6 +130,42 @@ def test_a_model_of_a_file_takes_arrays_by_position_and_frames_by_name(rng, here
         trained.predict(frame[['b', 'a', 'c']])
 
 
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('kind', EVERY)
+def test_scikit_learn_is_content_with_arrays(kind):
+    small = {name: value for name, value in {'n_hidden': 50, 'budget': 40}.items() if name in kind().get_params()}
+    results = check_estimator(kind(encode='auto', **small), on_fail=None)
+    assert [row['check_name'] for row in results if row['status'] == 'failed'] == []
+
+
+@pytest.mark.parametrize('kind', EVERY)
+def test_an_array_with_gaps_is_a_frame_whose_columns_have_numbers_for_names(kind, frame, y):
+    numbers = frame[['age', 'income']].set_axis(['x0', 'x1'], axis=1)
+    if is_regressor(kind()):
+        y = frame['income']
+    wanted = kind(encode='auto').fit(numbers, y)
+    fitted = kind(encode='auto').fit(numbers.to_numpy(), y)
+    assert fitted.encoding_ == wanted.encoding_ and not hasattr(fitted, 'feature_names_in_')
+    objects = numbers.astype(object).where(numbers.notna(), None)
+    for rows in (numbers, numbers.to_numpy(), numbers.to_numpy().tolist(), objects.to_numpy()):
+        assert (fitted.predict(rows) == wanted.predict(numbers)).all()
+    with pytest.raises(ValueError, match='X has 1 features, but .* is expecting 2 features'):
+        fitted.predict(numbers.to_numpy()[:, :1])
+
+
+def test_arrays_and_files_without_a_header_are_read_alike(frame, y, here, tmp_path):
+    numbers, path = frame[['age', 'income']], tmp_path / 'rows.csv'
+    numbers.to_csv(path, index=False, header=False)
+    fitted = ESVMClassifier(encode='auto').fit(numbers.to_numpy(), y)
+    fitted.to_model().save(tmp_path / 'm.npz')
+    here('predict', tmp_path / 'm.npz', path, '--no-label', '-o', tmp_path / 'said', '-q')
+    assert (tmp_path / 'said').read_text().splitlines() == fitted.predict(numbers.to_numpy()).tolist()
+    numbers.assign(label=y).to_csv(path, index=False, header=False)
+    here('train', 'pesvm', path, '--label-column', '-1', '--encode', 'auto', '--model', tmp_path / 'n.npz', '-q')
+    trained = to_estimator(read_model(tmp_path / 'n.npz'))
+    assert (trained.predict(numbers.to_numpy()) == fitted.predict(numbers.to_numpy())).all()
+
+
 def test_rows_come_and_leave_with_the_columns_of_the_first_rows(frame, y, rng):
     fitted = ESVMClassifier(encode='auto').fit(frame, y)
     before, later = fitted.decision_function(frame), make_frame(rng, 40).replace({'city': 'Rome'}, 'Lima')
@@ -171,7 +208,7 @@ def test_scikit_learn_cross_validates_frames(frame, y):
         (lambda frame: frame.assign(age=np.inf), ('infinite', "row 0: column 'age'")),
         (lambda frame: change_rows(frame, 'old', 97, 140), ('not a number', "row 97: column 'age' holds 'old'")),
         (lambda frame: change_rows(frame, np.inf, 159), ('infinite', "row 159: column 'age'")),
-        (lambda frame: frame.to_numpy(), ('data frame', 'ndarray')),
+        (lambda frame: frame.to_numpy(), ('found text', "encode='auto'", 'pd.DataFrame(X)')),
         (lambda frame: frame[['age', 'age', 'city']], ("2 are named 'age'",)),
         (lambda frame: frame[:0], ('0 sample',)),
     ],

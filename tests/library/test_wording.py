@@ -163,7 +163,7 @@ def test_missing_values_are_refused_with_the_cure():
     X, y = make_rows()
     X[3, 1] = np.nan
     for rows in (X, pd.DataFrame(X)):
-        with pytest.raises(ValueError, match="found a missing one .*: encode='auto' reads missing values"):
+        with pytest.raises(ValueError, match="found a missing one .*: use encode='auto', .* or an imputer$"):
             ESVMClassifier().fit(rows, y)
 
 
