@@ -69,9 +69,7 @@ class KernelELM(KernelEstimator):
         model = problem.make_model(Z.copy(), solution, facts, [name_blas()])
         self.model_ = replace(model, header=self._name_header(model.header))
         warn_of_constant(self.model_, rows.X, T, weights)
-        self.dual_coef_, self.intercept_ = solution.dual_coef, solution.intercept
-        if solution.intercept is None:
-            self.intercept_ = np.zeros(T.shape[1])
+        self.dual_coef_, self.intercept_ = solution.dual_coef, self.model_.arrays['intercept']
         if problem.holds_out:
             self.loo_residuals_ = solution.residuals
         return solution

@@ -12,7 +12,7 @@ from mr_elm.features.landmarks import hash_rows
 from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import PRESENCE_THRESHOLD
-from mr_elm.scores.calibration import Labelling, class_scores
+from mr_elm.scores.calibration import class_scores
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP
 from mr_elm.typing import Floats, Labels, Rows
@@ -68,7 +68,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         values = self._values(X)  # type: ignore[attr-defined]
         if self.multilabel_:
             return values - PRESENCE_THRESHOLD
-        labelling = self._labelling
+        labelling = self.model_.labelling
         if labelling.calibration is not None:
             scores = labelling.score(values)
         else:
@@ -90,16 +90,14 @@ class Labelled(ClassifierParameters, ClassifierMixin):
     @available_with('probabilities')
     def predict_proba(self, X: Rows) -> Floats:
         """Return the probability of each class, (n, K), in the order of classes_."""
-        return self._labelling.probabilities(self._values(X))  # type: ignore[attr-defined]
+        values = self._values(X)  # type: ignore[attr-defined]  # first: it says that an estimator is not fitted
+        return self.model_.labelling.probabilities(values)
 
     @available_with('probabilities')
     def predict_log_proba(self, X: Rows) -> Floats:
         """Return the natural logarithms of `predict_proba`."""
-        return self._labelling.log_probabilities(self._values(X))  # type: ignore[attr-defined]
-
-    @property
-    def _labelling(self) -> Labelling:
-        return self.model_.labelling
+        values = self._values(X)  # type: ignore[attr-defined]
+        return self.model_.labelling.log_probabilities(values)
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
         """Fit probabilities to rows X that were held out. kind : how, see `calibrate`."""
