@@ -153,8 +153,10 @@ def find_errors(block: Block, form: RowOptions) -> dict[int, RowError]:
 def explain_value(value: float, name: str) -> RowError:
     """Say why a feature cannot be used. name : of its column."""
     if np.isnan(value):
-        hint = '--encode auto takes the mean instead, --drop leaves the column out'
-        return RowError('missing value', f'{name} has no value ({hint})')
+        return RowError(
+            'missing value',
+            f'{name} has no value (--encode auto takes the mean instead, --drop leaves the column out)',
+        )
     return RowError('nan or infinite', f'{name} holds {value}')
 
 

@@ -197,7 +197,14 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
     styles = []
     for k, position in enumerate(columns):
         values = [row[position] for row in rows if row[position] not in MISSING]
-        style = Style(*trained_styles[k]) if k in trained_styles else find_style(values, form.decimal)
+        style, trained = find_style(values, form.decimal), Style(*trained_styles.get(k, ()))
+        if options.trained and values and style and style.signs != trained.signs:
+            warn_unsuitable(
+                f'{form.name_column(position)} has numbers {style}, such as {values[0]}, and in the '
+                f'training numbers {trained}: write both alike, 12% and $12 are read as 12'
+            )
+        if k in trained_styles:
+            style = trained
         if style not in (None, Style()):
             styles.append((position, *vars(style).values()))
         if style != Style() or options.trained:
@@ -226,7 +233,7 @@ def describe(form: RowOptions) -> str:
     if form.label_columns:
         parts.append(f'label in {" and ".join(map(form.name_column, form.label_columns))}')
     for position, *signs in form.styles:
-        parts.append(f'numbers of {form.name_column(position)} {Style(*signs)}')
+        parts.append(f'{form.name_column(position)} may hold numbers {Style(*signs)}')
     parts += [f'without column {position} (counted from 0), which names the rows or is empty' for position in form.idle]
     return ', '.join(parts)
 

@@ -139,8 +139,7 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
     from pyarrow import csv as reader
 
     numbers, piece = find_numbers(form), max(PIECE_BYTES, BYTES_A_COLUMN * (form.n_columns or 0))
-    starts = range(0, len(text), piece)
-    if b'"' in text or any(text.find(b'\n', start, start + piece) < 0 for start in starts):
+    if b'"' in text or any(text.find(b'\n', start, start + piece) < 0 for start in range(0, len(text), piece)):
         piece = len(text) + 1  # a line must end in each piece
     [columns] = (
         reader.read_csv(
@@ -199,7 +198,12 @@ class Style:
         parts = [f'with {sign!r}' for sign in (self.prefix, self.suffix) if sign]
         if self.thousands:
             parts.append(f'with {self.thousands!r} between thousands')
-        return ' and '.join(parts)
+        return ' and '.join(parts) or 'without a sign'
+
+    @property
+    def signs(self) -> str:
+        """Return the signs of a currency, or %."""
+        return self.prefix + self.suffix
 
     def read(self, texts: Any, decimal: str = '.') -> Floats:
         """Read texts, a pyarrow.StringArray or a sequence, as numbers, NaN for missing ones.

@@ -157,8 +157,9 @@ class InputPlan:
     def from_json(cls, record: dict) -> 'InputPlan':
         """Make a plan of what `to_json` returned."""
         files = [InputFile(**{**file, 'format': RowOptions.from_json(file['format'])}) for file in record['files']]
-        encoding = record['encoding'] and Encoding.from_json(record['encoding'])
-        return cls(**{**record, 'files': files, 'encoding': encoding})
+        return cls(
+            **{**record, 'files': files, 'encoding': record['encoding'] and Encoding.from_json(record['encoding'])}
+        )
 
     def change_formats(self, **values: Any) -> 'InputPlan':
         """Return the plan of the same files, read otherwise. values : of their RowOptions."""
@@ -278,8 +279,7 @@ def inspect_files(entries: Iterable[Entry], options: RowOptions) -> list[InputFi
             raise DataFormatError(
                 f'{file.path}: expected {form.kind} rows as in {first.path}, found {file.format.kind} rows'
             )
-        unnamed = None in (file.format.names, form.names)
-        if form.kind == 'csv' and unnamed and file.format.n_columns != form.n_columns:
+        if form.kind == 'csv' and None in (file.format.names, form.names) and file.format.n_columns != form.n_columns:
             raise DataFormatError(
                 f'{file.path}: expected {form.n_columns} fields a row as in {first.path}, found {file.format.n_columns}'
             )

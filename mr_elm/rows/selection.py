@@ -172,8 +172,9 @@ def find_labels(header: Header, options: RowOptions) -> tuple[int, ...]:
         )
     if options.target_names is None or header.names is None:
         return tuple(map(header.locate, options.targets))
-    names = [name for name in options.target_names if name in header.names or not options.ignore_label]
-    return tuple(map(header.locate, names))
+    return tuple(
+        header.locate(name) for name in options.target_names if name in header.names or not options.ignore_label
+    )
 
 
 def find_special(header: Header, column: str | int | None, name: str | None, may_miss: bool) -> int | None:

@@ -73,8 +73,9 @@ def decode_array(text: bytes, start: int, stop: int) -> Floats:
         content = memoryview(text)[colon + 1 : stop]
         if len(content) % 4:
             raise ValueError('base64 is cut short')
-        values = np.frombuffer(base64.b64decode(content, validate=True), '<f8')
-        return values.reshape([int(n) for n in shape.split(b',') if n])
+        return np.frombuffer(base64.b64decode(content, validate=True), '<f8').reshape(
+            [int(n) for n in shape.split(b',') if n]
+        )
     except ValueError as error:
         raise DataFormatError(
             f'a damaged array on the wire: {text[start : min(start + 40, stop)]!r} ({error})'

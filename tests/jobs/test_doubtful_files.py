@@ -124,3 +124,23 @@ def test_the_encoding_that_a_message_recommends_reads_the_euro_sign(elm, write, 
     assert elm(*words, *hint[0].split()).status == 0
     assert elm('predict', model, path, '-o', '-', '-q').out.splitlines()[0] in ('€ café', 'café')
     assert json.loads(elm('inspect', model, '--json').out)['classes'] == ['café', '€ café']
+
+
+@pytest.mark.parametrize('sign', ['{}%', '${}'])
+def test_numbers_with_a_sign_in_the_training_alone_or_in_new_rows_alone_are_named(elm, write, tmp_path, sign):
+    signed = write('signed.csv', TABLE.assign(price=TABLE['price'].map(sign.format)).to_csv(index=False))
+    plain, model = write('plain.csv', TABLE.to_csv(index=False)), tmp_path / 'm.npz'
+    bare = f'without a sign, such as {TABLE["price"][0]}, and in the training numbers with {sign.strip("{}")!r}'
+    with_sign = (
+        f'with {sign.strip("{}")!r}, such as {sign.format(TABLE["price"][0])}, and in the training numbers without'
+    )
+    for rows, other, said in ((signed, plain, bare), (plain, signed, with_sign)):
+        assert elm('train', 'elm', rows, '--hidden', 3, '--overwrite', '--model', model, '-q').status == 0
+        for words in (('predict', model, other, '-o', '-'), ('evaluate', model, other), ('update', model, other)):
+            done = elm(*words, *(('--model', tmp_path / 'new.npz', '--overwrite') * (words[0] == 'update')))
+            assert done.status == 0 and f"warning: column 'price' has numbers {said}" in done.err
+            assert "numbers of column 'price' with" not in done.err
+        assert 'warning: column' not in elm('predict', model, rows, '-o', '-', '-q').err
+    half = write('half.csv', signed.read_text().replace(sign.format(TABLE['price'][5]), str(TABLE['price'][5])))
+    assert elm('train', 'elm', signed, '--hidden', 3, '--overwrite', '--model', model, '-q').status == 0
+    assert 'warning: column' not in elm('predict', model, half, '-o', '-', '-q').err
