@@ -1,6 +1,7 @@
 """Read a model that the user names, and say how rows for it are written."""
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,8 @@ from mr_elm.model.checks import check_report
 from mr_elm.model.file import add_sums, read_model, refusing
 from mr_elm.model.sums import copy_sums
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.storage import fetch_file
+from mr_elm.rows.storage import copy
+from mr_elm.store import temporary_folder
 
 
 def fetch_sums(model: Any, path: str, name: str) -> Any:
@@ -26,14 +28,18 @@ def fetch_sums(model: Any, path: str, name: str) -> Any:
 @contextmanager
 def fetched_model(name: str) -> Iterator[tuple[str, Any]]:
     """Read a model from wherever it is: (path of a copy to ship under a plain name, model)."""
-    try:
-        with fetch_file(name, 'model.npz') as path:
-            model = read_model(path, name)
-            with refusing(name):
-                check_report(model.header)
-            yield path, model
-    except IsADirectoryError:
-        raise ModelFormatError(f'{name}: expected a model file, found a folder') from None
+    with temporary_folder() as folder:
+        path = os.path.join(folder, 'model.npz')
+        try:
+            copy(name, path)
+        except IsADirectoryError:
+            raise ModelFormatError(f'{name}: expected a model file, found a folder') from None
+        except FileNotFoundError:
+            raise FileNotFoundError(f'{name}: expected a model file of mr-elm train, found no such file') from None
+        model = read_model(path, name)
+        with refusing(name):
+            check_report(model.header)
+        yield path, model
 
 
 def rows_for(

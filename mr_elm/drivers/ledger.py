@@ -73,9 +73,9 @@ class LedgerChange(ExitStack):
         Raises BlockingIOError where another command changes it, PermissionError where others can read its key.
         """
         key = name_key(self.path)
+        demand_private(key)
         descriptor = os.open(key, os.O_RDWR)  # for writing, which locks on NFS ask for
         self.callback(os.close, descriptor)
-        demand_private(key)
         lock(descriptor, self.path, 'ledger')
         shutil.rmtree(self.folder, ignore_errors=True)  # that of a command that was killed: it holds the key
         os.mkdir(self.folder, 0o700)

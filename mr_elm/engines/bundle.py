@@ -114,7 +114,11 @@ def built(reporter: Reporter) -> Iterator[str]:
         environment, archive = Path(folder, 'env'), os.path.join(folder, 'env.tar.gz')
         reporter.say('installing ' + ', '.join(f'{name} {version}' for name, version in requirements().items()))
         install(environment)
-        copy_sources(environment / 'lib' / PYTHON / 'site-packages')
+        for path, file in sources():  # all with one time
+            target = environment / 'lib' / PYTHON / 'site-packages' / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+            os.utime(target, (EPOCH, EPOCH))
         reporter.say('compiling the loops of the solvers')
         run([environment / 'bin' / 'python', '-m', 'mr_elm.solvers.warm'], {**os.environ, **ANY_PROCESSOR})
         reporter.say('packing')
@@ -130,14 +134,6 @@ def install(environment: Path) -> None:
     run([sys.executable, '-m', 'venv', environment])
     pins = [f'{name}=={version}' for name, version in requirements().items()]
     run([environment / 'bin' / 'python', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', *pins])
-
-
-def copy_sources(target: Path) -> None:
-    """Copy the program below a folder, all files with one time."""
-    for path, file in sources():
-        (target / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target / path)
-        os.utime(target / path, (EPOCH, EPOCH))
 
 
 def run(command: list, env: dict[str, str] | None = None) -> None:

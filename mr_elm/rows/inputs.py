@@ -19,10 +19,10 @@ from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_binary_kind, find_kind
 from mr_elm.rows.lines import clean_chunk
 from mr_elm.rows.options import AUTO, KINDS, MAX_CATEGORIES, RowOptions
-from mr_elm.rows.packs import MANIFEST, load_manifest, sum_footer
+from mr_elm.rows.packs import load_manifest, sum_footer
 from mr_elm.rows.selection import SHOWN_NAMES
 from mr_elm.rows.splits import CHUNK_BYTES, DAMAGE, decompress, find_ending, hadoop_cuts, read_stream
-from mr_elm.rows.storage import Entry, expand_patterns, is_local, name_folders, open_ranges, store_of
+from mr_elm.rows.storage import MANIFEST, Entry, expand_patterns, is_local, name_folders, open_ranges, store_of
 from mr_elm.rows.text import quote, split_lines
 from mr_elm.rows.wire_rows import write_block
 
@@ -404,7 +404,10 @@ def find_pack(files: list[InputFile], closed: bool) -> str | None:
     if not (closed or is_closed):
         return None
     if others:
-        raise DataFormatError(f'{others[0]}: expected one pack, {folder} is another')
+        raise DataFormatError(
+            f'{others[0]}: expected one pack, {folder} is another: a data set is one pack, so pack the '
+            'files of both together, or train on one and add the other by `mr-elm update`'
+        )
     if not is_closed:
         raise DataFormatError(f'{folder}: expected a pack with its {MANIFEST}, found none: packing did not finish')
     return folder

@@ -76,8 +76,18 @@ def make_key_file(path: str) -> None:
             stream.write(secrets.token_bytes(KEY_BYTES))
 
 
+def demand_key(path: str) -> None:
+    """Raise FileNotFoundError where there is no key."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(
+            f'{path}: expected the key of the ledger, found no such file: bring it back from a backup, without it the '
+            'ledger proves nothing'
+        )
+
+
 def read_key(path: str) -> bytes:
-    """Read a key."""
+    """Read a key. Raises FileNotFoundError when it is not there."""
+    demand_key(path)
     with open(path, 'rb') as stream:
         key = stream.read()
     if len(key) != KEY_BYTES:
@@ -86,7 +96,8 @@ def read_key(path: str) -> bytes:
 
 
 def demand_private(path: str) -> None:
-    """Raise PermissionError where others than the owner can read a key."""
+    """Raise PermissionError where others than the owner can read a key, FileNotFoundError where there is none."""
+    demand_key(path)
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & 0o077:
         raise PermissionError(f'{path}: expected a key that only its owner can read (chmod 600), found mode {mode:o}')

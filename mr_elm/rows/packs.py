@@ -23,9 +23,8 @@ from mr_elm.rows.arrow_files import PARQUET, BatchReader, ParquetParts, Source
 from mr_elm.rows.blocks import Block, EncodedRows, take_rows
 from mr_elm.rows.kinds import Kind
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.storage import store_of, write_file
+from mr_elm.rows.storage import MANIFEST, store_of, write_file
 
-MANIFEST = '_manifest.json'
 MAX_RECORD = 8 << 20  # bytes of features of a row group: a task holds one
 DICTIONARIES = ['label', 'part', 'ones.list.element']  # columns with few values
 FOOTER_END_BYTES = 8  # bytes behind the footer of Parquet: its length, and PARQUET

@@ -24,6 +24,7 @@ ANSWER_SECONDS = 60  # that a store elsewhere may take: pyarrow's own default is
 READ_AHEAD_BYTES = 16 << 20  # bytes of a file elsewhere that a task asks for at a time: a request takes as long as 4 MB
 STANDARD = '-'  # names standard input among inputs, and standard output as an output
 PATTERN = set('*?[')
+MANIFEST = '_manifest.json'  # closes a pack; `packs` writes it
 SCHEMES = ('hdfs', 's3', 's3a', 's3n')
 
 
@@ -220,13 +221,19 @@ def list_files(store: Any, entry: Entry) -> Iterator[Entry]:
         yield entry
         return
     children = store.entries(entry.path)
-    if any(child.name == '_temporary' for child in children):
+    names = [child.name for child in children]
+    if '_temporary' in names:
         raise DataFormatError(
             f'{entry.path}: expected finished output, its _temporary says that a job did not finish writing'
         )
-    for child in children:
-        if not child.name.startswith(('_', '.')):
-            yield from list_files(store, child)
+    shown = [child for child in children if not child.name.startswith(('_', '.'))]
+    if MANIFEST in names and not shown:
+        raise DataFormatError(
+            f'{entry.path}: the pack is damaged: expected the files that its {MANIFEST} names, found none: bring them '
+            'back, or pack the rows again'
+        )
+    for child in shown:
+        yield from list_files(store, child)
 
 
 def name_folders(entry: Entry) -> tuple[tuple[str, str], ...]:

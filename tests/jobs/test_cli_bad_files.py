@@ -115,6 +115,16 @@ def test_a_bad_row_ends_the_job_when_it_is_met(elm, tmp_path, maps, monkeypatch,
     assert '2 bad rows so far' in done.err and len(opened) == 3
 
 
+@pytest.mark.parametrize(
+    'words',
+    [('update', '{}', 'rows.csv', '--model', 'n.npz'), ('predict', '{}', 'rows.csv', '-o', 'o'), ('inspect', '{}')],
+)
+def test_a_model_that_is_not_there_is_named_as_what_it_is(elm, tmp_path, words):
+    done = elm(*(word.format(tmp_path / 'm.npz') for word in words))
+    assert done.status == 1
+    assert done.err == f'mr-elm: {tmp_path}/m.npz: expected a model file of mr-elm train, found no such file\n'
+
+
 def test_the_bad_file_of_several_is_named(elm, write, tmp_path, maps):
     folder = write('d/a.csv', GOOD).parent
     bad = write('d/b.csv', lines_with('1,2', 30))

@@ -497,7 +497,7 @@ def test_a_ledger_has_one_key(elm, audited, living, write):
     for change, cause in (
         (lambda: key.write_bytes(text[::-1]), 'expected the key that the ledger was made with'),
         (lambda: key.write_bytes(text[1:]), 'found 31 bytes'),
-        (key.unlink, 'm.ledger.key: No such file'),
+        (key.unlink, 'm.ledger.key: expected the key of the ledger, found no such file: bring it back from a backup'),
     ):
         change()
         for done in (

@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from reference.files import LOCAL
 
 from mr_elm.rows.inputs import plan_inputs
 from mr_elm.rows.options import RowOptions
@@ -245,7 +246,42 @@ def test_a_pack_that_is_still_written_is_refused(elm, pack_of_four, tmp_path, ma
 def test_two_packs_at_once_are_refused(elm, pack_of_four, packed, write, tmp_path):
     other = packed(write('b.csv', '1,2,3\n0,1,2\n'), name='other')
     done = elm('train', 'pesvm', pack_of_four, other, '--model', tmp_path / 'm.npz', '-q')
-    assert done.status == 1 and 'expected one pack' in done.err
+    assert done.status == 1 and 'expected one pack' in done.err and '`mr-elm update`' in done.err
+
+
+def test_a_data_set_is_one_pack_and_another_one_is_added_by_update(elm, packed, write, tmp_path):
+    """The way out that the message names leads to the model of all rows."""
+    rows = [f'{i % 2},{i % 7},{i * i % 5}\n' for i in range(200)]
+    days = {day: write(f'{day}.csv', ''.join(part)) for day, part in (('mon', rows[:100]), ('tue', rows[100:]))}
+    packs = {day: packed(path, name=f'{day}.pack') for day, path in days.items()}
+    both = packed(*days.values(), name='both.pack')
+    model = tmp_path / 'm.npz'
+    for name, folder in {'m.npz': packs['mon'], 'both.npz': both}.items():
+        assert elm('train', 'pesvm', folder, '--hidden', 5, '--model', tmp_path / name, '-q').status == 0
+    assert elm('update', model, packs['tue'], '--model', model, '--overwrite', '-q').status == 0
+    assert model_rows(elm, model) == model_rows(elm, tmp_path / 'both.npz') == 200
+
+
+def model_rows(elm, model):
+    return json.loads(elm('inspect', model, '--json').out)['n_rows_used']
+
+
+def test_a_pack_without_its_files_is_damaged_and_not_passed_over(elm, pack_of_four, packed, write, tmp_path, maps):
+    other = packed(write('b.csv', '1,2,3\n0,1,2\n' * 20), name='other')
+    for file in pack_of_four.glob('*.parquet'):
+        file.unlink()
+    assert f'{pack_of_four}: the pack is damaged' in refusal(elm, pack_of_four, tmp_path, maps, 1)
+    done = elm('train', 'pesvm', other, pack_of_four, '--model', tmp_path / 'm.npz', '-q')
+    assert done.status == 1 and f'{pack_of_four}: the pack is damaged' in done.err
+
+
+def test_models_of_a_pack_are_equal_files_if_the_date_is_given(elm, pack_of_four, tmp_path, monkeypatch):
+    monkeypatch.setenv('SOURCE_DATE_EPOCH', '1700000000')
+    for name, runner in ('a.npz', ('-r', 'inline')), ('b.npz', LOCAL):
+        done = elm('train', 'pesvm', pack_of_four, '--hidden', 5, '--model', tmp_path / name, '-q', *runner)
+        assert done.status == 0
+    for ending in '.npz', '.sums.npz':
+        assert (tmp_path / f'a{ending}').read_bytes() == (tmp_path / f'b{ending}').read_bytes()
 
 
 @pytest.mark.parametrize(('task', 'asked'), [('classification', 'regression'), ('regression', 'classification')])
