@@ -32,7 +32,7 @@ from mr_elm.machines.choose import (
     refine_candidate,
     round_scale,
 )
-from mr_elm.machines.joint import TREES, choose_joint, count_held, cross_fit, place_landmarks
+from mr_elm.machines.joint import TREES, choose_joint, choose_scale, count_held, cross_fit, place_landmarks
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.press import HeldOut
 from mr_elm.machines.sample import SampleRows, arrange_rows, find_classes
@@ -152,7 +152,9 @@ def choose_machines(
     be one of sums.
     """
     rows = arrange_rows(rows, problem.options.seed)
-    problem = prepare_problem(problem, rows, budget.nodes or COMPARED_NODES)
+    problem = choose_scale(prepare_problem(problem, rows, budget.nodes or COMPARED_NODES), rows)
+    if problem.options.scale == 'none':
+        say('--scale none: machines of these sparse rows are better without scaling')
     if problem.summary.n_rows <= COMPARED_ROWS:
         choice = choose_small(problem, rows, budget, say)
     else:

@@ -35,6 +35,7 @@ from mr_elm.features.nodes import LANDMARK_NODES, NODES
 from mr_elm.machines.metric import N_FOLDS, LearnedMetric, measure_importance, take_metric_step
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.sample import SampleRows
+from mr_elm.parallel import map_in_threads
 from mr_elm.scores.selection import METRIC_FOLD, NodeChoice, fold_numbers
 from mr_elm.solvers.folds import NuPath, decompose
 from mr_elm.solvers.increment import largest_nu
@@ -119,7 +120,8 @@ def choose_candidates(problem: NodeProblem, rows: SampleRows) -> list[Candidate]
         return climb(score, WIDTHS)
 
     kernels = list_kernels(rows)
-    return [search(map, kernel) for map, kernel in FAMILIES if map != 'nystrom' or kernel in kernels]
+    families = [family for family in FAMILIES if family[0] != 'nystrom' or family[1] in kernels]
+    return map_in_threads(lambda family: search(*family), families)
 
 
 def find_best(candidates: Sequence[Candidate]) -> Candidate:

@@ -48,6 +48,7 @@ from mr_elm.machines.sample import SampleRows, arrange_rows
 from mr_elm.parallel import map_in_threads
 from mr_elm.solvers.ridge import Penalty, factor_ridge, measure_nodes
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
+from mr_elm.sparse import issparse
 from mr_elm.sums.gram import expand, multiply
 from mr_elm.typing import Floats
 
@@ -173,6 +174,21 @@ def grow_leaves(layer: HiddenLayer, rows: SampleRows, options: PESVMOptions) -> 
 def count_held(n_rows: int) -> int:
     """Return how many rows of a sample are held out: the first ones."""
     return min(n_rows // ROWS_PER_HELD, MAX_HELD_ROWS)
+
+
+def choose_scale(problem: NodeProblem, rows: SampleRows) -> NodeProblem:
+    """Return the problem of sparse rows unscaled where they choose so: scaling gives a rare word the largest weight."""
+    if not issparse(rows.X):
+        return problem
+    n_held, unscaled = count_held(len(rows)), problem.with_options(scale='none')
+    held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
+
+    def judge(problem: NodeProblem) -> float:
+        return choose_width(problem.with_options(map='nystrom'), grown, held, FIRST_STAGE).value
+
+    if judge(unscaled) > judge(problem) + 0.01:  # an accuracy better by a hundredth, at least
+        return unscaled
+    return problem
 
 
 def choose_joint(problem: NodeProblem, rows: SampleRows) -> Choice:

@@ -282,6 +282,34 @@ def test_sparse_rows_and_weights_of_classes(elm, trained, write, libsvm_of, rng,
     assert found['accuracy'] > 0.7
 
 
+def scales_of(model):
+    """Return how each machine of a model scales its rows."""
+    return {member.header.parameters['scale'] for member in getattr(model, 'members', [model])}
+
+
+@pytest.mark.parametrize('size', ['few', 'many'])
+def test_words_of_documents_are_taken_as_they_are(trained, write, libsvm_of, rng, size, request):
+    """A word in a single document would weigh most if all words had the same variance."""
+    if size == 'many':
+        request.getfixturevalue('many')
+    topics = rng.integers(2, size=N)
+    frequencies = 1 / np.arange(3, 1003)
+    words = rng.choice(1000, size=(N, 40), p=frequencies / frequencies.sum())
+    of_topic = rng.random((N, 40)) < 0.1
+    X = np.zeros((N, 1000))
+    np.add.at(X, (np.arange(N)[:, None], np.where(of_topic, 10 * topics[:, None] + words % 10, words)), 1.0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    assert scales_of(read_model(trained(write('documents.libsvm', libsvm_of(topics, X))))) == {'none'}
+
+
+def test_sparse_features_of_different_units_are_scaled(trained, write, libsvm_of, rng):
+    X = rng.normal(size=(N, 30)) * (rng.random((N, 30)) < 0.3)
+    path = write(
+        'units.libsvm', libsvm_of((X[:, :5].sum(axis=1) > 0).astype(int), X * np.where(np.arange(30) < 5, 1e-3, 1.0))
+    )
+    assert scales_of(read_model(trained(path))) == {'standard'}
+
+
 @pytest.mark.parametrize('size', ['few', 'many'])
 def test_a_regression_with_intervals_that_hold(elm, trained, write, csv_of, rng, size, request, tmp_path):
     if size == 'many':
