@@ -84,17 +84,16 @@ def write_sql(model: Model, args: argparse.Namespace) -> bytes:
 
 def write_card(model: Model, args: argparse.Namespace) -> bytes:
     """Return the bytes of a page."""
-    if args.test is not None:
-        import_package('matplotlib', 'export')
     from mr_elm.export.card import make_card
 
     if args.test is None:
         return make_card(model, args.model).encode()
+    import_package('matplotlib', 'export')
     plan = plan_inputs([args.test], rows_for(model, args))
     pairs = importance = None
     with make_engine('inline', (), Reporter(quiet=True)) as engine:
         found, accounts = score.evaluate(args.path, model, plan, engine, args.bad_rows)
-    if model.numeric and len(found.counts) == 1:  # of one target
+    if model.numeric:
         pairs = score.sample_pairs(model, plan, accounts.used, args.bad_rows)
     if model.importance is None and not model.multilabel and model.n_features <= MOST_FEATURES:
         try:

@@ -159,7 +159,7 @@ def choose_target(train: Callable[[InputPlan], tuple], plan: InputPlan, engine: 
 def sample_pairs(
     model: Model, plan: InputPlan, n_rows: int, bad_rows: str = 'stop', most: int = 2000
 ) -> tuple[Floats, Floats]:
-    """Return targets and predictions of a regression, (n,) both, of at most so many rows, which lie evenly.
+    """Return targets and predictions of a regression, (n,) or (n, K) both, of at most so many rows, which lie evenly.
 
     n_rows : of the plan, that can be used.
     """

@@ -42,8 +42,8 @@ def make_card(
 ) -> str:
     """Return the page. name : of the model's file.
 
-    test : the name of labelled rows, and what the model says of them. pairs : their labels and predictions, (n,) both,
-        of a regression. importance : of the columns, where these rows were asked for it.
+    test : the name of labelled rows, and what the model says of them. pairs : their labels and predictions, both
+        (n,) or (n, K), of a regression. importance : of the columns, where these rows were asked for it.
     """
     parts = [f'<h1>{escape(os.path.basename(name))}</h1>', table(list_facts(model).items())]
     if test is not None:
@@ -121,7 +121,10 @@ def show_scores(model: Model, evaluation: Evaluation, pairs: tuple[Floats, Float
             ['true class, predicted:', *confusion['predicted']],
         )
     if pairs is not None:
-        yield draw(draw_residuals, *pairs)
+        columns = (values.reshape(len(values), -1).T for values in pairs)
+        for name, *errors in zip((model.header.target_names or [''])[:SHOWN_CLASSES], *columns, strict=False):
+            yield f'<h3>{escape(name)}</h3>' * bool(name)
+            yield draw(draw_residuals, *errors)
     if evaluation.rankings:
         yield draw(lambda path: draw_curves(evaluation, model.classes, path, model.header.positive))
 

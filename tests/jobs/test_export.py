@@ -114,6 +114,21 @@ def test_a_page_tells_what_a_model_is_and_how_it_does_without_anything_from_else
     assert out.read_text().count('<svg') == 1
 
 
+def test_a_page_of_several_targets_has_figures_of_each(here, elm, write, rng, tmp_path):
+    pytest.importorskip('matplotlib')
+    lines = [f'{a},{100 * b},{a},{b}\n' for a, b in rng.normal(size=(60, 2)).tolist()]
+    rows, model, out = (
+        write('rows.csv', 'small,<large>,a,b\n' + ''.join(lines)),
+        tmp_path / 'm.npz',
+        tmp_path / 'm.html',
+    )
+    here('train', 'elm', rows, '--task', 'regression', '--targets', 'small,<large>', '--hidden', 9, '--model', model)
+    done = elm('export', model, '-o', out, '--test', rows)
+    assert (done.status, done.err) == (0, '')
+    assert out.read_text().count('<svg') == 2 and '<h3>small</h3>' in out.read_text()
+    assert '<h3>&lt;large&gt;</h3>' in out.read_text()
+
+
 def test_a_page_of_a_regression_shows_residuals_and_escapes_names(here, elm, write, rng, tmp_path):
     pytest.importorskip('matplotlib')
     X = rng.normal(size=(80, 2))
