@@ -20,7 +20,7 @@ from mr_elm.engines import DEFAULT_ENGINE, ENGINES, INLINE_BYTES, make_engine
 from mr_elm.errors import suggest
 from mr_elm.option import FLAG, AdvancedHelp, add_options, option, option_fields
 from mr_elm.progress import LogLines, Reporter
-from mr_elm.rows.options import RowOptions, RowUse, add_row_options
+from mr_elm.rows.options import RowOptions, add_row_options
 from mr_elm.rows.storage import COPY_BYTES, STANDARD, Entry
 from mr_elm.store import is_stream, temporary_prefix
 
@@ -321,9 +321,8 @@ def demand_regression(parser: Parser, args: argparse.Namespace, is_regression: b
         parser.error('--target: expected --task regression too')
 
 
-def add_label_options(parser: Parser) -> None:
-    """Add options for applying a model to rows."""
-    add_options(parser.add_to, RowUse, ('no_label',))
+def add_extra_option(parser: Parser) -> None:
+    """Add what becomes of features that a model does not know."""
     parser.add_argument(
         '--ignore-extra-features',
         action='store_true',

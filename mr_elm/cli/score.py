@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
 from mr_elm.cli.options import (
     Parser,
+    add_extra_option,
     add_input_options,
-    add_label_options,
     add_resume_option,
     add_runner_options,
     choose_engine,
@@ -41,7 +41,9 @@ from mr_elm.typing import Floats
 def predict(argv: Sequence[str]) -> None:
     """Write predictions in input order."""
     parser = model_parser(
-        'predict', 'Write one line for each row, in input order: the predicted label, and what you ask for beside it.'
+        'predict',
+        'Write one line for each row, in input order: the predicted label, and what you ask for beside it.',
+        'no_label',
     )
     parser.add_argument(
         '-o',
@@ -53,7 +55,7 @@ def predict(argv: Sequence[str]) -> None:
     )
     add_options(parser.add_to, AnswerColumns)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
-    add_label_options(parser)
+    add_extra_option(parser)
     add_resume_option(parser)
     args = parser.parse(argv)
     answers = args.inputs == [STANDARD]
@@ -185,10 +187,8 @@ def evaluate(argv: Sequence[str]) -> None:
             'two classes: score the labels where the positive class is predicted if its probability is above P'
         ),
     )
-    add_label_options(parser)
+    add_extra_option(parser)
     args = parser.parse(argv)
-    if args.no_label:
-        parser.error('--no-label: labels are needed to evaluate')
     with (
         fetched_model(args.model) as (path, model),
         choose_engine(args) as engine,
@@ -244,11 +244,11 @@ def draw_residuals(model: Model, pairs: tuple[Floats, Floats], path: str) -> Non
         draw(*pairs, local, coverage)
 
 
-def model_parser(command: str, description: str) -> Parser:
-    """Make the parser of a command that applies a model to rows."""
+def model_parser(command: str, description: str, *names: str) -> Parser:
+    """Make the parser of a command that applies a model to rows. names : as of `add_input_options`."""
     parser = Parser(command, description)
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
-    add_input_options(parser, reads_standard=True)
+    add_input_options(parser, *names, reads_standard=True)
     add_runner_options(parser)
     return parser
 

@@ -57,6 +57,11 @@ def test_the_pages_of_the_help_show_every_option_and_help_says_so(name, help_of,
     assert help_of(name)[-1] == ', '.join(f'`{page}`' for page in pages) + ' show more options.'
 
 
+def test_only_a_command_that_needs_no_labels_takes_rows_without_them(parser_of):
+    takers = {name for name in EXAMPLES if '--no-label' in parser_of(name.split())[0]._option_string_actions}
+    assert takers == {'predict', 'pack'}
+
+
 @pytest.mark.parametrize('name', [name for name in EXAMPLES if name.startswith('train ')])
 def test_help_shows_15_arguments_of_a_method_and_help_all_35(name, help_of):
     counts = [
