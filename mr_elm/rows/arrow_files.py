@@ -110,7 +110,11 @@ class ArrowParts(Parts):
                 self.stream = arrow.PythonFile(source, 'r')
             self.is_stream = self.stream.read(len(STREAM)) == STREAM
             if self.is_stream:
-                demand_end(self.stream, name)
+                self.stream.seek(-len(END), os.SEEK_END)  # pyarrow takes a cut between two batches for the end
+                if self.stream.read() != END:
+                    raise DataFormatError(
+                        f'{name}: the file is cut short: an Arrow stream ends with a mark, this one has none'
+                    )
             self.stream.seek(0)
             self.file = (arrow.ipc.open_stream if self.is_stream else arrow.ipc.open_file)(self.stream)
             self.schema = self.file.schema
@@ -126,13 +130,6 @@ class ArrowParts(Parts):
                 batch = batch.select(columns)
                 batch.validate(full=True)  # bytes that are no values of their types
                 yield batch
-
-
-def demand_end(stream: Any, name: str) -> None:
-    """Raise DataFormatError when a stream has no end mark: pyarrow takes a cut between two batches for the end."""
-    stream.seek(-len(END), os.SEEK_END)
-    if stream.read() != END:
-        raise DataFormatError(f'{name}: the file is cut short: an Arrow stream ends with a mark, this one has none')
 
 
 def find_cuts(n_bytes: int, sizes: Sequence[int]) -> list[int]:

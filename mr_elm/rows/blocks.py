@@ -165,7 +165,8 @@ def stack(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], EncodedRows):
-        return stack_encoded(parts)
+        numbers, ones = (np.concatenate([getattr(part, name) for part in parts]) for name in ('numbers', 'ones'))
+        return replace(parts[0], numbers=numbers, ones=ones)
     if not sp.issparse(parts[0]):
         return np.concatenate(parts)
     return sp.vstack([widen(part, max(part.shape[1] for part in parts)) for part in parts], format='csr')
@@ -222,16 +223,6 @@ def spread(X: Any) -> Any:
     if isinstance(X, EncodedRows):
         return X.spread()
     return X
-
-
-def stack_encoded(parts: Sequence[EncodedRows]) -> EncodedRows:
-    """Put rows of the same features on top of each other."""
-    return EncodedRows(
-        np.concatenate([part.numbers for part in parts]),
-        parts[0].columns,
-        np.concatenate([part.ones for part in parts]),
-        parts[0].width,
-    )
 
 
 def fill_weights(weights: Floats | None, n_rows: int) -> Floats:

@@ -195,17 +195,12 @@ def find_command() -> str:
     return str(home / 'bin' / 'hadoop')
 
 
-def read_job_configuration() -> dict[str, str]:
-    """Read what a task of Hadoop needs of the configuration of its job, which is in its environment: name -> value."""
-    values = {name: os.environ.get(re.sub(r'\W', '_', name), '') for name in OF_WEB_HDFS}
-    if values['fs.defaultFS']:
-        return {name: value for name, value in values.items() if value}
-    return {}
-
-
 def open_hdfs() -> tuple[Any, str]:
     """Return the file system of the cluster's HDFS, WebHDFS or `HadoopCommand`, and its NameNode in full paths."""
-    job = read_job_configuration()
-    if not job:
+    # a task of Hadoop has the configuration of its job in its environment
+    values = {name: os.environ.get(re.sub(r'\W', '_', name), '') for name in OF_WEB_HDFS}
+    job = {name: value for name, value in values.items() if value}
+    if not values['fs.defaultFS']:
+        job = {}
         find_command()
     return open_web_hdfs(job or read_configuration(find_home()), bool(job)) or (HadoopCommand(find_command()), '')

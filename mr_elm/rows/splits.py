@@ -145,12 +145,6 @@ def open_zip(stream: BinaryIO) -> Any:
         raise zipfile.BadZipFile(str(error)) from None
 
 
-def transcode(stream: BinaryIO, charset: str) -> Any:
-    """Read text in another encoding as UTF-8 with line feeds. Raises UnicodeError at bytes that are no text."""
-    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(charset)(), translate=True)
-    return transform(stream, lambda data: decoder.decode(data, final=not data).encode())
-
-
 def find_ending(path: str) -> str:
     """Return the ending of the name of a compressed file, '' for plain files."""
     return next((ending for ending in COMPRESSED if str(path).lower().endswith(ending)), '')
@@ -174,7 +168,11 @@ def read_stream(
         return
     try:
         with decompress(stream, name) as plain:
-            yield from read_whole_lines(transcode(plain, charset) if charset else plain)
+            text: Any = plain
+            if charset:  # read as UTF-8 with line feeds; raises UnicodeError at bytes that are no text
+                decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(charset)(), translate=True)
+                text = transform(plain, lambda data: decoder.decode(data, final=not data).encode())
+            yield from read_whole_lines(text)
     except UnicodeError as error:
         raise DataFormatError(
             f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how the file is written'
