@@ -90,6 +90,21 @@ def test_an_estimator_has_the_defaults_of_its_method(name, estimator):
     assert {own: parameters[own].default for own in options} == expected
 
 
+@pytest.mark.parametrize('name', METHODS)
+def test_the_page_on_python_names_the_options_that_estimators_leave_out(name):
+    kinds = map(resolve_name, METHODS[name].estimators)
+    kept = {each.name for kind in kinds for each in find_options(kind).values()}
+    left_out = {
+        each.flag for each in option_fields(resolve_name(METHODS[name].options)).values() if each.name not in kept
+    }
+    of_jobs = {'--partitions', '--emit', '--memory'}
+    said_by_the_class, takes_more_values = '--task', '--budget'
+    page = read_page('docs/python.md')
+    assert [
+        flag for flag in left_out - of_jobs - {said_by_the_class, takes_more_values} if f'`{flag}`' not in page
+    ] == []
+
+
 @pytest.mark.parametrize('name, estimator', ESTIMATORS)
 def test_an_estimator_refuses_what_the_command_refuses_in_the_same_words(name, estimator, elm):
     X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]], [0, 1, 0, 1]
