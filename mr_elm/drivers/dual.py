@@ -59,8 +59,7 @@ def train(plan: InputPlan, options: DualOptions, engine: Engine) -> tuple[Model,
         'blas': sorted(data.blas),
         'input': summary.input,
     }
-    header = make_header(options, summary, classes, task.n_features, parameters)
-    model = make_model(header, task.model_arrays(machines))
+    model = make_model(make_header(options, summary, classes, task.n_features, parameters), task.model_arrays(machines))
     if options.probabilities:
         model = add_probabilities(data, model, task, classes, options.threshold)
     return model, data.first

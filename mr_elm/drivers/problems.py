@@ -20,5 +20,4 @@ def run_problem(
     with temporary_folder() as folder:
         path = os.path.join(folder, 'problem.npz')
         problem.save(path)
-        reducers = data.engine.reducers(min(n_keys, REDUCE_TASKS))
-        yield from data.run(job_class, ['--problem', path, *reducers], stage)
+        yield from data.run(job_class, ['--problem', path, *data.engine.reducers(min(n_keys, REDUCE_TASKS))], stage)

@@ -169,7 +169,8 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     say(f'choosing by {len(rows):,} rows, {n_held:,} of them held out')
     choice = choose_joint(problem, rows)
     for kind, error in zip(choice.kinds, choice.errors, strict=True):
-        say(f'{TREES // 2} trees and {kind.describe()}: squared error {error:.4g} of rows held out')
+        what = 'relative ' * (not rows.n_classes) + 'squared error'
+        say(f'{TREES // 2} trees and {kind.describe()}: {what} {error:.4g} of rows held out')
     n_trees, n_landmarks = budget.choose_size(choice.ratio, n_rows)
     n_landmarks = min(n_landmarks, problem.summary.landmarks.shape[0])
     designs = choice.size(n_trees, n_landmarks)
@@ -311,4 +312,4 @@ def describe_score(rows: SampleRows, values: Floats) -> str:
     """Say for people how good decision values of rows are, by machines that have not seen these."""
     if rows.n_classes:
         return f'{rows.find_right(values).mean():.2%} of {len(rows):,} rows held out are right'
-    return f'squared error {rows.measure_error(values):.4g} of {len(rows):,} rows held out'
+    return f'relative squared error {rows.measure_error(values):.4g} of {len(rows):,} rows held out'

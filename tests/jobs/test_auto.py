@@ -97,6 +97,17 @@ def test_few_rows_compare_kernels_random_nodes_and_leaves(elm, packed_classes, t
     assert sum(f'the model {machines}' in line for line in lines) == 1
 
 
+def test_the_errors_of_a_regression_do_not_depend_on_the_unit_of_the_target(elm, write, csv_of, rng, tmp_path):
+    X = rng.normal(size=(120, 2))
+    lines = []
+    for factor in (1, 1024):
+        rows = write('rows.csv', csv_of(factor * (X[:, 0] + 0.3 * X[:, 1] ** 2), X))
+        done = elm('train', 'auto', rows, '--task', 'regression', '--model', tmp_path / 'm.npz', '--overwrite')
+        lines.append([line for line in done.err.splitlines() if 'squared error' in line])
+        assert done.status == 0 and all(', relative squared error ' in line for line in lines[-1][:-1])
+    assert lines[0] == lines[1] and 'the model: relative squared error ' in lines[0][-1]
+
+
 def test_few_rows_with_steps_take_leaves(trained, write, csv_of, rng):
     X = rng.uniform(-2, 2, size=(200, 8))
     labels = ((X[:, 0] > 0.5) & (X[:, 1] < 0.3)) | (X[:, 2] > 1.2)
