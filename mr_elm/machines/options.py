@@ -214,7 +214,8 @@ class AutoOptions(TargetOptions):
     budget: str | None = option(
         None,
         'at most N leaves and landmarks together in a machine, such as 2000, or machines '
-        'that take about T seconds of one core, such as 60s, by a fixed formula (default: 4s)',
+        'that take about T seconds of one core, such as 60s, by a fixed formula, without the time of the choice '
+        '(default: 4s)',
         'auto',
         metavar='N|Ts',
     )
