@@ -41,7 +41,7 @@ def train(plan: InputPlan, options: AutoOptions, engine: Engine) -> tuple:
     began, say = time.monotonic(), engine.reporter.say
     inputs = NodeInputs.learn(DataSet(plan, engine, options.bad_rows), options.nodes)
     rows = read_sample(inputs)
-    with one_thread(), using_threads(engine.n_threads):
+    with one_thread(), using_threads(engine.n_threads), engine.reporter.follow('choosing', len(rows)):
         choice = choose_machines(inputs, rows, Budget(*read_budget(options.budget)), say, options.keep_sums)
     model = join_members(train_members(inputs, choice.members, options.keep_sums))
     if options.holds_out:

@@ -110,8 +110,10 @@ def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
 def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:
     """Return a machine whose decision values are those of training again, by sums of rows, less those of a model."""
     again = LivingMachine(replace(model.header, calibration=None, threshold=None), model.layer, batch.sums).solve()
-    differences = again.arrays['output_weights'] - model.arrays['output_weights']
-    return replace(again, arrays={**again.arrays, 'output_weights': differences})
+    return replace(
+        again,
+        arrays={**again.arrays, 'output_weights': again.arrays['output_weights'] - model.arrays['output_weights']},
+    )
 
 
 def measure_predictions(model: NodeModel, data: DataSet) -> Floats:
@@ -126,5 +128,5 @@ def measure_targets(summary: Summary) -> Floats | float:
     """Return the largest size of each target of a regression, (K,); 1 for classes, and where all targets are 0."""
     if summary.target is None:
         return 1.0
-    sizes = np.maximum(np.abs(summary.target.minimum), np.abs(summary.target.maximum))
+    sizes = np.abs([summary.target.minimum, summary.target.maximum]).max(axis=0)
     return np.where(sizes > 0, sizes, 1)

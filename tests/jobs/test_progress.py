@@ -123,6 +123,7 @@ def test_work_is_announced_unless_it_is_short(talkative):
             r'scoring: 1 of \d layers of nodes, \d+% done, about \d+ s left',
         ),
         (('tune', 'mr-kelm', '--sigma', '1,2'), 'eigenvalues of 2 kernel matrices of 300 rows'),
+        (('train', 'auto'), r'choosing: 300 rows, \d+ s so far'),
     ],
 )
 def test_work_in_the_driver_tells_how_far_it_is(elm, write, tmp_path, monkeypatch, words, line):
