@@ -27,12 +27,14 @@ from mr_elm.engines.spark.batches import (
 )
 from mr_elm.engines.spark.data_frames import (
     ARRAY,
+    DATE,
     NUMBER,
     TEXT,
     VECTOR,
     demand_columns,
     demand_kind,
     demand_session,
+    find_kind,
     find_root,
     plan_partitions,
     read_column,
@@ -78,13 +80,15 @@ class SparkModel:
         names = list(dict.fromkeys(column_of(name, sizes) for name in feature_names(self.trained)))
         demand_columns(df, names)
         for name in names:
-            demand_kind(df, name, *((ARRAY, VECTOR) if name in sizes else (NUMBER, TEXT)))
+            demand_kind(df, name, *((ARRAY, VECTOR) if name in sizes else (NUMBER, TEXT, DATE)))
         added = self.added_columns
         if taken := [name for name in added if name in df.columns]:
             raise ValueError(f'df: expected no column {taken[0]!r}, which transform adds: drop it or rename it')
         schema = ', '.join(f'{name} {kind}' for name, kind in added.items())
         predict = functions.pandas_udf(self.make_predict(df.sparkSession, sizes), schema)
-        found = predict(functions.struct(*(read_column(df, name).alias(name) for name in names)))
+        columns = {name: read_column(df, name) for name in names}
+        columns |= {name: column.cast('string') for name, column in columns.items() if find_kind(df, name) == DATE}
+        found = predict(functions.struct(*(column.alias(name) for name, column in columns.items())))
         return df.withColumns({name: found[name] for name in added})
 
     @property

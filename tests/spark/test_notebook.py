@@ -139,6 +139,13 @@ def test_missing_values_are_encoded(session, table):
     assert collect(model.transform(df.repartition(7).orderBy('c'))) == collect(model.transform(df.orderBy('c')))
 
 
+def test_dates_are_predicted_as_they_were_learned(df):
+    days = df.select(F.expr("date_add(date'2024-01-01', cast(500 * a as int))").alias('day'))
+    days = days.withColumn('y', F.when(F.year('day') > 2023, 'late').otherwise('early'))
+    labels = collect(notebook.train(days, hidden=50, nu=1e4, encode='auto').transform(days))
+    assert np.mean(np.array(labels) == collect(days, 'y')) > 0.95
+
+
 def test_classes_that_are_text_are_predicted_as_text(df):
     df = df.withColumn('y', F.when(F.col('y') > 0, 'yes').otherwise('no'))
     assert set(collect(notebook.train(df, hidden=9).transform(df))) == {'yes', 'no'}
