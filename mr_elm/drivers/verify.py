@@ -100,7 +100,11 @@ def retrain(model: NodeModel, name: str, data: DataSet) -> Finding:
     summary = summarise_new(model, data)
     with one_thread():
         members = [subtract(member, sum_up_batch(member, summary, data)) for member in model.members]
-    difference = float((measure_predictions(join_members(members), data) / measure_targets(summary)).max())
+    differences = join_members(members)
+    sizes = np.zeros(differences.n_scores)  # the largest of each decision value
+    for _, rows in run_scores(data, differences.save, ScoreSample(1.0, 0)):
+        sizes = np.maximum(sizes, np.abs(rows.decisions).max(axis=0))
+    difference = float((sizes / measure_targets(summary)).max())
     text = (
         f'those of a new training on these rows differ by up to {difference:.1e}, expected at most {MAX_DIFFERENCE:g}'
     )
@@ -114,14 +118,6 @@ def subtract(model: HiddenNodeModel, batch: Batch) -> HiddenNodeModel:
         again,
         arrays={**again.arrays, 'output_weights': again.arrays['output_weights'] - model.arrays['output_weights']},
     )
-
-
-def measure_predictions(model: NodeModel, data: DataSet) -> Floats:
-    """Return the largest size of each decision value of a model over rows, (K,)."""
-    sizes = np.zeros(model.n_scores)
-    for _, rows in run_scores(data, model.save, ScoreSample(1.0, 0)):
-        sizes = np.maximum(sizes, np.abs(rows.decisions).max(axis=0))
-    return sizes
 
 
 def measure_targets(summary: Summary) -> Floats | float:
