@@ -309,12 +309,13 @@ def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[s
         mean = (values.days or {})[orders[0]]
         return Column(name, DATE, mean, bool(values.missing), order=orders[0])
     if dates == REFUSE:
-        reason = 'expected numbers or categories'
+        reason = 'expected numbers or categories: replace them by days since one of them'
     elif orders:
-        reason = f'which may be {" or ".join(orders)}, expected a day later than the 12th, or years of four digits'
+        may_be = f'which may be {" or ".join(orders)}'
+        reason = f'{may_be}, expected a day later than the 12th, or years of four digits: write them like 2020-12-31'
     else:
-        reason = 'expected dates that are all written alike'
+        reason = 'expected dates that are all written alike: write them like 2020-12-31'
     raise DataFormatError(
-        f'column {name!r} holds dates or times such as {quote(values.example)}, {reason}: write them like 2020-12-31, '
+        f'column {name!r} holds dates or times such as {quote(values.example)}, {reason}, '
         f'or leave it out with --drop {name!r}, or make categories of its values with --category {name!r}'
     )

@@ -179,7 +179,7 @@ def test_other_columns_tell_the_order_of_days_and_months():
 
 def test_dates_can_be_refused():
     values = ColumnValues.of(TextColumn(['2020-01-01', '2020-01-02']))
-    with pytest.raises(DataFormatError, match=r"dates or times such as '2020-01-01', .*2020-12-31"):
+    with pytest.raises(DataFormatError, match=r"dates or times such as '2020-01-01', .*days since one of them"):
         choose_encoding(['x'], [values], dates='refuse')
     assert choose_column('x', values).kind == 'date'
 
