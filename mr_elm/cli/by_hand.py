@@ -159,8 +159,9 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
         raise AccountingError(
             f'{replay.taken[-1]}: expected the whole output of a stage, lines are missing ({error})'
         ) from error
-    for path in replay.outputs[len(replay.taken) :]:
-        raise AccountingError(f'{path}: expected the outputs of {len(replay.taken)} stages, this is one too many')
+    n_taken = len(replay.taken)
+    if n_taken < len(replay.outputs):
+        raise AccountingError(f'{replay.outputs[n_taken]}: expected outputs of {n_taken} stages, found this one too')
     return made
 
 

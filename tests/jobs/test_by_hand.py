@@ -166,7 +166,7 @@ def test_an_output_too_many_is_refused(elm, folder):
     os.remove('m.npz')
     os.remove('m.sums.npz')
     done = elm('finish', 'm.training.json', 'm.stats.1', 'm.gram.2', 'm.gram.2')
-    assert done.status == 1 and 'm.gram.2: expected the outputs of 2 stages' in done.err
+    assert done.status == 1 and 'm.gram.2: expected outputs of 2 stages' in done.err
 
 
 def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
