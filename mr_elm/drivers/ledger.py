@@ -82,15 +82,25 @@ class LedgerChange(ExitStack):
         self.callback(shutil.rmtree, self.folder)
 
     def open(self, model: Model, model_path: str, name: str) -> None:
-        """Open the ledger of a model; one whose change was interrupted becomes whole. name : of the model."""
+        """Open the ledger of a model; one whose change was interrupted becomes whole. name : of the model.
+
+        Raises FileExistsError where a receipt would replace that of another history, which may be at a customer.
+        """
         self.lock()
         self.model_before = compute_digest(model_path)
         ledger, receipts = open_ledger(self.path, model, self.model_before, name)
         if ledger.path != self.path:
             self.reporter.say(f'{self.path}: completing a change that was interrupted')
             os.replace(ledger.path, self.path)
-        if receipts[-1]['action'] == 'forget' and not os.path.exists(name_receipt(self.path, len(receipts))):
-            write_copy(self.path, len(receipts), write_line(receipts[-1]))  # the interrupted change had no time for it
+        copy, self.copy = (name_receipt(self.path, len(receipts) + k) for k in (0, 1))
+        if receipts[-1]['action'] == 'forget' and not os.path.exists(copy):
+            write_copy(copy, write_line(receipts[-1]))  # the interrupted change had no time for it
+        if self.action == 'forget' and os.path.exists(self.copy):
+            raise FileExistsError(
+                f'{self.copy}: expected no such file, it is the receipt of an earlier forget that this ledger does not '
+                'contain, as after a rollback: the rows that left then may be in the model again, so forget them '
+                'again, once you have moved this file to another folder'
+            )
         self.before = replace(ledger, path=self.path)
 
     def hash(self, data: DataSet, classes: Sequence[str]) -> None:
@@ -161,15 +171,15 @@ class LedgerChange(ExitStack):
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(self.after.path, name_next(self.path))
-        self.receipt, self.number = receipts[-1], len(receipts)
+        self.receipt = receipts[-1]
 
     def finish(self) -> None:
         """Give the new ledger its name, once the model has one, and write a copy of the receipt of rows that left."""
         os.replace(name_next(self.path), self.path)
         self.reporter.say(f'{self.path}: {self.after.n_rows:,} rows, root {self.after.root}')
         if self.action == 'forget':
-            path = write_copy(self.path, self.number, self.receipt)
-            self.reporter.say(f'{path}: receipt of {self.rows.n_rows:,} rows that left')
+            write_copy(self.copy, self.receipt)
+            self.reporter.say(f'{self.copy}: receipt of {self.rows.n_rows:,} rows that left')
 
 
 def name_key(path: str) -> str:
@@ -187,12 +197,10 @@ def name_receipt(path: str, number: int) -> str:
     return f'{path}.receipt-{number:06d}.json'
 
 
-def write_copy(path: str, number: int, receipt: bytes) -> str:
-    """Write a copy of a receipt beside a ledger; returns its file."""
-    copy = name_receipt(path, number)
-    with replace_file(copy) as stream:
+def write_copy(path: str, receipt: bytes) -> None:
+    """Write a receipt to a file of its own."""
+    with replace_file(path) as stream:
         stream.write(receipt + b'\n')
-    return copy
 
 
 def demand_local(path: str) -> None:

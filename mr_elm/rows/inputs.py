@@ -405,8 +405,8 @@ def find_pack(files: list[InputFile], closed: bool) -> str | None:
         return None
     if others:
         raise DataFormatError(
-            f'{others[0]}: expected one pack, {folder} is another: a data set is one pack, so pack the '
-            'files of both together, or train on one and add the other by `mr-elm update`'
+            f'{others[0]}: expected one pack, {folder} is another: a data set is one pack, so name the '
+            'files that were packed, or pack them together; to train, add the other pack by `mr-elm update`'
         )
     if not is_closed:
         raise DataFormatError(f'{folder}: expected a pack with its {MANIFEST}, found none: packing did not finish')

@@ -459,6 +459,18 @@ def test_verify_finds_a_model_that_is_not_the_one_of_its_rows(
     assert done.status == (0 if sound else 1) and sound != ('predictions: those of a new training' in done.err)
 
 
+def test_rows_of_several_packs_are_verified_by_the_files_that_were_packed(elm, audited, write, tmp_path):
+    days = [write(f'{day}.csv', ''.join(f'{i % 2},{i % 7},{i % day}\n' for i in range(90))) for day in (5, 11)]
+    packs = [tmp_path / f'{path.name}.pack' for path in days]
+    for path, pack in zip(days, packs, strict=True):
+        assert elm('pack', path, '-o', pack, '-q').status == 0
+    model = audited('train pesvm', packs[0], '--hidden', 5)[1]
+    assert audited('update', model, packs[1], '--overwrite')[0].status == 0
+    done = elm('verify', model, *packs, '--ledger', tmp_path / 'm.ledger', '-q')
+    assert done.status == 1 and 'name the files that were packed' in done.err
+    assert elm('verify', model, *days, '--ledger', tmp_path / 'm.ledger', '-q').status == 0
+
+
 def test_a_receipt_follows_the_one_before_it():
     """Number, root and digest each tell; even who has the key must write all receipts anew to change one."""
     key, train = b'k' * 32, {'action': 'train', 'root_before': None, 'root_after': 'a'}
@@ -633,6 +645,26 @@ def test_a_copy_of_a_receipt_that_a_killed_command_owes_is_missed_and_written_by
     assert copy.read_bytes() == read_ledger(ledger)[1][1] + b'\n'
     assert audited('forget', model, more, '--overwrite')[0].status == 0
     assert 'no copy' not in elm('verify', model, '--ledger', ledger, '-q').out
+
+
+def test_after_a_rollback_no_receipt_replaces_one_that_is_there(elm, audited, living, write):
+    model, ledger, lines = living
+    few, others = write('few.csv', ''.join(lines[6:9])), write('others.csv', ''.join(lines[9:16]))
+    files = model, model.with_name('m.sums.npz'), ledger
+    backup = [path.read_bytes() for path in files]
+    assert audited('forget', model, few, '--overwrite')[0].status == 0
+    copy = ledger.with_name('m.ledger.receipt-000002.json')
+    receipt = copy.read_bytes()
+    for path, data in zip(files, backup, strict=True):
+        path.write_bytes(data)
+    for rows in (others, few):
+        done, _ = audited('forget', model, rows, '--overwrite')
+        assert done.status == 1 and str(copy) in done.err and 'may be in the model again' in done.err
+        assert [path.read_bytes() for path in files] == backup and copy.read_bytes() == receipt
+    assert audited('update', model, others, '--overwrite')[0].status == 0  # writes no copy
+    copy.rename(copy.with_name('old.json'))
+    assert audited('forget', model, few, '--overwrite')[0].status == 0
+    assert elm('verify', model, '--ledger', ledger, '-q').status == 0
 
 
 @pytest.mark.parametrize('command, n_passes', [('train pesvm', 2), ('forget', 1)])
