@@ -4,6 +4,7 @@ Weights are arrays: of a model of 2,000 nodes and 200 features, sums of products
 before it reads a row.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,14 +17,21 @@ from mr_elm.features.forest import Forest
 from mr_elm.machines.answer_columns import AnswerColumns
 from mr_elm.model.base import PRESENCE_THRESHOLD, Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel
-from mr_elm.rows.columns import BOOLEANS, MISSING, MISSING_TEXTS, to_number, write_number
+from mr_elm.rows.columns import MISSING_TEXTS, to_number, write_number
 from mr_elm.rows.encoding import CATEGORY, DATE, THURSDAY, Column
 from mr_elm.rows.text import BLANKS
 from mr_elm.typing import Floats, Rows
 
 MAX_FEATURES, MAX_NODES, MAX_TREES = 200, 2000, 100
 SUM_TERMS = 16  # of a sum, before some stand in parentheses: databases limit the depth of an expression
-INFINITE = ('inf', '-inf', 'infinity', '-infinity')  # how databases write it
+TRUTH_VALUES = {
+    'true': 'true t yes y on 1 1.0',
+    'false': 'false f no n off 0 0.0',
+}  # how files write what databases infer
+# Types whose values a database does not write as they stood in the file, by how their names begin
+REWRITTEN = "('bool', 'date', 'time', 'deci', 'nume')"
+NEEDED_TYPES = {CATEGORY: 'a text type', DATE: 'DATE, TIMESTAMP, or text such as 2020-12-31'}
+INFINITE = "('inf', '-inf', 'infinity', '-infinity')"  # how databases write it
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,8 @@ class Dialect:
 
     array : of expressions. item : a number of an array, from 1. numbers : an array of constants. products,
     differences : the sum of a * b, or of |a - b|, over two arrays. days : since 1970-01-01, of a timestamp.
-    each : an array of a function of a and b, over two arrays. pair : how that function names a and b.
+    each : an array of a function of a and b, over two arrays. type : of a value, as text in lower case. pair : how the
+    function of each names a and b.
     """
 
     array: str
@@ -42,6 +51,7 @@ class Dialect:
     differences: str
     days: str
     each: str
+    type: str
     pair: tuple[str, str] = ('a', 'b')
 
 
@@ -54,6 +64,7 @@ DIALECTS = {
         'LIST_SUM([ABS(p[1] - p[2]) FOR p IN LIST_ZIP({}, {})])',
         'EPOCH({0}) / 86400e0',
         '[{} FOR p IN LIST_ZIP({}, {})]',
+        'LOWER(TYPEOF({}))',
         ('p[1]', 'p[2]'),
     ),
     'postgres': Dialect(
@@ -64,6 +75,7 @@ DIALECTS = {
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}, {}) AS t(a, b))',
         'CAST(EXTRACT(EPOCH FROM {0}) AS DOUBLE PRECISION) / 86400e0',
         'ARRAY(SELECT {} FROM UNNEST({}, {}) WITH ORDINALITY AS t(a, b, i) ORDER BY i)',
+        'CAST(PG_TYPEOF({}) AS TEXT)',
     ),
     'spark': Dialect(
         'ARRAY({})',
@@ -75,6 +87,7 @@ DIALECTS = {
         "DATEDIFF({0}, DATE '1970-01-01') + HOUR({0}) / 24e0 + MINUTE({0}) / 1440e0"
         ' + EXTRACT(SECOND FROM {0}) / 86400e0',
         'ZIP_WITH({1}, {2}, (a, b) -> {0})',
+        'TYPEOF({})',
     ),
     'bigquery': Dialect(
         '[{}]',
@@ -84,6 +97,7 @@ DIALECTS = {
         '(SELECT SUM(ABS(a - b)) FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j)',
         'UNIX_MICROS({0}) / 86400e6',
         'ARRAY(SELECT {} FROM UNNEST({}) AS a WITH OFFSET i JOIN UNNEST({}) AS b WITH OFFSET j ON i = j ORDER BY i)',
+        "''",  # BigQuery does not tell types
     ),
 }
 # PostgreSQL stops where a number overflows, or a product underflows: e^300 and e^-300 leave some room. NaN is -gamma
@@ -187,7 +201,7 @@ class Query(Writer):
     def read(self, name: str) -> str:
         """Write a value as text without the blanks around it, '' for a missing one."""
         text = exp.Trim(this=exp.Var(this=f'CAST({name} AS {self.string})'), expression=exp.Literal.string(BLANKS))
-        return f'COALESCE({text.sql(self.dialect)}, {self.text(MISSING)})'
+        return f"COALESCE({text.sql(self.dialect)}, '')"
 
     def texts(self, values: Iterable[str]) -> str:
         """Write a list of texts."""
@@ -297,7 +311,8 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
     """Return a model as one SELECT, whose columns are those of `mr-elm predict --scores` to a table.
 
     Probabilities follow the scores of a calibrated model. All are NULL for a row that the model cannot use: where a
-    number is missing that no mean stands for, or is infinite.
+    number is missing that no mean stands for, or is infinite; where a column of categories has a truth value, a date, a
+    time or a decimal number that is no category.
 
     table : its name. It has the columns of the training; those of rows without names are x1, x2, ...
     keep : names of other columns of the table that are copied.
@@ -325,7 +340,10 @@ def make_sql(model: Model, table: str = 'rows', dialect: str = 'duckdb', keep: S
         numbers = []
     answers = [f'CASE WHEN {known} THEN {value} END' for values in (label, *numbers) for value in values]
     names = AnswerColumns(True, 'calibration' in model.arrays).names(model)
-    return query.write(source, dict(zip(names, answers, strict=True)), keep)
+    needed = [
+        f'-- {column.name!r} needs {NEEDED_TYPES[column.kind]}\n' for column in columns if column.kind in NEEDED_TYPES
+    ]
+    return ''.join(needed) + query.write(source, dict(zip(names, answers, strict=True)), keep)
 
 
 def demand_small(model: Model) -> None:
@@ -371,38 +389,39 @@ def write_part(query: Query, column: Column, name: str, inputs: Columns) -> Colu
     """Write the features of numbers or categories, whose values an expression of some columns gives."""
     if column.kind == CATEGORY:
         text = query.read(name)
-        value = f'CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN {query.text(MISSING)} ELSE {text} END'
+        value = f"CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN '' ELSE {text} END"
         spellings = [spell(category, column) for category in column.categories]
         conditions = [f'{value} IN {query.texts(each)}' for each in spellings]
-        other = '1 = 1'
+        other = '1e0'
         if conditions:
-            other = f'{value} NOT IN {query.texts(sum(spellings, []))}'
-        return query.put(
-            inputs, *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in (*conditions, other))
-        )
+            other = (
+                f'CASE WHEN {value} IN {query.texts(sum(spellings, []))} THEN 0e0 '
+                f"WHEN {value} <> '' AND SUBSTR({query.words.type.format(name)}, 1, 4) IN {REWRITTEN} THEN NULL "
+                'ELSE 1e0 END'
+            )
+        return query.put(inputs, *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in conditions), other)
     number = f'CAST({name} AS {query.real})'
     text = f'LOWER(CAST({name} AS {query.string}))'
-    unusable = f'{name} IS NULL OR {text} = {query.text("nan")}'
+    unusable = f"{name} IS NULL OR {text} = 'nan'"
     if np.isnan(column.mean):
         mean = 'NULL'
     else:
         mean = write(column.mean)
-    if column.missing:
-        indicator = [f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END']
-    else:
-        indicator = []
     return query.put(
         inputs,
-        f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {query.texts(INFINITE)} THEN NULL ELSE {number} END',
-        *indicator,
+        f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {INFINITE} THEN NULL ELSE {number} END',
+        *[f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END'] * column.missing,
     )
 
 
 def spell(category: str, column: Column) -> list[str]:
-    """Return how a database may write a category in a column of text, numbers or truth values."""
+    """Return how a database may write a category in a column of text, numbers, truth values or times."""
+    texts = {category, re.sub(r'^\d\d:\d\d$', r'\g<0>:00', category)}
     number = to_number(category)
-    if number is None or number not in column.by_value:
-        return [category]
-    written = write_number(number)
-    texts = {written, f'{written}.0', *BOOLEANS} - {*column.categories}
-    return [category, *sorted(text for text in texts if to_number(text) == number)]
+    if number is not None and number in column.by_value:
+        written = write_number(number)
+        texts |= {written, f'{written}.0'}
+    for written, words in TRUTH_VALUES.items():
+        if [other for other in column.categories if other.lower() in words.split()] == [category]:
+            texts |= {written, written.title()}
+    return [category, *sorted(texts.difference(column.categories))]

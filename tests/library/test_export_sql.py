@@ -184,6 +184,51 @@ def test_categories_of_text_are_known_by_value_in_columns_of_numbers(database, n
     np.testing.assert_allclose(found['score'], wanted, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ('names', 'kind'),
+    [(['yes', 'no'], 'BOOLEAN'), (['Yes', 'No'], 'BOOLEAN'), (['T', 'F'], 'BOOLEAN'), (['Y', 'N'], 'BOOLEAN'),
+     (['7', '8'], 'BIGINT'), (['07:30', '18:00'], 'TIME'), (['2020-12-31', '2021-01-05'], 'DATE'),
+     (['2020-12-31 07:30:00', '2021-01-05 00:00:00'], 'TIMESTAMP')],
+)  # fmt: skip
+@pytest.mark.parametrize('gaps', [True, False])
+def test_categories_are_known_in_the_types_that_a_database_infers(database, names, kind, gaps, rng):
+    """`read_csv` of DuckDB makes BOOLEAN of yes and no, and TIME of 07:30."""
+    texts = rng.choice([*names, ''][: 2 + gaps], 80).astype(object)
+    frame = pd.DataFrame({'it': pd.Categorical(texts), 'size': rng.random(80)})
+    estimator = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, texts == names[0])
+    rows = frame.assign(it=np.where(texts == '', None, texts))
+    found = ask(database, estimator.to_model(), rows, {'it': kind})
+    np.testing.assert_allclose(found['score'], estimator.decision_function(frame), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('names', 'values', 'kind', 'known'),
+    [(['yes', 'sure', 'no'], ['yes', 'no', None], 'BOOLEAN', [True, True, True]),
+     (['red', 'yes'], ['yes', 'no', None], 'BOOLEAN', [True, False, True]),
+     (['31.12.2020', 'x'], ['2020-12-31', None], 'DATE', [False, True]),
+     (['5', '6'], ['5.00', None], 'DECIMAL(9, 2)', [False, True]),
+     (['7h30', '8h00'], ['07:30', None], 'TIME', [False, True])],
+)  # fmt: skip
+def test_a_category_that_its_type_has_rewritten_has_no_answer(database, names, values, kind, known, rng):
+    frame = pd.DataFrame({'it': pd.Categorical(rng.choice(names, 80)), 'size': rng.random(80)})
+    model = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, frame['size'] > 0.5).to_model()
+    rows = pd.DataFrame({'it': np.array(values, object), 'size': 0.5})
+    assert ask(database, model, rows, {'it': kind}).notna().all(axis=1).tolist() == known
+
+
+def test_a_query_begins_with_the_types_that_columns_need(rng):
+    frame = pd.DataFrame(
+        {'a "b"\n; drop': ['x', 'y'] * 20, 'day': ['2020-12-31', '2021-01-01'] * 20, 'n': np.arange(40)}
+    )
+    estimator = ESVMClassifier(encode='auto', n_hidden=10).fit(frame, frame['n'] > 20)
+    assert sql.make_sql(estimator.to_model()).splitlines()[:3] == [
+        r"""-- 'a "b"\n; drop' needs a text type""",
+        "-- 'day' needs DATE, TIMESTAMP, or text such as 2020-12-31",
+        'WITH step_1 AS (',
+    ]
+    assert sql.make_sql(ELMRegressor(n_hidden=3).fit(frame[['n']], frame['n']).to_model()).startswith('WITH')
+
+
 def test_blanks_around_texts_do_not_count(database, rng):
     plans = rng.choice(['Pro', 'basic', 'no plan', 'NA'], 80)
     frame = pd.DataFrame({'plan': plans, 'size': rng.random(80)})
