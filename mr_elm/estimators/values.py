@@ -21,7 +21,7 @@ from mr_elm.rows.options import AUTO, MISSING_LABELS, REFUSE
 from mr_elm.rows.text import read_number
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.selection import HELD_OUT_KEY, TARGET_TEST_SHARE, select_sample
-from mr_elm.sums.statistics import WARNED_ROWS, Classes, describe_single_rows, find_single_rows
+from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, RowWeights, Weights
 
 MAX_WHOLE = 2.0**53  # below it floats hold all whole numbers
@@ -42,7 +42,7 @@ def numbered_classes(y: Labels) -> tuple[np.ndarray, np.ndarray]:
 
 def warn_of_single_rows(classes: np.ndarray, codes: np.ndarray) -> None:
     """Warn of classes that are probably none; see `find_single_rows`. codes : (n,), the number of each row's class."""
-    if len(codes) > WARNED_ROWS and (single := find_single_rows(np.bincount(codes, minlength=len(classes)).tolist())):
+    if single := find_single_rows(np.bincount(codes).tolist()):
         places = [(write_label(classes[k]), f'row {int(np.argmax(codes == k))} of y') for k in single]
         warnings.warn(describe_single_rows(places, len(codes)), stacklevel=3)
 

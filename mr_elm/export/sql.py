@@ -391,15 +391,16 @@ def write_part(query: Query, column: Column, name: str, inputs: Columns) -> Colu
         text = query.read(name)
         value = f"CASE WHEN {text} IN {query.texts(MISSING_TEXTS)} THEN '' ELSE {text} END"
         spellings = [spell(category, column) for category in column.categories]
-        conditions = [f'{value} IN {query.texts(each)}' for each in spellings]
         other = '1e0'
-        if conditions:
+        if spellings:
             other = (
                 f'CASE WHEN {value} IN {query.texts(sum(spellings, []))} THEN 0e0 '
                 f"WHEN {value} <> '' AND SUBSTR({query.words.type.format(name)}, 1, 4) IN {REWRITTEN} THEN NULL "
                 'ELSE 1e0 END'
             )
-        return query.put(inputs, *(f'CASE WHEN {condition} THEN 1e0 ELSE 0e0 END' for condition in conditions), other)
+        return query.put(
+            inputs, *(f'CASE WHEN {value} IN {query.texts(each)} THEN 1e0 ELSE 0e0 END' for each in spellings), other
+        )
     number = f'CAST({name} AS {query.real})'
     text = f'LOWER(CAST({name} AS {query.string}))'
     unusable = f"{name} IS NULL OR {text} = 'nan'"

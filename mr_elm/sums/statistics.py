@@ -11,7 +11,7 @@ from mr_elm import sparse as sp
 from mr_elm.errors import one_line
 from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, fill_weights
 from mr_elm.rows.labels import label_keys, split_label
-from mr_elm.rows.text import quote
+from mr_elm.rows.text import quote, read_exact
 from mr_elm.rows.wire import demand_arrays
 from mr_elm.typing import Floats, Rows, RowWeights
 
@@ -226,9 +226,11 @@ def describe_single_rows(places: Sequence[tuple[str, str]], n_rows: int) -> str:
     shown = [f'{quote(name)} ({place})' for name, place in places[:SHOWN_CLASSES]]
     if len(places) > SHOWN_CLASSES:
         shown.append(f'{len(places) - SHOWN_CLASSES} more')
+    question = 'is it a label?'
+    if None not in map(read_exact, dict(places)):
+        question = 'these are numbers: to predict numbers, use --task regression, or a regressor in Python'
     return (
-        f'expected many rows of each class, found a single one of {", ".join(shown)} among {n_rows:,} rows: is it a '
-        'label?'
+        f'expected many rows of each class, found a single one of {", ".join(shown)} among {n_rows:,} rows: {question}'
     )
 
 

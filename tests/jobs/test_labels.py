@@ -414,6 +414,18 @@ def test_several_classes_of_one_row_are_counted_and_three_are_shown(many, train)
     ) in train(path)[1]
 
 
+def test_counts_that_were_taken_for_classes_are_a_regression(write, train):
+    counts = [*range(1, 21)] * 60 + [281, 300]
+    path = write('counts.csv', ''.join(f'{count},{k % 7}\n' for k, count in enumerate(counts)))
+    question = 'these are numbers: to predict numbers, use --task regression, or a regressor in Python'
+    assert (
+        f"single one of '281' ({path}, line 1201), '300' ({path}, line 1202) among 1,202 rows: {question}"
+        in train(path)[1]
+    )
+    with pytest.warns(UserWarning, match='to predict numbers, use task regression, or a regressor in Python'):
+        ESVMClassifier(n_hidden=5).fit(np.arange(1202)[:, None] % 7, counts)
+
+
 def test_few_rows_and_small_classes_are_no_mistake(many, train, write):
     path = many('csv', {71: 'c', 72: 'c'})
     assert 'warning' not in train(path)[1]
