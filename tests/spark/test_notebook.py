@@ -160,6 +160,17 @@ def test_rows_that_cannot_be_used_are_skipped_if_asked(df):
     assert (header.n_rows_used, header.n_rows_rejected) == (300 - n_missing, n_missing)
 
 
+def test_rows_like_those_that_the_training_skipped_get_no_prediction(df):
+    holes = df.withColumn('a', F.when(F.col('a') < 1, F.col('a'))).withColumn('y', F.col('y').cast('bigint') + 2**53)
+    model = notebook.train(holes, hidden=9, bad_rows='skip', probabilities=True)
+    rows = model.transform(holes).select('a', 'prediction', 'probability').collect()
+    assert any(row.a is None for row in rows)
+    assert all((row.a is None) == (row.prediction is None) == (row.probability is None) for row in rows)
+    whole = notebook.SparkModel(model.trained).transform(holes.dropna()).select('a', 'prediction', 'probability')
+    assert [row for row in rows if row.a is not None] == whole.collect()
+    assert {row.prediction for row in rows} == {None, *map(int, model.trained.classes)}
+
+
 def test_labels_are_exact_and_may_be_missing(session):
     rows = [(2**53 + i % 3, float(i % 3), float(i % 7)) for i in range(60)]
     df = session.createDataFrame(rows, 'y bigint, a double, b double')

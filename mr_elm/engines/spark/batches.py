@@ -27,13 +27,19 @@ def predict_batches(path: str, sizes: Mapping[str, int], batches: Iterable[Any])
 
     path : of a model file. sizes : of the columns that hold arrays, see `measure_arrays`.
     batches : data frames of pandas with the columns of the model. Raises ValueError when rows do not fit the model.
+    Where the training left out bad rows, a row with a missing or infinite number has no prediction.
     """
     import pandas
 
     model = read_model(path)
     with one_thread():
         for batch in batches:
-            yield pandas.DataFrame(predict_rows(model, read_features(model, batch, sizes)))
+            X = read_features(model, batch, sizes)
+            predictions = pandas.DataFrame(predict_rows(model, X))
+            if model.encoding is None:
+                predictions = predictions.astype(object)  # in which integers above 2^53 stay exact beside None
+                predictions[~np.isfinite(X).all(axis=1)] = None
+            yield predictions
 
 
 def predict_rows(model: Model, X: Rows) -> dict[str, Any]:
@@ -75,10 +81,10 @@ def read_features(model: Model, batch: Any, sizes: Mapping[str, int]) -> Rows:
     if model.encoding is None:
         X = to_matrix(Frame(tuple(names), table), names)
         finite = np.isfinite(X).all(axis=0)
-        if not finite.all():
+        if not finite.all() and not model.header.n_rows_rejected:
             raise ValueError(
                 f'df: expected finite numbers in column {names[int(finite.argmin())]!r}, found a missing or '
-                "infinite one: fill it, or train with encode='auto', which takes the mean for missing ones"
+                "infinite one: fill it, drop the row or train with encode='auto', which takes the mean for missing ones"
             )
         return X
     try:
