@@ -101,7 +101,7 @@ def test_model(training: Training, plan: InputPlan, model: Model, engine: Engine
 
 
 def report(training: Training, plan: InputPlan, model: Model, scores: dict[str, Any], seconds: float) -> None:
-    """Print what --json and --test ask for."""
+    """Print what --json, --leave-one-out and --test ask for."""
     args, header = training.args, model.header
     if args.json:
         print(
@@ -122,7 +122,10 @@ def report(training: Training, plan: InputPlan, model: Model, scores: dict[str, 
                 }
             )
         )
-    elif scores:
+        return
+    if left_out := header.parameters.get('leave_one_out'):
+        print('leave-one-out:', ', '.join(map('{0[0]} {0[1]:.6g}'.format, left_out.items())))
+    if scores:
         from mr_elm.cli.score import lay_out_scores
 
         print(lay_out_scores(scores))

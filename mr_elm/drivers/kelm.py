@@ -81,10 +81,7 @@ def solve(data: KernelData) -> tuple[KernelSolution, dict[str, Any]]:
     if data.options.solver == 'svd':
         facts = {'rank': data.n_rows}
     if data.options.leave_one_out:
-        facts['leave_one_out'] = score = score_values(
-            T - solution.residuals, data.rows.numbers, weights, data.task.n_classes
-        )
-        data.reporter.say('leave-one-out: ' + ', '.join(f'{name} {value:.6g}' for name, value in score.items()))
+        facts['leave_one_out'] = score_values(T - solution.residuals, data.rows.numbers, weights, data.task.n_classes)
     return solution, facts
 
 
