@@ -157,7 +157,8 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
         if not replay.taken:
             raise
         raise AccountingError(
-            f'{replay.taken[-1]}: expected the whole output of a stage, lines are missing ({error})'
+            f'{replay.taken[-1]}: expected the whole output of a stage over the rows of the first stage, lines are '
+            'missing, or a folder of rows has gained a file since: run all stages again'
         ) from error
     n_taken = len(replay.taken)
     if n_taken < len(replay.outputs):

@@ -1,6 +1,8 @@
 """Stages run by hand in the order of the printed script make the model that training makes; some in a shell."""
 
 import os
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,19 @@ def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
     rows.write_text(rows.read_text())
     done = elm('finish', 'm.training.json', 'm.stats.1', 'm.gram.2')
     assert done.status == 1 and 'changed or removed' in done.err and not os.path.exists('m.npz')
+
+
+def test_a_file_that_comes_between_two_stages_is_suspected_in_plain_words(elm, folder):
+    days = folder / 'days'
+    days.mkdir()
+    shutil.copy(folder / 'rows.csv', days / 'a.csv')
+    run_to_the_last(elm('train', 'pesvm', 'days', '--hidden', 5, '--model', 'm.npz', '--script').out)
+    succeed(elm('layer', 'm.training.json', 'm.stats.1'))
+    shutil.copy(folder / 'rows.csv', days / 'b.csv')
+    words = shlex.split(Path('m.options').read_text())
+    Path('m.gram.2').write_text(run_stage('gram', *words).out)
+    done = elm('finish', 'm.training.json', 'm.stats.1', 'm.gram.2')
+    assert done.status == 1 and 'gained a file' in done.err and 'index' not in done.err
 
 
 @pytest.mark.parametrize('more', [['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])
