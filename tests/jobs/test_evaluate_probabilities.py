@@ -74,11 +74,13 @@ def test_leave_one_out_probabilities_are_less_sure(elm, model, dense, scored):
     assert scored(model, dense, '--leave-one-out')['log_loss'] > scored(model, dense)['log_loss']
 
 
-def test_labels_that_are_no_class_are_errors_but_have_no_log_loss(model, write, csv_of, table, scored):
+def test_labels_that_are_no_class_are_errors_but_have_no_log_loss(elm, model, write, csv_of, table, scored):
     X, y = table
     other = write('other.csv', csv_of([*y[:200], *['9'] * 100], X))
     few = write('few.csv', csv_of(y[:200], X[:200]))
-    found, wanted = scored(model, other), scored(model, few)
+    done, wanted = elm('evaluate', model, other, '--json', '-q'), scored(model, few)
+    assert done.status == 0 and 'found others, which count as errors: 9 in 100 row(s)' in done.err
+    found = json.loads(done.out)
     assert found['log_loss'] == pytest.approx(wanted['log_loss']) and found['auc'] == pytest.approx(wanted['auc'])
     assert found['accuracy'] == pytest.approx(wanted['accuracy'] * 2 / 3) and found['rows'] == N
 
