@@ -21,7 +21,7 @@ def draw(scores: list, best: Any, path: str | Path) -> None:
         trusted = [score for score in scores if score.kind == best.kind and score.trusted]
         cells = {(score.nu, score.n_hidden): score.error for score in trusted}
         chosen, across, down, cmap = (best.nu, best.n_hidden), 'hidden nodes', 'nu', 'viridis_r'
-        title = f'{best.kind.describe()}: held-out squared error'
+        title = f'{best.kind.describe()}:\nheld-out squared error'
     else:
         down = next(iter(best.parameters), '')
         cells = {(score.parameters.get(down), score.C): score.accuracy for score in scores}

@@ -2,11 +2,14 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import pytest
+from matplotlib.figure import Figure
 from reference.files import LOCAL
 
 from mr_elm.estimators import SparseELMClassifier
+from mr_elm.figures import heatmap
 
 GRID = ('--sigma', '0.5,2', '--C', '0.5,5,50', '--folds', 3)
 
@@ -139,3 +142,19 @@ def test_wrong_grids_are_wrong_usage(elm, dense, options, said):
 
 def test_json_is_taken_and_changes_nothing(tune, dense):
     assert tune(dense, '--json') == tune(dense)
+
+
+def test_the_title_of_a_figure_of_one_size_is_not_cut_off(tmp_path, monkeypatch):
+    class Score(SimpleNamespace):
+        kind, n_hidden, trusted = SimpleNamespace(describe=lambda: 'map rbf --weight-scale 1'), 50, True
+
+    def save(figure, *words, **options):
+        title = figure.axes[0].title.get_window_extent()
+        inside.append(figure.bbox.x0 <= title.x0 and title.x1 <= figure.bbox.x1)
+
+    inside = []
+    monkeypatch.setattr(heatmap, 'NodeScore', Score)
+    monkeypatch.setattr(Figure, 'savefig', save)
+    scores = [Score(nu=nu, error=nu) for nu in (1.0, 10.0)]
+    heatmap.draw(scores, scores[0], tmp_path / 'map.png')
+    assert inside == [True]
