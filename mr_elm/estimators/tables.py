@@ -120,7 +120,7 @@ class TableRows(Convertible, Parameters):
 
     def _read_table(self, X: Any, reset: bool) -> Frame:
         """Read a data frame, or numbers, whose columns are called x0, x1, ..., as those of a file without a header."""
-        if hasattr(X, 'iloc') or hasattr(X, '__arrow_c_stream__'):
+        if getattr(X, 'ndim', 2) == 2 and (hasattr(X, 'iloc') or hasattr(X, '__arrow_c_stream__')):
             frame = read_frame(X)
             if reset:
                 self.n_features_in_, self.feature_names_in_ = len(frame.names), np.array(frame.names, object)

@@ -256,7 +256,7 @@ def find_keys() -> dict[str, str | None]:
     credentials = session.get_credentials()
     if credentials is None:
         raise PermissionError(
-            's3://: expected AWS credentials in the environment, in a profile of the AWS command '
+            'files on S3: expected AWS credentials in the environment, in a profile of the AWS command '
             'line or by the role of this machine, found none'
         )
     if hasattr(credentials, 'refresh_needed'):

@@ -176,6 +176,13 @@ def test_rows_come_and_leave_with_the_columns_of_the_first_rows(frame, y, rng):
     assert again.n_rows_ == 200
 
 
+def test_one_row_of_a_frame_is_no_frame(frame, y):
+    estimator = ESVMClassifier(encode='auto', n_hidden=5).fit(frame, y)
+    with pytest.raises(ValueError, match='X: .* in a data frame'):
+        estimator.predict(frame.iloc[0])
+    assert estimator.predict(frame.iloc[:1]) in y
+
+
 def test_wide_categories_stay_sparse(rng):
     n = 2000
     frame = pd.DataFrame(
