@@ -1,9 +1,8 @@
 """Read a model that the user names, and say how rows for it are written."""
 
 import argparse
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from mr_elm.errors import ModelFormatError
@@ -12,8 +11,7 @@ from mr_elm.model.checks import check_report
 from mr_elm.model.file import add_sums, read_model, refusing
 from mr_elm.model.sums import copy_sums
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.storage import copy
-from mr_elm.store import temporary_folder
+from mr_elm.rows.storage import fetch_file
 
 
 def fetch_sums(model: Any, path: str, name: str) -> Any:
@@ -28,10 +26,9 @@ def fetch_sums(model: Any, path: str, name: str) -> Any:
 @contextmanager
 def fetched_model(name: str) -> Iterator[tuple[str, Any]]:
     """Read a model from wherever it is: (path of a copy to ship under a plain name, model)."""
-    with temporary_folder() as folder:
-        path = os.path.join(folder, 'model.npz')
+    with ExitStack() as stack:
         try:
-            copy(name, path)
+            path = stack.enter_context(fetch_file(name, 'model.npz'))
         except IsADirectoryError:
             raise ModelFormatError(f'{name}: expected a model file, found a folder') from None
         except FileNotFoundError:

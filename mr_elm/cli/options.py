@@ -321,15 +321,6 @@ def demand_regression(parser: Parser, args: argparse.Namespace, is_regression: b
         parser.error('--target: expected --task regression too')
 
 
-def add_extra_option(parser: Parser) -> None:
-    """Add what becomes of features that a model does not know."""
-    parser.add_argument(
-        '--ignore-extra-features',
-        action='store_true',
-        help=AdvancedHelp('libsvm: drop features that the model does not know'),
-    )
-
-
 def add_runner_options(parser: Parser) -> None:
     """Add where to run and how loud."""
     group = parser.group('runner')

@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
 from mr_elm.cli.options import (
     Parser,
-    add_extra_option,
     add_input_options,
     add_resume_option,
     add_runner_options,
@@ -55,7 +54,6 @@ def predict(argv: Sequence[str]) -> None:
     )
     add_options(parser.add_to, AnswerColumns)
     parser.add_argument('--overwrite', action='store_true', help='replace an output that exists')
-    add_extra_option(parser)
     add_resume_option(parser)
     args = parser.parse(argv)
     answers = args.inputs == [STANDARD]
@@ -187,7 +185,6 @@ def evaluate(argv: Sequence[str]) -> None:
             'two classes: score the labels where the positive class is predicted if its probability is above P'
         ),
     )
-    add_extra_option(parser)
     args = parser.parse(argv)
     with (
         fetched_model(args.model) as (path, model),
@@ -250,6 +247,11 @@ def model_parser(command: str, description: str, *names: str) -> Parser:
     parser.add_argument('model', metavar='MODEL', help='a model file of mr-elm train')
     add_input_options(parser, *names, reads_standard=True)
     add_runner_options(parser)
+    parser.add_argument(
+        '--ignore-extra-features',
+        action='store_true',
+        help=AdvancedHelp('libsvm: drop features that the model does not know'),
+    )
     return parser
 
 
