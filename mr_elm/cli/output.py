@@ -119,14 +119,13 @@ def keep_rejected(output: str, accounts: Accounts | None, engine: Engine) -> Non
     where no row was left out.
     """
     path = f'{output}.rejected'
-    entry = store_of(path).find(path)
     if accounts is not None and accounts.rows:
         with write_file(path) as local, open(local, 'wb') as stream:
             for row in accounts.rejected():
                 why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
                 stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
         report_rejected(accounts.reasons, engine.reporter, f'; see {path}')
-    elif entry and not entry.is_folder and not is_stream(path):
+    elif (entry := store_of(path).find(path)) and not entry.is_folder and not is_stream(path):
         store_of(path).remove(path)
 
 
