@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
-from mr_elm.engines.spark.session import STAGING, reads_from, runs_here
+from mr_elm.engines.spark.session import STAGING, reads_from, runs_here, uri_of
 from mr_elm.engines.spark.task import FACTS, describe_partition, write_batches
 from mr_elm.passes.work import ROOT, new_staging
 from mr_elm.rows.inputs import InputFile, InputPlan, plan_inputs
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import SHOWN_NAMES
-from mr_elm.rows.storage import is_local, store_of
+from mr_elm.rows.storage import store_of
 from mr_elm.rows.text import demand_distinct
 from mr_elm.store import temporary_folder
 
@@ -131,10 +130,7 @@ def stage_rows(df: Any, root: str) -> Iterator[str]:
     root : a folder of this machine, or of a cluster.
     """
     with name_folder(root) as folder:
-        uri = folder
-        if is_local(folder):
-            uri = Path(folder).as_uri()
-        df.write.parquet(uri)
+        df.write.parquet(uri_of(folder))
         yield folder
 
 

@@ -103,12 +103,17 @@ def reads_from(session: Any, folder: str) -> bool:
     """Tell whether a session reads what this process writes into a folder; the file stays there."""
     mark = f'{folder}/mark'
     write_remote(mark, 'mark')
-    if is_local(mark):
-        mark = Path(mark).as_uri()
     try:
-        return not session.read.text(mark).isEmpty()
+        return not session.read.text(uri_of(mark)).isEmpty()
     except Exception:  # pyspark's, or that of Java where the session has no Connect
         return False
+
+
+def uri_of(path: str) -> str:
+    """Return how Spark names a file or folder of this machine, or of another store."""
+    if is_local(path):
+        return Path(path).as_uri()
+    return path
 
 
 def add_attempts(master: str) -> str:
