@@ -92,7 +92,8 @@ class LedgerChange(ExitStack):
         if ledger.path != self.path:
             self.reporter.say(f'{self.path}: completing a change that was interrupted')
             os.replace(ledger.path, self.path)
-        copy, self.copy = (name_receipt(self.path, len(receipts) + k) for k in (0, 1))
+        copy = name_receipt(self.path, len(receipts))
+        self.copy = name_receipt(self.path, len(receipts) + 1)
         if receipts[-1]['action'] == 'forget' and not os.path.exists(copy):
             write_copy(copy, write_line(receipts[-1]))  # the interrupted change had no time for it
         if self.action == 'forget' and os.path.exists(self.copy):

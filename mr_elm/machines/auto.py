@@ -169,8 +169,7 @@ def choose_large(problem: NodeProblem, rows: SampleRows, budget: Budget, say: Sa
     say(f'choosing by {len(rows):,} rows, {n_held:,} of them held out')
     choice = choose_joint(problem, rows)
     for kind, error in zip(choice.kinds, choice.errors, strict=True):
-        what = 'relative ' * (not rows.n_classes) + 'squared error'
-        say(f'{TREES // 2} trees and {kind.describe()}: {what} {error:.4g} of rows held out')
+        say(f'{TREES // 2} trees and {kind.describe()}: {name_error(rows)} {error:.4g} of rows held out')
     n_trees, n_landmarks = budget.choose_size(choice.ratio, n_rows)
     n_landmarks = min(n_landmarks, problem.summary.landmarks.shape[0])
     designs = choice.size(n_trees, n_landmarks)
@@ -312,4 +311,11 @@ def describe_score(rows: SampleRows, values: Floats) -> str:
     """Say for people how good decision values of rows are, by machines that have not seen these."""
     if rows.n_classes:
         return f'{rows.find_right(values).mean():.2%} of {len(rows):,} rows held out are right'
-    return f'relative squared error {rows.measure_error(values):.4g} of {len(rows):,} rows held out'
+    return f'{name_error(rows)} {rows.measure_error(values):.4g} of {len(rows):,} rows held out'
+
+
+def name_error(rows: SampleRows) -> str:
+    """Return what the errors of rows are: those of numbers are divided by the variance of the target."""
+    if rows.n_classes:
+        return 'squared error'
+    return 'relative squared error'
