@@ -57,8 +57,8 @@ TREES, LANDMARKS = 64, 500  # of the machine that ridges and size are chosen wit
 RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)  # lam of landmarks alone
 LEAF_RIDGES, RIDGE_FACTORS = (30.0, 300.0), (0.3, 3.0, 30.0)  # mu; multiples of the lam that landmarks alone would take
 SECOND_MACHINE_RATIO = 0.96  # error(full) / error(half) above which a second machine helps more than a larger one
-# of few rows, whose folds must be fitted many times
-FOLDS, MIN_ROWS = 4, 20
+MIN_ROWS = 20  # of fewer ones, those held out would say nothing
+FOLDS = 4  # of few rows, whose folds must be fitted many times
 FOLD_TREES, FOLD_LEAVES, FOLD_LANDMARKS = 40, 8, 200
 
 
@@ -178,7 +178,7 @@ def count_held(n_rows: int) -> int:
 
 def choose_scale(problem: NodeProblem, rows: SampleRows) -> NodeProblem:
     """Return the problem of sparse rows unscaled where they choose so: scaling gives a rare word the largest weight."""
-    if not issparse(rows.X):
+    if not issparse(rows.X) or len(rows) < MIN_ROWS:
         return problem
     n_held, unscaled = count_held(len(rows)), problem.with_options(scale='none')
     held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))

@@ -313,6 +313,12 @@ def test_words_of_documents_are_taken_as_they_are(trained, write, libsvm_of, rng
     assert scales_of(read_model(trained(write('documents.libsvm', libsvm_of(topics, X))))) == {'none'}
 
 
+@pytest.mark.parametrize('n_copies', [1, 20])
+def test_few_different_sparse_rows_are_enough(trained, write, n_copies):
+    path = write('few.libsvm', '1 1:3 4:1\n-1 1:3\n' * n_copies)
+    assert scales_of(read_model(trained(path))) == {'standard'}
+
+
 def test_sparse_features_of_different_units_are_scaled(trained, write, libsvm_of, rng):
     X = rng.normal(size=(N, 30)) * (rng.random((N, 30)) < 0.3)
     path = write(
