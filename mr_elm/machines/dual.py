@@ -37,7 +37,7 @@ class BoxMachine:
         problem = BoxQP(source, targets, self.C, weights)
         if before is None or self.rule != 'block':
             return solve_dual(problem, self.rule, self.settings)
-        from mr_elm.solvers.block_rule import solve_by_blocks
+        from mr_elm.solvers.sparse_elm_blocks import solve_by_blocks
 
         return solve_by_blocks(problem, self.settings, before.alpha, before.decision)
 

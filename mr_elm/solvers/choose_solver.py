@@ -7,8 +7,8 @@ from mr_elm.solvers.box import BoxQP, Result, Settings
 
 # rule -> (module, function); a function takes a BoxQP and Settings and returns a Result
 RULES = {
-    'block': ('block_rule', 'solve_by_blocks'),
-    'paper': ('algorithm1', 'solve_by_paper'),
+    'block': ('sparse_elm_blocks', 'solve_by_blocks'),
+    'paper': ('sparse_elm_paper', 'solve_by_paper'),
     'newton': ('active_set', 'solve_newton'),
     'oelm': ('active_set', 'solve_oelm'),
     'bas': ('active_set', 'solve_bas'),

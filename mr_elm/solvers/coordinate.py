@@ -19,7 +19,6 @@ from mr_elm.compiled import jit
 from mr_elm.errors import one_line
 from mr_elm.features.kernel_rows import NodeRows
 from mr_elm.features.kernels import row_squares
-from mr_elm.solvers.block_rule import Effort, minimise_block
 from mr_elm.solvers.box import (
     MIN_CURVATURE,
     BoxBlock,
@@ -34,6 +33,7 @@ from mr_elm.solvers.box import (
     violations,
 )
 from mr_elm.solvers.choose_solver import solve_dual
+from mr_elm.solvers.sparse_elm_blocks import Effort, minimise_block
 from mr_elm.typing import Floats, RowWeights
 
 MAX_PASSES = 2000  # before giving up

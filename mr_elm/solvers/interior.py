@@ -5,7 +5,7 @@
     Qa - e - s + v = 0,   a s = mu,   (C - a) v = mu,   mu -> 0         s, v > 0, of the bounds 0 and C
 
 Each step solves (Q + D) x = r, D = s/a + v/(C - a). It takes some 30 steps, whatever the condition of Q is: so it leads
-`block_rule` on where that is slow, which then finds the face and ends exactly.
+`sparse_elm_blocks` on where that is slow, which then finds the face and ends exactly.
 
     Q = ZZ', Z (N, d):  (D + ZZ')^-1 r = D^-1 (r - Z (I + Z'D^-1 Z)^-1 Z'D^-1 r)
 

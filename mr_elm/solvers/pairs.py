@@ -15,7 +15,7 @@ So each kernel value is computed once, and only the tiles of step 1 are kept. Wh
 to 1.9 times as fast on segment, letter and optdigits.
 
 A machine of more than MAX_ROWS rows, or not solved after MAX_ROUNDS rounds, or whose face is large, is left to
-`block_rule`.
+`sparse_elm_blocks`.
 
 Source: ours, on the problem of Bai et al., Sparse extreme learning machine for classification, 2014; one against one:
 their section VI.
@@ -45,7 +45,7 @@ from mr_elm.solvers.loops import (
 )
 from mr_elm.typing import Floats
 
-MAX_ROWS = 1200  # of a small machine; `block_rule` was as fast at about so many on 22 sets, when both kept more rows
+MAX_ROWS = 1200  # of a small machine; at about so many `sparse_elm_blocks` was as fast on 22 sets, with more rows kept
 ROWS_A_FEATURE = 3  # of a machine, in the mean, from which rows on demand pay
 MAX_ROUNDS = 50  # after which a machine is left to blocks
 EPS_SHARE = 0.3  # of eps, to which the others are solved: the new gradient must not be above eps
@@ -55,7 +55,7 @@ NEWTON_SWEEPS = 2  # pair steps a variable after each Newton step
 VARIABLES_A_SWEEP = (
     50  # variables: for each so many, one more pair step a variable is cheap beside Newton's factorisation
 )
-MAX_FACE = 600  # variables of a face; beyond, `block_rule` and its LAPACK in float32 is faster
+MAX_FACE = 600  # variables of a face; beyond, `sparse_elm_blocks` and its LAPACK in float32 is faster
 ROUNDING = 4e-16  # of the sum of a: what rounding makes of a gradient
 RIDGE = 1e-14  # of the largest diagonal value, the smallest that a factorisation begins with
 RIDGE_TRIALS = 12  # that are tried, each 10 times as large as the one before

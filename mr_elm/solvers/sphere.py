@@ -22,7 +22,7 @@ c.x~_i >= |c|^2 / 2 - (2 eps + eps^2) R^2 / 2, which even for eps -> 0 only give
 
 `exact` (ours): the nearest point itself, until min_i c.x~_i >= (1 - gap) |c|^2, and so |c| <= |c*| / (1 - gap). With
 b = a / |c|^2 it is the box-constrained dual of `box` on k~ without a bound: min 1/2 b'k~b - e'b, b >= 0, whose
-optimum has k~b = 1 where b > 0, b'k~b = sum b = 1 / |c|^2; `block_rule` solves it.
+optimum has k~b = 1 where b > 0, b'k~b = sum b = 1 / |c|^2; `sparse_elm_blocks` solves it.
 
 Both return b, so that f is divided by |c|^2: it is about 1 on the margin, to be compared and summed between machines.
 A weight w_i of a row stands for w_i rows: C w_i in the place of C.
@@ -42,10 +42,10 @@ from numpy.typing import DTypeLike
 
 from mr_elm.compiled import jit
 from mr_elm.errors import ConvergenceWarning, demand_choice, one_line
-from mr_elm.solvers.block_rule import solve_by_blocks
 from mr_elm.solvers.box import BoxQP, Result, Settings, SolverWork, check_targets, upper_bounds
 from mr_elm.solvers.pairs import SmallMachines, solve_small_machines
 from mr_elm.solvers.row_cache import RowCache
+from mr_elm.solvers.sparse_elm_blocks import solve_by_blocks
 from mr_elm.typing import Floats, RowWeights
 
 RULES = ('exact', 'paper')

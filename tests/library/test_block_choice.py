@@ -1,13 +1,13 @@
-"""The block of `block_rule` holds the free variables and the worst violators of both sides."""
+"""The block of `sparse_elm_blocks` holds the free variables and the worst violators of both sides."""
 
 import numpy as np
 import pytest
 
 from mr_elm.features.kernel_rows import PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
-from mr_elm.solvers import block_rule
-from mr_elm.solvers.block_rule import BlockSearch
+from mr_elm.solvers import sparse_elm_blocks
 from mr_elm.solvers.box import BoxQP, Settings, free_variables, violations
+from mr_elm.solvers.sparse_elm_blocks import BlockSearch
 
 N, GOAL = 1500, 0.3
 
@@ -33,7 +33,7 @@ def test_free_variables_that_were_met_are_in_it_and_the_worst_new_violators_of_e
     block = search.choose_block(GOAL)
     assert (np.diff(block) > 0).all() and set(np.flatnonzero(met & free)) <= set(block)
     new = block[~met[block]]
-    assert 0 < len(new) <= block_rule.MAX_NEW
+    assert 0 < len(new) <= sparse_elm_blocks.MAX_NEW
     for side in (rises, ~rises):
         left = np.setdiff1d(np.flatnonzero(~met & side), new)
         assert misfit[left].max() <= misfit[new[side[new]]].min()
@@ -59,7 +59,7 @@ def test_rows_of_the_longest_time_unasked_make_room_and_all_are_what_the_source_
     rows = kernel_rows(X, make_kernel('gaussian', gamma=0.3))
     K = rows.rows(np.arange(200))
     Q = K * np.outer(t, t)
-    cache = block_rule.RowCache(rows, 'float32', 100 * 200 * 4)
+    cache = sparse_elm_blocks.RowCache(rows, 'float32', 100 * 200 * 4)
     for count in (90, 60, 100, 30, 100):
         wanted = np.sort(random.choice(200, count, replace=False))
         cache.ensure(wanted)
@@ -71,4 +71,4 @@ def test_rows_of_the_longest_time_unasked_make_room_and_all_are_what_the_source_
         assert cache.n_computed == before
         cache.move(np.arange(200), change, t, gradient)
         assert np.allclose(gradient, t * (K @ (t * change)), atol=1e-5)
-    assert block_rule.RowCache(PrecomputedRows(K), 'float32', 1).slab is not None
+    assert sparse_elm_blocks.RowCache(PrecomputedRows(K), 'float32', 1).slab is not None

@@ -12,9 +12,9 @@ from mr_elm.errors import ConvergenceWarning, NumericalWarning
 from mr_elm.features.kernel_rows import NodeRows, PrecomputedRows, kernel_rows
 from mr_elm.features.kernels import make_kernel
 from mr_elm.solvers import active_set
-from mr_elm.solvers.block_rule import Effort, minimise_block
 from mr_elm.solvers.box import BoxBlock, BoxQP, Settings
 from mr_elm.solvers.choose_solver import COORDINATE, METHOD_RULES, RULES, solve_dual
+from mr_elm.solvers.sparse_elm_blocks import Effort, minimise_block
 
 TIGHT = Settings(eps=1e-6)
 EXACT_RULES = ['block', 'newton', 'oelm', 'bas']  # those whose steps do not grow with C

@@ -7,7 +7,7 @@
     stop when J_c > -eps
     a_c <- clip(a_c - g_c / Q_cc, 0, C_c)    (to the bound where Q_cc = 0);    g <- g + (change of a_c) Q_c
 
-The objective falls at every step. With large C it can take millions of steps: `block_rule` takes far fewer.
+The objective falls at every step. With large C it can take millions of steps: `sparse_elm_blocks` takes far fewer.
 
 Source: Bai et al., Sparse extreme learning machine for classification, 2014, Algorithm 1. Ours: the bound
 on the steps, and the certificate.
