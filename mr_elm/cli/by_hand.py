@@ -29,7 +29,14 @@ from mr_elm.store import read_json, replace_file
 
 FORMAT = {'format': 'mr_elm-training', 'version': 1}
 # what a run of jobs may be given, but not stages that are run one by one
-TRAIN_ONLY = {'bundle': '--bundle', 'resume': '--resume', 'ledger': '--ledger', 'part_by': '--part-by'}
+TRAIN_ONLY = {
+    'bundle': '--bundle',
+    'resume': '--resume',
+    'ledger': '--ledger',
+    'part_by': '--part-by',
+    'test': '--test',
+    'json': '--json',
+}
 WORDS = {None: 'space', '\t': 'tab', True: 'yes', False: 'no'}  # value of --delimiter or --header -> as it is typed
 SCRIPT = """#!/bin/sh
 # What `mr-elm train` does, stage by stage.
@@ -60,13 +67,15 @@ def print_script(training: Training) -> None:
 
 def layer(words: Sequence[str]) -> None:
     """Write what the next stage needs: the first one of the training that is named, or that behind some outputs."""
-    methods = list_methods('train')
-    if words and words[0] in methods and any(word.endswith('.stats.json') for word in words):
-        from mr_elm.cli.federate import write_layer
+    if words and words[0] in list_methods('train'):
+        training = read_training(words)
+        demand_stages(training)
+        if any(path.endswith('.stats.json') for path in training.args.inputs):
+            from mr_elm.cli.federate import write_layer
 
-        write_layer(words)
-    elif words and words[0] in methods:
-        begin(read_training(words))
+            write_layer(training)
+        else:
+            begin(training)
     else:
         leave_next(
             *resume(
@@ -87,7 +96,6 @@ def finish(words: Sequence[str]) -> None:
 
 def begin(training: Training) -> None:
     """Plan the inputs of a training, keep what it is in MODELNAME.training.json, and prepare its first stage."""
-    demand_stages(training)
     Output(training.args).demand_free()
     plan = plan_inputs(training.args.inputs, training.rows)
     with replace_file(f'{name_of(training.args)}.training.json') as stream:
@@ -203,13 +211,15 @@ def list_runner_words(training: Training) -> list[str]:
 
 def demand_stages(training: Training) -> None:
     """Raise ValueError when an option makes no sense for stages that are run one by one."""
-    if training.words[0] == 'auto':
-        raise ValueError('auto: cannot be used with --script or `mr-elm layer`, its stages depend on the rows')
-    for name, flag in TRAIN_ONLY.items():
-        if getattr(training.args, name, None):
-            raise ValueError(f'{flag}: cannot be used with --script or `mr-elm layer`, the stages run one by one')
-    if any(word.partition('=')[0] == '--output-dir' for word in training.args.passed):
-        raise ValueError('--output-dir: cannot be used with --script or `mr-elm layer`, each stage writes one file')
+    args = training.args
+    asked = {flag: getattr(args, name, None) for name, flag in TRAIN_ONLY.items()} | {
+        'auto': training.words[0] == 'auto',
+        '--target auto': args.target == 'auto',
+        '--output-dir': any(word.partition('=')[0] == '--output-dir' for word in args.passed),
+    }
+    for flag, is_asked in asked.items():
+        if is_asked:
+            raise ValueError(f'{flag}: cannot be used with --script or `mr-elm layer`, whose stages run one by one')
 
 
 def name_of(args: argparse.Namespace) -> str:

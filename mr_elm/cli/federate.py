@@ -13,8 +13,10 @@ from mr_elm.cli.options import (
     demand_regression,
     plan_rows,
 )
+from mr_elm.cli.train import Training
 from mr_elm.drivers.federate import Mask, make_layer, read_layer, write_statistics, write_sums
 from mr_elm.drivers.keys import read_private_key, read_public_key
+from mr_elm.methods import METHODS
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
 from mr_elm.rows.options import OF_LABELS, REFUSE, RowOptions
@@ -103,12 +105,11 @@ def check_usage(parser: Parser, args: argparse.Namespace) -> None:
             parser.error(message)
 
 
-def write_layer(words: Sequence[str]) -> None:
-    """Write the layer of several sites from their statistics; words : as of `mr-elm train`, statistics for rows."""
-    from mr_elm.cli.train import read_training
-
-    training = read_training(words)
-    args = training.args
+def write_layer(training: Training) -> None:
+    """Write the layer of several sites. training : its inputs are their statistics, not rows."""
+    args, method = training.args, training.words[0]
+    if not METHODS[method].living:
+        raise ValueError(f'{method}: cannot be used with the statistics of sites, expected pesvm or elm')
     demand_free(args.model, args.overwrite)
     model = make_layer(args.inputs, training.options, args.max_categories)
     save_arrays(args.model, model.header.to_json(), model.arrays)

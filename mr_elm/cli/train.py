@@ -160,10 +160,6 @@ def read_training(words: Sequence[str]) -> Training:
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
     demand_regression(parser, args, options.numeric)
-    if args.target == 'auto' and args.script:
-        parser.error('--target auto: cannot be used with --script, which trains nothing')
-    if args.script and (args.test is not None or args.json):
-        parser.error('--script: cannot be used with --test or --json, it trains nothing')
     if isinstance(args.test, float):
         known['held_out'] = args.test
     if getattr(args, 'part_by', ()):

@@ -23,8 +23,8 @@ from mr_elm.engines.base import Engine
 from mr_elm.errors import DataFormatError, ModelFormatError
 from mr_elm.machines.living import LivingMachine, steps_of
 from mr_elm.machines.nodes import NodeProblem
-from mr_elm.machines.options import PESVMOptions
-from mr_elm.machines.shared_options import SYNTHETIC
+from mr_elm.machines.options import PASSES, PESVMOptions
+from mr_elm.machines.shared_options import demand
 from mr_elm.model.checks import check_sums
 from mr_elm.model.file import refusing
 from mr_elm.model.header import ModelHeader, make_event
@@ -221,12 +221,15 @@ def read_statistics(path: str, task: str) -> Summary:
 
 def make_layer(paths: Sequence[str], options: PESVMOptions, max_categories: int = MAX_CATEGORIES) -> HiddenNodeModel:
     """Make the layer for all sites from their statistics: a model without output weights and without rows."""
-    stored = options.other_map == 'nystrom' and options.landmarks != SYNTHETIC
-    if stored or options.has_leaves or options.metric != 'none' or options.class_weight or options.holds_out:
-        raise ValueError(
-            'expected nodes that need no row (any --map but nystrom, or --landmarks synthetic), without '
-            '--metric, --class-weight, --probabilities and --intervals: the coordinator has no rows'
-        )
+    for flag, is_asked in (
+        (f'--map {options.map}', options.has_leaves),
+        ('--map nystrom without --landmarks synthetic', options.n_landmarks),
+        ('--metric', options.metric != 'none'),
+        ('--class-weight', options.class_weight),
+        (options.holds_out, options.holds_out),
+        ('--solver passes', options.solver == PASSES),
+    ):
+        demand(not is_asked, f'{flag}: cannot be used with the statistics of sites, because it needs rows')
     summary = merge_statistics(paths, options.task, max_categories)
     classes = None
     if not options.numeric:
@@ -242,8 +245,7 @@ def make_layer(paths: Sequence[str], options: PESVMOptions, max_categories: int 
 
 def read_layer(path: str) -> HiddenNodeModel:
     """Read a layer. Raises ModelFormatError when the file is something else."""
-    header, arrays = load_arrays(path)
-    return build_layer(path, header, arrays)
+    return build_layer(path, *load_arrays(path))
 
 
 def build_layer(path: str, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HiddenNodeModel:
@@ -276,7 +278,7 @@ def write_sums(layer_path: str, data: DataSet, out: str, mask: Mask | None) -> i
         ]
     )
     digest = compute_digest(layer_path)
-    facts: dict[str, Any] = {'layer': digest, 'blas': sorted(batch.blas)}
+    facts: dict = {'layer': digest, 'blas': sorted(batch.blas)}
     if mask is not None:
         facts['mask'] = mask.describe()
         ring = add(ring, make_mask(mask.private_key, mask.others.values(), [digest, mask.session], len(ring)))

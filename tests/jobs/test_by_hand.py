@@ -192,10 +192,23 @@ def test_a_file_that_comes_between_two_stages_is_suspected_in_plain_words(elm, f
     assert done.status == 1 and 'gained a file' in done.err and 'index' not in done.err
 
 
-@pytest.mark.parametrize('more', [['--resume'], ['--bundle', 'b.tar.gz'], ['--output-dir', 'out']])
-def test_options_of_a_whole_training_have_no_script(elm, folder, more):
-    done = elm('train', *TRAININGS['pesvm'], '--model', 'm.npz', '--script', *more)
-    assert done.status == 1 and f'{more[0]}: cannot be used with --script' in done.err
+@pytest.mark.parametrize(
+    'more',
+    [
+        ['--resume'],
+        ['--bundle', 'b.tar.gz'],
+        ['--output-dir', 'out'],
+        ['--test', '0.2'],
+        ['--json'],
+        ['--target', 'auto', '--task', 'regression'],
+    ],
+)
+@pytest.mark.parametrize('words', [['train', '--script'], ['layer']])
+def test_options_of_a_whole_training_have_no_stages_by_hand(elm, folder, words, more):
+    command, *script = words
+    done = elm(command, *TRAININGS['pesvm'], '--model', 'm.npz', *script, *more)
+    assert done.status == 1 and 'cannot be used with --script or `mr-elm layer`' in done.err
+    assert done.err.startswith(f'mr-elm: {more[0]}') and not os.path.exists('m.training.json')
 
 
 def test_a_choice_that_takes_the_number_of_rows_is_made_between_the_stages(elm, folder, model_of):

@@ -180,8 +180,6 @@ def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of,
     strange = write('strange.csv', '7,1,2,3,4\n0,1,2,3,4\n')
     done = elm('sums', strange, '--layer', layer, '-o', tmp_path / 'x.sums.npz')
     assert done.status == 1 and "'7'" in done.err
-    done = elm('layer', 'pesvm', statistics, '--map', 'nystrom', '--model', tmp_path / 'x.npz')
-    assert done.status == 1 and 'no rows' in done.err
     done = elm('layer', 'pesvm', statistics, '--task', 'regression', '--model', tmp_path / 'x.npz')
     assert done.status == 1 and 'statistics for --task regression' in done.err
     done = elm('sums', write('wide.csv', '0,1,2\n1,3,4\n'), '--statistics', '-o', tmp_path / 'w.stats.json', '-q')
@@ -194,6 +192,36 @@ def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of,
         ['--statistics', '--layer', layer, '-o', 'x.stats.json'],
     ):
         assert elm('sums', paths[0], *words).status == 2
+
+
+@pytest.mark.parametrize(
+    'words, option',
+    [
+        (('--map', 'nystrom'), '--map nystrom without --landmarks synthetic'),
+        (('--map', 'leaves+nystrom', '--landmarks', 'synthetic'), '--map leaves+nystrom'),
+        (('--metric', 'diagonal'), '--metric'),
+        (('--class-weight', 'balanced'), '--class-weight'),
+        (('--probabilities',), '--probabilities'),
+        (('--solver', 'passes'), '--solver passes'),
+        (('--ledger', 'rows.ledger'), '--ledger'),
+        (('--test', '0.2'), '--test'),
+    ],
+)
+def test_an_option_that_needs_rows_has_no_layer_of_statistics(elm, succeed, sites, tmp_path, words, option):
+    statistics, layer = tmp_path / '0.stats.json', tmp_path / 'x.npz'
+    succeed('sums', sites('classes')[0][0], '--statistics', '-o', statistics)
+    done = elm('layer', 'pesvm', statistics, *words, '--model', layer)
+    assert done.status == 1 and done.err.startswith(f'mr-elm: {option}: cannot be used with '), done.err
+    assert done.err.count('\n') == 1 and not layer.exists()
+
+
+@pytest.mark.parametrize('method', ['sparse-elm', 'sphere-svm', 'mr-kelm'])
+def test_a_method_without_sums_has_no_layer_of_statistics(elm, succeed, sites, tmp_path, method):
+    statistics, layer = tmp_path / '0.stats.json', tmp_path / 'x.npz'
+    succeed('sums', sites('classes')[0][0], '--statistics', '-o', statistics)
+    done = elm('layer', method, statistics, '--model', layer)
+    assert done.status == 1 and f'{method}: cannot be used with the statistics of sites' in done.err
+    assert done.err.count('\n') == 1 and not layer.exists()
 
 
 @pytest.mark.parametrize('damaged', [0, 1])
