@@ -123,7 +123,8 @@ def show_scores(model: Model, evaluation: Evaluation, pairs: tuple[Floats, Float
     if pairs is not None:
         columns = (values.reshape(len(values), -1).T for values in pairs)
         for name, *errors in zip((model.header.target_names or [''])[:SHOWN_CLASSES], *columns, strict=False):
-            yield f'<h3>{escape(name)}</h3>' * bool(name)
+            if name:
+                yield f'<h3>{escape(name)}</h3>'
             yield draw(draw_residuals, *errors)
     if evaluation.rankings:
         yield draw(lambda path: draw_curves(evaluation, model.classes, path, model.header.positive))

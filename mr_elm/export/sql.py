@@ -408,11 +408,10 @@ def write_part(query: Query, column: Column, name: str, inputs: Columns) -> Colu
         mean = 'NULL'
     else:
         mean = write(column.mean)
-    return query.put(
-        inputs,
-        f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {INFINITE} THEN NULL ELSE {number} END',
-        *[f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END'] * column.missing,
-    )
+    values = [f'CASE WHEN {unusable} THEN {mean} WHEN {text} IN {INFINITE} THEN NULL ELSE {number} END']
+    if column.missing:
+        values.append(f'CASE WHEN {unusable} THEN 1e0 ELSE 0e0 END')
+    return query.put(inputs, *values)
 
 
 def spell(category: str, column: Column) -> list[str]:
