@@ -89,7 +89,8 @@ def finish(words: Sequence[str]) -> None:
     training, plan, outputs = resume(
         'finish', 'Solve for the model of a training whose stages have all been run, and write it.', words
     )
-    output, replay = Output(training.args), make_replay(training, plan, outputs)
+    output = Output(training.args)
+    replay = make_replay(training, plan, outputs)
     output.demand_free()
     output.keep(replay, *drive(training, plan, replay))
 
@@ -133,11 +134,14 @@ def read_record(path: str) -> dict[str, Any]:
 
 def leave_next(training: Training, plan: InputPlan, outputs: tuple[str, ...]) -> None:
     """Leave the files of the next stage, and how it is run; `finish` stands in MODELNAME.next when there is none."""
-    replay, noun, words = make_replay(training, plan, outputs), 'finish', ''
+    replay = make_replay(training, plan, outputs)
+    noun = 'finish'
+    words = ''
     try:
         drive(training, plan, replay)
     except StageWanted as wanted:
-        noun, words = wanted.noun, shlex.join([*wanted.words, *list_runner_words(training)])
+        noun = wanted.noun
+        words = shlex.join([*wanted.words, *list_runner_words(training)])
     for name, text in ('next', noun), ('options', words):
         with open(f'{name_of(training.args)}.{name}', 'w') as stream:
             stream.write(f'{text}\n')
@@ -161,17 +165,29 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
     """Return what the driver makes of the outputs. Raises AccountingError when one lacks lines, or is one too many."""
     try:
         made = training.driver(plan, training.options, replay)
-    except (KeyError, IndexError) as error:
-        if not replay.taken:
+    except (KeyError, IndexError, AccountingError) as error:
+        if replay.taken:
+            demand_no_new_file(training, plan)
+        if isinstance(error, AccountingError) or not replay.taken:
             raise
         raise AccountingError(
             f'{replay.taken[-1]}: expected the whole output of a stage over the rows of the first stage, lines are '
-            'missing, or a folder of rows has gained a file since: run all stages again'
+            'missing: run all stages again'
         ) from error
     n_taken = len(replay.taken)
     if n_taken < len(replay.outputs):
         raise AccountingError(f'{replay.outputs[n_taken]}: expected outputs of {n_taken} stages, found this one too')
     return made
+
+
+def demand_no_new_file(training: Training, plan: InputPlan) -> None:
+    """Raise DataFormatError where a folder of rows has gained a file since the training began."""
+    paths = {file.path for file in plan.files}
+    for path in sorted({file.path for file in plan_inputs(training.args.inputs, training.rows).files} - paths):
+        raise DataFormatError(
+            f'{path}: expected only files that were there when the training began, this one is new: run all '
+            'stages again, with it or without it'
+        )
 
 
 def list_row_words(training: Training) -> list[str]:
@@ -182,7 +198,7 @@ def list_row_words(training: Training) -> list[str]:
         if name not in OF_ENCODING and (value := getattr(training.rows, name)) != each.default
     ]
     if training.rows.numeric_labels:
-        return [*words, '--task=regression']
+        words.append('--task=regression')
     return words
 
 
@@ -198,15 +214,16 @@ def write_option(value: Any) -> Any:
 def list_runner_words(training: Training) -> list[str]:
     """List the options of a stage that say where and how it runs."""
     args = training.args
-    if args.small or args.runner == 'inline':
-        words = []
-    else:
-        words = ['-r', args.runner]
-    if args.jobs and words:
-        words += ['--num-cores', str(args.jobs)]
+    words = list(args.passed)
+    if not args.small and args.runner != 'inline':
+        words += ['-r', args.runner]
+        if args.jobs:
+            words += ['--num-cores', str(args.jobs)]
+    if args.python:
+        words += ['--task-python-bin', args.python]
     if args.quiet:
-        words += ['-q']
-    return [*words, *training.args.passed, *(['--task-python-bin', args.python] if args.python else [])]
+        words.append('-q')
+    return words
 
 
 def demand_stages(training: Training) -> None:

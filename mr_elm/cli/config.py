@@ -32,7 +32,8 @@ class Given(str):
 
 def take_option(argv: Sequence[str], flag: str) -> tuple[list[str], list[str]]:
     """Return the words of a command without an option, and its values. Raises ValueError at an empty one."""
-    words, values = [], []
+    words = []
+    values = []
     tokens = iter(argv)
     for token in tokens:
         name, equals, value = token.partition('=')
@@ -107,7 +108,9 @@ class Copy:
     """Write to a stream, and whole lines with the time to a log, until the log has no room left."""
 
     def __init__(self, stream: TextIO, log: Any) -> None:
-        self.stream, self.log, self.line = stream, log, ''
+        self.stream = stream
+        self.log = log
+        self.line = ''
 
     def write(self, text: str) -> int:
         """Write text."""

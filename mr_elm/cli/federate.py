@@ -81,7 +81,8 @@ def sums(argv: Sequence[str]) -> None:
 
 def check_usage(parser: Parser, args: argparse.Namespace) -> None:
     """Exit with status 2 on wrong usage."""
-    is_masked, ending = args.mask is not None, '.sums.npz'
+    is_masked = args.mask is not None
+    ending = '.sums.npz'
     if args.statistics:
         ending = ENDING
     for is_wrong, message in (
@@ -107,7 +108,8 @@ def check_usage(parser: Parser, args: argparse.Namespace) -> None:
 
 def write_layer(training: Training) -> None:
     """Write the layer of several sites. training : its inputs are their statistics, not rows."""
-    args, method = training.args, training.words[0]
+    args = training.args
+    method = training.words[0]
     if not METHODS[method].living:
         raise ValueError(f'{method}: cannot be used with the statistics of sites, expected pesvm or elm')
     demand_free(args.model, args.overwrite)

@@ -74,7 +74,8 @@ def rows_of_training(model: Model) -> RowOptions:
 
 def rows_like(model: Model, args: argparse.Namespace, labelled: bool = True) -> dict[str, Any]:
     """Return what RowOptions of rows for a model know of their columns and labels: all but where these stand."""
-    trained, header = rows_of_training(model), model.header
+    trained = rows_of_training(model)
+    header = model.header
     dropped = trained.dropped
     if not labelled:
         dropped += trained.target_names or (() if trained.label_name is None else (trained.label_name,))

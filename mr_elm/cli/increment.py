@@ -49,7 +49,8 @@ def merge(argv: Sequence[str]) -> None:
     add_output_options(parser)
     add_quiet_option(parser)
     args = parser.parse(argv)
-    output, engine = Output(args), make_engine(reporter=Reporter(args.quiet))
+    output = Output(args)
+    engine = make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
     if all(path.endswith('.sums.npz') and 'site' in load_header(path) for path in args.inputs):  # of `mr-elm sums`
         from mr_elm.drivers.federate import merge_sums

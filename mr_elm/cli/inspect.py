@@ -102,7 +102,8 @@ def print_rows(model: Model, as_json: bool) -> None:
 def print_importance(importance: Mapping[str, float]) -> None:
     """Print the importance of the first columns, the largest first, with a bar for each."""
     ranked = sorted(importance.items(), key=lambda item: -item[1])
-    shown, largest = ranked[:MOST_COLUMNS], ranked[0][1] or 1.0
+    shown = ranked[:MOST_COLUMNS]
+    largest = ranked[0][1] or 1.0
     width = max(len(name) for name, _ in shown)
     print('importance:')
     for name, value in shown:

@@ -92,7 +92,8 @@ class Parser(argparse.ArgumentParser):
             default=argparse.SUPPRESS,
             help=AdvancedHelp('add what the command says on standard error to a file, each line with the time'),
         )
-        self.runs_jobs, self.reads_standard = runs_jobs, False
+        self.runs_jobs = runs_jobs
+        self.reads_standard = False
         self.page: str | None = None  # of the help: a group of options, '' for all others, None for the most used
         self.groups: dict[str, Any] = {'': self}
         self.paths = {'': ''}  # option -> file of --config that it stands in, '' for the command line

@@ -31,7 +31,8 @@ class Output:
 
         Sums whose model is gone are replaced. A pipe or a device has any name, and no sums.
         """
-        path, overwrite = self.args.model, self.args.overwrite
+        path = self.args.model
+        overwrite = self.args.overwrite
         demand_free(path, overwrite)
         if takes_sums(path):
             demand_sums_free(path, overwrite)
@@ -51,7 +52,8 @@ class Output:
             ledger.mark(model).save(path, ledger.prepare)
             ledger.finish()
         keep_rejected(path, accounts, engine)
-        header, say = model.header, engine.reporter.say
+        header = model.header
+        say = engine.reporter.say
         say(f'{path}: {header.n_rows_used:,} rows, {header.n_features} features, {describe_size(model)}')
         if model.sums is not None and not takes_sums(path):
             say(f'{path}: a pipe or a device gets no sums, which update, forget and merge need: write a file')
@@ -76,7 +78,8 @@ def add_ledger_options(parser: Any) -> None:
 @contextmanager
 def open_change(args: Any, action: str, reporter: Reporter) -> Iterator[Any]:
     """Give the LedgerChange that goes with a command, None without --ledger. action : see LedgerChange."""
-    path, sign = getattr(args, 'ledger', None), getattr(args, 'sign', None)
+    path = getattr(args, 'ledger', None)
+    sign = getattr(args, 'sign', None)
     if path is None:
         if sign is not None:
             raise ValueError('--sign: expected --ledger FILE too, whose receipts are signed')

@@ -70,7 +70,8 @@ def parts(argv: Sequence[str]) -> None:
         write_rest(args, model, found)
         return
     weight = model.header.parameters[model.header.nu_name]
-    scores, drift = score_parts(model, found, args.nu or (weight,)), measure_drift(model, found)
+    scores = score_parts(model, found, args.nu or (weight,))
+    drift = measure_drift(model, found)
     columns = [name for name, _, _ in list_columns(model)]
     shifts = [dict(zip(columns, far.tolist(), strict=True)) for far in measure_shifts(model, found)]
     if args.figure is not None:
@@ -95,9 +96,11 @@ def parts(argv: Sequence[str]) -> None:
 
 def write_rest(args: argparse.Namespace, model: HiddenNodeModel, found: list[Part]) -> None:
     """Write the model of the parts that --without leaves, or that --only names."""
-    output, engine = Output(args), make_engine(reporter=Reporter(args.quiet))
+    output = Output(args)
+    engine = make_engine(reporter=Reporter(args.quiet))
     output.demand_free()
-    left, gone = [], []
+    left = []
+    gone = []
     for part in found:
         if part.name in args.only or args.without and part.name not in args.without:
             left.append(part)

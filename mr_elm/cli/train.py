@@ -102,7 +102,8 @@ def test_model(training: Training, plan: InputPlan, model: Model, engine: Engine
 
 def report(training: Training, plan: InputPlan, model: Model, scores: dict[str, Any], seconds: float) -> None:
     """Print what --json, --leave-one-out and --test ask for."""
-    args, header = training.args, model.header
+    args = training.args
+    header = model.header
     if args.json:
         print(
             json.dumps(
@@ -156,7 +157,8 @@ def read_training(words: Sequence[str]) -> Training:
             f'--ledger: expected a model with sums, which forget needs ('
             f'{"without --no-sums" if method.living else "with --keep-sums"})'
         )
-    driver, known = resolve_name(method.driver), {'numeric_labels': options.numeric}
+    driver = resolve_name(method.driver)
+    known = {'numeric_labels': options.numeric}
     if method.living and args.like is not None:
         driver, options, known = train_like(parser, name, given, args)
     demand_regression(parser, args, options.numeric)

@@ -30,7 +30,8 @@ class StageWanted(AccountingError):
 
     def __init__(self, noun: str, words: list[str]) -> None:
         super().__init__(f'expected the output of mr_{noun} next, found no more outputs')
-        self.noun, self.words = noun, words
+        self.noun = noun
+        self.words = words
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Replay(Engine):
         """Take the next output; the context's value is a Recording. Raises StageWanted when there is none."""
         noun = noun_of(job_class)
         if len(self.taken) == len(self.outputs):
-            options, inputs = self.leave_options(job_class, arguments), self.leave_inputs(plan)
+            options = self.leave_options(job_class, arguments)
+            inputs = self.leave_inputs(plan)
             raise StageWanted(noun, [*options, *(inputs or self.row_words)])
         path = self.outputs[len(self.taken)]
         if os.path.isdir(path) or not re.search(rf'\.{noun}(\.\d+)?$', path):
@@ -87,7 +89,8 @@ class Replay(Engine):
 
     def leave_options(self, job_class: Any, arguments: list[str]) -> list[str]:
         """Copy the files that the next stage is given; returns its options, which name the copies."""
-        names_of_files, words = file_options(job_class(args=[])), list(arguments)
+        names_of_files = file_options(job_class(args=[]))
+        words = list(arguments)
         for position, (option, path) in enumerate(zip(arguments, arguments[1:], strict=False), 1):
             if option.startswith('--') and option[2:].replace('-', '_') in names_of_files:
                 words[position] = f'{self.prefix}.{option[2:]}{os.path.splitext(path)[1]}'
@@ -97,7 +100,8 @@ class Replay(Engine):
     def leave_inputs(self, plan: InputPlan) -> list[str]:
         """Write the plan of the next stage; returns the files that it reads, none where these are the rows."""
         write_json(f'{self.prefix}.plan.json', plan.to_json())
-        taken, inputs = {os.path.abspath(path): path for path in self.taken}, []
+        taken = {os.path.abspath(path): path for path in self.taken}
+        inputs = []
         for file in plan.files:
             if file.path in self.rows:
                 continue

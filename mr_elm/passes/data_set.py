@@ -31,7 +31,9 @@ class DataSet:
     """
 
     def __init__(self, plan: InputPlan, engine: Any, bad_rows: str = 'stop', n_rows: int | None = None) -> None:
-        self.plan, self.engine, self.bad_rows = plan, engine, bad_rows
+        self.plan = plan
+        self.engine = engine
+        self.bad_rows = bad_rows
         if plan.manifest:
             self.n_rows = plan.manifest['n_rows']
         else:
@@ -112,7 +114,8 @@ def demand_held_out(accounts: Accounts, share: float) -> None:
 
     Warn where the test has many more or fewer rows than its share.
     """
-    held, n_rows = accounts.held, accounts.used + accounts.held
+    held = accounts.held
+    n_rows = accounts.used + accounts.held
     text = (
         f'--test {share:g}: expected rows for training and test, found {held:,} of {n_rows:,} for the test: equal '
         'features go together, so take another share, or --test FILE'
@@ -136,7 +139,10 @@ class Pass:
     """
 
     def __init__(self, data: DataSet, job_class: Any, arguments: list[str], stage: str) -> None:
-        self.data, self.job_class, self.arguments, self.stage = data, job_class, arguments, stage
+        self.data = data
+        self.job_class = job_class
+        self.arguments = arguments
+        self.stage = stage
         self.accounts = Accounts(data.plan)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:

@@ -84,7 +84,8 @@ class Work:
             self.reporter.say(f'{self.record}: deleting an unfinished run (--resume would continue it)')
             self.remove(staging)
             return
-        self.staging, self.resumed = staging, True
+        self.staging = staging
+        self.resumed = True
         folder = f'{self.staging}/jobs'
         if store_of(folder).find(folder):
             notes = [entry for entry in store_of(folder).entries(folder) if entry.name.endswith(NOTE)]
@@ -138,7 +139,8 @@ class Work:
             driver = read_driver(path)
             if driver is None or driver['host'] != socket.gethostname() or is_alive(driver):
                 continue
-            run, named = Work(path, self.reporter, self.queue), None
+            run = Work(path, self.reporter, self.queue)
+            named = None
             run.record = driver['record']
             with suppress(OSError, ValueError):
                 named = run.read()

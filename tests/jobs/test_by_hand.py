@@ -179,17 +179,41 @@ def test_rows_that_change_between_two_stages_are_noticed(elm, folder):
     assert done.status == 1 and 'changed or removed' in done.err and not os.path.exists('m.npz')
 
 
-def test_a_file_that_comes_between_two_stages_is_suspected_in_plain_words(elm, folder):
+@pytest.fixture
+def days(elm, folder):
+    """Run the first stage over a folder of one file, m.csv, and plan the second stage; returns the folder."""
     days = folder / 'days'
     days.mkdir()
-    shutil.copy(folder / 'rows.csv', days / 'a.csv')
-    run_to_the_last(elm('train', 'pesvm', 'days', '--hidden', 5, '--model', 'm.npz', '--script').out)
-    succeed(elm('layer', 'm.training.json', 'm.stats.1'))
-    shutil.copy(folder / 'rows.csv', days / 'b.csv')
-    words = shlex.split(Path('m.options').read_text())
-    Path('m.gram.2').write_text(run_stage('gram', *words).out)
-    done = elm('finish', 'm.training.json', 'm.stats.1', 'm.gram.2')
-    assert done.status == 1 and 'gained a file' in done.err and 'index' not in done.err
+    shutil.copy(folder / 'rows.csv', days / 'm.csv')
+    succeed(elm('layer', 'pesvm', 'days', '--hidden', 5, '--model', 'm.npz'))
+    Path('m.stats').write_text(succeed(run_stage('stats', 'days')))
+    succeed(elm('layer', 'm.training.json', 'm.stats'))
+    return days
+
+
+@pytest.mark.parametrize('name', ['a.csv', 'z.csv'])
+@pytest.mark.parametrize('n_lines', [60, 30])
+def test_finish_names_the_file_that_a_folder_has_gained(elm, days, name, n_lines):
+    (days / name).write_text(''.join(Path('rows.csv').read_text().splitlines(keepends=True)[:n_lines]))
+    Path('m.gram').write_text(succeed(run_stage('gram', *shlex.split(Path('m.options').read_text()))))
+    done = elm('finish', 'm.training.json', 'm.stats', 'm.gram')
+    assert done.status == 1 and f'{days / name}: expected only files that were there' in done.err
+    assert done.err.count('\n') == 1 and not os.path.exists('m.npz')
+
+
+def test_layer_names_the_file_that_a_folder_has_gained_before_the_next_stage_reads_it(elm, days):
+    (days / 'empty.csv').touch()
+    succeed(elm('layer', 'm.training.json', 'm.stats'))  # a file without rows does no harm
+    shutil.copy('rows.csv', days / 'z.csv')
+    done = elm('layer', 'm.training.json', 'm.stats')
+    assert done.status == 1 and f'{days / "z.csv"}: expected only files that were there' in done.err
+
+
+def test_finish_takes_no_notice_of_a_file_that_no_stage_has_read(elm, days):
+    Path('m.gram').write_text(succeed(run_stage('gram', *shlex.split(Path('m.options').read_text()))))
+    shutil.copy('rows.csv', days / 'z.csv')
+    succeed(elm('finish', 'm.training.json', 'm.stats', 'm.gram'))
+    assert os.path.exists('m.npz')
 
 
 @pytest.mark.parametrize(
