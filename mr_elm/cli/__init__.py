@@ -34,7 +34,8 @@ COMMANDS = {
     'generate': ('data', 'write rows of a random generator'),
     'completion': ('completion', 'print a script, by which a shell completes what you type'),
 }
-HELP, VERSION = ('-h', '--help', '--help-all', 'help'), '--version'
+HELP = ('-h', '--help', '--help-all', 'help')
+VERSION = '--version'
 # the variable in which argcomplete says which word of the line is the program, counted from 1
 COMPLETING = '_ARGCOMPLETE'
 GREETING = """mr-elm learns to label rows, or to predict a number, with extreme learning

@@ -20,7 +20,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-CONFIG, LOG_FILE = '--config', '--log-file'
+CONFIG = '--config'
+LOG_FILE = '--log-file'
 REPEATED = ('--with', '--calibrate', '--without', '--only')  # options that are given once for each value
 
 

@@ -14,7 +14,7 @@ from mr_elm.cli.options import (
     copy_standard_input,
     demand_targets,
 )
-from mr_elm.cli.output import keep_rejected
+from mr_elm.cli.output import demand_rejected, keep_rejected
 from mr_elm.data.generators import GENERATORS, write_rows
 from mr_elm.data.generators import generate as generate_blocks
 from mr_elm.drivers import pack as packing
@@ -45,11 +45,13 @@ def pack(argv: Sequence[str]) -> None:
         with fetched_model(args.like) as (_, model):
             options = rows_for(model, args, not args.no_label)
     options = replace(options, numeric_labels=args.task == 'regression')
-    with choose_engine(args, args.output.rstrip('/')) as engine, copy_standard_input(args.inputs) as inputs:
+    folder = args.output.rstrip('/')
+    demand_rejected(args, folder)
+    with choose_engine(args, folder) as engine, copy_standard_input(args.inputs) as inputs:
         summary, accounts = packing.pack(
             inputs, args.output, options, engine, packing.Packing(args.dtype, args.block_rows), args.bad_rows
         )
-    keep_rejected(args.output.rstrip('/'), accounts, engine)
+    keep_rejected(folder, accounts, engine)
     engine.reporter.say(f'{args.output}: {summary.n_rows:,} rows, {summary.columns.n_features} features')
 
 

@@ -1,6 +1,7 @@
 """Write what a command makes: a model, and beside an output the rows that were left out of it."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from mr_elm.model.sums import demand_sums_free, name_sums, takes_sums
 from mr_elm.option import AdvancedHelp
 from mr_elm.progress import Reporter
 from mr_elm.rows.accounting import Accounts
-from mr_elm.rows.storage import demand_free, store_of, write_file
+from mr_elm.rows.storage import COPY_BYTES, demand_free, store_of, write_file
 from mr_elm.store import find_descriptor, is_stream
 
 
@@ -38,8 +39,7 @@ class Output:
             demand_sums_free(path, overwrite)
             if not path.endswith('.npz'):
                 raise ValueError(f'--model: expected a name that ends in .npz, found {path}')
-        if getattr(self.args, 'bad_rows', 'stop') == 'skip':
-            demand_rejected(path)
+        demand_rejected(self.args, path)
 
     def keep(self, engine: Engine, model: Model, accounts: Accounts | None, ledger: Any = None) -> None:
         """Write a model, its sums, and the rows that were left out. ledger : LedgerChange of the training, or None."""
@@ -106,13 +106,35 @@ def describe_size(model: Model) -> str:
     return f'{machines}{", ".join(map(str, sizes))} hidden nodes'
 
 
-def demand_rejected(output: str) -> None:
-    """Raise ValueError where an output is a device, beside which no file of rows that are left out belongs."""
+def demand_rejected(args: Any, output: str) -> None:
+    """Raise an error where --bad-rows skip has no file for the rows that are left out, before any work is done.
+
+    Beside a device there is none; and a file that some other program wrote stays.
+    """
+    if getattr(args, 'bad_rows', 'stop') == 'stop':
+        return
     if is_stream(output) and (find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode)):
         raise ValueError(
             f'--bad-rows skip: expected the name of a file for the output, found {output}: '
             'OUTPUT.rejected gets the bad rows'
         )
+    path = f'{output}.rejected'
+    if holds_left_out(path) is False:
+        raise FileExistsError(
+            f'{path}: expected no such file, or rows that an earlier command left out, found something else: move it '
+            'away, or give the output another name'
+        )
+
+
+def holds_left_out(path: str) -> bool | None:
+    """Tell whether a file lists rows that an earlier command left out; None where there is nothing, or a pipe."""
+    entry = store_of(path).find(path)
+    if entry is None or is_stream(path):
+        return None
+    if entry.is_folder:
+        return False
+    with store_of(path).open(path) as stream:
+        return bool(re.match(rb'.+\t\d+\t.+: .*\t', stream.readline(COPY_BYTES)))  # file, line, reason
 
 
 def keep_rejected(output: str, accounts: Accounts | None, engine: Engine) -> None:
@@ -128,7 +150,7 @@ def keep_rejected(output: str, accounts: Accounts | None, engine: Engine) -> Non
                 why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
                 stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
         report_rejected(accounts.reasons, engine.reporter, f'; see {path}')
-    elif (entry := store_of(path).find(path)) and not entry.is_folder and not is_stream(path):
+    elif holds_left_out(path):
         store_of(path).remove(path)
 
 

@@ -111,7 +111,8 @@ def built(reporter: Reporter) -> Iterator[str]:
     """Give the archive, built in a folder that vanishes."""
     venv_pack = import_package('venv_pack', 'bundle')
     with temporary_folder() as folder:
-        environment, archive = Path(folder, 'env'), os.path.join(folder, 'env.tar.gz')
+        environment = Path(folder, 'env')
+        archive = os.path.join(folder, 'env.tar.gz')
         reporter.say('installing ' + ', '.join(f'{name} {version}' for name, version in requirements().items()))
         install(environment)
         for path, file in sources():  # all with one time

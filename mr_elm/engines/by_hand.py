@@ -91,7 +91,8 @@ def parse_job(job_class: Any, argv: list[str]) -> Any:
 
 def run(job: Any, argv: list[str]) -> None:
     """Run a job over its inputs; copy what it writes to standard output, or leave it in --output-dir, a new folder."""
-    options, folder = job.options, job.options.output_dir
+    options = job.options
+    folder = job.options.output_dir
     if folder and store_of(folder).find(folder):
         raise FileExistsError(f'{folder}: expected a new folder, it exists')
     own, passed = split_options(job, argv)

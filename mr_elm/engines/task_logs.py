@@ -25,7 +25,8 @@ def find_cause(log: str) -> str | None:
 
 def choose_cause(stderr: str, syslog: str, diagnostics: str) -> str:
     """Return why a task failed: the exception of Python or, when nobody took what the task wrote, that of Hadoop."""
-    raised, diagnosis = find_cause(stderr), diagnostics.strip().split('\n')[0]
+    raised = find_cause(stderr)
+    diagnosis = diagnostics.strip().split('\n')[0]
     if (raised or '').startswith('BrokenPipeError') or (raised or diagnosis).endswith(UNWRITTEN):
         return find_java_cause(syslog) or diagnosis or raised or ''
     if raised:

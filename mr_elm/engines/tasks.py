@@ -126,7 +126,8 @@ def plan_reduces(outputs: Iterable[tuple[str, list[tuple[str, int]]]], n_tasks: 
             start += length
     lines.sort(key=KEY)
     tasks: list[list[Run]] = [[] for _ in range(n_tasks)]
-    n_bytes, done = sum(run[2] for _, run in lines), 0
+    n_bytes = sum(run[2] for _, run in lines)
+    done = 0
     for _, group in groupby(lines, KEY):
         runs = [run for _, run in group]
         tasks[done * n_tasks // n_bytes] += runs
@@ -230,7 +231,8 @@ class Pool:
     def run_all(self, requests: list[dict[str, Any]], n: int, listener: Listener) -> list[Any]:
         """Run tasks in n processes: what they return. The first that fails ends all others. Raises TaskError."""
         self.workers += [Worker(self.folder.name) for _ in range(min(n, len(requests)) - len(self.workers))]
-        waiting, answers = iter(list(enumerate(requests))), dict[int, Any]()
+        waiting = iter(list(enumerate(requests)))
+        answers = dict[int, Any]()
 
         def work(worker: Worker) -> None:
             for number, request in waiting:  # which each goes to one of the threads
@@ -267,7 +269,9 @@ class Reports(Listener):
     """Tell the driver now and then how far a task is. write : takes a dictionary of JSON."""
 
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
-        self.write, self.counts, self.spoken = write, Counter[str](), time.monotonic()
+        self.write = write
+        self.counts = Counter[str]()
+        self.spoken = time.monotonic()
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter."""

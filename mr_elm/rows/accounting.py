@@ -127,7 +127,8 @@ class Accounts:
                         f'{file.path}: every byte must be read once, but tasks read up to byte {end:,} and went on at '
                         f'byte {start:,}: a task was lost or counted twice, run it again'
                     )
-                end, lines = end + length, lines + n_lines
+                end += length
+                lines += n_lines
             if file.n_rows not in (None, lines):
                 raise AccountingError(
                     f'{file.path}: the file says that it has {file.n_rows:,} rows, tasks read {lines:,}: it is '
@@ -156,7 +157,8 @@ class Accounts:
 
     def lines_before(self) -> dict[tuple[int, int], int]:
         """Count the lines of each file in front of each split."""
-        before, total = {}, Counter[int]()
+        before = {}
+        total = Counter[int]()
         for (number, start), counts in sorted(self.counts.items()):
             before[number, start] = total[number]
             total[number] += counts['lines']
@@ -187,7 +189,8 @@ class Accounts:
 
     def compare(self, other: 'Accounts') -> None:
         """Demand that two passes over the same files counted the same. Raises AccountingError naming what differs."""
-        first, second = self.per_file(), other.per_file()
+        first = self.per_file()
+        second = other.per_file()
         for number, kind in sorted(first | second):
             counts = first[number, kind], second[number, kind]
             if counts[0] != counts[1]:

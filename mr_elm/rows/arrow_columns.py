@@ -131,7 +131,9 @@ def choose_format(kind: str, schema: ArrowSchema, options: RowOptions) -> RowOpt
     header = Header(schema.name, len(names), names, [j for j, name in enumerate(names) if name in schema.index_columns])
     options = replace(options, columns=split_lists(schema, options.columns), drop=split_lists(schema, options.drop))
     form = options.decide(kind, folders=tuple(schema.folders.items()), **select_columns(header, options))
-    columns, features, labels = list(schema.fields.values()), [NUMBER, LISTS], [NUMBER, CATEGORY]
+    columns = list(schema.fields.values())
+    features = [NUMBER, LISTS]
+    labels = [NUMBER, CATEGORY]
     if options.table:
         features = TABLE_KINDS
     if form.targets:
@@ -181,7 +183,8 @@ class BatchMaker:
     """
 
     def __init__(self, schema: ArrowSchema, form: RowOptions) -> None:
-        self.schema, self.form = schema, form
+        self.schema = schema
+        self.form = form
         columns = list(schema.fields.values())
         used = {columns[position] for position in form.used_columns}
         self.kinds = {column: schema.kind(column) for column in schema.columns if column in used}

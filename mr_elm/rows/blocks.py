@@ -296,7 +296,10 @@ class RowReader:
         block_rows: int = BLOCK_ROWS,
         encoding: Any = None,
     ) -> None:
-        self.form, self.stop, self.block_rows, self.encoding = form, stop, block_rows, encoding
+        self.form = form
+        self.stop = stop
+        self.block_rows = block_rows
+        self.encoding = encoding
         self.counts = RowCounts(file, start)
         self.rejected: list[RejectedRow] = []
         self.packing: list[dict] = []
@@ -331,10 +334,12 @@ class RowReader:
         other row -> RowError. show : returns the text of the row at a position.
         """
         if block is not None:
-            rows, unusable = np.delete(np.arange(len(ordinals)), sorted(errors)), find_errors(block, self.form)
+            rows = np.delete(np.arange(len(ordinals)), sorted(errors))
+            unusable = find_errors(block, self.form)
             if unusable:
                 errors |= {int(rows[k]): error for k, error in unusable.items()}
-                rows, block = np.delete(rows, [*unusable]), leave_out(block, [*unusable])
+                rows = np.delete(rows, [*unusable])
+                block = leave_out(block, [*unusable])
             if self.form.numeric_labels:
                 block = number_labels(block)
             if self.encoding is not None and isinstance(block.X, Table):

@@ -95,7 +95,8 @@ class TextColumn:
     def dates(self, order: str) -> Floats:
         """Return the values as days, NaN for missing ones; see `read_dates`. Raises RowError at other text."""
         names, codes = self.coded
-        table, present = np.full(len(names), math.nan), [j for j, name in enumerate(names) if name_of(name)]
+        table = np.full(len(names), math.nan)
+        present = [j for j, name in enumerate(names) if name_of(name)]
         table[present] = read_dates([names[j] for j in present], order)
         return table[codes]
 

@@ -86,9 +86,11 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
     Blanks separate fields only where no character does.
     """
     delimiters: Sequence[str | None] = (options.delimiter,)
-    usual, points = options.delimiter, options.decimal
+    usual = options.delimiter
+    points = options.decimal
     if options.delimiter == 'auto':
-        delimiters, usual = DELIMITERS, ','
+        delimiters = DELIMITERS
+        usual = ','
     if options.decimal == 'auto':
         points = '.,'
     least = best = 0.5, 1.0  # most rows must have the usual width
@@ -103,7 +105,8 @@ def find_separators(lines: Sequence[str], options: RowOptions) -> tuple[str | No
                 continue
             quality = rate(rows, point, is_delimiter)
             if quality > best:
-                best, answer = quality, (delimiter, point)
+                best = quality
+                answer = (delimiter, point)
     trained = options.trained
     if not trained or trained.kind != 'csv' or trained.delimiter == ',' == answer[1]:  # a point may be none now
         return answer
@@ -123,7 +126,8 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     below = [row for row in rows[1:] if len(row) == len(first)]
     if not any(numbers) and below.count(first) < len(below) / 4:  # joined files repeat their header
         below = [row for row in below if row != first]
-    label, before = options.label_column, options.trained.header if options.trained else None
+    label = options.label_column
+    before = options.trained.header if options.trained else None
     votes = [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
     with suppress(ValueError, TypeError, IndexError):  # the label has no position, or there is none
         if options.labelled and votes[int(label)] == 1:
@@ -167,7 +171,8 @@ def refuse_second_header(path: str, rows: Fields, decimal: str) -> None:
 
 def find_idle(names: Sequence[str] | None, rows: Fields) -> tuple[int, ...]:
     """Find columns that hold nothing: names of rows as pandas and R write them, and what a last delimiter ends."""
-    idle, columns = [], list(zip(*rows, strict=True))
+    idle = []
+    columns = list(zip(*rows, strict=True))
     for j, (name, values) in enumerate(zip(names or (), columns[:-2], strict=False)):
         words = sum(read_number(value) is None for value in values)
         is_whole = all(value.isdecimal() for value in values)
@@ -197,7 +202,8 @@ def find_styles(rows: Fields, form: RowOptions, options: RowOptions) -> tuple[tu
     styles = []
     for k, position in enumerate(columns):
         values = [row[position] for row in rows if row[position] not in MISSING]
-        style, trained = find_style(values, form.decimal), Style(*trained_styles.get(k, ()))
+        style = find_style(values, form.decimal)
+        trained = Style(*trained_styles.get(k, ()))
         if options.trained and values and style and style.signs != trained.signs:
             warn_unsuitable(
                 f'{form.name_column(position)} has numbers {style}, such as {values[0]}, and in the '

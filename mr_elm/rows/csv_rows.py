@@ -60,7 +60,9 @@ def split_fields(line: str, delimiter: str | None) -> list[str]:
         if delimiter:
             return [field.strip(BLANKS) for field in line.split(delimiter)]
         return split_white(line)
-    fields, position, pattern = [], 0, field_pattern(delimiter)
+    fields = []
+    position = 0
+    pattern = field_pattern(delimiter)
     if delimiter is None:
         line = line.strip(BLANKS)
     while True:
@@ -99,7 +101,8 @@ def quotes_enclose_fields(text: bytes, delimiter: str) -> bool:
     """Tell whether each quote of whole lines begins or ends a field, or is one of two that stand for one in a field."""
     letters = np.frombuffer(text, np.uint8)
     quotes = np.flatnonzero(letters == ord('"'))
-    opening, closing = quotes[::2], quotes[1::2]
+    opening = quotes[::2]
+    closing = quotes[1::2]
     around = letters[np.concatenate([opening - 1, closing + 1])]  # before the first letter: the last one, a line end
     return len(quotes) % 2 == 0 and bool(np.isin(around, list(f'{delimiter}\n"'.encode())).all())
 
@@ -138,7 +141,8 @@ def read_arrays(text: bytes, form: RowOptions) -> Any:
     import pyarrow as arrow
     from pyarrow import csv as reader
 
-    numbers, piece = find_numbers(form), max(PIECE_BYTES, BYTES_A_COLUMN * (form.n_columns or 0))
+    numbers = find_numbers(form)
+    piece = max(PIECE_BYTES, BYTES_A_COLUMN * (form.n_columns or 0))
     if b'"' in text or any(text.find(b'\n', start, start + piece) < 0 for start in range(0, len(text), piece)):
         piece = len(text) + 1  # a line must end in each piece
     [columns] = (
@@ -251,7 +255,8 @@ def rate_number(text: str, decimal: str) -> float:
 @cache
 def styled_number(decimal: str) -> re.Pattern[str]:
     """Return the pattern of a number of any style; without separators its whole part has any number of digits."""
-    sign, point = rf'[{re.escape(CURRENCIES)}]', re.escape(decimal)
+    sign = rf'[{re.escape(CURRENCIES)}]'
+    point = re.escape(decimal)
     separator = f'[{SEPARATORS.replace(decimal, "")}]'
     grouped = rf'[1-9][0-9]{{0,2}}(?P<thousands>{separator})[0-9]{{3}}(?:(?P=thousands)[0-9]{{3}})*(?:{point}[0-9]*)?'
     return re.compile(

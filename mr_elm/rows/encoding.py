@@ -117,7 +117,8 @@ class Column:
 
         Text is compared as it is written, but by value where one side holds only numbers.
         """
-        other, numbers = len(self.categories), self.by_value
+        other = len(self.categories)
+        numbers = self.by_value
         if isinstance(values, TextColumn) and not self.holds_numbers:
             numbers = {}
         return look_up(values, lambda text: self.lookup.get(text, numbers.get(to_number(text), other)))
@@ -194,7 +195,9 @@ class Encoding:
 
         Raises RowError if a column of numbers holds text or an infinite number, or one of dates other text.
         """
-        numbers, positions, ones = [], [], []
+        numbers = []
+        positions = []
+        ones = []
         tables = zip(self.columns, table.columns, strict=False)
         split = [values for column, given in tables for values in column.read(given)]
         for (_, part, features), values in zip(self.parts, split, strict=False):

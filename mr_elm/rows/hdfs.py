@@ -94,9 +94,11 @@ def open_web_hdfs(properties: dict[str, str], in_task: bool = False) -> tuple[An
         and (in_task or find_spec('requests_kerberos') is None)
     ):
         return None
-    scheme, usual_port = 'http', 9870
+    scheme = 'http'
+    usual_port = 9870
     if properties.get('dfs.http.policy') == 'HTTPS_ONLY':
-        scheme, usual_port = 'https', 9871
+        scheme = 'https'
+        usual_port = 9871
     host, _, port = properties.get(f'dfs.namenode.{scheme}-address', '').partition(':')
     if host in ('', '0.0.0.0'):
         host = name_node.group(2)

@@ -217,7 +217,8 @@ def check_pack(pack: str, manifest: Mapping[str, Any], options: RowOptions) -> E
 
     Raises DataFormatError when the user, or a model, expects other columns, targets or labels.
     """
-    packed, encoding = RowOptions.from_json(manifest['input']), None
+    packed = RowOptions.from_json(manifest['input'])
+    encoding = None
     if manifest.get('encoding'):
         encoding = Encoding.from_json(manifest['encoding'])
     if options.encoding not in (None, encoding):
@@ -317,7 +318,8 @@ def choose_charset(entry: Entry, like: RowOptions | None) -> str | None:
     None stands for UTF-8 with line feeds, which Hadoop reads as well. Text with carriage returns only is in an encoding
     that has to be decoded, too.
     """
-    first_bytes, path = b'', entry.copy or entry.path
+    first_bytes = b''
+    path = entry.copy or entry.path
     with suppress(*DAMAGE, OSError), store_of(path).open(path) as stream, decompress(stream, entry.path) as plain:
         first_bytes = plain.read(CHARSET_BYTES)  # bytes that are damaged say nothing
     for mark, charset in MARKS.items():

@@ -30,12 +30,34 @@ def test_the_list_of_skipped_rows_goes_with_its_output(elm, write, tmp_path):
         (tmp_path / 'packed', 'pack', '-o', tmp_path / 'packed'),
     )
     for output, *words in commands:
-        rejected = write(f'{output.name}.rejected', 'of an output that was removed')
+        rejected = write(f'{output.name}.rejected', '/rows/of an output.csv\t7\twrong width: 3 fields\t1,2,3\n')
         assert elm(*words, bad, '--bad-rows', 'skip', '-q').status == 0
         assert len(rejected.read_text().splitlines()) == 9
         output.rename(tmp_path / f'{output.name}.before')
         assert elm(*words, good, '-q').status == 0
         assert not rejected.exists()
+
+
+@pytest.mark.parametrize('kind', ['text', 'empty', 'folder'])
+def test_a_file_of_another_program_is_neither_replaced_nor_removed(elm, write, tmp_path, kind):
+    bad, good = write('bad.csv', '0,1,2\n1,2,1\n1,2\n' * 9), write('good.csv', '0,1,2\n1,2,1\n' * 9)
+    model, labels = tmp_path / 'm.npz', tmp_path / 'labels'
+    commands = (
+        (model, 'train', 'pesvm', '--hidden', 4, '--model', model),
+        (labels, 'predict', model, '-o', labels),
+        (tmp_path / 'packed', 'pack', '-o', tmp_path / 'packed'),
+    )
+    for output, *words in commands:
+        foreign = tmp_path / f'{output.name}.rejected'
+        if kind == 'folder':
+            foreign.mkdir()
+        else:
+            foreign.write_text('my own notes\n' * (kind == 'text'))
+        done = elm(*words, bad, '--bad-rows', 'skip')
+        assert done.status == 1 and f'{foreign}: expected no such file' in done.err and not output.exists()
+        assert done.err.count('\n') == 1  # before any work
+        assert elm(*words, good, '-q').status == 0
+        assert foreign.is_dir() or foreign.read_text() == 'my own notes\n' * (kind == 'text')
 
 
 def test_a_lost_tile_is_noticed(write, monkeypatch):

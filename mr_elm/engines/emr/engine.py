@@ -33,7 +33,9 @@ class EMR(Cluster):
     clusters : the cluster of EMR that the jobs share, once there is one.
     """
 
-    name, schemes, location = 'emr', ('s3', 's3a', 's3n'), 'on S3'
+    name = 'emr'
+    schemes = ('s3', 's3a', 's3n')
+    location = 'on S3'
 
     clusters: list[str] = field(default_factory=list)
 

@@ -31,7 +31,9 @@ def explain_emr(error: BaseException, running: Any) -> str | None:
     step = last_emr_step(running)
     if not isinstance(error, StepFailedException) or step is None:
         return None
-    cluster, folder, client = running.get_cluster_id(), log_folder(running), running.make_emr_client()
+    cluster = running.get_cluster_id()
+    folder = log_folder(running)
+    client = running.make_emr_client()
     status = client.describe_cluster(ClusterId=cluster)['Cluster']['Status']
     if status['State'] in ENDED:  # as where Amazon takes spot machines back
         return f'cluster {cluster} ended before its step{find_reason(status)}'

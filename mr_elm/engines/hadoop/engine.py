@@ -31,7 +31,9 @@ JAR_VERSION = re.compile(r'hadoop-streaming-(\d+(?:\.\d+)+)')
 class Hadoop(Cluster):
     """Run jobs on Hadoop."""
 
-    name, schemes, location = 'hadoop', ('hdfs', 's3a'), 'on HDFS'
+    name = 'hadoop'
+    schemes = ('hdfs', 's3a')
+    location = 'on HDFS'
 
     def __enter__(self) -> Hadoop:
         """Demand that there is a Hadoop, before anything is recorded of the run. Raises FileNotFoundError."""

@@ -52,7 +52,8 @@ def explain_waiting(job: str) -> str:
     if not wanted or app['runningContainers'] > 1:  # more than that of its master
         return ''
     free = ask_manager('ws/v1/cluster/metrics')['clusterMetrics']
-    cores, memory = free['availableVirtualCores'], free['availableMB']
+    cores = free['availableVirtualCores']
+    memory = free['availableMB']
     return f'no container for its tasks yet: {wanted} wanted, {cores} cores and {memory:,} MB free in the cluster'
 
 

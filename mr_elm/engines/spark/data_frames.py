@@ -83,7 +83,8 @@ def select_columns(df: Any, label: str, weight: str | None, encodes: bool) -> An
     for name in df.columns:
         demand_kind(df, name, *special.get(name, features))
     arrays = df.select(*(read_column(df, name).alias(name) for name in df.columns))
-    sizes, columns = measure_columns(arrays), []
+    sizes = measure_columns(arrays)
+    columns = []
     for name in df.columns:
         column = read_column(arrays, name)
         if name in sizes:

@@ -128,7 +128,8 @@ class Spark(Engine):
         """Raise ValueError when there is no pyspark or no master, or an option is none of Spark's."""
         import_pyspark()
         demand_options(self.arguments)
-        session, named = self.found_session, self.option('--master')
+        session = self.found_session
+        named = self.option('--master')
         if session is None and not self.master:
             raise ValueError(
                 '-r spark: expected --master, such as local[*], yarn or sc://HOST; no session and no '
@@ -270,7 +271,8 @@ class FrameSpark(LocalSpark):
 class ClusterSpark(Spark, Remote):
     """Run jobs on a cluster of Spark, which keeps inputs and outputs on HDFS, or where `STAGING` says."""
 
-    schemes, location = ('hdfs', 's3a'), 'on HDFS or S3'
+    schemes = ('hdfs', 's3a')
+    location = 'on HDFS or S3'
 
     @cached_property
     def work(self) -> Work:

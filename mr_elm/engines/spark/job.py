@@ -119,7 +119,8 @@ class SparkJob:
 
     def explain(self, log: str) -> str:
         """Return the cause of a failure, the task, the split and the executor. log : the exception of Spark."""
-        raised, lost = RAISED.findall(log), LOST.search(log)
+        raised = RAISED.findall(log)
+        lost = LOST.search(log)
         if raised:
             kind, number, task, cause = raised[-1]
             split = None

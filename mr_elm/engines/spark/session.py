@@ -152,7 +152,8 @@ def open_session(master: str, settings: dict[str, str]) -> Any:
         builder = builder.remote(master)
     else:
         demand_java()
-        builder, settings = builder.master(add_attempts(master)), choose_settings(master, settings)
+        builder = builder.master(add_attempts(master))
+        settings = choose_settings(master, settings)
     for name, value in settings.items():
         builder = builder.config(name, value)
     with tempfile.TemporaryFile() as log, send_output(log):
@@ -192,7 +193,8 @@ def demand_answer(master: str) -> None:
     for address in addresses:
         host, _, port = address.rpartition(':')
         if not host:
-            host, port = address, SERVER_PORT
+            host = address
+            port = SERVER_PORT
         try:
             with socket.create_connection((host.strip('[]'), int(port)), MASTER_SECONDS) as connection:
                 connection.sendall(words)
