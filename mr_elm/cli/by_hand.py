@@ -182,8 +182,10 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
 
 def demand_no_new_file(training: Training, plan: InputPlan) -> None:
     """Raise DataFormatError where a folder of rows has gained a file since the training began."""
-    paths = {file.path for file in plan.files}
-    for path in sorted({file.path for file in plan_inputs(training.args.inputs, training.rows).files} - paths):
+    for path in sorted(
+        {file.path for file in plan_inputs(training.args.inputs, training.rows).files}
+        - {file.path for file in plan.files}
+    ):
         raise DataFormatError(
             f'{path}: expected only files that were there when the training began, this one is new: run all '
             'stages again, with it or without it'
@@ -232,7 +234,7 @@ def demand_stages(training: Training) -> None:
     asked = {flag: getattr(args, name, None) for name, flag in TRAIN_ONLY.items()} | {
         'auto': training.words[0] == 'auto',
         '--target auto': args.target == 'auto',
-        '--output-dir': any(word.partition('=')[0] == '--output-dir' for word in args.passed),
+        '--output-dir': any(word.startswith('--output-dir') for word in args.passed),
     }
     for flag, is_asked in asked.items():
         if is_asked:

@@ -46,7 +46,8 @@ def pack(argv: Sequence[str]) -> None:
             options = rows_for(model, args, not args.no_label)
     options = replace(options, numeric_labels=args.task == 'regression')
     folder = args.output.rstrip('/')
-    demand_rejected(args, folder)
+    if args.bad_rows == 'skip':
+        demand_rejected(folder)
     with choose_engine(args, folder) as engine, copy_standard_input(args.inputs) as inputs:
         summary, accounts = packing.pack(
             inputs, args.output, options, engine, packing.Packing(args.dtype, args.block_rows), args.bad_rows

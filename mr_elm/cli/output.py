@@ -39,7 +39,8 @@ class Output:
             demand_sums_free(path, overwrite)
             if not path.endswith('.npz'):
                 raise ValueError(f'--model: expected a name that ends in .npz, found {path}')
-        demand_rejected(self.args, path)
+        if getattr(self.args, 'bad_rows', 'stop') == 'skip':
+            demand_rejected(path)
 
     def keep(self, engine: Engine, model: Model, accounts: Accounts | None, ledger: Any = None) -> None:
         """Write a model, its sums, and the rows that were left out. ledger : LedgerChange of the training, or None."""
@@ -106,13 +107,11 @@ def describe_size(model: Model) -> str:
     return f'{machines}{", ".join(map(str, sizes))} hidden nodes'
 
 
-def demand_rejected(args: Any, output: str) -> None:
-    """Raise an error where --bad-rows skip has no file for the rows that are left out, before any work is done.
+def demand_rejected(output: str) -> None:
+    """Raise an error where there is no place for the file of rows that are left out, before any work is done.
 
-    Beside a device there is none; and a file that some other program wrote stays.
+    Beside a device no file belongs; and a file that some other program wrote stays.
     """
-    if getattr(args, 'bad_rows', 'stop') == 'stop':
-        return
     if is_stream(output) and (find_descriptor(output) is not None or not stat.S_ISFIFO(os.stat(output).st_mode)):
         raise ValueError(
             f'--bad-rows skip: expected the name of a file for the output, found {output}: '
@@ -150,7 +149,7 @@ def keep_rejected(output: str, accounts: Accounts | None, engine: Engine) -> Non
                 why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
                 stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
         report_rejected(accounts.reasons, engine.reporter, f'; see {path}')
-    elif holds_left_out(path):
+    elif store_of(path).find(path) and holds_left_out(path):
         store_of(path).remove(path)
 
 

@@ -75,7 +75,8 @@ def predict(argv: Sequence[str]) -> None:
             parser.error(f'{args.passed[0]}: expected no option of mrjob with standard input, which runs no job')
         return answer_standard_input(args)
     to_stdout = args.output == STANDARD
-    demand_rejected(args, args.output)
+    if args.bad_rows == 'skip':
+        demand_rejected(args.output)
     with (
         fetched_model(args.model) as (path, model),
         choose_engine(args, None if to_stdout else args.output) as engine,

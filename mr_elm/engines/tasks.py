@@ -285,7 +285,9 @@ class Reports(Listener):
 
     def take(self) -> dict[str, int]:
         """Return what was counted since the last report."""
-        counts, self.counts, self.spoken = dict(self.counts), Counter(), time.monotonic()
+        counts = dict(self.counts)
+        self.counts = Counter()
+        self.spoken = time.monotonic()
         return counts
 
 

@@ -166,7 +166,8 @@ def open_session(master: str, settings: dict[str, str]) -> Any:
             reason = EXCEPTION.sub('', lines[-1]) or error  # what was raised last, or else the last line
             raise ValueError(f'--master {master}: Spark did not start: {reason}') from error
     if is_remote(session):
-        client, policy = session.client, import_module('pyspark.sql.connect.client.retries').DefaultPolicy
+        client = session.client
+        policy = import_module('pyspark.sql.connect.client.retries').DefaultPolicy
         client.set_retry_policies([policy(max_retries=0)])
         try:
             _ = session.version  # the first call: so far only a process has answered, of whatever kind
