@@ -1,8 +1,11 @@
 """Progress goes to standard error, a line a stage; quiet means silent."""
 
+import contextlib
 import io
 import logging
 import re
+import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -13,6 +16,7 @@ from reference.files import LOCAL
 
 from mr_elm.compiled import ONCE, Announcer
 from mr_elm.engines.hadoop.progress import HadoopProgress
+from mr_elm.engines.hadoop.yarn import SHORT_TIMEOUT
 from mr_elm.errors import TaskError
 from mr_elm.progress import LogLines, Meter, Reporter, Stage, describe_time
 
@@ -315,6 +319,55 @@ def test_a_yarn_that_does_not_answer_is_no_reason_to_stop(talkative, monkeypatch
     progress.job = '17_0007'
     progress.tell_reason()
     assert talkative.stream.getvalue() == ''
+
+
+@pytest.fixture
+def answer_of_manager(monkeypatch):
+    """Give a function that lets the ResourceManager answer each request with some bytes; None: nobody listens."""
+    with socket.create_server(('127.0.0.1', 0)) as server:
+
+        def serve(answer):
+            with contextlib.suppress(OSError):  # the test has ended
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(4096)
+                        connection.sendall(answer)
+
+        def start(answer):
+            address = '{}:{}'.format(*server.getsockname())
+            monkeypatch.setattr(
+                'mr_elm.engines.hadoop.yarn.read_configuration',
+                lambda home: {'yarn.resourcemanager.webapp.address': address},
+            )
+            if answer is None:
+                server.close()
+            else:
+                threading.Thread(target=serve, args=[answer], daemon=True).start()
+
+        yield start
+        with contextlib.suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    'answer',
+    [
+        b'HTTP/1.1 401 Authentication required\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 0\r\n\r\n',
+        b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>',
+        b'\x15\x03\x03\x00\x02\x02\x46\r\n',
+        b'',
+        None,
+    ],
+    ids=['kerberos', 'a page', 'TLS', 'closed', 'refused'],
+)
+def test_a_yarn_that_refuses_to_answer_costs_neither_words_nor_time(talkative, answer_of_manager, answer):
+    answer_of_manager(answer)
+    progress = HadoopProgress(Stage(talkative, 'Gram', 10))
+    progress.job = '17_0007'
+    start = time.monotonic()
+    progress.tell_reason()
+    assert talkative.stream.getvalue() == '' and time.monotonic() - start < SHORT_TIMEOUT / 2
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import json
 import re
 import subprocess
-import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 
 from mr_elm.rows.hdfs import find_command, find_home, read_configuration
@@ -63,7 +63,7 @@ def get_json(address: str, timeout: float = TIMEOUT) -> Any:
     try:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)
-    except urllib.error.URLError as error:
+    except (OSError, HTTPException) as error:
         raise OSError(f'{address}: expected an answer, found none ({error})') from None
 
 
