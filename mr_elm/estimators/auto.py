@@ -58,7 +58,7 @@ class AutoEstimator(LivingRows):
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'AutoEstimator':
         """Choose machines and train them. Sets model_, and classes_ of a classifier. Rows of weight 0 do not count."""
         self.__dict__.pop('model_', None)
-        X, y, weights = self._read_batch(X, y, sample_weight, reset=True)
+        X, y, weights = self._read(X, y, sample_weight)
         if weights is not None:
             kept = weights > 0
             X, y, weights = X[kept], y[kept], weights[kept]

@@ -52,9 +52,9 @@ class DualClassifier(Labelled, KernelEstimator):
     @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'DualClassifier':
         """Fit the machines of all classes. Sets classes_, support_, dual_coef_, intercept_, results_, model_."""
-        X, y, sample_weight = self._read(X, y, sample_weight)
+        X, y, weights = self._read(X, y, sample_weight)
         self.classes_, codes = numbered_classes(y)
-        weights = row_weights(self.class_weight, self.classes_, codes, sample_weight)
+        weights = row_weights(self.class_weight, self.classes_, codes, weights)
         classes: Any = name_classes(self.classes_)
         rows, options = TrainingRows(X, codes, classes, weights), self._make_options()
         summary = self._summarise_training(rows, options)

@@ -9,7 +9,7 @@ from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import watched
 from mr_elm.estimators.kernel import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
-from mr_elm.estimators.values import Targets, is_set_matrix, name_classes, row_weights
+from mr_elm.estimators.values import Targets, name_classes, row_weights
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
 from mr_elm.machines.constant import warn_of_constant
 from mr_elm.machines.kernel import KernelProblem
@@ -87,7 +87,7 @@ class KernelELMClassifier(Labelled, KernelELM):
     @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMClassifier':
         """Fit. Sets classes_, dual_coef_, model_, and loo_score_, the leave-one-out accuracy, when asked for."""
-        X, y, own = self._read(X, y, sample_weight, multi_output=is_set_matrix(y))
+        X, y, own = self._read(X, y, sample_weight)
         codes, T = self._set_classes(y)
         if codes is None:
             self._fit_targets(TrainingRows(X, T, sample_weight=own), T)
@@ -99,8 +99,8 @@ class KernelELMClassifier(Labelled, KernelELM):
                 rows = HeldOut(codes, fill_weights(weights, len(codes)), T - solution.residuals, leverages)
                 self._hold_out(rows, X)
             if self.leave_one_out:
-                values = T - solution.residuals
-                self.loo_score_ = score_values(values, codes, weights, len(self.classes_))['accuracy']
+                scores = score_values(T - solution.residuals, codes, weights, len(self.classes_))
+                self.loo_score_ = scores['accuracy']
         return self
 
 
@@ -122,7 +122,7 @@ class KernelELMRegressor(Targets, KernelELM):
     @watched
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> 'KernelELMRegressor':
         """Fit. Sets dual_coef_, model_, and loo_score_, the leave-one-out R2, as of `score`, when asked for."""
-        X, y, weights = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
+        X, y, weights = self._read(X, y, sample_weight)
         T = self._set_targets(y, X, weights)
         solution = self._fit_targets(TrainingRows(X, T.reshape(np.shape(y)), sample_weight=weights), T)
         if self.leave_one_out:

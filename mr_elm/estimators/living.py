@@ -14,8 +14,8 @@ from mr_elm.errors import write_value
 from mr_elm.estimators.conversion import name_blas, name_weights
 from mr_elm.estimators.jobs import sum_up_rows, watched
 from mr_elm.estimators.parameters import make_options
-from mr_elm.estimators.tables import TableRows, check_weights
-from mr_elm.estimators.values import is_set_matrix, name_classes, number_labels, to_sets
+from mr_elm.estimators.tables import TableRows
+from mr_elm.estimators.values import name_classes, number_labels, to_sets
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.features.nodes import has_leaves, part_map
@@ -33,6 +33,7 @@ from mr_elm.machines.sample import select_rows, take_sample
 from mr_elm.model.models import HiddenNodeModel, join_members
 from mr_elm.rows.blocks import fill_weights
 from mr_elm.rows.labels import write_label
+from mr_elm.scores.threshold import choose_positive
 from mr_elm.solvers.ridge import Sums, TrainingRows
 from mr_elm.sums.gram import GridSteps
 from mr_elm.sums.statistics import ColumnStatistics
@@ -68,7 +69,6 @@ FORM = (
 class LivingRows(TableRows):
     """Keep the sums of the rows in the model, whose machines learn and forget rows, and solve whenever they change."""
 
-    _takes_sets: bool
     _hold_out: Any  # see `Labelled` and `LivingTargets`
     _arithmetic: Any = nullcontext  # a context for sums and solves
 
@@ -85,7 +85,7 @@ class LivingRows(TableRows):
         of the rows as landmarks, or when the rows cannot have been there.
         """
         check_is_fitted(self)
-        machines, (X, y, weights) = self._machines(), self._read_batch(X, y, sample_weight, reset=False)
+        machines, (X, y, weights) = self._machines(), self._read(X, y, sample_weight, reset=False)
         labels, left = self._join_labels(y), []
         with self._arithmetic():
             for member, machine in zip(self.model_.members, machines, strict=True):
@@ -100,20 +100,11 @@ class LivingRows(TableRows):
     @watched
     def _grow(self, X: Rows, y: Labels, sample_weight: Weights, declared: Labels = ()) -> Any:
         """Add rows to the machines. declared : classes that may have no row yet."""
-        rows = self._read_batch(X, y, sample_weight, reset=False)
+        rows = self._read(X, y, sample_weight, reset=False)
         labels = self._join_labels(rows[1], declared)
         with self._arithmetic():
             grown = [machine.add(self._sum_up(rows, labels, machine)) for machine in self._machines()]
             return self._take(grown, labels)
-
-    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
-        several = self._takes_sets
-        if self._numeric:
-            several = several and not self._holds_out
-        elif several:
-            several = is_set_matrix(y)
-        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=self._numeric, multi_output=several)
-        return X, y, check_weights(sample_weight, X)
 
     def _join_labels(self, y: Labels, declared: Labels = (), anew: bool = False) -> Any:
         """Return the labels of the classes known and of these rows, in class order; None for a regression."""
@@ -123,11 +114,6 @@ class LivingRows(TableRows):
         """Return rows as (X, y, sample_weight) with class numbers or targets, and all weights."""
         X, y, sample_weight = rows
         return TrainingRows(X, to_sets(y), sample_weight=sample_weight)
-
-    @property
-    def _holds_out(self) -> bool:
-        """Tell whether something is to be fitted to rows that are held out."""
-        return getattr(self, 'probabilities', False) or getattr(self, 'intervals', False)
 
     def _machines(self) -> list[LivingMachine]:
         """Return the machines. Raises ValueError when the estimator does not keep their sums."""
@@ -164,8 +150,10 @@ class LivingRows(TableRows):
         before: Any = getattr(self, 'model_', None)
         self.model_ = join_members([machine.keep_sums(machine.solve()) for machine in machines])
         for member in self.model_.members:
-            condition = member.header.parameters['condition']
-            self._reporter.say(f'solved {member.layer.n_hidden + 1} unknowns, condition about {condition:.1e}')
+            self._reporter.say(
+                f'solved {member.layer.n_hidden + 1} unknowns, '
+                f'condition about {member.header.parameters["condition"]:.1e}'
+            )
         if rows_left and not set(HELD_OUT).isdisjoint(before.arrays):
             warnings.warn(
                 'probabilities or intervals: left out, they may have been fitted to rows that left; calibrate fits new '
@@ -186,7 +174,7 @@ class LivingRows(TableRows):
         """
         check_is_fitted(self)
         self._machines()
-        rows = self._read_batch(X, y, sample_weight, reset=False)
+        rows = self._read(X, y, sample_weight, reset=False)
         if self._holds_out:
             self._score(self._label(rows, getattr(self, 'classes_', None)), LeaveOneOutModel(self.model_))
         return self
@@ -248,10 +236,8 @@ class LivingEstimator(LivingRows):
     @property
     def feature_importances_(self) -> Floats:
         """Return the importance of each column, with sum 1. Raises AttributeError where no metric was learned."""
-        importance = None
-        if hasattr(self, 'model_'):
-            importance = self.model_.importance
-        if importance is None:
+        importance = hasattr(self, 'model_') and self.model_.importance
+        if not importance:
             raise AttributeError('feature_importances_: expected an estimator that has learned a metric in fit')
         return np.array(importance.columns)
 
@@ -295,9 +281,8 @@ class LivingEstimator(LivingRows):
             estimator.n_hidden = len(model.layer.biases) or PESVMOptions.n_hidden
         if estimator.solver != PASSES:
             estimator.solver = None
-        names, positive = [write_label(label) for label in getattr(estimator, 'classes_', ())], model.header.positive
-        if positive is not None:
-            positive = names[model.classes.index(positive)]
+        names = list(map(write_label, getattr(estimator, 'classes_', ())))
+        positive = choose_positive(model.header.positive, names)
         estimator.model_ = replace(model, header=replace(model.header, classes=names, positive=positive))
         return estimator
 
@@ -317,7 +302,7 @@ class LivingEstimator(LivingRows):
         """
         if like is not None:
             self._take_form(like)
-        rows = self._read_batch(X, y, sample_weight, reset=like is None)
+        rows = self._read(X, y, sample_weight, reset=like is None)
         labels = self._join_labels(rows[1], declared, anew=True)
         self.__dict__.pop('model_', None)  # what was fitted to other rows
         if labels is not None:

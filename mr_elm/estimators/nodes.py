@@ -48,18 +48,14 @@ class LivingLabels(Labelled):
 
     def _join_sets(self, y: Labels, anew: bool) -> np.ndarray:
         """Return the numbers of the columns of an indicator matrix, or of the classes of another estimator."""
-        if np.ndim(y) == 2 or hasattr(y, 'tocsr'):
-            columns = np.arange(y.shape[1])
-        else:
-            columns = np.asarray(y)
+        n_columns = np.shape(y)[-1]
         if anew:
             demand_one_label(self)
             self.multilabel_ = True
-            return columns
-        if len(columns) != len(self.classes_):
+            return np.arange(n_columns)
+        if n_columns != len(self.classes_):
             raise ValueError(
-                f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, '
-                f'found {len(columns)}'
+                f'y: expected an indicator matrix of {len(self.classes_)} labels, as the rows before, found {n_columns}'
             )
         return self.classes_
 
@@ -117,11 +113,9 @@ class LivingTargets(Targets):
 
     intervals: bool = False
 
-    _takes_sets = True  # whether a row may have several targets
-
-    def _read_batch(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool) -> tuple:
+    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool = True) -> tuple:
         """Read rows, and remember how many targets they have."""
-        X, y, weights = super()._read_batch(X, y, sample_weight, reset)  # type: ignore[misc]
+        X, y, weights = super()._read(X, y, sample_weight, reset)  # type: ignore[misc]
         if not reset and np.shape(y)[1:] != (() if self.single_ else (self.n_targets_,)):
             raise ValueError(
                 f'y: expected {self.n_targets_} target(s), as the rows before, found the shape {np.shape(y)}'
@@ -145,10 +139,9 @@ class LivingTargets(Targets):
         They are wider where rows are unlike those of the training, if the estimator keeps its sums. Raises ValueError
         when there are too few rows for the coverage.
         """
-        estimator = self
-        values = estimator._values(X)[:, 0]
-        X = estimator._validate(X, False)
-        return self._to_targets(LeaveOneOutModel(estimator.to_model()).interval(X, values, coverage))
+        values = self._values(X)[:, 0]
+        X = self._validate(X, False)
+        return self._to_targets(LeaveOneOutModel(self.to_model()).interval(X, values, coverage))
 
 
 @dataclass(eq=False, repr=False)

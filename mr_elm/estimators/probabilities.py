@@ -40,7 +40,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
     classes_: np.ndarray
     multilabel_ = False
     _task = 'classification'
-    _takes_sets = False  # whether y may be an indicator matrix
+    _takes_sets = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

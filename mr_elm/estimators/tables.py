@@ -12,7 +12,7 @@ from mr_elm.errors import RowError
 from mr_elm.estimators.conversion import Convertible, describe_targets, input_facts
 from mr_elm.estimators.jobs import map_rows
 from mr_elm.estimators.parameters import Parameters, find_options
-from mr_elm.estimators.values import demand_targets, read_classes
+from mr_elm.estimators.values import demand_matrix, demand_targets, is_set_matrix, read_classes
 from mr_elm.features.landmarks import Landmarks
 from mr_elm.machines.sample import select_rows
 from mr_elm.option import speaking_python
@@ -49,6 +49,7 @@ class TableRows(Convertible, Parameters):
     """
 
     scale: str
+    _takes_sets: bool  # whether a row may have several labels, as an indicator matrix has them, or several targets
     n_features_in_: int
     encoding_: Encoding | None
     _summary = Summary()  # of the rows that have decided the scaling
@@ -72,10 +73,27 @@ class TableRows(Convertible, Parameters):
         X, model = self._validate(X, False), self.model_
         return map_rows(getattr(model, method), X, model.n_scores, self.n_jobs)
 
-    def _read(self, X: Rows, y: Labels, sample_weight: Weights, **how: Any) -> tuple:
+    @property
+    def _holds_out(self) -> bool:
+        """Tell whether something is to be fitted to rows that are held out."""
+        return getattr(self, 'probabilities', False) or getattr(self, 'intervals', False)
+
+    def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool = True) -> tuple:
         """Return the rows of a training, unscaled, their labels, and their weights, None where all count once."""
-        X, y = self._validate(X, True, sample_weight, y=y, **how)
-        return X, y, check_weights(sample_weight, X)
+        demand_matrix(y)
+        several, numeric = self._takes_sets, self._numeric
+        if numeric:
+            several = several and not self._holds_out
+        elif several:
+            several = is_set_matrix(y)
+        X, y = self._validate(X, reset, sample_weight, y=y, y_numeric=numeric, multi_output=several)
+        weights = check_weights(sample_weight, X)
+        if reset:
+            rows, counted = X, weights
+            if weights is not None:  # rows of weight 0 do not decide the scaling
+                rows, counted = X[weights > 0], weights[weights > 0]
+            self._summary = self._summarise(columns=ColumnStatistics.of(rows, counted))
+        return X, y, weights
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:
         """Return rows as a matrix of features, dense or CSR, and y where `how` has it. how : as of `validate_data`."""
@@ -96,27 +114,22 @@ class TableRows(Convertible, Parameters):
             raise ValueError(
                 f'y: expected one label or target in each row, found the shape {shape} (y should be a 1d array): '
                 'estimators of ESVM, ELM and KernelELM, without probabilities or intervals, take several targets, '
-                'or labels as a matrix of 0 and 1'
+                'or labels as a matrix of 0 and 1 (MultiLabelBinarizer().fit_transform(y) makes one)'
             )
         how = {'accept_sparse': 'csr', 'dtype': float, **how}
         if self.encode == REFUSE:
             checked = self._check_numbers(X, reset, **how)
             if reset:
                 self.encoding_ = None
-                self._keep_columns(checked[0], sample_weight)  # labels come with rows to fit
             return checked
         frame = self._read_table(X, reset)
-        weights = check_weights(sample_weight, np.empty(frame.table.n_rows))
         if reset:
+            weights = check_weights(sample_weight, np.empty(frame.table.n_rows))
             self.encoding_ = learn_encoding(frame, weights, self.max_categories)
         rows = self._encode(frame)
         if 'y' in how:
-            checked = check_X_y(rows, **how)
-        else:
-            checked = check_array(rows, **how)
-        if reset:
-            self._keep_columns(rows, weights)
-        return checked
+            return check_X_y(rows, **how)
+        return check_array(rows, **how)
 
     def _read_table(self, X: Any, reset: bool) -> Frame:
         """Read a data frame, or numbers, whose columns are called x0, x1, ..., as those of a file without a header."""
@@ -136,13 +149,6 @@ class TableRows(Convertible, Parameters):
         rows = encode_rows(encoding, frame.select([column.name for column in encoding.columns]))
         encoding.warn_of_others(encoding.find_known(rows), len(rows.numbers))
         return rows.spread()
-
-    def _keep_columns(self, rows: Rows, sample_weight: Weights) -> None:
-        """Keep the statistics that decide the scaling. Rows of weight 0 do not count."""
-        weights = check_weights(sample_weight, rows)
-        if weights is not None:
-            rows, weights = rows[weights > 0], weights[weights > 0]
-        self._summary = self._summarise(columns=ColumnStatistics.of(rows, weights))
 
     def _summarise(self, **others: Any) -> Summary:
         """Return a Summary that knows the columns of the rows. others : other fields."""

@@ -22,8 +22,9 @@ from mr_elm.rows.text import read_number
 from mr_elm.scores.metrics import Residuals
 from mr_elm.scores.selection import HELD_OUT_KEY, TARGET_TEST_SHARE, select_sample
 from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
-from mr_elm.typing import ClassWeight, Floats, Labels, Rows, RowWeights, Weights
+from mr_elm.typing import ClassWeight, Floats, Labels, Rows, RowWeights
 
+LISTS = {list, tuple, set, np.ndarray}
 MAX_WHOLE = 2.0**53  # below it floats hold all whole numbers
 
 
@@ -73,6 +74,20 @@ def read_classes(y: Labels) -> Labels:
             )
         return integers
     return y
+
+
+def demand_matrix(y: Labels) -> None:
+    """Raise ValueError where rows have lists of labels or targets, and these make no matrix."""
+    try:
+        values = np.asarray(y)
+        ragged = values.dtype == object and not LISTS.isdisjoint(map(type, values.flat))
+    except ValueError:  # lists of different lengths
+        ragged = True
+    if ragged:
+        raise ValueError(
+            f'y: expected labels or targets of the shape (n,) or (n, K), found {write_value(list(y))}: '
+            'MultiLabelBinarizer().fit_transform(y) makes a matrix of 0 and 1 of lists of labels'
+        )
 
 
 def demand_targets(y: Labels, estimator: str) -> None:
@@ -147,20 +162,17 @@ def to_sets(y: Labels) -> Floats:
 
 
 def row_weights(
-    class_weight: ClassWeight, classes: np.ndarray, codes: Labels | None, sample_weight: Weights = None
-) -> Floats | None:
+    class_weight: ClassWeight, classes: np.ndarray, codes: np.ndarray, sample_weight: RowWeights
+) -> RowWeights:
     """Return the weight of each row, (n,), as its class and its own weight say; None when all count once."""
-    weights = None
-    if sample_weight is not None:
-        weights = np.asarray(sample_weight)
-    if class_weight is None or codes is None:
-        return weights
+    if class_weight is None:
+        return sample_weight
     of_classes = compute_class_weight(class_weight, classes=classes, y=classes[codes])
     if not (np.isfinite(of_classes) & (of_classes > 0)).all():
         raise ValueError(f'class_weight: expected finite numbers above 0, found {of_classes.min():.6g}')
-    if weights is None:
+    if sample_weight is None:
         return of_classes[codes]
-    return of_classes[codes] * weights
+    return of_classes[codes] * sample_weight
 
 
 class AvailableMethod:
@@ -198,6 +210,7 @@ class Targets(RegressorMixin, MultiOutputMixin):
     target: str = 'none'
 
     _task = 'regression'
+    _takes_sets = True
 
     def _set_targets(self, y: Labels, X: Rows | None = None, weights: RowWeights = None) -> Floats:
         """Remember the shape of y, and return what is learned, (n, K).
@@ -223,7 +236,6 @@ class Targets(RegressorMixin, MultiOutputMixin):
 
     def _choose_target(self, X: Rows, T: Floats, weights: RowWeights) -> str:
         """Return none or log. auto compares both on the rows that `mr-elm train --target auto` holds out."""
-        estimator = self
         if self.target != AUTO:
             return self.target
         if not (T > 0).all():
@@ -236,13 +248,13 @@ class Targets(RegressorMixin, MultiOutputMixin):
             y = T[:, 0]
         errors = {}
         for target in ('none', 'log'):
-            machine = clone(estimator).set_params(target=target, encode=REFUSE, verbose=0)
+            machine = clone(self).set_params(target=target, encode=REFUSE, verbose=0)
             machine.fit(X[~held], y[~held], take_weights(weights, ~held))
             answers, own = machine.predict(X[held]).reshape(-1, T.shape[1]), take_weights(weights, held)
             pairs = zip(T[held].T, answers.T, strict=True)
             errors[target] = float(np.mean([Residuals.of(t, f, own).scores()['rmse'] for t, f in pairs]))
         best, said = compare_targets(errors)
-        estimator._reporter.say(said)
+        self._reporter.say(said)
         return best
 
     def _to_targets(self, values: Floats) -> Floats:

@@ -95,6 +95,25 @@ def test_a_row_has_a_label_whose_decision_value_is_above_one_half(X, sets):
     assert not model.decide(values)[0].any()
 
 
+@pytest.mark.parametrize('estimator', [*REGRESSORS, *CLASSIFIERS, OELMClassifier(), AutoClassifier(), AutoRegressor()])
+@pytest.mark.parametrize(
+    'make, found',
+    [
+        (list, r"\[\['a', 'b'\], \['a'\], \['a', 'b'\], ... of 120\]"),
+        (pd.Series, r"\[\['a', 'b'\], \['a'\], \['a', 'b'\], ... of 120\]"),
+        (lambda lists: list(map(set, lists)), r'\[set of 2, set of 1, set of 2, ... of 120\]'),
+    ],
+    ids=['lists', 'series', 'sets'],
+)
+def test_lists_of_labels_are_refused_with_what_makes_a_matrix_of_them(estimator, make, found, X):
+    with pytest.raises(
+        ValueError,
+        match=rf'^y: expected labels or targets of the shape \(n,\) or \(n, K\), found {found}: '
+        r'MultiLabelBinarizer\(\).fit_transform\(y\) makes a matrix of 0 and 1 of lists of labels$',
+    ):
+        clone(estimator).fit(X, make([['a', 'b'], ['a']] * 60))
+
+
 @pytest.mark.parametrize('estimator, kind', [(REGRESSORS[0], 'Y'), (CLASSIFIERS[0], 'sets')], ids=['targets', 'labels'])
 def test_rows_come_and_leave_as_if_they_had_never_been_there(estimator, kind, X, request):
     y = request.getfixturevalue(kind)
