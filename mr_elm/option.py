@@ -72,6 +72,8 @@ class Option:
 
     def fits(self, value: Any) -> bool:
         """Tell whether a value, or one of a list, is of the type, and one that the option may have."""
+        if self.kind is Any:
+            return True
         if self.kind is str:
             if self.choices:
                 return value in self.choices

@@ -11,6 +11,7 @@ from mr_elm.machines.calibrating import (
     ScoreSample,
     fit_held_out,
     keep_held_out,
+    say_threshold,
 )
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
@@ -18,7 +19,6 @@ from mr_elm.model.file import model_words
 from mr_elm.model.sums import demand_leverages
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Reporter
-from mr_elm.rows.text import quote
 from mr_elm.rows.wire import split_key
 from mr_elm.store import temporary_folder, write_json
 from mr_elm.streaming.mr_scores import MRScores
@@ -52,11 +52,7 @@ def fit_to(data: DataSet, model: Kind, rows: HeldOut, kind: str, threshold: str 
         model = fit_held_out(model, rows, kind, threshold)
     except DataFormatError as error:
         raise DataFormatError(f'{data.plan.name}: {error}') from None
-    header = model.header
-    if header.threshold is not None:
-        data.engine.reporter.say(
-            f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}'
-        )
+    say_threshold(model.header, data.engine.reporter)
     return model
 
 

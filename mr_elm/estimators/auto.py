@@ -11,6 +11,7 @@ from mr_elm.estimators.conversion import name_blas
 from mr_elm.estimators.jobs import sum_up_rows, watched
 from mr_elm.estimators.living import LivingRows
 from mr_elm.estimators.nodes import LivingLabels, LivingTargets
+from mr_elm.estimators.parameters import make_options
 from mr_elm.estimators.values import available_with
 from mr_elm.machines.auto import (
     Budget,
@@ -69,7 +70,7 @@ class AutoEstimator(LivingRows):
         if rows.classes is not None:
             counts, totals = (np.bincount(rows.y, each).tolist() for each in (None, rows.sample_weight))
             rows = replace(rows, classes=replace(rows.classes, counts=counts, weights=totals))
-        n_rows, options = len(rows.y), AutoOptions(task=self._task, seed=self.seed_).nodes
+        n_rows, options = len(rows.y), make_options(self).nodes
         first, merged = merge_copies(rows.X, rows.y, rows.sample_weight)
         rows = replace(select_rows(rows, first), sample_weight=merged)
         # statistics of merged rows: so a row of weight 2 is as two rows, to the last bit

@@ -47,7 +47,7 @@ class Convertible:
 
     def _name_header(self, header: ModelHeader) -> ModelHeader:
         """Return the header of a model that was fitted to rows in memory."""
-        classes = [write_label(label) for label in getattr(self, 'classes_', ())]
+        classes = list(map(write_label, getattr(self, 'classes_', ())))
         header = header.change_parameters(class_weight=name_weights(self), input=input_facts(self, classes))
         return replace(header, classes=classes, history=[make_event('fit', header.n_rows_used)])
 
@@ -57,11 +57,11 @@ class Convertible:
         kind: Any = cls
         estimator = kind(**shared_parameters(model, kind._get_param_names()))
         estimator.model_ = model
-        estimator.n_features_in_ = model.n_features
+        estimator.n_features_in_ = model.header.n_columns
         estimator.seed_ = estimator.seed
         if model.header.calibration is not None:
             estimator.probabilities = True
-        if 'interval_residuals' in model.arrays and 'intervals' in kind._get_param_names():
+        if 'interval_residuals' in model.arrays and hasattr(estimator, 'intervals'):
             estimator.intervals = True
         names = model.header.column_names
         estimator.encoding_ = model.encoding
@@ -70,13 +70,14 @@ class Convertible:
             estimator._of_file = True
         if model.encoding is not None:
             estimator.encode = AUTO
-            estimator.n_features_in_ = len(model.encoding.columns)
         if model.numeric:
             estimator.single_ = not model.header.target_names
             estimator.target = estimator.target_ = 'log' if model.header.is_log else 'none'
         else:
             estimator.multilabel_ = model.multilabel
             estimator.classes_ = read_labels(model.classes)
+            if model.header.positive == model.classes[0]:
+                estimator.positive = to_python(estimator.classes_[0])
         for name in {'dual_coef', 'intercept'} & set(model.arrays):
             setattr(estimator, f'{name}_', model.arrays[name])
         return estimator

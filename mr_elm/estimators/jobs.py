@@ -27,7 +27,7 @@ def watched(method: Callable) -> Callable:
 
     @wraps(method)
     def run(self: Any, *args: Any, **more: Any) -> Any:
-        names = {each.flag: name for name, each in find_options(self.__class__).items()}
+        names = {each.flag: name + '=True' * (each.kind is bool) for name, each in find_options(self.__class__).items()}
         try:
             with (
                 speaking_python(names),

@@ -81,8 +81,8 @@ class LivingRows(TableRows):
     def forget(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Any:
         """Take rows away from the sums; classes that lose their last row go too.
 
-        Probabilities and intervals go too. Raises AccountingError, and changes nothing, when the estimator keeps some
-        of the rows as landmarks, or when the rows cannot have been there.
+        Probabilities, their threshold and intervals go too. Raises AccountingError, and changes nothing, when the
+        estimator keeps some of the rows as landmarks, or when the rows cannot have been there.
         """
         check_is_fitted(self)
         machines, (X, y, weights) = self._machines(), self._read(X, y, sample_weight, reset=False)
@@ -170,6 +170,7 @@ class LivingRows(TableRows):
     def calibrate(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Any:
         """Fit probabilities or intervals anew to rows that the estimator has, when rows have come or left.
 
+        The parameter `threshold` chooses a threshold anew; where it is None, a threshold of a model file stays.
         Where leaves of trees are nodes, take rows that came after `fit`: trees know the labels of the others.
         """
         check_is_fitted(self)

@@ -70,10 +70,16 @@ class ClassifierParameters:
     """Hold the parameters of classifiers.
 
     class_weight : None, balanced, or a dictionary with the weights of classes.
+    threshold : of two classes, with probabilities=True: choose the probability of the positive class above which a row
+        is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is than a false one,
+        such as 5.0. None for the more probable class.
+    positive : of two classes, the one that threshold is about; None for the last one.
     """
 
     class_weight: ClassWeight = None
     probabilities: bool = False
+    threshold: str | float | None = None
+    positive: Any = None
 
 
 def document(kind: Any) -> None:

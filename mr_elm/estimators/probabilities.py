@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from mr_elm.estimators.parameters import ClassifierParameters
 from mr_elm.estimators.values import available_with, is_set_matrix, numbered_classes, to_sets
 from mr_elm.features.landmarks import hash_rows
-from mr_elm.machines.calibrating import calibrate
+from mr_elm.machines.calibrating import calibrate, say_threshold
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.scores.calibration import class_scores
@@ -20,7 +20,7 @@ from mr_elm.typing import Floats, Labels, Rows
 
 def demand_one_label(estimator: Any) -> None:
     """Raise ValueError where a parameter of an estimator needs rows of one label each."""
-    defaults = {'probabilities': False, 'class_weight': None, 'leave_one_out': False}
+    defaults = {'probabilities': False, 'class_weight': None, 'leave_one_out': False, 'positive': None}
     for name, default in defaults.items():
         if getattr(estimator, name, default) != default:
             raise ValueError(f'{name}: expected {default}, rows with several labels need it')
@@ -58,6 +58,11 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         self.classes_, codes = numbered_classes(y)
         return codes, class_targets(codes, len(self.classes_))
 
+    @property
+    def threshold_(self) -> float | None:
+        """Return the probability of the positive class above which a row is of it; None for the more probable class."""
+        return self.to_model().header.threshold  # type: ignore[attr-defined]
+
     def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n,) for two classes, else (n, K), the largest of which is the class predicted.
 
@@ -78,7 +83,7 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         return scores
 
     def predict(self, X: Rows) -> np.ndarray:
-        """Return the class of each row, the most probable one where there are probabilities.
+        """Return the class of each row, the most probable one where there are probabilities; see also `threshold_`.
 
         Where rows may have several labels: an indicator matrix, (n, K).
         """
@@ -100,12 +105,13 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         return self.model_.labelling.log_probabilities(values)
 
     def _hold_out(self, rows: HeldOut, X: Rows, kind: str = 'leave-one-out') -> None:
-        """Fit probabilities to rows X that were held out. kind : how, see `calibrate`."""
+        """Fit probabilities and a threshold to rows X that were held out. kind : how, see `calibrate`."""
         kept = np.flatnonzero(rows.weights > 0)
         rows = rows.take(kept)
         if rows.leverages.any():
             rows = leave_equal_rows_out(rows, X[kept], len(self.classes_))
-        self.model_ = calibrate(self.model_, rows, kind)
+        self.model_ = calibrate(self.model_, rows, kind, self.threshold)
+        say_threshold(self.model_.header, self._reporter)  # type: ignore[attr-defined]
 
 
 def leave_equal_rows_out(rows: HeldOut, X: Rows, n_classes: int) -> HeldOut:

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import Model
+from mr_elm.model.header import ModelHeader
+from mr_elm.progress import Reporter
 from mr_elm.rows.blocks import Block
+from mr_elm.rows.text import quote
 from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
 from mr_elm.scores.intervals import scale_residuals, sort_sizes
 from mr_elm.scores.selection import FOLD, SCORED_ROWS, fold_numbers, select_sample
@@ -50,14 +53,14 @@ class ScoreSample:
         return np.flatnonzero(chosen)
 
 
-def fit_held_out(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: str | None = None) -> Kind:
+def fit_held_out(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: Any = None) -> Kind:
     """Return the model with what rows held out teach: probabilities, or of a regression intervals; see `calibrate`."""
     if model.numeric:
         return add_intervals(model, rows)
     return calibrate(model, rows, kind, threshold)
 
 
-def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: str | None = None) -> Kind:
+def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold: Any = None) -> Kind:
     """Return the model that labels by probabilities.
 
     kind : how the rows were scored, leave-one-out or folds. threshold : see `make_goal`, for two classes.
@@ -79,6 +82,12 @@ def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold
         P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, k]
         header = replace(header, threshold=choose_threshold(threshold, P, numbers == k, rows.weights))
     return replace(model, header=replace(header, calibration=facts), arrays={**model.arrays, 'calibration': fitted})
+
+
+def say_threshold(header: ModelHeader, reporter: Reporter) -> None:
+    """Say which threshold a model has, if any."""
+    if header.threshold is not None:
+        reporter.say(f'threshold: {quote(header.positive or "")} where its probability is above {header.threshold:.6g}')
 
 
 def demand_every_class(names: Sequence[str], weights: Sequence[float] | np.ndarray, where: str) -> None:

@@ -51,7 +51,7 @@ class TrainingOptions:
         None, 'balanced: every class has the same total weight', 'model', ('balanced',), advanced=True
     )
     probabilities: bool = option(False, 'fit probabilities, and label by them')
-    threshold: str | None = option(
+    threshold: Any = option(
         None,
         '--probabilities of two classes: choose the probability of the positive class above which a '
         'row is of it, by rows held out: balanced (accuracy), f1, or how much worse a missed row of it is '
@@ -59,7 +59,7 @@ class TrainingOptions:
         metavar='balanced|f1|COST',
         advanced=True,
     )
-    positive: str | None = option(
+    positive: Any = option(
         None,
         'two classes: the one that --threshold, F1, precision, recall and their curves are about '
         '(default: the last class)',

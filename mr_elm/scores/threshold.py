@@ -1,10 +1,12 @@
 """Choose the positive one of two classes, and the probability of it above which a row is labelled so."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from mr_elm.rows.text import quote
+from mr_elm.rows.labels import write_label
+from mr_elm.rows.text import quote, read_number
 from mr_elm.sums.statistics import find_class
 from mr_elm.typing import Floats
 
@@ -21,17 +23,15 @@ def f1(true: Floats, false: Floats, positive: float, negative: float) -> Floats:
     return 2 * true / (true + false + positive)
 
 
-def make_goal(name: str) -> Goal:
+def make_goal(name: Any) -> Goal:
     """Return the goal called balanced or f1, or of a number, the cost of a missed row over a false one.
 
     Raises ValueError for another name.
     """
+    name = str(name)
     if name in GOALS:
         return GOALS[name]
-    try:
-        cost = float(name)
-    except ValueError:
-        cost = 0.0
+    cost = read_number(name) or 0.0
     if not 0 < cost < np.inf:
         raise ValueError(f'--threshold: expected balanced, f1 or a number above 0, found {name!r}')
     return lambda true, false, positive, negative: -(cost * (positive - true) + false)
@@ -40,7 +40,7 @@ def make_goal(name: str) -> Goal:
 GOALS: dict[str, Goal] = {'balanced': balanced_accuracy, 'f1': f1}
 
 
-def choose_threshold(name: str, probabilities: Floats, positive: np.ndarray, weights: Floats) -> float:
+def choose_threshold(name: Any, probabilities: Floats, positive: np.ndarray, weights: Floats) -> float:
     """Return the threshold that is best for rows held out: rows with a larger probability are of the positive class.
 
     name : see `make_goal`. probabilities : (n,) of that class. positive : (n,) of bool. weights : (n,).
@@ -52,17 +52,13 @@ def choose_threshold(name: str, probabilities: Floats, positive: np.ndarray, wei
     )
     middle = (cuts[1:] + cuts[:-1]) / 2
     between = np.where(middle < cuts[1:], middle, cuts[:-1])  # of neighbours in float64 the middle is one of them
-    edges = np.concatenate([[1.0], between[::-1], [0.0]])
+    # where a probability is 0, no threshold is below that of all rows
+    edges = np.concatenate([[1.0], between[::-1], np.zeros(int(cuts[0] > 0))])
     values = make_goal(name)(true, false, true[-1], false[-1])
-    # no probability is above 0 in all rows
-    if cuts[0] > 0:
-        n_edges = len(edges)
-    else:
-        n_edges = len(edges) - 1
-    return float(edges[values[:n_edges].argmax()])
+    return float(edges[values[: len(edges)].argmax()])
 
 
-def choose_positive(label: str | None, classes: Sequence[str]) -> str | None:
+def choose_positive(label: Any, classes: Sequence[str]) -> str | None:
     """Return the one of two classes that a label names; None where there is no label, which leaves it to the header.
 
     Raises ValueError where the label names none of two classes.
@@ -71,6 +67,7 @@ def choose_positive(label: str | None, classes: Sequence[str]) -> str | None:
         return None
     if len(classes) != 2:
         raise ValueError(f'--positive: expected two classes, found {len(classes) or "a regression"}')
+    label = write_label(label)
     name = find_class(label, classes)
     if name is None:
         raise ValueError(

@@ -132,6 +132,27 @@ def test_a_table_with_text_is_encoded_and_scaled_as_by_the_command(method, kind,
     compare(fitted, trained, fitted.encoding_.encode(read_frame(frame).table).spread(), frame)
 
 
+@pytest.mark.parametrize(
+    'method, kind',
+    [pair for pair in PAIRS if not is_regressor(pair[1]())],
+    ids=lambda value: value if isinstance(value, str) else '',
+)
+@pytest.mark.parametrize('threshold, positive', [('balanced', None), ('f1', 3), (5.0, '3')])
+def test_a_threshold_is_that_of_the_command(method, kind, threshold, positive, X, here, tmp_path):
+    y = np.where(np.random.default_rng(1).random(200) < 0.2, 1, label(X, kind, 2)) * 4 + 3
+    words = () if positive is None else ('--positive', positive)
+    rows = write(tmp_path / 'rows', X, y)
+    trained = train(here, method, rows, '--probabilities', '--threshold', threshold, *words)
+    fitted = kind(probabilities=True, threshold=threshold, positive=positive).fit(X, y)
+    assert fitted.threshold_ == pytest.approx(trained.header.threshold, rel=1e-4)
+    compare(fitted, trained, X)
+    P, k = fitted.predict_proba(X), 1 if positive is None else 0
+    assert ((P[:, k] > fitted.threshold_) == (fitted.predict(X) == [3, 7][k])).all()
+    assert not np.array_equal(P.argmax(axis=1), fitted.predict(X) == 7)  # without it, some rows are of another class
+    fitted = kind(positive=positive).fit(X, y)
+    assert fitted.to_model().header.positive == str([3, 7][k]) and fitted.threshold_ is None
+
+
 @pytest.mark.parametrize('method, kind', [pair for pair in PAIRS if pair[0] != 'auto'])
 @pytest.mark.parametrize('scale', ['minmax', 'none'])
 def test_every_scale_is_that_of_the_command(method, kind, scale, here, tmp_path):

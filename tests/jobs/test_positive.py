@@ -244,7 +244,8 @@ def test_python_says_the_same(train, say, table, tmp_path, model_of):
         assert say(tmp_path / f'{positive}.npz')[0].tolist() == said
         assert model_of(tmp_path / f'{positive}.npz')[0]['positive'] == positive
         assert predict_rows(read_model(model), table[0])['prediction'].tolist() == said
-    assert make_options('mr-kelm', {'positive': 'churned'}).positive == 'churned'
+    options = make_options('mr-kelm', {'positive': 'churned', 'probabilities': True, 'threshold': 5.0})
+    assert (options.positive, options.threshold) == ('churned', 5.0)
 
 
 def test_it_stays_until_there_is_a_third_class(train, elm, dense, write, tmp_path, model_of):

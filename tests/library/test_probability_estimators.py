@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.estimators import (
+    AutoClassifier,
     ELMClassifier,
     ESVMClassifier,
     ESVMRegressor,
@@ -140,6 +141,76 @@ def test_probabilities_are_kept_when_rows_come_and_made_anew_on_demand(table):
     with pytest.raises(ValueError, match='expected a model with probabilities'):
         grown.predict_proba(X)
     assert len(grown.predict(X)) == len(X)
+
+
+@pytest.fixture(scope='module')
+def two(table):
+    """Draw rows of two classes, few of the first: (X, labels)."""
+    return table[0], np.where(table[1] == 'c', 'churned', 'stayed')
+
+
+CHOOSING = {'n_hidden': 30, 'probabilities': True, 'threshold': 'f1', 'positive': 'churned'}
+
+
+def test_a_threshold_stays_when_rows_come_and_is_fitted_anew_with_the_probabilities(two):
+    X, y = two
+    grown = ESVMClassifier(**CHOOSING).fit(X[:120], y[:120])
+    before, other = grown.threshold_, clone(grown).fit(X[120:], y[120:], like=grown)
+    assert grown.partial_fit(X[120:180], y[120:180]).threshold_ == before == grown.merge(other).threshold_
+    rows = np.r_[:180, 120:240]
+    whole = clone(grown).fit(X[rows], y[rows], like=grown)
+    assert grown.calibrate(X[rows], y[rows]).threshold_ == pytest.approx(whole.threshold_, rel=1e-4)
+    assert whole.threshold_ != before
+    with pytest.warns(UserWarning, match='left out'):
+        grown.forget(X[:9], y[:9])
+    assert grown.threshold_ is None
+    assert 0 < grown.calibrate(X[9:], y[9:]).threshold_ < 1
+    assert grown.partial_fit(X[:1], ['new']).threshold_ is None and grown.to_model().header.positive is None
+
+
+def test_a_model_keeps_the_threshold_and_the_positive_class(two, tmp_path):
+    X, y = two
+    fitted = ESVMClassifier(**CHOOSING).fit(X, y)
+    fitted.to_model().save(tmp_path / 'm.npz')
+    again = to_estimator(read_model(tmp_path / 'm.npz', sums=True))
+    assert (again.threshold_, again.positive, again.threshold) == (fitted.threshold_, 'churned', None)
+    assert np.array_equal(again.predict(X), fitted.predict(X))
+    assert again.partial_fit(X[:9], y[:9]).calibrate(X, y).threshold_ == fitted.threshold_  # as update --calibrate
+    numbers = to_estimator(ESVMClassifier(n_hidden=9, positive=4.0).fit(X, (y == 'stayed') * 1 + 4).to_model())
+    assert numbers.positive == 4 and ESVMClassifier(n_hidden=9).fit(X, y).threshold_ is None
+
+
+def test_a_fit_says_the_threshold_in_the_words_of_the_command(two, capsys):
+    fitted = ESVMClassifier(**CHOOSING, verbose=1).fit(*two)
+    said = f"threshold: 'churned' where its probability is above {fitted.threshold_:.6g}\n"
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('estimator', [*CLASSIFIERS, AutoClassifier(budget=10)], ids=str)
+@pytest.mark.parametrize(
+    'wrong, n_classes, what',
+    [
+        ({'threshold': 'f1', 'probabilities': False}, 2, 'threshold: expected probabilities=True beside it'),
+        ({'threshold': 'best'}, 2, "threshold: expected balanced, f1 or a number above 0, found 'best'"),
+        ({'threshold': 0}, 2, "threshold: expected balanced, f1 or a number above 0, found '0'"),
+        ({'threshold': True}, 2, "threshold: expected balanced, f1 or a number above 0, found 'True'"),
+        ({'threshold': 'f1'}, 3, 'threshold: expected two classes, found 3'),
+        ({'positive': 'gone'}, 2, "positive: expected 'churned' or 'stayed', the classes, found 'gone'"),
+        ({'positive': 'a'}, 3, 'positive: expected two classes, found 3'),
+    ],
+    ids=str,
+)
+def test_a_threshold_that_cannot_be_is_refused_in_the_words_of_the_command(
+    estimator, wrong, n_classes, what, two, table
+):
+    rows = two if n_classes == 2 else table
+    with pytest.raises(ValueError, match=f'^{what}$'):
+        clone(estimator).set_params(**wrong).fit(*rows)
+
+
+def test_several_labels_have_no_positive_one(table):
+    with pytest.raises(ValueError, match='positive: expected None, rows with several labels need it'):
+        ESVMClassifier(positive='a').fit(table[0], np.eye(3)[np.arange(240) % 3])
 
 
 def test_intervals_of_an_estimator_are_those_of_its_model(tmp_path, table):
