@@ -64,7 +64,8 @@ class Labelling:
         """Return e^t f + b, (n, K), from decision values (n, P); softmax makes probabilities of them."""
         if self.calibration is None:
             raise ValueError(
-                'expected a model with probabilities: train it with --probabilities, or fit it with probabilities=True'
+                'expected a model with probabilities: train it with --probabilities, or fit it with '
+                'probabilities=True; after forget or a new class calibrate(X, y) fits them again'
             )
         logits = np.exp(self.calibration[0]) * class_scores(decisions, self.n_classes, self.scheme)
         logits[:, 1:] += self.calibration[1:]
