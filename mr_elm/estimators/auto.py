@@ -84,7 +84,7 @@ class AutoEstimator(LivingRows):
             warn_of_constant(self.model_, rows.X, rows.y)
             if self._holds_out:
                 self._hold_out(hold_out_rows(choice), choice.held.X, choice.kind)
-            self._importance = choice.measure_importance()
+            self._importance = choice.measure_importance(self.encoding_)
         return self
 
     @available_with('keep_sums')
@@ -103,7 +103,7 @@ class AutoEstimator(LivingRows):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Return the share of each feature in what splits of trees take off the squared error, (d,); the sum is 1.
+        """Return the share of each column in what splits of trees take off the squared error; the sum is 1.
 
         Raises AttributeError for the estimator of a model that was read from a file.
         """
@@ -135,8 +135,8 @@ class AutoClassifier(LivingLabels, AutoEstimator):
 
     probabilities : fit probabilities to rows that were held out, and label by them.
 
-    Sets classes_, (K,), model_, as `mr-elm train auto` writes it, and feature_importances_, (d,), the shares of the
-    gains of splits, of features once they are encoded.
+    Sets classes_, (K,), model_, as `mr-elm train auto` writes it, and feature_importances_, the share of
+    each column in the gains of splits.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)

@@ -39,6 +39,7 @@ from mr_elm.machines.sample import SampleRows, arrange_rows, find_classes
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.model.parts import layer_arrays
 from mr_elm.parallel import map_in_threads
+from mr_elm.rows.encoding import Encoding
 from mr_elm.solvers.trees import Bins, TreeOptions, grow_forest
 from mr_elm.typing import Floats, RowWeights
 
@@ -123,19 +124,21 @@ class AutoChoice:
         """Return the rows that were held out."""
         return self.rows.take(slice(0, self.n_held))
 
-    def measure_importance(self) -> Floats:
-        """Return the share of each feature in what the splits of a few trees take off the squared error, (d,).
+    def measure_importance(self, encoding: Encoding | None) -> Floats:
+        """Return the share of each column in what the splits of a few trees take off the squared error.
 
-        Where no split helps, all features have the same share.
+        Where no split helps, all columns have the same share. encoding : None where the columns are the features.
         """
         rows = self.rows
         d = rows.X.shape[1]
         gains = np.zeros(d)
         options = TreeOptions.for_rows(len(rows), d, n_trees=16, seed=0)
         grow_forest(Bins.of(rows.X), rows.T, rows.weights, options, gains)
-        if gains.sum() > 0:
-            return gains / gains.sum()
-        return np.full(d, 1 / d)
+        if encoding is not None:
+            gains = np.add.reduceat(gains, encoding.starts[:-1])
+        if not gains.any():
+            gains += 1
+        return gains / gains.sum()
 
 
 def choose_machines(

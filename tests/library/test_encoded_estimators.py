@@ -7,11 +7,19 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_regressor
+from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from mr_elm.errors import UnsuitableWarning
-from mr_elm.estimators import ESTIMATORS, ELMRegressor, ESVMClassifier, KernelELMClassifier, to_estimator
+from mr_elm.estimators import (
+    ESTIMATORS,
+    AutoClassifier,
+    ELMRegressor,
+    ESVMClassifier,
+    KernelELMClassifier,
+    to_estimator,
+)
 from mr_elm.estimators.tables import learn_encoding
 from mr_elm.model.file import read_model
 from mr_elm.rows.frames import read_frame
@@ -174,6 +182,21 @@ def test_rows_come_and_leave_with_the_columns_of_the_first_rows(frame, y, rng):
     assert (fitted.forget(later, y[:40]).decision_function(frame) == before).all()
     again = to_estimator(fitted.to_model()).partial_fit(later, y[:40])
     assert again.n_rows_ == 200
+
+
+@pytest.mark.filterwarnings('ignore:this machine says the same')
+def test_a_column_is_as_important_as_its_features_together(frame):
+    y = np.where(frame['city'] == 'Rome', frame['age'] > 45, frame['city'] == 'Oslo')
+    auto = AutoClassifier(budget=10, probabilities=False)
+    of_features = auto.fit(encode_by_hand(frame), y).feature_importances_
+    columns = SelectFromModel(clone(auto).set_params(encode='auto')).fit(frame, y)
+    shares = columns.estimator_.feature_importances_
+    age, member, city, income, zone = np.split(of_features, [2, 3, 8, 9])
+    assert np.count_nonzero(city) > 1
+    np.testing.assert_allclose(shares, [part.sum() for part in (age, member, city, income, zone)], rtol=1e-6)
+    assert columns.get_feature_names_out().tolist() == ['age', 'city'] and columns.transform(frame).shape == (160, 2)
+    equal = clone(auto).set_params(encode='auto').fit(frame.assign(**dict.fromkeys(frame, 1)), y)
+    np.testing.assert_array_equal(equal.feature_importances_, 1 / 5)
 
 
 def test_one_row_of_a_frame_is_no_frame(frame, y):
