@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -167,7 +168,7 @@ def copy_into(source: str, path: str) -> None:
         raise OSError(f'{path}: expected a reader of this pipe up to its end, it left before') from None
 
 
-def read_arrays(path: FilePath, names: Container[str] | None = None) -> dict[str, np.ndarray]:
+def read_arrays(path: FilePath, names: Container[str] | None) -> dict[str, np.ndarray]:
     """Read the arrays of an npz file, by name. It takes no more memory than the file has bytes, whatever it claims.
 
     names : of those to read, None for all.
@@ -228,12 +229,10 @@ def load_arrays(
 
 def read_json(path: str) -> Any:
     """Return the value in a file of JSON."""
-    with open(path, encoding='utf-8') as stream:
-        return json.load(stream)
+    return json.loads(Path(path).read_text(encoding='utf-8'))
 
 
 def write_json(path: str | os.PathLike, value: object, end: str = '') -> str:
     """Write a value as JSON and return the path."""
-    with open(path, 'w', encoding='utf-8') as stream:
-        stream.write(json.dumps(value) + end)
+    Path(path).write_text(json.dumps(value) + end, encoding='utf-8')
     return os.fspath(path)

@@ -88,7 +88,7 @@ def write_statistics(data: DataSet, task: str, out: str) -> Summary:
     return summary
 
 
-def merge_statistics(paths: Sequence[str], task: str, max_categories: int = MAX_CATEGORIES) -> Summary:
+def merge_statistics(paths: Sequence[str], task: str, max_categories: int) -> Summary:
     """Read the statistics of all sites, and merge them. Raises DataFormatError when they are of unlike rows."""
     summaries = [read_statistics(path, task) for path in paths]
     whole = summaries[0]

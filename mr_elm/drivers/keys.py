@@ -1,5 +1,6 @@
 """Read keys of the package cryptography from PEM files."""
 
+from pathlib import Path
 from typing import Any
 
 from mr_elm.errors import import_package
@@ -21,8 +22,7 @@ def read_key(path: str, kind: str, which: str, *password: None) -> Any:
     """Read a key of a kind. which : Private or Public. Raises ValueError."""
     expected = f'{path}: expected a {which.lower()} key of {kind} in PEM, without a password'
     load = getattr(import_cryptography(f'{PACKAGE}.serialization'), f'load_pem_{which.lower()}_key')
-    with open(path, 'rb') as stream:
-        text = stream.read()
+    text = Path(path).read_bytes()
     try:
         key = load(text, *password)
     except (ValueError, TypeError) as error:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,8 @@ def verify_files(ledger: Ledger, receipts: Sequence[dict[str, Any]], name: str) 
         n_forgotten += receipt['rows_found']
         if not os.path.exists(copy):
             missing += f'; there is no copy {copy}'
-        else:
-            with open(copy, 'rb') as stream:
-                if stream.read() != write_line(receipt) + b'\n':
-                    raise DataFormatError(
-                        f'{copy}: expected the receipt {number} of {ledger.name}, found an altered one'
-                    )
+        elif Path(copy).read_bytes() != write_line(receipt) + b'\n':
+            raise DataFormatError(f'{copy}: expected the receipt {number} of {ledger.name}, found an altered one')
     n_signed = sum('signature' in receipt for receipt in receipts)
     yield Finding(
         'receipts', f'{len(receipts)} in a chain, {n_signed} of them signed; {n_forgotten:,} rows have left{missing}'

@@ -212,7 +212,7 @@ class Targets(RegressorMixin, MultiOutputMixin):
     _task = 'regression'
     _takes_sets = True
 
-    def _set_targets(self, y: Labels, X: Rows | None = None, weights: RowWeights = None) -> Floats:
+    def _set_targets(self, y: Labels, X: Rows | None, weights: RowWeights) -> Floats:
         """Remember the shape of y, and return what is learned, (n, K).
 
         X, weights : of the first rows, which decide the target; None for later ones.

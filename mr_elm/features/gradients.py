@@ -62,9 +62,7 @@ def find_varying(X: Rows) -> np.ndarray:
     return high > low
 
 
-def combine_slopes(
-    layer: HiddenLayer, S: Floats, B: Floats, full: bool, used: np.ndarray, along: Along = np.multiply
-) -> Floats:
+def combine_slopes(layer: HiddenLayer, S: Floats, B: Floats, full: bool, used: np.ndarray, along: Along) -> Floats:
     """Return V' [(B B') o S] V, (d, d), or its diagonal, of projection nodes. S : (L, L), symmetric."""
     V = along(layer.projections, used)
     PV = ((B @ B.T) * S) @ V
@@ -73,7 +71,7 @@ def combine_slopes(
     return np.einsum('ij,ij->j', V, PV)
 
 
-def sum_slopes(layer: HiddenLayer, X: Rows, weights: RowWeights = None) -> Floats:
+def sum_slopes(layer: HiddenLayer, X: Rows, weights: RowWeights) -> Floats:
     """Return the second Gram S, (L, L), of the slopes of the nodes at some rows."""
     step = max(1, min(MAX_ROWS, BLOCK_NUMBERS // layer.n_hidden))
 

@@ -55,7 +55,7 @@ def demand_scalable(
     n: float,
     offset: Floats,
     scale: Floats,
-    name: Callable[[int], str] = count_from_0,
+    name: Callable[[int], str],
     power: int = 2,
 ) -> None:
     """Raise DataFormatError for a column whose scaled numbers are not finite, or too large to add up powers of them.

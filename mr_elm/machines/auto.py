@@ -146,7 +146,7 @@ def choose_machines(
     rows: SampleRows,
     budget: Budget,
     say: Say,
-    keep_sums: bool = False,
+    keep_sums: bool,
 ) -> AutoChoice:
     """Choose the machines of a training.
 
@@ -197,7 +197,7 @@ def choose_exact(problem: NodeProblem, rows: SampleRows, n_held: int, say: Say) 
 
     Width and nu are chosen by the rows held out: widths from the median distance on, narrower while that helps.
     """
-    held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
+    held, grown = rows.split(n_held)
     kernels = [kernel for kernel in list_kernels(rows) if kernel in EXACT_KERNELS]
     best = find_best(map_in_threads(lambda kernel: search_exact(problem, kernel, grown, held), kernels))
     say(f'an exact machine {best.describe()} --nu {best.problem.options.nu:.3g}')

@@ -69,7 +69,7 @@ class BoxMachine:
         return solve_small_machines(source, codes, upper_bounds(self.C, weights, len(codes)), self.settings)
 
     def solve_path(
-        self, source: Any, targets: Floats, C_values: Iterable[float], weights: RowWeights = None
+        self, source: Any, targets: Floats, C_values: Iterable[float], weights: RowWeights
     ) -> Iterator[Result]:
         """Train for every C in increasing order and yield a Result for each.
 

@@ -181,7 +181,7 @@ def choose_scale(problem: NodeProblem, rows: SampleRows) -> NodeProblem:
     if not issparse(rows.X) or len(rows) < MIN_ROWS:
         return problem
     n_held, unscaled = count_held(len(rows)), problem.with_options(scale='none')
-    held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
+    held, grown = rows.split(n_held)
 
     def judge(problem: NodeProblem) -> float:
         return choose_width(problem.with_options(map='nystrom'), grown, held, FIRST_STAGE).value
@@ -194,7 +194,7 @@ def choose_scale(problem: NodeProblem, rows: SampleRows) -> NodeProblem:
 def choose_joint(problem: NodeProblem, rows: SampleRows) -> Choice:
     """Choose landmarks and ridges by a sample. problem : with landmarks. rows : in the order of `order_rows`."""
     n_held, seed = count_held(len(rows)), problem.options.seed
-    held, grown = rows.take(slice(0, n_held)), rows.take(slice(n_held, None))
+    held, grown = rows.split(n_held)
     bins = Bins.of(grown.X)
     trees = TreeOptions.for_rows(len(rows), rows.X.shape[1], TREES, seed)
     grow = cache(partial(grow_forest, bins, grown.T, grown.weights))

@@ -169,7 +169,7 @@ def make_header(
         n_features=n_features,
         n_rows_used=summary.n_rows,
         n_rows_rejected=sum(summary.rejected.values()),
-        encoding=summary.encoding_record,
+        encoding=summary.encoding.to_json() if summary.encoding else None,
         targets=describe_targets(summary),
         parameters=parameters,
         history=[make_event('train', summary.n_rows, summary.rejected)],
@@ -192,9 +192,7 @@ def describe_targets(summary: Summary) -> dict[str, Any] | None:
     return {'names': list(map(str, summary.input.get('target_names') or summary.input['targets']))}
 
 
-def grid_for(
-    layer: HiddenLayer, summary: Summary, weights: dict | None = None, origin: tuple[float, ...] = ()
-) -> GridSteps:
+def grid_for(layer: HiddenLayer, summary: Summary, weights: dict | None, origin: tuple[float, ...]) -> GridSteps:
     """Choose the grids of the exact sums of rows on a layer.
 
     weights : of the labels, None when all count once. origin : of the targets.

@@ -113,6 +113,10 @@ class SampleRows:
         """Return some of the rows."""
         return replace(self, X=self.X[rows], T=self.T[rows], weights=take_weights(self.weights, rows))
 
+    def split(self, n: int) -> tuple[SampleRows, SampleRows]:
+        """Return the first n rows, and the others."""
+        return self.take(slice(0, n)), self.take(slice(n, None))
+
     def judge(self, values: Floats) -> float:
         """Return how good decision values (n, K) are, the larger the better: the accuracy minus half the error.
 

@@ -151,12 +151,9 @@ def kernel_arrays(scaling: dict, vectors: Rows, dual_coef: Floats, intercept: Fl
     }
 
 
-def node_arrays(layer: HiddenLayer, weights: Floats, intercept: Floats | None = None) -> dict:
-    """Name the arrays of f(x) = h(x) weights + intercept; weights (L, P), intercept (P,), or None for 0."""
-    last = np.zeros(weights.shape[1])
-    if intercept is not None:
-        last = -intercept
-    return {**layer_arrays(layer), 'output_weights': np.vstack([weights, last])}
+def node_arrays(layer: HiddenLayer, weights: Floats) -> dict:
+    """Name the arrays of f(x) = h(x) weights; weights (L, P)."""
+    return {**layer_arrays(layer), 'output_weights': np.pad(weights, ((0, 1), (0, 0)))}
 
 
 def tree_arrays(layer: HiddenLayer) -> dict[str, np.ndarray]:

@@ -115,7 +115,7 @@ def mark_leaves(m: int, n_leaves: int) -> np.ndarray:
     return marks
 
 
-def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None = None) -> dict[str, np.ndarray]:
+def load_sums(path: FilePath, model_path: FilePath, name: FilePath | None) -> dict[str, np.ndarray]:
     """Read the sums of a model.
 
     path, model_path : of files of this machine. name : what messages call the model, when its file is a copy.

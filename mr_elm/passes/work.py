@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from getpass import getuser
+from pathlib import Path
 from typing import Any
 
 from mr_elm.errors import AccountingError
@@ -245,8 +246,7 @@ def content_of(argument: str) -> str:
     """Return the digest of a file that an argument names, or the argument."""
     if not (os.path.isabs(argument) and os.path.isfile(argument)):
         return argument
-    with open(argument, 'rb') as stream:
-        return hashlib.sha256(stream.read()).hexdigest()
+    return hashlib.sha256(Path(argument).read_bytes()).hexdigest()
 
 
 def digest(value: Any) -> str:

@@ -216,7 +216,7 @@ def is_text(text: str, decimal: str = '.') -> bool:
     return text not in MISSING_TEXTS and read_number(text, decimal) is None
 
 
-def read_value(text: str, decimal: str = '.') -> float:
+def read_value(text: str, decimal: str) -> float:
     """Read a number or a truth value, NaN for a missing one. Raises RowError for other text."""
     if text in MISSING_TEXTS:
         return math.nan

@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,7 @@ def demand_key(path: str) -> None:
 def read_key(path: str) -> bytes:
     """Read a key. Raises FileNotFoundError when it is not there."""
     demand_key(path)
-    with open(path, 'rb') as stream:
-        key = stream.read()
+    key = Path(path).read_bytes()
     if len(key) != KEY_BYTES:
         raise DataFormatError(f'{path}: expected the {KEY_BYTES} bytes of the key of a ledger, found {len(key)} bytes')
     return key

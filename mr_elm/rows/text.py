@@ -58,8 +58,8 @@ def split_lines(text: bytes) -> list[str]:
     return text.decode('latin-1').split('\n')[:-1]
 
 
-def split_white(line: str, limit: int = -1) -> list[str]:
-    """Split at runs of white space, `limit` times at most."""
+def split_white(line: str) -> list[str]:
+    """Split at runs of white space."""
     if line.isascii():
-        return line.split(None, limit)
-    return SPACES.split(line.strip(SPACE), max(limit, 0))
+        return line.split()
+    return SPACES.split(line.strip(SPACE))

@@ -139,7 +139,7 @@ class TargetSums:
         self.sums: dict[str, Floats] = {}
         self.n_rows = 0
 
-    def add_targets(self, E: Floats, block: Block, row_weights: RowWeights = None) -> None:
+    def add_targets(self, E: Floats, block: Block, row_weights: RowWeights) -> None:
         """Add the rows of E, (n, m), of a block."""
         if row_weights is None:
             WE = E
@@ -188,12 +188,6 @@ class TargetSums:
     def _add_sum(self, name: str, values: Floats, step: float | Floats) -> None:
         pair = self.sums.setdefault(name, np.zeros((2, *values.shape)))
         add_values(pair[0], pair[1], values, step)
-
-    def merge_targets(self, other: 'TargetSums') -> None:
-        """Add the sums of other rows, on the same grids."""
-        for name, pair in other.sums.items():
-            add_pair(*self.sums.setdefault(name, np.zeros_like(pair)), *pair)
-        self.n_rows += other.n_rows
 
 
 class GramSum(TargetSums):
@@ -274,7 +268,9 @@ class GramSum(TargetSums):
     def merge(self, other: 'GramSum') -> None:
         """Add the sums of other rows, on the same grids."""
         add_pair(self.high, self.low, other.high, other.low)
-        self.merge_targets(other)
+        for name, pair in other.sums.items():
+            add_pair(*self.sums.setdefault(name, np.zeros_like(pair)), *pair)
+        self.n_rows += other.n_rows
 
     def tiles(self, tile: int = TILE_NODES) -> Iterator[tuple[tuple[int, int], list[Floats]]]:
         """Yield ((i, j), [high, low]) for every tile of the upper triangle; a diagonal one holds its triangle."""
@@ -300,7 +296,7 @@ def multiply(ET: Floats, leaves: np.ndarray | None, row_weights: RowWeights, pro
     map_in_threads(lambda call: call(), calls)
 
 
-def make_indicators(block: Block, holds: Floats | None = None) -> Floats:
+def make_indicators(block: Block, holds: Floats | None) -> Floats:
     """Return T with a 1 where a row has a label, (n, labels of the block): E'T are the sums of E per label.
 
     holds : see `find_labels`, None where each name is a label.
@@ -310,7 +306,7 @@ def make_indicators(block: Block, holds: Floats | None = None) -> Floats:
     return holds[block.codes]
 
 
-def sum_by_label(E: Floats, block: Block, holds: Floats | None = None) -> Floats:
+def sum_by_label(E: Floats, block: Block, holds: Floats | None) -> Floats:
     """Sum up the rows of E per label, (labels of the block, m), when there are many. holds : see `make_indicators`."""
     of_names = sp.csr_matrix((np.ones(len(E)), (block.codes, np.arange(len(E)))), shape=(len(block.names), len(E))) @ E
     if holds is None:

@@ -52,7 +52,7 @@ class PassSums:
     layer : HiddenLayer. D : (m, K). steps : GridSteps. targets : TargetSums for E'T, or None.
     """
 
-    def __init__(self, layer: HiddenLayer, D: Floats, steps: GridSteps, targets: TargetSums | None = None) -> None:
+    def __init__(self, layer: HiddenLayer, D: Floats, steps: GridSteps, targets: TargetSums | None) -> None:
         self.layer, self.product, self.targets = layer, ProductSum(D, steps), targets
 
     def expand(self, block: Block, weights: RowWeights) -> Iterator[tuple[Floats, Block, Floats | None]]:

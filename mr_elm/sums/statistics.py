@@ -183,15 +183,12 @@ class LabelTable:
             for name in names:
                 self.add(name, int(counts[code]), [*split, lines[first]], float(weights[code]))
 
-    def add(self, name: str, count: int, place: list[int], weight: float | None = None) -> None:
+    def add(self, name: str, count: int, place: list[int], weight: float) -> None:
         """Count a label some more times."""
         entry = self.entries.setdefault(name, [0, place, 0.0])
         entry[0] += count
         entry[1] = min(entry[1], place)
-        if weight is None:
-            entry[2] += count
-        else:
-            entry[2] += weight
+        entry[2] += weight
 
     def count_lines_of_files(self, lines_before: Mapping[tuple[int, int], int]) -> None:
         """Count the lines of places in their files instead of their splits.

@@ -74,13 +74,6 @@ class Summary:
             return 0
         return self.target.n_features
 
-    @property
-    def encoding_record(self) -> dict[str, Any] | None:
-        """Return the encoding as JSON can hold it, None without one."""
-        if self.encoding is None:
-            return None
-        return self.encoding.to_json()
-
     def choose_scaling(self, kind: str, power: int = 2) -> tuple[Floats, Floats]:
         """Return (offset, scale), each (d,); see `choose_scaling` of features."""
         return choose_scaling(kind, self.columns, self._indicators, self.name_column, power)

@@ -173,7 +173,7 @@ def weigh(numbers: Floats, weights: RowWeights = None) -> tuple[float, float]:
     return total, float((weights[present] * values).sum() / total)
 
 
-def weigh_dates(values: Values, weights: RowWeights = None) -> tuple[dict[str, float] | None, float]:
+def weigh_dates(values: Values, weights: RowWeights) -> tuple[dict[str, float] | None, float]:
     """Return how dates may be written, order -> mean in days, and the sum of their weights; None without a date."""
     means, weight = {}, 0.0
     for order in ORDERS:

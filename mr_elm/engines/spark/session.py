@@ -269,8 +269,7 @@ def artifact_folder() -> str:
 
 def send_file(session: Any, path: str) -> str:
     """Send a file to all workers, once; returns its name there, which tells its content: none can be replaced."""
-    with open(path, 'rb') as stream:
-        digest = sha256(stream.read()).hexdigest()[:16]
+    digest = sha256(Path(path).read_bytes()).hexdigest()[:16]
     name = f'mr_elm-{digest}-{os.path.basename(path)}'
     copy = os.path.join(artifact_folder(), name)
     if not os.path.exists(copy):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import groupby, islice
 from operator import itemgetter
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
@@ -121,8 +122,7 @@ def write_batches(path: str, batches: Iterable[Any]) -> int | None:
             writer.write_batch(batch)
     if writer is None:
         return None
-    with open(path, 'rb') as stream:
-        return zlib.crc32(stream.read())
+    return zlib.crc32(Path(path).read_bytes())
 
 
 def describe_partition(batches: Iterable[Any]) -> Iterator[Any]:
@@ -142,8 +142,7 @@ def place_file(folder: str, name: str, content: bytes | None) -> str:
     if content is None:
         return import_module('pyspark').SparkFiles.get(name)
     path = os.path.join(folder, name)
-    with open(path, 'wb') as stream:
-        stream.write(content)
+    Path(path).write_bytes(content)
     return path
 
 
