@@ -138,8 +138,8 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
         return True
     if before is not None and before is not any(numbers):
         return before
-    if not below or len(first) != usual_width(rows):  # a title may stand above the names
-        return bool(names) or not any(numbers)
+    if not below or len(first) != usual_width(rows):  # a title, which may hold numbers, can stand above the names
+        return bool(names) or not any(numbers) or len(rows) > 1 and find_header(rows[1:], decimal, path, options)
     if are_counted(first, below, votes):
         return True
     for_names, for_row = sum(each for each in votes if each > 0), -sum(each for each in votes if each < 0)

@@ -80,6 +80,8 @@ def test_quiet_commands_print_each_warning_once_with_one_prefix(elm, tmp_path):
     [
         ('Report of 2023\nall shops\n\n', ()),
         ('Report of 2023,,\nall shops,,\n,,\n', ()),
+        ('Report, 2023\n', ()),
+        ('2023\n\n', ()),
         ('Report of 2023\nall shops\n\n', ('--label-column', 'label')),
         ('Report, 2023\nall shops\n', ('--label-column', 'label')),
         ('2023\n\n', ('--label-column', 'label')),
