@@ -31,9 +31,12 @@ def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeig
             constant = (answers == answers[0]).all()
         if not constant:
             return
+    advice = 'try a larger C or nu, another width of the kernel or size of the weights, or `auto`'
+    if model.header.method == 'auto':  # which has none of these options
+        advice = 'see whether the columns tell anything about the labels'
     warn_unsuitable(
-        f'this machine says the same of all {len(labels):,} rows that were looked at, although their labels '
-        'differ: try a larger C or nu, another width of the kernel or size of the weights, or `auto`'
+        f'this machine says the same of all {len(labels):,} rows that were looked at, although their labels differ: '
+        + advice
     )
 
 

@@ -58,6 +58,12 @@ def test_a_machine_that_gives_all_rows_one_class_says_so(method, kind, train, wr
     assert len(set(model.predict(rows[0]))) == 2 and err == ''
 
 
+def test_auto_advises_neither_itself_nor_options_that_it_has_not(train, write, csv_of, rows, rng):
+    err = train('auto', write('noise.csv', csv_of(rows[1], rng.normal(size=(150, 2)))))[1]
+    assert SENTENCE.removesuffix('try') + 'see whether the columns tell anything about the labels\n' in err
+    assert '`auto`' not in err
+
+
 @pytest.mark.parametrize('method', NUMERIC)
 def test_a_machine_that_predicts_one_number_says_so(method, train, write, csv_of, rows):
     X, t = rows[0], 2005 + 5 * rows[0][:, 0]
