@@ -12,6 +12,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mr_elm.cli import list_methods
@@ -143,8 +144,7 @@ def leave_next(training: Training, plan: InputPlan, outputs: tuple[str, ...]) ->
         noun = wanted.noun
         words = shlex.join([*wanted.words, *list_runner_words(training)])
     for name, text in ('next', noun), ('options', words):
-        with open(f'{name_of(training.args)}.{name}', 'w') as stream:
-            stream.write(f'{text}\n')
+        Path(f'{name_of(training.args)}.{name}').write_text(f'{text}\n')
     replay.reporter.say(
         'next: mr-elm finish' if noun == 'finish' else f'next: python -m mr_elm.streaming.mr_{noun} {words}'
     )

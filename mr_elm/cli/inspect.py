@@ -12,7 +12,6 @@ from mr_elm.export.facts import list_columns, list_facts
 from mr_elm.model.base import Model
 from mr_elm.model.sums import find_sums
 from mr_elm.rows.options import add_row_options
-from mr_elm.rows.storage import write_file
 
 BAR = 40  # characters of the largest importance
 MOST_COLUMNS = 100  # whose importance is printed
@@ -61,7 +60,14 @@ def inspect(argv: Sequence[str]) -> None:
     for parameters in (shown['parameters'], *shown.get('members', ())):
         parameters.pop('importance', None)  # which is shown by itself, beside the names of the columns
     if args.figure is not None:
-        draw_importance(args.model, importance, args.figure)
+        if not importance:
+            raise ModelFormatError(
+                f'{args.model}: expected a model with a learned metric (train it with --metric diagonal or full), or '
+                '--permutation ROWS'
+            )
+        from mr_elm.figures.importance import draw
+
+        draw(importance['importance_by_column'], args.figure)
     if args.json:
         print(json.dumps({**shown, **importance}))
         return
@@ -110,16 +116,3 @@ def print_importance(importance: Mapping[str, float]) -> None:
         print(f'  {name:{width}} {value:6.4f} {"#" * round(BAR * value / largest)}'.rstrip())
     if len(ranked) > len(shown):
         print(f'  and {len(ranked) - len(shown):,} more')
-
-
-def draw_importance(name: str, importance: Mapping[str, Any], path: str) -> None:
-    """Draw the importance of columns. Raises ModelFormatError for a model that has none."""
-    if not importance:
-        raise ModelFormatError(
-            f'{name}: expected a model with a learned metric (train it with --metric diagonal or full), '
-            'or --permutation ROWS'
-        )
-    from mr_elm.figures.importance import draw
-
-    with write_file(path) as local:
-        draw(importance['importance_by_column'], local)

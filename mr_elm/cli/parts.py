@@ -25,7 +25,6 @@ from mr_elm.machines.parts import (
 from mr_elm.model.models import HiddenNodeModel
 from mr_elm.option import add_options, option
 from mr_elm.progress import Reporter
-from mr_elm.rows.storage import write_file
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,7 @@ def parts(argv: Sequence[str]) -> None:
     if args.figure is not None:
         from mr_elm.figures.drift import draw
 
-        with write_file(args.figure) as local:
-            draw(dict(zip(names, drift, strict=True)), shifts, local)
+        draw(dict(zip(names, drift, strict=True)), shifts, args.figure)
     records = [{'name': part.name, 'rows': part.n_rows, 'drift': far} for part, far in zip(found, drift, strict=True)]
     if args.json:
         nodes = weigh_nodes(model, found)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from heapq import nlargest
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 from mr_elm.cli.given_model import fetch_sums, fetched_model, rows_for
@@ -205,8 +207,8 @@ def evaluate(argv: Sequence[str]) -> None:
             fetch_sums(model, path, args.model)
         if args.figure:
             demand_free(args.figure, args.overwrite)
-            if model.header.targets:
-                raise ValueError('--figure: expected a model of one target or label of a row, found several')
+            if model.multilabel:
+                raise ValueError('--figure: expected one label in each row, the model knows rows with several')
             if model.header.calibration is None and not model.numeric:
                 raise ValueError('--figure: expected a model that was trained with --probabilities')
             if model.numeric and args.leave_one_out:
@@ -219,26 +221,24 @@ def evaluate(argv: Sequence[str]) -> None:
         if accounts.reasons:
             scores['rows_rejected'] = accounts.reasons.total()
         if args.figure and model.numeric:
-            draw_residuals(model, score.sample_pairs(model, plan, accounts.used, args.bad_rows), args.figure)
+            draw_residuals(model, *score.sample_pairs(model, plan, accounts.used, args.bad_rows), args.figure)
         elif args.figure:
             from mr_elm.figures.reliability import draw
 
-            with write_file(args.figure) as local:
-                draw(found, model.classes, local, positive)
+            draw(found, model.classes, positive, args.figure)
     report_rejected(accounts.reasons, engine.reporter)
     print(json.dumps(scores) if args.json else lay_out_scores(scores))
 
 
-def draw_residuals(model: Model, pairs: tuple[Floats, Floats], path: str) -> None:
+def draw_residuals(model: Model, actual: Floats, predicted: Floats, path: str) -> None:
     """Draw targets and predictions of a regression, and the coverage of its intervals where it has some."""
     from mr_elm.figures.residuals import draw
 
     coverage = None
     if 'interval_residuals' in model.arrays:
-        actual, predicted = map(model.to_decisions, pairs)
-        coverage = measure_coverage(model.arrays['interval_residuals'], actual - predicted)
-    with write_file(path) as local:
-        draw(*pairs, local, coverage)
+        errors = model.to_decisions(actual) - model.to_decisions(predicted)
+        coverage = measure_coverage(model.arrays['interval_residuals'], errors)
+    draw(actual, predicted, (model.header.target_names or [''])[:9], coverage, path)
 
 
 def model_parser(command: str, description: str, *names: str) -> Parser:
@@ -264,6 +264,16 @@ def lay_out_scores(scores: dict[str, Any]) -> str:
             lines += ['', *lay_out_table([[kind, *names], *([name, *row.values()] for name, row in table.items())], 12)]
     if 'confusion' in scores:
         true, predicted, counts = scores['confusion'].values()
-        lines += ['', 'rows of a true class (down) by predicted class (across)']
-        lines += lay_out_table([['', *predicted], *([name, *row] for name, row in zip(true, counts, strict=True))])
+        title = 'rows of a true class (down) by predicted class (across)'
+        rows = [['', *predicted], *([name, *row] for name, row in zip(true, counts, strict=True))]
+        if len(true) > 20:  # more columns do not fit on a screen
+            title = 'the classes that are confused most (`mr-elm evaluate --json` prints the whole matrix)'
+            errors = (
+                [name, other, n]
+                for name, *row in rows[1:]
+                for other, n in zip(predicted, row, strict=True)
+                if n and name != other
+            )
+            rows = [['true', 'predicted', 'rows'], *nlargest(20, errors, itemgetter(2))]
+        lines += ['', title, *lay_out_table(rows)]
     return '\n'.join(lines)

@@ -101,10 +101,9 @@ def report(tuned: Tuned, search: NodeSearch | KernelSearch) -> None:
             table.writeheader()
             table.writerows(records)
     if search.figure is not None:
-        with write_file(search.figure) as local:
-            from mr_elm.figures.heatmap import draw
+        from mr_elm.figures.heatmap import draw
 
-            draw(tuned.scores, tuned.best, local)
+        draw(tuned.scores, tuned.best, search.figure)
     best = {name: value for name, value in describe(tuned.best).items() if name not in OF_TABLE}
     if tuned.solver:
         best['solver'] = tuned.solver

@@ -119,7 +119,7 @@ def test(model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') 
     return {**evaluation.scores(header.classes, header.target_names, header.positive), 'rows': accounts.used}
 
 
-def test_held_out(model: Model, plan: InputPlan, engine: Engine, bad_rows: str = 'stop') -> dict[str, Any]:
+def test_held_out(model: Model, plan: InputPlan, engine: Engine, bad_rows: str) -> dict[str, Any]:
     """Return the scores of a model on the rows that the plan of its training holds out."""
     tested = replace(plan.change_formats(tested=True), encoding=model.encoding)
     if find_kind(plan.form.kind).sparse:  # such a row may have features that no other row has
@@ -156,15 +156,13 @@ def choose_target(train: Callable[[InputPlan], tuple], plan: InputPlan, engine: 
     return plan.change_formats(target=target)
 
 
-def sample_pairs(
-    model: Model, plan: InputPlan, n_rows: int, bad_rows: str = 'stop', most: int = 2000
-) -> tuple[Floats, Floats]:
-    """Return targets and predictions of a regression, (n,) or (n, K) both, of at most so many rows, which lie evenly.
+def sample_pairs(model: Model, plan: InputPlan, n_rows: int, bad_rows: str) -> tuple[Floats, Floats]:
+    """Return targets and predictions of a regression, (n,) or (n, K) both, of at most 2,000 rows, which lie evenly.
 
     n_rows : of the plan, that can be used.
     """
     pairs = []
-    first, step = 0, -(-n_rows // most)
+    first, step = 0, -(-n_rows // 2000)
     for block in read_blocks(model, plan, bad_rows == 'stop'):
         taken = take_rows(block, slice(first, None, step))
         first = (first - len(block)) % step

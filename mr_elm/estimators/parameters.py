@@ -117,7 +117,7 @@ def find_options(kind: Any) -> dict[str, Option]:
     return {name: each for name, each in named.items() if name in parameters}
 
 
-def make_options(estimator: Any, idle: Container[str], **others: Any) -> Any:
+def make_options(estimator: Any, idle: Container[str] = (), **others: Any) -> Any:
     """Return the options that the parameters of an estimator say, once `seed_` is known.
 
     Class weights stand in the weights of the rows. idle : parameters that have no say beside the others. others : other

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
+from pathlib import Path
 from platform import python_version
 from typing import Any
 
@@ -121,13 +122,9 @@ def show_scores(model: Model, evaluation: Evaluation, pairs: tuple[Floats, Float
             ['true class, predicted:', *confusion['predicted']],
         )
     if pairs is not None:
-        columns = (values.reshape(len(values), -1).T for values in pairs)
-        for name, *errors in zip((model.header.target_names or [''])[:SHOWN_CLASSES], *columns, strict=False):
-            if name:
-                yield f'<h3>{escape(name)}</h3>'
-            yield draw(draw_residuals, *errors)
+        yield draw(draw_residuals, *pairs, (model.header.target_names or [''])[:SHOWN_CLASSES], None)
     if evaluation.rankings:
-        yield draw(lambda path: draw_curves(evaluation, model.classes, path, model.header.positive))
+        yield draw(draw_curves, evaluation, model.classes, model.header.positive)
 
 
 def draw(function: Any, *arguments: Any) -> str:
@@ -135,7 +132,6 @@ def draw(function: Any, *arguments: Any) -> str:
     with temporary_folder() as folder:
         path = os.path.join(folder, 'figure.svg')
         function(*arguments, path)
-        with open(path, encoding='utf-8') as stream:
-            text = stream.read()
+        text = Path(path).read_text(encoding='utf-8')
     drawing = re.sub(r'<metadata>.*?</metadata>', '', text[text.index('<svg') :], flags=re.DOTALL)
     return f'<figure>{drawing}</figure>'

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mr_elm.errors import import_package
+from mr_elm.rows.storage import write_file
 
 GREY = '#797979'  # as far from a white page as from a dark one: a contrast of 4.3 with #ffffff and with #0d1117
 LOOK: dict[Any, Any] = {
@@ -33,10 +34,11 @@ def open_figure(
         figure, axes = pyplot.subplots(rows, columns, layout='constrained', **look)
         try:
             yield figure, axes
-            for path in paths:
-                if str(path).endswith('.svg'):
-                    figure.savefig(path, format='svg', metadata={'Date': None})
-                else:
-                    figure.savefig(path, dpi=dpi, format='png')
+            for path in map(str, paths):
+                with write_file(path) as local:
+                    if path.endswith('.svg'):
+                        figure.savefig(local, format='svg', metadata={'Date': None})
+                    else:
+                        figure.savefig(local, dpi=dpi, format='png')
         finally:
             pyplot.close(figure)

@@ -8,27 +8,33 @@ import numpy as np
 
 from mr_elm.figures.figure import open_figure
 from mr_elm.machines.evaluation import Evaluation
-from mr_elm.scores.probability_scores import BINS
+from mr_elm.scores.probability_scores import BINS, sum_bins
 from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
 
 SHOWN_CLASSES = 10  # classes that the legend names
 
 
-def draw(evaluation: Evaluation, classes: Sequence[str], path: str | Path, positive: str | None = None) -> None:
+def draw(evaluation: Evaluation, classes: Sequence[str], positive: str | None, path: str | Path) -> None:
     """Draw three panels.
 
-    evaluation : of a model with probabilities. classes : their names. path : of the png. positive : of two classes, the
-    one whose curves are drawn.
+    evaluation : of a model with probabilities. classes : their names. positive : of two classes, the one whose
+    probability and curves are drawn. path : of the png.
     """
+    subject = 'the predicted class'
     rankings = {k: ranking for k, ranking in sorted(evaluation.rankings.items()) if positive in (None, classes[k])}
     with open_figure(path, columns=3, figsize=(12, 4)) as (_, (reliability, roc, precision)):
         if evaluation.probabilities is not None:
-            draw_reliability(reliability, evaluation.probabilities.bins)
+            bins = evaluation.probabilities.bins
+            if positive is not None:
+                [ranking] = rankings.values()
+                bins = sum_bins(ranking.probabilities, ranking.positive + ranking.negative, ranking.positive)
+                subject = f'class {positive}'
+            draw_reliability(reliability, bins, f'share that is {subject}')
         for k, ranking in rankings.items():
             true, false = ranking.curve()
             draw_curves(roc, precision, true, false, describe(ranking, classes[k]))
-        label(reliability, 'probability of the predicted class', 'share that is right')
+        label(reliability, f'probability of {subject}', f'share that is {subject}')
         label(roc, 'false positive rate', 'true positive rate (recall)')
         label(precision, 'recall', 'precision')
         roc.plot([0, 1], [0, 1], ':', color='grey')
@@ -42,14 +48,14 @@ def describe(ranking: Ranking, name: str) -> str:
     return f'{name}: {", ".join(scores)}'
 
 
-def draw_reliability(axes: Any, bins: Floats) -> None:
-    """Draw the share of right rows over the probability, and how many rows there are of each probability."""
+def draw_reliability(axes: Any, bins: Floats, name: str) -> None:
+    """Draw the share of right rows, called by a name, over the probability, and how many rows have each probability."""
     weight, confidence, right = bins[:, bins[0] > 0]
     axes.bar(
         (np.arange(BINS) + 0.5) / BINS, bins[0] / bins[0].sum(), 1 / BINS, color='lightgrey', label='share of rows'
     )
     axes.plot([0, 1], [0, 1], ':', color='grey')
-    axes.plot(confidence / weight, right / weight, 'o-', label='share that is right')
+    axes.plot(confidence / weight, right / weight, 'o-', label=name)
     axes.legend(fontsize='small')
 
 

@@ -18,7 +18,7 @@ from mr_elm.rows.inputs import describe_columns
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
 from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
-from mr_elm.scores.ranking import MAX_ALL_VALUES, MAX_VALUES, Ranking
+from mr_elm.scores.ranking import MAX_ALL_VALUES, MAX_VALUES, Ranking, key_of, key_of_number
 from mr_elm.typing import Floats
 
 
@@ -106,11 +106,9 @@ class Evaluation:
             scores |= {'positive': positive, **confusion.positive_scores(positive)}
         if self.probabilities is not None:
             scores |= self.probabilities.scores()
-        if positive is None:
-            scores |= area_scores(list(rankings.values()))
-        elif rankings:  # those of both classes have the same area
-            precision = rankings[classes.index(positive)].average_precision
-            scores |= {**area_scores([rankings[1]]), 'average_precision': precision}
+        scores |= area_scores(list(rankings.values()))  # of two classes both have the same area
+        if positive is not None and rankings:
+            scores['average_precision'] = rankings[classes.index(positive)].average_precision
         return {**scores, **tables}
 
 
@@ -180,13 +178,13 @@ class Evaluator:
         """Count the scores of the rows that wait."""
         decisions, numbers, weights = map(np.concatenate, zip(*self.waiting, strict=True))
         self.waiting = []
-        rank: Any = Ranking.of_numbers
+        find_keys: Any = key_of_number
         scores = np.hstack([-decisions, decisions])
         if self.calibrated:
-            rank, scores = Ranking.of, self.labelling.probabilities(decisions)
+            find_keys, scores = key_of, self.labelling.probabilities(decisions)
             self.evaluation.add(('probabilities',), ProbabilityScores.of(scores, numbers, weights))
         for k, values in enumerate(scores.T):
-            self.evaluation.add(('ranking', k), rank(values, numbers == k, weights, self.limit))
+            self.evaluation.add(('ranking', k), Ranking.of(find_keys(values), numbers == k, weights, self.limit))
 
     def finish(self) -> Evaluation:
         """Return the counts of all rows."""

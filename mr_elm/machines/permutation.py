@@ -12,7 +12,7 @@ from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block
 from mr_elm.rows.inputs import describe_columns
 from mr_elm.scores.calibration import class_scores
-from mr_elm.scores.ranking import Ranking
+from mr_elm.scores.ranking import Ranking, key_of_number
 from mr_elm.typing import Floats
 
 
@@ -65,7 +65,7 @@ def measure_error(model: Model, X: Floats, labels: np.ndarray) -> float:
     classes = list(zip(model.classes, scores.T, strict=True))
     if len(classes) == 2:  # its first score is 0 for all rows
         classes = classes[1:]
-    rankings = [Ranking.of_numbers(values, labels == name, np.ones(len(X))) for name, values in classes]
+    rankings = [Ranking.of(key_of_number(values), labels == name, np.ones(len(X))) for name, values in classes]
     return 1 - fmean(ranking.area for ranking in rankings if ranking.area is not None)
 
 

@@ -40,8 +40,7 @@ class ProbabilityScores:
         squared = (P**2).sum(axis=1) - 2 * of_label + 1
         ranks = np.bincount((of_label[:, None] < P).sum(axis=1), weights, P.shape[1])
         top, right = P.max(axis=1), P.argmax(axis=1) == numbers
-        cells = np.minimum((top * BINS).astype(int), BINS - 1)
-        bins = np.array([np.bincount(cells, part, BINS) for part in (weights, weights * top, weights * right)])
+        bins = sum_bins(top, weights, weights * right)
         return cls(float(weights.sum()), float(weights @ loss), float(weights @ squared), ranks, bins)
 
     def merge(self, other: ProbabilityScores) -> ProbabilityScores:
@@ -68,6 +67,11 @@ class ProbabilityScores:
             'calibration_error': float(gaps / self.weight),
             **tops,
         }
+
+
+def sum_bins(P: Floats, weights: Floats, hits: Floats) -> Floats:
+    """Return (3, BINS): the weight of rows by probability, the sum of that, and the sum of the hits. All are (n,)."""
+    return np.array([np.histogram(P, BINS, (0, 1), weights=part)[0] for part in (weights, weights * P, hits)])
 
 
 def area_scores(rankings: Sequence[Ranking]) -> dict[str, float]:

@@ -35,14 +35,9 @@ class Ranking:
     __repr__ = one_line
 
     @classmethod
-    def of(cls, probabilities: Floats, positive: np.ndarray, weights: Floats, limit: int = MAX_VALUES) -> Ranking:
-        """Count rows. probabilities, weights : (n,). positive : (n,) of bool."""
-        return cls(key_of(probabilities), weights * positive, weights * ~positive, 0, limit).reduce()
-
-    @classmethod
-    def of_numbers(cls, values: Floats, positive: np.ndarray, weights: Floats, limit: int = MAX_VALUES) -> Ranking:
-        """Count rows by any finite numbers, (n,); see `of`."""
-        return cls(key_of_number(values), weights * positive, weights * ~positive, 0, limit).reduce()
+    def of(cls, keys: np.ndarray, positive: np.ndarray, weights: Floats, limit: int = MAX_VALUES) -> Ranking:
+        """Count rows. keys : (n,), see `key_of` and `key_of_number`. positive : (n,) of bool. weights : (n,)."""
+        return cls(keys, weights * positive, weights * ~positive, 0, limit).reduce()
 
     def merge(self, other: Ranking) -> Ranking:
         """Return the counts of both sets of rows."""
@@ -90,6 +85,13 @@ class Ranking:
         """Return the weights of positive and of negative rows above each cut, (m + 1,) each, the highest cut first."""
         true, false = (np.append(0.0, np.cumsum(part[::-1])) for part in (self.positive, self.negative))
         return true, false
+
+    @property
+    def probabilities(self) -> Floats:
+        """Return the probability of each key that `key_of` made, (m,); a key that lost bits has the smallest one."""
+        keys = self.keys << self.dropped
+        mirrored = key_of(np.ones(1)) - keys
+        return np.where(keys < mirrored, keys.view(float), 1 - mirrored.view(float))
 
     def to_arrays(self) -> list[np.ndarray]:
         """Return arrays for the wire: keys as two halves, which float64 holds exactly."""

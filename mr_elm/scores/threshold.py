@@ -7,6 +7,7 @@ import numpy as np
 
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.text import quote, read_number
+from mr_elm.scores.ranking import Ranking, key_of
 from mr_elm.sums.statistics import find_class
 from mr_elm.typing import Floats
 
@@ -45,11 +46,9 @@ def choose_threshold(name: Any, probabilities: Floats, positive: np.ndarray, wei
 
     name : see `make_goal`. probabilities : (n,) of that class. positive : (n,) of bool. weights : (n,).
     """
-    cuts, places = np.unique(probabilities, return_inverse=True)
-    true, false = (
-        np.append(0.0, np.cumsum(np.bincount(places.ravel(), part, len(cuts))[::-1]))
-        for part in (weights * positive, weights * ~positive)
-    )
+    ranking = Ranking.of(key_of(probabilities), positive, weights, len(probabilities))
+    cuts = ranking.probabilities
+    true, false = ranking.curve()
     middle = (cuts[1:] + cuts[:-1]) / 2
     between = np.where(middle < cuts[1:], middle, cuts[:-1])  # of neighbours in float64 the middle is one of them
     # where a probability is 0, no threshold is below that of all rows

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -145,6 +146,21 @@ def test_the_table_tells_the_same(elm, model, write, csv_of, table, scored):
     assert done.status == 0 and f'{scores["accuracy"]:.6g}' in done.out
     for row in scores['confusion']['rows']:
         assert any(line.split()[1:] == [str(n) for n in row] for line in done.out.splitlines())
+
+
+def test_of_many_classes_the_table_tells_which_are_confused_most(elm, trained, write, csv_of, scored, rng):
+    x = rng.normal(size=(400, 1))
+    labels = [f'c{k:02}' for k in (3 * x[:, 0] + rng.normal(size=400)).clip(-12, 12).astype(int) + 12]
+    path = write('many.csv', csv_of([*labels, *2 * [f'c{k:02}' for k in range(25)]], np.vstack([x, np.zeros((50, 1))])))
+    trained(path)
+    true, predicted, counts = scored(trained.path, path)['confusion'].values()
+    assert len(counts) == len(true) == 25
+    pairs = [(n, *pair) for pair, n in zip(product(true, predicted), sum(counts, []), strict=True)]
+    wanted = sorted((each for each in pairs if each[0] and each[1] != each[2]), key=lambda pair: -pair[0])
+    title, *table = elm('evaluate', trained.path, path, '-q').out.rpartition('\n\n')[2].splitlines()
+    assert title == 'the classes that are confused most (`mr-elm evaluate --json` prints the whole matrix)'
+    assert table[0].split() == ['true', 'predicted', 'rows'] and len(wanted) > 20
+    assert [line.split() for line in table[1:]] == [[a, b, str(n)] for n, a, b in wanted[:20]]
 
 
 @pytest.mark.parametrize('label', ['', 'nan', 'NA'])

@@ -152,7 +152,7 @@ def test_a_figure_of_a_regression_is_the_same_for_each_kind_of_rows(elm, trained
     drawn = []
     monkeypatch.setattr('mr_elm.figures.residuals.draw', lambda *pair: drawn.append(pair))
     evaluate(f'rows.{kind}', 'three.png')
-    actual, predicted, _, (_, shares) = drawn[0]
+    actual, predicted, _, (_, shares), _ = drawn[0]
     np.testing.assert_array_equal(actual, frame['y'].dropna())
     assert elm('predict', trained.path, tmp_path / 'rows.csv', '-o', tmp_path / 'said', '-q').status == 0
     np.testing.assert_allclose(predicted, np.delete(np.loadtxt(tmp_path / 'said'), 40), rtol=1e-12)

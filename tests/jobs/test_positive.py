@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference.files import LOCAL, copy_model
 from sklearn import metrics as oracle
+from sklearn.calibration import calibration_curve
 
 from mr_elm.engines.spark.batches import predict_rows
 from mr_elm.estimators import to_estimator
@@ -225,10 +226,13 @@ def test_the_figure_is_about_it(train, elm, dense, table, say, tmp_path, monkeyp
     monkeypatch.setattr(reliability, 'open_figure', keep)
     model = train('pesvm', '--probabilities')
     assert elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', *words, '-q').status == 0
-    _, roc, precision = panels
+    calibration, roc, precision = panels
     (named,) = roc.get_legend().get_texts()
     assert named.get_text().startswith(f'{positive}: ')
     P = say(model, '--probabilities')[1][:, CLASSES.index(positive)]
+    assert calibration.get_xlabel() == f'probability of class {positive}'
+    wanted = calibration_curve(table[1] == positive, P, n_bins=15)
+    assert P.min() < 0.3 and np.allclose(calibration.lines[1].get_data(), wanted[::-1])
     wanted = oracle.precision_recall_curve(table[1] == positive, P)
     recall, found = precision.lines[0].get_data()
     assert np.allclose(found, wanted[0][:-1][::-1]) and np.allclose(recall, wanted[1][:-1][::-1])

@@ -1,6 +1,7 @@
 """--targets and --labels-separator: several numbers, or a set of labels, of a row in one solve."""
 
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from reference.by_hand import run_to_the_last
 from reference.files import LOCAL
 from sklearn.metrics import f1_score, hamming_loss, r2_score, root_mean_squared_error
 from sklearn.preprocessing import MultiLabelBinarizer
+
+from mr_elm.figures import residuals
 
 N, NAMES = 240, ['cat', 'dark green', 'red']
 METHODS = [('pesvm',), ('elm', '--C', 50), ('pesvm', '--solver', 'passes', '--tolerance', 1e-10), ('mr-kelm',)]
@@ -292,13 +295,39 @@ def test_no_pass_is_made_where_the_words_tell_that_rows_have_several_labels(elm,
         assert 'values:' not in done.err and 'statistics:' not in done.err
 
 
-def test_there_is_no_figure_for_several_labels_or_targets(train, elm, labels, targets, tmp_path):
-    for rows, words in (
-        (labels, ('pesvm', labels, '--labels-separator', ';')),
-        (targets, of_targets('pesvm', targets)),
-    ):
-        done = elm('evaluate', train(*words), rows, '--figure', tmp_path / 'f.png', '-q')
-        assert done.status == 1 and 'expected a model of one target or label of a row' in done.err
+def test_there_is_no_figure_for_several_labels(train, elm, labels, tmp_path):
+    model = train('pesvm', labels, '--labels-separator', ';')
+    done = elm('evaluate', model, labels, '--figure', tmp_path / 'f.png', '-q')
+    assert done.status == 1 and '--figure: expected one label in each row' in done.err
+
+
+@pytest.mark.parametrize('n_targets', [2, 11])
+def test_a_figure_has_panels_of_each_of_the_first_nine_targets(
+    train, elm, write, tmp_path, X, Y, monkeypatch, n_targets
+):
+    drawn = []
+
+    @contextmanager
+    def keep(*paths, open_figure=residuals.open_figure, **look):
+        with open_figure(*paths, **look) as (figure, axes):
+            drawn.extend([figure, axes])
+            yield figure, axes
+
+    monkeypatch.setattr(residuals, 'open_figure', keep)
+    names = [f'y{k}' for k in range(n_targets)]
+    table = np.column_stack([np.resize(Y.T, (n_targets, N)).T, X]).tolist()
+    rows = write('rows.csv', '\n'.join([','.join([*names, 'a,b,c']), *(','.join(map(repr, row)) for row in table), '']))
+    model = train('pesvm', rows, '--task', 'regression', '--targets', ','.join(names))
+    assert elm('evaluate', model, rows, '--figure', tmp_path / 'f.png', '-q').status == 0
+    assert elm('predict', model, rows, '-o', tmp_path / 'said', '-q').status == 0
+    figure, axes = drawn
+    said = np.loadtxt(tmp_path / 'said')
+    assert axes.shape == (min(n_targets, 9), 2)
+    for k, (left, right) in enumerate(axes):
+        assert left.get_title() == names[k]
+        np.testing.assert_allclose(left.lines[1].get_data(), [Y[:, k % 2], said[:, k]])
+        np.testing.assert_allclose(right.lines[1].get_data(), [said[:, k], Y[:, k % 2] - said[:, k]], atol=1e-9)
+    assert figure.get_suptitle() == ('the first 9 of 11 targets' if n_targets == 11 else '')
 
 
 def test_rows_of_other_targets_do_not_change_a_model(train, elm, targets, labels, tmp_path, write, csv_of, X):

@@ -20,6 +20,14 @@ def draw(seed, k, n=700):
     return softmax(logits, axis=1), numbers, rng.uniform(0.2, 3, n)
 
 
+def by_probability(P, *rows):
+    return Ranking.of(key_of(P), *rows)
+
+
+def by_number(values, *rows):
+    return Ranking.of(key_of_number(values), *rows)
+
+
 def merged(make, rng, *arrays):
     """Make counts of pieces of the rows, and merge them in any order."""
     cuts = np.sort(rng.integers(0, len(arrays[0]), 6))
@@ -59,7 +67,7 @@ def test_the_area_is_that_of_scikit_learn_with_ties_and_weights(k):
     P, numbers, weights = draw(k + 10, k)
     for w in (np.ones(len(numbers)), weights):
         rankings = [
-            merged(Ranking.of, np.random.default_rng(j), P[:, j], numbers == j, w)
+            merged(by_probability, np.random.default_rng(j), P[:, j], numbers == j, w)
             for j in (range(1, 2) if k == 2 else range(k))
         ]
         areas = [oracle.roc_auc_score(numbers == j, P[:, j], sample_weight=w) for j in range(k)]
@@ -69,7 +77,7 @@ def test_the_area_is_that_of_scikit_learn_with_ties_and_weights(k):
 
 def test_curves_are_those_of_scikit_learn():
     P, numbers, w = draw(3, 2)
-    true, false = Ranking.of(P[:, 1], numbers == 1, w).curve()
+    true, false = by_probability(P[:, 1], numbers == 1, w).curve()
     fpr, tpr, _ = oracle.roc_curve(numbers, P[:, 1], sample_weight=w, drop_intermediate=False)
     assert np.allclose(false / false[-1], fpr) and np.allclose(true / true[-1], tpr)
     precision, recall, _ = oracle.precision_recall_curve(numbers, P[:, 1], sample_weight=w)
@@ -83,15 +91,19 @@ def test_many_probabilities_are_counted_together_whatever_the_pieces():
     P, positive = 1 / (1 + np.exp(-logits)), rng.random(20_004) < 1 / (1 + np.exp(-logits / 2))
     exact = oracle.roc_auc_score(positive, P)
     one, *others = (
-        merged(lambda *rows: Ranking.of(*rows, 1000), np.random.default_rng(seed), P, positive, np.ones(len(P)))
+        merged(lambda *rows: by_probability(*rows, 1000), np.random.default_rng(seed), P, positive, np.ones(len(P)))
         for seed in range(4)
     )
     assert len(one.keys) <= 1000 and one.dropped > 0
+    mean = (one.positive + one.negative) @ one.probabilities / len(P)
+    assert mean == pytest.approx(P.mean(), rel=0.01)
     assert abs(one.area - exact) <= 2e-3
     for other in others:
         assert np.array_equal(one.keys, other.keys) and one.dropped == other.dropped
         assert np.array_equal(one.positive, other.positive) and one.area == other.area
-    pieces = [Ranking.of(P[start::40], positive[start::40], np.ones(len(P[start::40])), 1000) for start in range(40)]
+    pieces = [
+        by_probability(P[start::40], positive[start::40], np.ones(len(P[start::40])), 1000) for start in range(40)
+    ]
     assert max(len(piece.keys) for piece in pieces) < 1000
     assert np.array_equal(reduce(Ranking.merge, pieces).keys, one.keys)
 
@@ -100,7 +112,8 @@ def test_keys_are_in_the_order_of_the_probabilities_and_tell_them_apart_at_both_
     P = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.1, 0.5 - 2**-54, 0.5, 0.5 + 2**-53, 0.9, 1 - 1e-9, 1 - 2**-53, 1.0])
     assert (np.diff(key_of(P)) > 0).all()
     assert key_of(np.array([-0.0])) == key_of(np.array([0.0]))
-    ranking = Ranking.of(P, P > 0.3, np.ones(len(P)))
+    ranking = by_probability(P, P > 0.3, np.ones(len(P)))
+    assert ranking.probabilities.tolist() == P.tolist()
     again = Ranking.from_arrays([np.asarray(part, float) for part in ranking.to_arrays()])
     assert np.array_equal(again.keys, ranking.keys) and again.area == ranking.area == 1.0
 
@@ -111,7 +124,7 @@ def test_the_average_precision_is_that_of_scikit_learn_with_ties_and_weights(sca
     values = scale * np.log(P[:, 0] / P[:, 1])
     for w in (np.ones(len(numbers)), weights):
         wanted = oracle.average_precision_score(numbers == 0, values, sample_weight=w)
-        found = merged(Ranking.of_numbers, np.random.default_rng(0), values, numbers == 0, w)
+        found = merged(by_number, np.random.default_rng(0), values, numbers == 0, w)
         assert found.average_precision == pytest.approx(wanted, rel=1e-12)
         area = oracle.roc_auc_score(numbers == 0, values, sample_weight=w)
         assert area_scores([found])['auc'] == pytest.approx(area, rel=1e-12)
@@ -122,7 +135,7 @@ def test_the_average_precision_of_many_values_is_close(seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=20_000)
     positive = rng.random(20_000) < 0.5 / (1 + np.exp(-3 * values))
-    ranking = merged(lambda *rows: Ranking.of_numbers(*rows, 500), rng, values, positive, np.ones(20_000))
+    ranking = merged(lambda *rows: by_number(*rows, 500), rng, values, positive, np.ones(20_000))
     assert ranking.dropped and len(ranking.keys) <= 500
     off = abs(ranking.average_precision - oracle.average_precision_score(positive, values))
     assert 0 < off < 5e-3
@@ -133,15 +146,15 @@ def test_keys_of_numbers_are_in_their_order():
     values = np.array([-largest, -1.5, -1, -1e-300, -5e-324, 0, 5e-324, 1e-300, 1, 1 + 2**-52, largest])
     assert (np.diff(key_of_number(values).astype(object)) > 0).all()
     assert key_of_number(np.array([-0.0])) == key_of_number(np.array([0.0]))
-    ranking = Ranking.of_numbers(values, values > 0, np.ones(len(values)))
+    ranking = by_number(values, values > 0, np.ones(len(values)))
     again = Ranking.from_arrays([np.asarray(part, float) for part in ranking.to_arrays()])
     assert np.array_equal(again.keys, ranking.keys) and again.average_precision == again.area == 1
 
 
 def test_rows_of_one_class_have_no_area():
-    none = Ranking.of_numbers(np.array([0.2, 0.7]), np.array([False, False]), np.ones(2))
+    none = by_number(np.array([0.2, 0.7]), np.array([False, False]), np.ones(2))
     assert none.average_precision is None
-    assert area_scores([Ranking.of(np.array([0.2, 0.7]), np.array([True, True]), np.ones(2))]) == {}
+    assert area_scores([by_probability(np.array([0.2, 0.7]), np.array([True, True]), np.ones(2))]) == {}
 
 
 @pytest.mark.parametrize('seed', range(4))
