@@ -108,7 +108,12 @@ def check_report(header: ModelHeader) -> None:
     """Raise KeyError or ValueError when a header does not tell what rows a model has seen, and how they were read."""
     for name in ('n_rows_used', 'n_rows_rejected'):
         demand(is_whole(getattr(header, name)), f'{name}: a whole number', getattr(header, name))
-    demand(isinstance(header.history, list), 'history: a list', header.history)
+    events, parameters = header.history, header.parameters
+    demand(isinstance(events, list) and {*map(type, events)} <= {dict}, 'history: a list of events', events)
+    demand(is_list(parameters.get('blas', []), is_text), 'blas: a list of names', parameters.get('blas'))
+    for name, kind in {'solver': str, 'certificates': dict}.items():
+        value = parameters.get(name, kind())
+        demand(isinstance(value, kind), f'{name} as a training writes it', value)
     options, n_targets = header.parameters['input'], len(header.target_names)
     holds = {
         'label_column': lambda value: type(value) in (int, str),
@@ -138,8 +143,7 @@ def check_living(header: ModelHeader) -> None:
     if parameters.get('center'):
         n_targets = max(len(header.target_names), 1)
     demand(is_list(origin, is_number, n_targets), f'origin: {n_targets} numbers', origin)
-    demand(is_list(parameters['blas'], is_text), 'blas: a list of names', parameters['blas'])
-    for name in ('n_hidden', 'seed', 'weights', 'scale', 'class_weight'):
+    for name in ('blas', 'n_hidden', 'seed', 'weights', 'scale', 'class_weight'):
         demand(name in parameters, f'parameters with {name}', sorted(parameters))
 
 

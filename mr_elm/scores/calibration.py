@@ -3,12 +3,14 @@
     P(k | x) = exp(e^t f_k + b_k) / sum_j exp(e^t f_j + b_j),  b_0 = 0
     min_{t, b}  - sum_i w_i sum_k q_ik log P(k | x_i)
 
-f (K,) scores of the classes, of two classes (0, f); w weights of rows. q holds Platt's targets: (N_k + 1)/(N_k + 2) for
-the class k of a row, the rest shared by the other classes, N_k the total weight of class k. So separable classes have
-a finite optimum. The problem is convex in (e^t, b). Of two classes this is Platt's sigmoid with a positive slope.
+f (K,) scores of the classes, of two classes (0, f); w weights of rows. q_ik = 1 - (2/K) / (N_k + 2) for the class k of
+row i, N_k the total weight of the class; the other classes share the rest. So separable classes have a finite optimum.
+The problem is convex in (e^t, b). Of two classes this is Platt's sigmoid with a positive slope and his targets,
+(N_k + 1)/(N_k + 2).
 
 Source: Platt, Probabilistic outputs for support vector machines, 1999; Guo et al., On calibration of modern neural
-networks, 2017, the temperature; ours: both together.
+networks, 2017, the temperature. Ours: both together; the factor 2/K, with which the targets of all classes take about
+two rows from the others, as Platt's do: taken once for each class they would make many classes unsure.
 """
 
 from dataclasses import dataclass
@@ -121,9 +123,10 @@ def bound_scores(scores: Floats) -> Floats:
 
 def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:
     """Return q, (n, K), of class numbers (n,). totals : (K,) weight of each class."""
-    own_class = (totals + 1) / (totals + 2)
-    q = np.repeat(((1 - own_class) / (len(totals) - 1))[numbers, None], len(totals), axis=1)
-    q[np.arange(len(numbers)), numbers] = own_class[numbers]
+    k = len(totals)
+    taken = 2 / k / (totals + 2)
+    q = np.repeat((taken / (k - 1))[numbers, None], k, axis=1)
+    q[np.arange(len(numbers)), numbers] = 1 - taken[numbers]
     return q
 
 

@@ -50,10 +50,23 @@ def test_predicted_and_wanted_means_agree_at_the_optimum(k):
     scores = np.column_stack([0 * decisions, decisions]) if k == 2 else decisions
     P = softmax(np.exp(t) * scores + np.append(0, biases), axis=1)
     totals = np.bincount(numbers, weights)
-    own = (totals + 1) / (totals + 2)
+    own = 1 - 2 / k / (totals + 2)
     Q = np.where(numbers[:, None] == np.arange(k), own[numbers][:, None], ((1 - own) / (k - 1))[numbers][:, None])
     assert np.allclose(weights @ P, weights @ Q, rtol=1e-5)
     assert np.isclose(weights @ (P * scores).sum(axis=1), weights @ (Q * scores).sum(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(('k', 'distance'), [(10, 6), (26, 8)])
+def test_probabilities_of_many_classes_are_as_sure_as_new_rows_bear_out(k, distance):
+    rng, scores_of = np.random.default_rng(k), distance * np.eye(k)
+    numbers = [np.repeat(np.arange(k), n) for n in (20, 500)]
+    held, new = (scores_of[each] + 2 * rng.normal(size=(len(each), k)) for each in numbers)
+    logits = np.log(fitted(held, numbers[0]).probabilities(new))
+
+    def log_loss_at(slope):
+        return -np.log(softmax(slope * logits, axis=1)[np.arange(len(new)), numbers[1]]).mean()
+
+    assert log_loss_at(1) < 1.02 * min(map(log_loss_at, np.geomspace(0.3, 3, 50)))
 
 
 @pytest.mark.parametrize('k', [2, 4])
@@ -65,7 +78,7 @@ def test_separable_classes_have_finite_probabilities(k):
     found = fitted(decisions, numbers)
     assert np.isfinite(found.calibration).all()
     n = 40 // k  # Platt's target is reached exactly
-    assert np.allclose(found.probabilities(decisions).max(axis=1), (n + 1) / (n + 2), atol=1e-4)
+    assert np.allclose(found.probabilities(decisions).max(axis=1), 1 - 2 / k / (n + 2), atol=1e-4)
 
 
 @pytest.mark.parametrize('sign', [0, -1])

@@ -230,6 +230,17 @@ def test_commands_refuse_a_changed_model_in_one_sentence_or_use_it(models, path,
     assert not lines if status == 0 else status == 1 and len(lines) == 1 and '--debug' not in said, said
 
 
+@pytest.mark.parametrize('value', [0, 'a', None, [1], {'a': 1}], ids=str)
+@pytest.mark.parametrize('name', ['history', 'blas', 'solver', 'certificates'])
+def test_reports_of_other_types_are_refused_or_shown(models, path, name, value):
+    for header, arrays in models.values():
+        header = json.loads(json.dumps({'format': FORMAT, 'version': VERSION, **header}))
+        (header if name in header else header['parameters'])[name] = value
+        write(path, header, arrays)
+        status, said = run('inspect', path)
+        assert status == 0 or status == 1 and len(said.splitlines()) == 1 and '--debug' not in said, said
+
+
 @settings(max_examples=200)
 @given(st.data())
 def test_a_damaged_model_file_is_refused_or_predicts_as_before(models, path, data):
