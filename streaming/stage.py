@@ -21,7 +21,7 @@ from mrjob.step import MRStep
 from mr_elm import sparse as sp
 from mr_elm.arithmetic import describe_blas, one_thread
 from mr_elm.errors import BadRowError, DataFormatError
-from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, leave_out, spread
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, leave_out, spread
 from mr_elm.rows.encoding import Encoding, read_encoding
 from mr_elm.rows.inputs import InputFile, InputPlan, sniff, take_first_lines
 from mr_elm.rows.kinds import find_kind
@@ -225,15 +225,13 @@ class MRRows(MRJob):
         """Yield (block, row_key) for all splits of the task, and send the account of each to the driver."""
         for number, length, reader, chunks in self.splits():
             form, counts = self.plan.files[number].format, reader.counts
-            self.n_held, known = 0, set[str]()
+            self.n_held = 0
             try:
                 for block in reader.blocks(chunks):
                     self.record_rejected(reader, number)
                     self.row_lines: Sequence[int] = reader.row_lines
                     if block.targets is not None and form.target == 'log':
                         block = replace(block, targets=np.log(block.targets))
-                    if self.encoding and isinstance(block.X, EncodedRows):
-                        known |= self.encoding.find_known(block.X)
                     if form.held_out and not self.TABLE:  # tables are looked at as a whole to choose their encoding
                         block = self.hold_out(block, form)
                     if not self.ENCODED:
@@ -251,7 +249,6 @@ class MRRows(MRJob):
                 'length': self.piped_bytes if length is None else length,
                 'blas': describe_blas(),
                 'packing': reader.packing,
-                'known': sorted(known),
             }
             self.records.append((make_key('counts', number, counts.start), account))
 

@@ -147,7 +147,7 @@ class TableRows(Convertible, Parameters):
         if encoding is None:
             raise ValueError(f'encode: expected {REFUSE}, the estimator was fitted to rows of numbers')
         rows = encode_rows(encoding, frame.select([column.name for column in encoding.columns]))
-        encoding.warn_of_others(encoding.find_known(rows), len(rows.numbers))
+        encoding.warn_of_unknown(rows.known, len(rows.numbers))
         return rows.spread()
 
     def _summarise(self, **others: Any) -> Summary:

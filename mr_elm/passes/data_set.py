@@ -86,7 +86,7 @@ class DataSet:
             raise DataFormatError(f'{who}, found {accounts.used + accounts.held}: a part is missing or cut short')
         elif self.encoding is not None:
             known = {name for counts in accounts.counts.values() for name in counts['known']}
-            self.encoding.warn_of_others(known, accounts.used)
+            self.encoding.warn_of_unknown(known, accounts.used)
         self.first = self.first or accounts
         self._blas_of_tasks |= {counts['blas'] for counts in accounts.counts.values()}
         self._compare_blas()

@@ -23,7 +23,7 @@ Records about the input, in the output of every stage:
             read; lines, of which so many are headers, comments, blank, used,
             held (rows of the test) or rejected (reason -> number); blas, the
             libraries that computed; packing, for packed rows the accounts of
-            the tasks that packed them; known, the columns with a category that
+            the tasks that packed them; known, the columns with a value that
             the training had
         <rejected FILE START LINE, JSON>
             a row that cannot be used: reason, detail, and the line itself

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -178,12 +178,14 @@ class EncodedRows:
 
     numbers : (n, k) float64, the features `columns`. ones : (n, c) integers, positions of features that are 1, each of
     another column of the table; -1 where a row has none. Features that are in neither are 0.
+    known : names of the columns in which some row has a value; of categories, one of the training.
     """
 
     numbers: Floats
     columns: tuple[int, ...]
     ones: np.ndarray
     width: int
+    known: Collection[str] = ()
     __repr__ = one_line
 
     @property
@@ -252,6 +254,7 @@ class RowCounts:
 
     lines = headers + comments + blank + used + held + rejected; for packed input lines are rows. `records` is what
     Hadoop counts: the physical lines of the file. held : rows on the other side of a training and its test.
+    known : as of `EncodedRows`.
     """
 
     file: str
@@ -264,6 +267,7 @@ class RowCounts:
     used: int = 0
     held: int = 0
     rejected: Counter = field(default_factory=Counter)
+    known: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -350,6 +354,7 @@ class RowReader:
                     errors |= {int(rows[k]): error for k, error in unusable.items()}
                     block = leave_out(block, [*unusable])
                     block = replace(block, X=self.encoding.encode(block.X))
+                self.counts.known = sorted({*self.counts.known, *block.X.known})
         self.row_lines = ordinals
         if errors:
             self.row_lines = [ordinal for k, ordinal in enumerate(ordinals) if k not in errors]

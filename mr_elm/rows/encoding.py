@@ -31,7 +31,7 @@ from mr_elm.store import read_json
 
 NUMBER, CATEGORY, DATE = 'number', 'category', 'date'
 MONTHS, WEEKDAYS = sorted(map(str, range(1, 13))), sorted(map(str, range(1, 8)))  # from January, and from Monday
-THURSDAY, TELLING_ROWS = 3, 20  # days from Monday to 1970-01-01; rows that tell whether a category is known
+THURSDAY, TELLING_ROWS = 3, 20  # days from Monday to 1970-01-01; rows that tell whether a column is known
 
 
 @dataclass(frozen=True)
@@ -198,22 +198,28 @@ class Encoding:
         numbers = []
         positions = []
         ones = []
+        known = set()
         tables = zip(self.columns, table.columns, strict=False)
         split = [values for column, given in tables for values in column.read(given)]
         for (_, part, features), values in zip(self.parts, split, strict=False):
             start = features.start
             if part.kind == CATEGORY:
-                ones.append(start + part.find_categories(values))
+                codes = part.find_categories(values)
+                ones.append(start + codes)
+                if ((codes >= (MISSING in part.lookup)) & (codes < len(part.categories))).any():
+                    known.add(part.name)
                 continue
             parsed = values.numbers()
             missing = np.isnan(parsed)
+            if not missing.all():
+                known.add(part.name)
             numbers.append(np.where(missing, part.mean, parsed) if missing.any() else parsed)
             positions.append(start)
             if part.missing:
                 ones.append(np.where(missing, start + 1, -1))
         n = table.n_rows
         return EncodedRows(
-            stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32), self.width
+            stack_columns(numbers, n, np.float64), tuple(positions), stack_columns(ones, n, np.int32), self.width, known
         )
 
     def find_errors(self, table: Table) -> dict[int, RowError]:
@@ -231,23 +237,19 @@ class Encoding:
                     errors = dict.fromkeys(np.flatnonzero(codes == code).tolist(), error) | errors
         return errors
 
-    def find_known(self, X: EncodedRows) -> set[str]:
-        """Return the categories of which some row has a value that the training had; missing ones do not count."""
-        filled = np.bincount(X.ones[X.ones >= 0], minlength=self.width) > 0
-        return {
-            part.name
-            for _, part, features in self.parts
-            if part.kind == CATEGORY and filled[features][MISSING in part.lookup : -1].any()
-        }
-
-    def warn_of_others(self, known: Container[str], n_rows: int) -> None:
-        """Warn of columns without any category of the training. known : names of all others among the rows."""
-        for _, part, _ in self.parts:
-            if part.kind == CATEGORY and part.name not in known and n_rows >= TELLING_ROWS:
-                warn_unsuitable(
-                    f'column {part.name!r} holds none of the categories of the training, such as '
-                    f'{", ".join(map(repr, part.categories[-3:]))}'
-                )
+    def warn_of_unknown(self, known: Container[str], n_rows: int) -> None:
+        """Warn of columns of which no row has a value that the training had. known : names of all others."""
+        for column in self.columns:
+            if n_rows < TELLING_ROWS or column.name in known or column.missing and not column.mean:
+                continue  # by chance, or the training had no value either
+            text = (
+                f'has no value in any of the {n_rows:,} rows, although it had values in the training: its mean is '
+                'taken instead; fill it, or train without this column'
+            )
+            if column.kind == CATEGORY:
+                examples = ', '.join(map(repr, column.categories[-3:]))
+                text = f'holds none of the categories of the training, such as {examples}'
+            warn_unsuitable(f'column {column.name!r} {text}')
 
     def find_numbers(self, form: RowOptions) -> tuple[int, ...]:
         """Return the positions of the columns of a file that are numbers."""

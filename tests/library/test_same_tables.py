@@ -218,30 +218,61 @@ def test_a_number_is_the_category_of_the_same_value_if_there_is_one(categories, 
     assert column(*categories).find_categories(given).tolist() == wanted
 
 
-@pytest.mark.parametrize(('values', 'warns'), [(['x'] * 20, True), (['x'] * 19, False), (['x'] * 25 + ['a'], False)])
-@pytest.mark.parametrize('categories', [('a', 'b'), ('', 'a', 'b')])
-def test_a_column_without_any_known_category_is_named(values, warns, categories, here, tmp_path):
-    """An estimator and the commands say so alike, a command once for all its tasks."""
-    texts = [*categories] * 20
-    rows = pd.DataFrame({'plan': texts, 'size': np.arange(len(texts)), 'label': np.arange(len(texts)) % 2})
-    write_csv(rows, tmp_path / 'old.csv')
-    model = train(here, tmp_path / 'old.csv', tmp_path / 'm.npz')
-    new = pd.DataFrame(
-        {'plan': values, 'size': range(len(values)), 'label': [0, 1] * (len(values) // 2) + [0] * (len(values) % 2)}
-    )
-    write_csv(new, tmp_path / 'new.csv')
-    said = warns * [
-        f"column 'plan' holds none of the categories of the training, such as {', '.join(map(repr, categories))}"
-    ]
+def check_warnings(model, new, said, tmp_path):
+    """Demand that an estimator and the commands warn alike of new rows, a command once for all its tasks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
-        to_estimator(model).predict(new[['plan', 'size']])
+        to_estimator(model).predict(new.drop(columns='label'))
     assert [str(each.message) for each in caught] == said
+    write_csv(new, tmp_path / 'new.csv')
     for words in (
         ('predict', tmp_path / 'm.npz', tmp_path / 'new.csv', '-o', tmp_path / 'said'),
         ('evaluate', tmp_path / 'm.npz', tmp_path / 'new.csv'),
+        ('update', tmp_path / 'm.npz', tmp_path / 'new.csv', '--model', tmp_path / 'updated.npz'),
     ):
         done = subprocess.run(
             [ELM, *map(str, words), '-q', '-r', 'local', '-D', 'mapreduce.job.maps=3'], capture_output=True, text=True
         )
         assert (done.returncode, done.stderr.splitlines()) == (0, [f'mr-elm: warning: {each}' for each in said])
+
+
+@pytest.mark.parametrize(('values', 'warns'), [(['x'] * 20, True), (['x'] * 19, False), (['x'] * 25 + ['a'], False)])
+@pytest.mark.parametrize('categories', [('a', 'b'), ('', 'a', 'b')])
+def test_a_column_without_any_known_category_is_named(values, warns, categories, here, tmp_path):
+    texts = [*categories] * 20
+    rows = pd.DataFrame({'plan': texts, 'size': np.arange(len(texts)), 'label': np.arange(len(texts)) % 2})
+    write_csv(rows, tmp_path / 'old.csv')
+    model = train(here, tmp_path / 'old.csv', tmp_path / 'm.npz')
+    new = pd.DataFrame({'plan': values, 'size': range(len(values)), 'label': np.arange(len(values)) % 2})
+    said = f"column 'plan' holds none of the categories of the training, such as {', '.join(map(repr, categories))}"
+    check_warnings(model, new, warns * [said], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ('n_rows', 'last', 'lost'),
+    [
+        (20, {}, ['age', 'height', 'joined', 'left']),
+        (19, {}, []),
+        (20, {'height': '2', 'left': '2024-03-11'}, ['age', 'joined']),
+    ],
+)
+def test_a_column_of_numbers_or_dates_that_has_lost_its_values_is_named(n_rows, last, lost, here, tmp_path):
+    """A single value is enough. A column without one in the training is not named, nor one that is always the mean."""
+    n = np.arange(40)
+    days = [f'2024-0{k % 9 + 1}-{k % 15 + 11}' for k in n]
+    old = pd.DataFrame(
+        {'age': n % 7, 'height': n % 11, 'joined': days, 'left': days, 'one': 3, 'never': '', 'label': n % 2}
+    )
+    old = old.astype(str)
+    old.loc[5, ['height', 'left']] = ''
+    write_csv(old, tmp_path / 'old.csv')
+    model = train(here, tmp_path / 'old.csv', tmp_path / 'm.npz')
+    new = old[:n_rows].copy()
+    new[['age', 'height', 'joined', 'left']] = ''
+    new.loc[n_rows - 1, [*last]] = [*last.values()]
+    said = [
+        f"column '{name}' has no value in any of the 20 rows, although it had values in the training: its mean is "
+        'taken instead; fill it, or train without this column'
+        for name in lost
+    ]
+    check_warnings(model, new, said, tmp_path)
