@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO
 
 from mr_elm.arithmetic import one_thread
@@ -12,9 +14,11 @@ from mr_elm.model.base import Model
 from mr_elm.rows.blocks import RejectedRow, spread
 from mr_elm.rows.csv_format import find_separators, readable
 from mr_elm.rows.csv_rows import rate_number, split_fields
+from mr_elm.rows.inputs import choose_charset
 from mr_elm.rows.kinds import Kind, find_kind, is_text
 from mr_elm.rows.lines import LineReader, split_chunk
 from mr_elm.rows.options import RowOptions
+from mr_elm.rows.splits import make_recoder
 
 NAME = 'standard input'
 
@@ -117,24 +121,27 @@ def is_header(line: str, options: RowOptions) -> bool:
     return not options.table and len(fields) > 1 and not any(rate_number(field, decimal) for field in fields)
 
 
-def read_lines(stream: Any) -> Iterator[list[str]]:
-    """Yield the lines of a stream of bytes as soon as they end: all that have come meanwhile together."""
+def read_lines(stream: Any, options: RowOptions) -> Iterator[list[str]]:
+    """Yield the lines of a stream of bytes as soon as they end: all that have come meanwhile together.
+
+    They are decoded as those of files. Where only the training says how, lines that are plainly UTF-8 are UTF-8.
+    """
+    pieces: Iterator[bytes] = iter(partial(stream.read1, 65_536), b'')  # fewer bytes where there are no more yet
+    if charset := options.charset or choose_charset(stream.peek(1), None):
+        pieces = map(make_recoder(NAME, charset), chain(pieces, [b'']))
     pending = b''
-    while received := stream.read1(1 << 16):  # bytes at a time, fewer where there are no more yet
-        whole, end, rest = received.rpartition(b'\n')
-        if not end:
-            pending += received
-            continue
-        yield split_chunk(pending + whole + end)
-        pending = rest
-    if pending:
-        yield split_chunk(pending)
+    for piece in chain(pieces, [b'\n']):  # which ends the last line
+        whole, end, pending = (pending + piece).rpartition(b'\n')
+        text = whole + end
+        if not charset and (like := choose_charset(text, options.trained)):
+            text = make_recoder(NAME, like)(text)
+        yield split_chunk(text)
 
 
 def answer_lines(answers: Answers, stream: BinaryIO, out: BinaryIO) -> None:
     """Write the answer to each line of a stream as soon as the line ends. Raises DataFormatError as `Answers` does."""
     with one_thread():
-        for lines in read_lines(stream):
+        for lines in read_lines(stream, answers.options):
             try:
                 out.writelines(f'{text}\n'.encode() for text in answers.answer(lines))
             finally:  # also where the last line is a bad one

@@ -304,7 +304,10 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]):
             return inspect_parts(entry, kind, options)
-        charset = options.charset or choose_charset(entry, options.trained)
+        first_bytes = b''
+        with suppress(*DAMAGE, OSError), store_of(path).open(path) as copy, decompress(copy, entry.path) as plain:
+            first_bytes = plain.read(CHARSET_BYTES)  # bytes that are damaged say nothing
+        charset = options.charset or choose_charset(first_bytes, options.trained)
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
     if not lines:
         return None
@@ -312,16 +315,12 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     return InputFile(entry.path, entry.size, form, entry.copy, entry.modified)
 
 
-def choose_charset(entry: Entry, like: RowOptions | None) -> str | None:
+def choose_charset(first_bytes: bytes, like: RowOptions | None) -> str | None:
     """Return the encoding of a text: as it says itself, or as in the training unless it is plainly UTF-8.
 
     None stands for UTF-8 with line feeds, which Hadoop reads as well. Text with carriage returns only is in an encoding
     that has to be decoded, too.
     """
-    first_bytes = b''
-    path = entry.copy or entry.path
-    with suppress(*DAMAGE, OSError), store_of(path).open(path) as stream, decompress(stream, entry.path) as plain:
-        first_bytes = plain.read(CHARSET_BYTES)  # bytes that are damaged say nothing
     for mark, charset in MARKS.items():
         if first_bytes.startswith(mark):
             return charset

@@ -169,18 +169,31 @@ def read_stream(
     try:
         with decompress(stream, name) as plain:
             text: Any = plain
-            if charset:  # read as UTF-8 with line feeds; raises UnicodeError at bytes that are no text
-                decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(charset)(), translate=True)
-                text = transform(plain, lambda data: decoder.decode(data, final=not data).encode())
+            if charset:
+                text = transform(plain, make_recoder(name, charset))
             yield from read_whole_lines(text)
-    except UnicodeError as error:
-        raise DataFormatError(
-            f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how the file is written'
-        ) from None
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a damaged place is no argument
             raise
         raise DataFormatError(f'{name}: the compressed file is cut short or damaged ({error})') from None
+
+
+def make_recoder(name: str, charset: str) -> Callable[[bytes], bytes]:
+    """Return a function that writes the next piece of a text as UTF-8 with line feeds; the empty one is the last.
+
+    It raises DataFormatError at bytes that are no text. name : of the text, for messages.
+    """
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(charset)(), translate=True)
+
+    def recode(data: bytes) -> bytes:
+        try:
+            return decoder.decode(data, final=not data).encode()
+        except UnicodeError as error:
+            raise DataFormatError(
+                f'{name}: expected text in {charset}, found other bytes ({error}): --encoding says how it is written'
+            ) from None
+
+    return recode
 
 
 def read_whole_lines(stream: BinaryIO, limit: int | None = None) -> Iterator[bytes]:

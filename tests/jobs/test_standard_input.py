@@ -1,5 +1,6 @@
 """Where the input is `-`, predict answers standard input line by line; evaluate and pack read it like a file."""
 
+import codecs
 import io
 import json
 import subprocess
@@ -46,7 +47,8 @@ def feed(monkeypatch):
     """Put text on standard input."""
 
     def put(text):
-        monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(text.encode())))
+        data = text if isinstance(text, bytes) else text.encode()
+        monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
 
     return put
 
@@ -59,13 +61,13 @@ def expected(elm, model, path, tmp_path):
 
 
 @pytest.fixture
-def talk(model):
-    """Start the program as another one does that asks it line by line."""
+def talk(model, trained):
+    """Start the program as another one does that asks the last model line by line."""
     started = []
 
     def start(*arguments):
         program = subprocess.Popen(
-            [PROGRAM, 'predict', model, '-', *arguments],
+            [PROGRAM, 'predict', trained.path, '-', *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -178,6 +180,53 @@ def test_a_category_and_a_gap_may_stand_in_a_row(elm, write, tmp_path, feed):
     feed('Oslo,,a\nRome,4,b\nRome,x,b\n')
     done = elm('predict', tmp_path / 'm.npz', '-')
     assert done.out.splitlines() == ['a', 'b'] and 'standard input, line 3: not a number' in done.err
+
+
+@pytest.fixture
+def words(tmp_path, trained):
+    """Train on two words that decide the label, a or b, in a file of an encoding."""
+
+    def make(first, second, charset='utf-8', *options):
+        path = tmp_path / 'words.csv'
+        path.write_bytes(('word,label\n' + f'{first},a\n{second},b\n' * 10).encode(charset))
+        trained(path, '--encode', 'auto', '--label-column', 'label', *options)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ('charset', 'options', 'first', 'second'),
+    [
+        ('utf-16', [], 'é', 'ö'),
+        ('cp1252', ['--encoding', 'cp1252'], 'é', 'ö'),
+        ('iso2022_jp', ['--encoding', 'iso2022_jp'], '東京', '大阪'),
+    ],
+)
+def test_each_line_is_decoded_before_the_next_one_comes(words, talk, charset, options, first, second):
+    words(first, second)
+    program, encoder = talk(*options), codecs.getincrementalencoder(charset)()
+    for word, label in [(first, 'a'), (second, 'b')] * 3:
+        program.stdin.write(encoder.encode(f'{word},?\r\n'))
+        program.stdin.flush()
+        assert program.stdout.readline() == f'{label}\n'.encode()
+    assert program.communicate() == (b'', b'')
+
+
+def test_lines_have_the_encoding_of_the_training_unless_they_are_plainly_of_utf_8(words, talk):
+    words('é', 'ö', 'cp1252', '--encoding', 'cp1252')
+    program = talk()
+    ask(program, 'o,?')
+    for word, charset, label in [('é', 'utf-8', 'a'), ('ö', 'cp1252', 'b'), ('ö', 'utf-8', 'b')]:
+        program.stdin.write(f'{word},?\n'.encode(charset))
+        program.stdin.flush()
+        assert program.stdout.readline() == f'{label}\n'.encode()
+    assert program.communicate('é,?'.encode('cp1252')) == (b'a\n', b'')
+
+
+def test_bytes_that_are_no_text_of_the_encoding_end_the_run(elm, model, feed):
+    feed(b'up,\x81,2,3\n')
+    done = elm('predict', model, '-', '--encoding', 'cp1252')
+    assert done.status == 1 and 'standard input: expected text in cp1252, found other bytes' in done.err
 
 
 def test_the_format_is_that_of_the_training(elm, write, trained, libsvm_of, table, feed):
