@@ -172,12 +172,13 @@ def cut(text: str) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Ask whether the known word that is most like this one was meant; '' where none is like it."""
+    """Ask whether the known word that is most like this one, whatever its case, was meant; '' where none is like it."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, list(known), n=1, cutoff=0.8)
+    words = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), words, n=1, cutoff=0.8)
     if close:
-        return f' (did you mean {close[0]}?)'
+        return f' (did you mean {words[close[0]]}?)'
     return ''
 
 

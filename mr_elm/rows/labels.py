@@ -98,10 +98,10 @@ def is_missing(text: str, form: RowOptions) -> bool:
 
 
 def explain_missing(text: str) -> str:
-    """Say for a message why a label is missing."""
+    """Say for a message why a label is missing, and what helps."""
     if text.strip():
-        return f'is {quote(text)}, a missing one (see --missing-labels)'
-    return 'is empty'
+        return f'is {quote(text)}, a missing one (--missing-labels names others, --bad-rows skip leaves such rows out)'
+    return 'is empty (--bad-rows skip leaves such rows out)'
 
 
 def read_numbers(texts: Sequence[str]) -> Floats:
@@ -115,22 +115,22 @@ def find_usable(T: Floats, form: RowOptions) -> np.ndarray:
 
 
 def check_target(text: str, k: int, form: RowOptions) -> None:
-    """Raise RowError when the text of target `k`, or of the label of a regression, is no finite number."""
-    what, who = 'label', 'the label'
+    """Raise RowError when the text of target `k` is no finite number."""
+    who = 'the target'
     if form.targets:
-        what, who = 'target', f'the target in {form.name_column(form.targets[k])}'
+        who += f' in {form.name_column(form.targets[k])}'
     if is_missing(text, form):
-        raise RowError(f'missing {what}', f'{who} {explain_missing(text)}')
+        raise RowError('missing target', f'{who} {explain_missing(text)}')
     number = read_number(text)
     if number is None:
         hint = ''
         if not form.targets and form.label_name is not None:
-            hint = f' (the label is column {form.label_name!r}: name another one with --label-column)'
-        raise RowError(f'{what} is not a number', f'{who} is {quote(text)}, and regression needs a number{hint}')
+            hint = f' (it is column {form.label_name!r}: name another one with --label-column)'
+        raise RowError('target is not a number', f'{who} is {quote(text)}, and regression needs a number{hint}')
     if not math.isfinite(number):
         raise RowError('nan or infinite', f'{who} is {quote(text)}')
     if number <= 0 and form.target == 'log':
-        raise RowError(f'{what} is not above 0', f'{who} is {quote(text)}, which has no logarithm (--target log)')
+        raise RowError('target is not above 0', f'{who} is {quote(text)}, which has no logarithm (--target log)')
 
 
 def decode_text(text: str, name: str) -> str:
@@ -153,7 +153,7 @@ def check_label(name: str, form: RowOptions) -> None:
         parts = split_label(name, form.labels_separator)
     for part in parts:
         if is_missing(part, form):
-            raise RowError('missing label', f'the label {explain_missing(part)} (--bad-rows skip leaves such rows out)')
+            raise RowError('missing label', f'the label {explain_missing(part)}')
 
 
 def split_label(label: str, separator: str) -> list[str]:

@@ -166,7 +166,7 @@ TEXTS = {
     'comments.csv': ('# made today\n' + ROWS + '# the end\n', {}, 'leave out what stands above the names'),
     'comment behind a row.csv': ('1,0.5,2\n0,1.5,3 # why\n', {}, 'not a number'),
     'comments of Matlab.csv': ('% made today\n' + ROWS, {}, 'leave out what stands above the names'),
-    'total.csv': (NAMED + 'total,2,45\n', {'numeric_labels': True}, 'label is not a number'),
+    'total.csv': (NAMED + 'total,2,45\n', {'numeric_labels': True}, 'target is not a number'),
     'sep of Excel.csv': ('sep=;\n' + ROWS.replace(',', ';'), {}, 'leave out what stands above the names'),
     'end of DOS.csv': (ROWS + '\x1a', {}, 'wrong width'),
     'bytes of 0.csv': (field('1\x005'), {}, 'binary data'),

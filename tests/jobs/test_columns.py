@@ -67,10 +67,19 @@ def test_gathered_rows_stand_in_input_order(rng, kind):
         assert (found.numbers == rows.numbers).all() and (found.places == rows.places).all()
 
 
-@pytest.mark.parametrize('words', [('--label-column', 'chrun'), ('--label-column', 'churn', '--drop', 'custmer_id')])
-def test_a_column_that_is_probably_meant_is_named(elm, tmp_path, words):
+@pytest.mark.parametrize(
+    ('words', 'meant'),
+    [
+        (('--label-column', 'chrun'), 'churn'),
+        (('--label-column', 'Churn'), 'churn'),
+        (('--drop', 'custmer_id'), 'customer_id'),
+        (('--weight-column', 'AGE'), 'Age'),
+        (('--encode', 'auto', '--category', 'age'), 'Age'),
+        (('--part-by', 'Customer-ID'), 'customer_id'),
+    ],
+)
+def test_a_column_that_is_probably_meant_is_named(elm, tmp_path, words, meant):
     path = tmp_path / 'rows.csv'
-    path.write_text('churn,customer_id,age\n' + ''.join(f'{i % 2},{i},{i % 7}\n' for i in range(20)))
+    path.write_text('churn,customer_id,Age\n' + ''.join(f'{i % 2},{i},{i % 7}\n' for i in range(20)))
     said = elm('train', 'elm', path, *words, '--model', tmp_path / 'm.npz').err
-    meant = {'chrun': 'churn', 'custmer_id': 'customer_id'}[words[-1]]
     assert f"expected a column named '{words[-1]}' (did you mean {meant}?), its 3 columns are churn, " in said

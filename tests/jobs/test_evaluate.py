@@ -175,7 +175,7 @@ def test_a_word_as_target_of_a_regression_cannot_be_scored(elm, trained, write, 
     trained(write('rows.csv', csv_of(X[:, 0].tolist(), X)), '--task', 'regression')
     path = write('words.csv', '1,2,3,4\nlow,2,3,4\n')
     done = elm('evaluate', trained.path, path, '-q')
-    assert (done.status, done.out) == (1, '') and f'{path}, line 2: label is not a number' in done.err
+    assert (done.status, done.out) == (1, '') and f'{path}, line 2: target is not a number' in done.err
 
 
 @pytest.mark.parametrize('runner', ['inline', 'local'])

@@ -254,7 +254,7 @@ def test_a_regression_has_missing_targets_too(form, train, tmp_path):
     labels, X = [*map(float, range(18)), float('nan'), 19.0], draw_rows(NAMES)
     WRITERS[form](labels if form != 'csv' else [*labels[:18], 'NA', 19.0], X, tmp_path / 'rows')
     header, said = train(tmp_path / 'rows', '--task', 'regression', '--bad-rows', 'skip')
-    assert header['n_rows_used'] == 19 and 'rows left out: 1 missing label' in said
+    assert header['n_rows_used'] == 19 and 'rows left out: 1 missing target' in said
 
 
 def test_a_label_of_a_set_may_be_missing_and_a_set_may_be_empty(train, write):
@@ -272,7 +272,7 @@ def test_other_texts_may_stand_for_a_missing_label_and_stay_in_the_model(elm, tr
     assert 'rows left out: 2 missing label' in said
     model = tmp_path / 'm.npz'
     done = elm('evaluate', model, path)
-    assert done.status == 1 and "line 21: missing label: the label is '?', a missing one (see --missing" in done.err
+    assert done.status == 1 and "line 21: missing label: the label is '?', a missing one (--missing" in done.err
     assert score(model, path, '--bad-rows', 'skip')['rows'] == 20
     done = elm('evaluate', model, path, '--missing-labels', '', '--json')
     assert json.loads(done.out)['rows'] == 22 and 'count as errors: - in 1 row(s), ? in 1 row(s)' in done.err
@@ -456,8 +456,16 @@ def test_an_estimator_warns_of_a_class_of_one_row():
         ESVMClassifier(n_hidden=5).fit(X, y)
 
 
+@pytest.mark.parametrize(('task', 'what'), [('classification', 'label'), ('regression', 'target')])
+def test_a_message_about_a_missing_label_says_what_helps(task, what, elm, write, tmp_path):
+    path = write('rows.csv', '1,2,3\n,3,4\n0,4,5\n')
+    done = elm('train', 'pesvm', path, '--task', task, '--model', tmp_path / 'm.npz', '-q')
+    said = f'line 2: missing {what}: the {what} is empty (--bad-rows skip leaves such rows out)\n'
+    assert done.status == 1 and done.err.endswith(said)
+
+
 def test_a_column_of_words_that_was_taken_for_the_target_is_named(elm, write, tmp_path):
     path = write('names.csv', 'name,size,price\n' + ''.join(f'house {k},{k},{k * 2.5}\n' for k in range(40)))
     done = elm('train', 'pesvm', path, '--task', 'regression', '--model', tmp_path / 'm.npz', '-q')
-    assert done.status == 1 and "line 2: label is not a number: the label is 'house 0'" in done.err
-    assert "(the label is column 'name': name another one with --label-column)" in done.err
+    assert done.status == 1 and "line 2: target is not a number: the target is 'house 0'" in done.err
+    assert "(it is column 'name': name another one with --label-column)" in done.err

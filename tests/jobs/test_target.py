@@ -98,7 +98,7 @@ def test_a_target_without_a_logarithm_is_a_bad_row(elm, paths, tmp_path):
     bad.write_text(paths[0].read_text() + '0,50,1\n')
     words = ['train', 'pesvm', bad, *OPTIONS, '--hidden', 20, '--model', tmp_path / 'm.npz', '--target']
     done = elm(*words, 'log', '-q')
-    assert done.status == 1 and 'line 302: label is not above 0' in done.err and '--target log' in done.err
+    assert done.status == 1 and 'line 302: target is not above 0' in done.err and '--target log' in done.err
     assert elm(*words, 'log', '-q', '--bad-rows', 'skip').status == 0
     chosen = elm(*words, 'auto', '--overwrite', '--bad-rows', 'skip')
     assert chosen.status == 0 and 'target: none' in chosen.err

@@ -111,7 +111,7 @@ def test_a_regression_refuses_packed_labels_that_are_no_numbers(tmp_path):
     parts, form = PackParts(str(tmp_path / 'p'), 'part-0'), RowOptions('packed', numeric_labels=True)
     reader = BatchReader(form, stop=False)
     [block] = reader.blocks(batch for _, batch in parts.read([0], form, 4096))
-    assert block.targets.tolist() == [1, -2] and {row.reason for row in reader.rejected} == {'label is not a number'}
+    assert block.targets.tolist() == [1, -2] and {row.reason for row in reader.rejected} == {'target is not a number'}
 
 
 def test_every_flipped_bit_is_found_or_harmless(tmp_path):
