@@ -13,6 +13,8 @@ LOOK: dict[Any, Any] = {
     'svg.hashsalt': 'mr_elm',  # the same drawing is the same file
     'savefig.transparent': True,
     'legend.facecolor': 'none',
+    'axes.formatter.limits': (-5, 4),  # labels of more digits, as of prices, would overlap
+    'axes.formatter.use_mathtext': True,
     **dict.fromkeys(('text.color', 'axes.labelcolor', 'axes.edgecolor', 'xtick.color', 'ytick.color'), GREY),
 }
 

@@ -6,23 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.figures.figure import open_figure
+from mr_elm.figures.figure import GREY, open_figure
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.scores.probability_scores import BINS, sum_bins
 from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
 
-SHOWN_CLASSES = 10  # classes that the legend names
+SHOWN_CLASSES, WORST_CLASSES = 10, 5  # classes that the legend names: all up to the first number, or the worst
 
 
 def draw(evaluation: Evaluation, classes: Sequence[str], positive: str | None, path: str | Path) -> None:
     """Draw three panels.
 
+    Of many classes, those of the lowest average precision have colours and names, and the others are grey.
+
     evaluation : of a model with probabilities. classes : their names. positive : of two classes, the one whose
     probability and curves are drawn. path : of the png.
     """
     subject = 'the predicted class'
-    rankings = {k: ranking for k, ranking in sorted(evaluation.rankings.items()) if positive in (None, classes[k])}
+    rankings = {k: ranking for k, ranking in evaluation.rankings.items() if positive in (None, classes[k])}
+    shown, title = list(rankings), 'class: area, average precision'
+    if len(rankings) > SHOWN_CLASSES:
+        shown = sorted(rankings, key=lambda k: rankings[k].average_precision or 1)[:WORST_CLASSES]
+        title = f'the worst of {len(rankings)} classes:\narea, average precision'
     with open_figure(path, columns=3, figsize=(12, 4)) as (_, (reliability, roc, precision)):
         if evaluation.probabilities is not None:
             bins = evaluation.probabilities.bins
@@ -32,14 +38,15 @@ def draw(evaluation: Evaluation, classes: Sequence[str], positive: str | None, p
                 subject = f'class {positive}'
             draw_reliability(reliability, bins, f'share that is {subject}')
         for k, ranking in rankings.items():
-            true, false = ranking.curve()
-            draw_curves(roc, precision, true, false, describe(ranking, classes[k]))
+            look = {'color': GREY, 'alpha': 0.3, 'zorder': 1}
+            if k in shown:
+                look = {'label': describe(ranking, classes[k])}
+            draw_curves(roc, precision, ranking, **look)
         label(reliability, f'probability of {subject}', f'share that is {subject}')
         label(roc, 'false positive rate', 'true positive rate (recall)')
         label(precision, 'recall', 'precision')
         roc.plot([0, 1], [0, 1], ':', color='grey')
-        if len(rankings) <= SHOWN_CLASSES:
-            roc.legend(fontsize='small', title='class: area, average precision')
+        precision.legend(fontsize='small', title=title, title_fontsize='small', loc='lower left')
 
 
 def describe(ranking: Ranking, name: str) -> str:
@@ -59,11 +66,12 @@ def draw_reliability(axes: Any, bins: Floats, name: str) -> None:
     axes.legend(fontsize='small')
 
 
-def draw_curves(roc: Any, precision: Any, true: Floats, false: Floats, name: str) -> None:
-    """Draw the curves of a class against the rest. true, false : weights of its rows and of others above each cut."""
+def draw_curves(roc: Any, precision: Any, ranking: Ranking, **look: Any) -> None:
+    """Draw the curves of a class against the rest. look : options of both lines."""
+    true, false = ranking.curve()
     if true[-1] and false[-1]:
-        roc.plot(false / false[-1], true / true[-1], label=name)
-        precision.plot(true[1:] / true[-1], true[1:] / (true + false)[1:], label=name)
+        roc.plot(false / false[-1], true / true[-1], **look)
+        precision.plot(true[1:] / true[-1], true[1:] / (true + false)[1:], **look)
 
 
 def label(axes: Any, across: str, up: str) -> None:

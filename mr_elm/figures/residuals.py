@@ -21,9 +21,7 @@ def draw(
     actual, predicted : (n,), or (n, K). names : of the first targets, each of which has a row of panels.
     coverage : shares of the targets that intervals are to hold, and that they hold, or None.
     """
-    columns = 2
-    if coverage is not None:
-        columns = 3
+    columns = 2 + (coverage is not None)
     rows = len(names)
     with open_figure(path, rows=rows, columns=columns, figsize=(5 * columns, 4 * rows), squeeze=False) as (
         figure,
@@ -36,7 +34,8 @@ def draw(
             left.axline((true[0], true[0]), slope=1, linestyle=':', color='grey')
             left.plot(true, said, '.', alpha=0.5)
             left.set(xlabel='true value', ylabel='prediction', title=name)
-            left.locator_params(axis='x', nbins=5)  # prices have many digits
+            for panel in (left, right):
+                panel.locator_params(axis='x', nbins=5)  # prices have many digits
             right.axhline(0, linestyle=':', color='grey')
             right.plot(said, true - said, '.', alpha=0.5)
             right.set(xlabel='prediction', ylabel='true value less prediction')

@@ -226,8 +226,8 @@ def test_the_figure_is_about_it(train, elm, dense, table, say, tmp_path, monkeyp
     monkeypatch.setattr(reliability, 'open_figure', keep)
     model = train('pesvm', '--probabilities')
     assert elm('evaluate', model, dense, '--figure', tmp_path / 'f.png', *words, '-q').status == 0
-    calibration, roc, precision = panels
-    (named,) = roc.get_legend().get_texts()
+    calibration, _, precision = panels
+    (named,) = precision.get_legend().get_texts()
     assert named.get_text().startswith(f'{positive}: ')
     P = say(model, '--probabilities')[1][:, CLASSES.index(positive)]
     assert calibration.get_xlabel() == f'probability of class {positive}'
