@@ -1,6 +1,6 @@
-"""Tell which processes run, read their times from /proc, and end this one by SIGTERM as by an interrupt.
+"""Tell which processes run, read their times from /proc, and end this one by signals as by an interrupt.
 
-Schedulers and `timeout` send SIGTERM. What a command has started ends with it.
+Schedulers and `timeout` send SIGTERM, a terminal that closes sends SIGHUP. What a command has started ends with it.
 """
 
 import os
@@ -48,14 +48,15 @@ def read_fields(pid: int) -> list[str] | None:
 
 
 class Terminated(KeyboardInterrupt):
-    """Tell of SIGTERM; who cleans up behind an interrupt does so behind this."""
+    """Tell of a signal, by its number; who cleans up behind an interrupt does so behind this."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Raise Terminated where SIGTERM finds the command that runs inside; only a main thread receives signals.
+    """Raise Terminated where SIGTERM or SIGHUP finds the command inside; only a main thread receives signals.
 
-    A process that this one has forked meanwhile, as mrjob's local runner does, ends at once with those it has started.
+    What is ignored, as nohup does it with SIGHUP, stays so. A process that this one has forked meanwhile, as mrjob's
+    local runner does, ends at once with those it has started.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -65,14 +66,19 @@ def terminable() -> Iterator[None]:
 
     def terminate(number: int, frame: object) -> None:
         if os.getpid() == owner:
-            raise Terminated
+            signal.signal(number, signal.SIG_IGN)  # shell and system both send SIGHUP: the second finds us cleaning up
+            raise Terminated(number)
         for path in Path('/proc/self/task').glob('*/children'):
             for child in path.read_text().split():
-                os.kill(int(child), signal.SIGTERM)
-        os._exit(128 + signal.SIGTERM)
+                os.kill(int(child), number)
+        os._exit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

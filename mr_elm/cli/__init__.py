@@ -116,7 +116,7 @@ def describe_end(error: BaseException) -> tuple[str, int]:
     if cause is None:
         return describe_error(error, ' (--debug shows where)'), 1
     if isinstance(cause, Terminated):
-        return 'terminated', 143
+        return 'terminated', 128 + cause.args[0]
     return 'interrupted', 130
 
 

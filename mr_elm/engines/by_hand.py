@@ -5,8 +5,8 @@
 On this machine, mrjob's own runners run it; a task alone may stand in a pipe, see `run_piped`.
 
 Options of mrjob may stand anywhere. The exit status is 0 when the stage is done, 1 when it failed or a row or an input
-could not be used, 2 for wrong usage, 130 after an interrupt, 143 after SIGTERM; an error is one sentence on standard
-error.
+could not be used, 2 for wrong usage, 130 after an interrupt, 143 after SIGTERM, 129 after SIGHUP; an error is one
+sentence on standard error.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def main(job_class: Any, argv: list[str]) -> int:
                 run(job, argv)
     except KeyboardInterrupt as error:
         if isinstance(error, Terminated):
-            return 143
+            return 128 + error.args[0]
         return 130
     except BrokenPipeError:
         return 1

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ import pytest
 from reference.files import FEW, GOOD
 
 from mr_elm.cli import COMMANDS, list_methods, main
-from mr_elm.processes import Terminated
+from mr_elm.processes import Terminated, terminable
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_typing_error_is_answered_by_what_may_have_been_meant(elm, words, mean
     assert done.status == 2 and f'(did you mean {meant}?)' in done.err
 
 
-@pytest.mark.parametrize(('sent', 'status'), [(KeyboardInterrupt, 130), (Terminated, 143), (OSError, 1)])
+@pytest.mark.parametrize(('sent', 'status'), [(KeyboardInterrupt, 130), (Terminated(15), 143), (OSError, 1)])
 def test_what_fails_in_the_wake_of_an_interrupt_is_an_interrupt(sent, status, monkeypatch, capsys):
     """Java may have ended too, so that what is closed then cannot be closed."""
 
@@ -237,9 +238,11 @@ def test_an_interrupt_is_not_an_error_with_a_trace(capsys, rows, tmp_path, monke
     assert capsys.readouterr().err == 'mr-elm: interrupted\n' and not (tmp_path / 'm.npz').exists()
 
 
-@pytest.mark.parametrize('runner', ['inline', 'local'])
-def test_a_command_that_is_terminated_leaves_nothing(write, tmp_path, runner):
-    """What `timeout` does, in the midst of a training."""
+@pytest.mark.parametrize(
+    ('runner', 'number'), [('inline', signal.SIGTERM), ('local', signal.SIGTERM), ('local', signal.SIGHUP)]
+)
+def test_a_command_that_is_terminated_leaves_nothing(write, tmp_path, runner, number):
+    """What `timeout` does, in the midst of a training, and a connection that ends: shell and system both tell of it."""
     path, scratch = write('many.csv', GOOD * 2000), tmp_path / 'scratch'
     scratch.mkdir()
     words = 'train', 'pesvm', path, '--hidden', '2000', '-r', runner, '--model', tmp_path / 'm.npz', '-q'
@@ -252,9 +255,24 @@ def test_a_command_that_is_terminated_leaves_nothing(write, tmp_path, runner):
     while not list(scratch.glob('**/plan.json')):
         assert process.poll() is None
         time.sleep(0.02)
-    process.terminate()
-    assert process.communicate(timeout=60)[1] == 'mr-elm: terminated\n' and process.returncode == 143
+    process.send_signal(number)
+    if number == signal.SIGHUP:
+        time.sleep(0.01)
+        process.send_signal(number)
+    assert process.communicate(timeout=60)[1] == 'mr-elm: terminated\n'
+    assert process.returncode in (128 + number, -number if number == signal.SIGHUP else 143)
     assert list(scratch.iterdir()) == [] and not (tmp_path / 'm.npz').exists()
+
+
+def test_a_signal_that_was_ignored_stays_so():
+    """What nohup asks for."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with terminable():
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_log_of_mrjob_goes_to_standard_error_on_demand(rows, tmp_path):
