@@ -4,7 +4,7 @@ from itertools import islice
 
 import numpy as np
 
-from mr_elm.machines.constant import N_ROWS, warn_of_constant
+from mr_elm.machines.doubts import N_ROWS, warn_of_constant
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block, spread, stack, widen
 from mr_elm.rows.inputs import InputPlan

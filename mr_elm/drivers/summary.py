@@ -1,6 +1,5 @@
 """Learn what a method must know of a data set before it looks at the rows: from one job, or from a pack's manifest."""
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ import numpy as np
 
 from mr_elm.arithmetic import one_thread
 from mr_elm.errors import AccountingError, DataFormatError, warn_unsuitable
+from mr_elm.machines.doubts import warn_of_numbers
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import PESVMOptions
 from mr_elm.machines.shared_options import TrainingOptions
@@ -25,10 +25,8 @@ from mr_elm.streaming.mr_stats import MRStats, check_classes
 from mr_elm.streaming.mr_values import MRValues
 from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
 from mr_elm.sums.summary import Summary
-from mr_elm.sums.values import MIN_NAME_ROWS, ColumnValues, choose_encoding
+from mr_elm.sums.values import ColumnValues, choose_encoding
 
-# how columns of numbers or names of rows are called
-ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID)')
 MAX_CLASSES = 20  # more than this, on half of the rows or more, are no classes
 
 
@@ -138,35 +136,6 @@ def name_label_column(summary: Summary) -> str:
     if 'n_columns' in facts:
         return f' in column {position} (counted from 0)'
     return ''
-
-
-def warn_of_numbers(summary: Summary) -> None:
-    """Warn of features that name or number the rows.
-
-    They are called like an id, or range, mean and variance are those of n whole numbers in a row.
-    """
-    columns, n = summary.columns, summary.n_rows
-    if n < MIN_NAME_ROWS or columns.n != n:
-        return
-    spread = (n**2 - 1) / 12
-    numbered = np.flatnonzero(
-        (columns.maximum - columns.minimum == n - 1)
-        & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
-        & np.isclose(columns.squares / n, spread, rtol=1e-9)
-    )
-    if summary.encoding is None:
-        names = dict(enumerate(summary.input.get('names') or ()))
-    else:  # dates and categories are left out: a row a day is no accident
-        columns_by_feature = zip(summary.encoding.starts, summary.encoding.columns, strict=False)
-        names = {start: column.name for start, column in columns_by_feature if column.kind == NUMBER}
-        numbered = np.array([j for j in numbered.tolist() if j in names], int)
-    for j in sorted({*numbered.tolist(), *(j for j, name in names.items() if ID_NAME.fullmatch(name))}):
-        name, first, last = summary.name_column(j), float(columns.minimum[j]), float(columns.maximum[j])
-        if first.is_integer() and last.is_integer():
-            warn_unsuitable(
-                f'column {name} seems to name or number the rows, from {first:,.0f} to {last:,.0f}: leave it out with '
-                f'--drop {name}, or make categories of its values with --category {name} if rows share them'
-            )
 
 
 def warn_of_labels(data: DataSet, summary: Summary, is_known: Callable[[str], bool] = lambda name: False) -> None:

@@ -20,7 +20,7 @@ from mr_elm.machines.auto import (
     hold_out_rows,
     make_exact,
 )
-from mr_elm.machines.constant import warn_of_constant
+from mr_elm.machines.doubts import warn_of_constant
 from mr_elm.machines.living import LivingMachine
 from mr_elm.machines.nodes import NodeProblem
 from mr_elm.machines.options import AutoOptions, read_budget

@@ -10,7 +10,7 @@ from mr_elm.estimators.jobs import watched
 from mr_elm.estimators.kernel import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import name_classes, numbered_classes, row_weights
-from mr_elm.machines.constant import warn_of_constant
+from mr_elm.machines.doubts import warn_of_constant
 from mr_elm.machines.dual_task import DualTask, state_task
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines
 from mr_elm.machines.nodes import make_header

@@ -11,7 +11,7 @@ from mr_elm.estimators.kernel import KernelEstimator
 from mr_elm.estimators.probabilities import Labelled
 from mr_elm.estimators.values import Targets, name_classes, row_weights
 from mr_elm.features.kernel_tiles import compute_lower_triangle, make_kernel_product
-from mr_elm.machines.constant import warn_of_constant
+from mr_elm.machines.doubts import warn_of_constant
 from mr_elm.machines.kernel import KernelProblem
 from mr_elm.machines.options import SOLVERS, KELMOptions
 from mr_elm.machines.press import HeldOut

@@ -21,7 +21,7 @@ from mr_elm.features.landmarks import LandmarkFinder
 from mr_elm.features.nodes import has_leaves, part_map
 from mr_elm.features.scaling import demand_scalable
 from mr_elm.machines.calibrating import HELD_OUT, ScoreSample, keep_held_out
-from mr_elm.machines.constant import warn_of_constant
+from mr_elm.machines.doubts import warn_of_constant
 from mr_elm.machines.fold_machines import FOLDS, FoldMachines
 from mr_elm.machines.forgetting import keeps_rows, warn_of_bounds
 from mr_elm.machines.living import Batch, LivingMachine, choose_grid, demand_same_nodes, steps_of

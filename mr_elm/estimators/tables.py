@@ -14,6 +14,7 @@ from mr_elm.estimators.jobs import map_rows
 from mr_elm.estimators.parameters import Parameters, find_options
 from mr_elm.estimators.values import demand_matrix, demand_targets, is_set_matrix, read_classes
 from mr_elm.features.landmarks import Landmarks
+from mr_elm.machines.doubts import warn_of_numbers
 from mr_elm.machines.sample import select_rows
 from mr_elm.option import speaking_python
 from mr_elm.rows.blocks import EncodedRows
@@ -92,7 +93,8 @@ class TableRows(Convertible, Parameters):
             rows, counted = X, weights
             if weights is not None:  # rows of weight 0 do not decide the scaling
                 rows, counted = X[weights > 0], weights[weights > 0]
-            self._summary = self._summarise(columns=ColumnStatistics.of(rows, counted))
+            self._summary = self._summarise(columns=ColumnStatistics.of(rows, counted), n_rows=rows.shape[0])
+            warn_of_numbers(self._summary)
         return X, y, weights
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:

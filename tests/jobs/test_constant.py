@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mr_elm import estimators
 from mr_elm.errors import UnsuitableWarning
-from mr_elm.machines.constant import N_ROWS, choose_rows
+from mr_elm.machines.doubts import N_ROWS, choose_rows
 from mr_elm.model.file import read_model
 
 WIDE = '--sigma', 1e4, '--C', 1e-4

@@ -279,13 +279,31 @@ def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, 
     ],
 )
 def test_warnings_of_columns_name_calls_of_a_data_frame_and_no_options(values, calls):
-    frame = pd.DataFrame({'age': np.arange(60.0), 'shop id': values})
+    frame = pd.DataFrame({'age': np.sqrt(np.arange(60.0)), 'shop id': values})
     with pytest.warns(UnsuitableWarning) as caught:
         ELMRegressor(encode='auto').fit(frame, frame['age'])
     text = '\n'.join(str(warning.message) for warning in caught)
     assert all(call in text for call in calls) and '--' not in text
     for warning in caught:
         assert str(warning.message).startswith("column 'shop id' ")
+
+
+@pytest.mark.parametrize('kind', EVERY)
+@pytest.mark.parametrize('encode', ['auto', 'refuse'])
+def test_a_column_that_numbers_the_rows_is_named(kind, encode, rng):
+    """Rows may have any order, and a number may stand in several rows where the name of the column says what it is."""
+    frame = pd.DataFrame(
+        {'number': rng.permutation(60) + 1001, 'age': rng.normal(size=60), 'UserId': rng.integers(9, size=60)}
+    )
+    y = np.arange(60) % 2
+    with pytest.warns(UnsuitableWarning) as caught:
+        fitted = kind(encode=encode).fit(frame, y)
+    said = [str(each.message) for each in caught if 'seems to name or number' in str(each.message)]
+    assert [text.split(' seems')[0] for text in said] == ["column 'number'", "column 'UserId'"]
+    assert said[0].startswith(
+        "column 'number' seems to name or number the rows, from 1,001 to 1,060: leave it out with drop("
+    )
+    assert {each.filename for each in caught} == {__file__} and fitted.n_features_in_ == 3
 
 
 def test_gaps_and_numbers_are_read_whatever_type_holds_them():

@@ -1,13 +1,50 @@
-"""Warn of a machine that says the same of all rows, although their labels differ."""
+"""Warn of columns that name or number the rows, and of a machine that says the same of all rows."""
+
+import re
 
 import numpy as np
 
 from mr_elm.errors import warn_unsuitable
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import widen
+from mr_elm.rows.encoding import NUMBER
+from mr_elm.sums.summary import Summary
+from mr_elm.sums.values import MIN_NAME_ROWS
 from mr_elm.typing import Rows, RowWeights
 
 N_ROWS, FEW_ROWS = 500, 16  # that are looked at, at most; that show of most machines that they are not constant
+# how columns of numbers or names of rows are called
+ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID)')
+
+
+def warn_of_numbers(summary: Summary) -> None:
+    """Warn of features that name or number the rows.
+
+    They are called like an id, or range, mean and variance are those of n whole numbers in a row.
+    """
+    columns, n = summary.columns, summary.n_rows
+    if n < MIN_NAME_ROWS or columns.n != n:
+        return
+    numbered = set(
+        np.flatnonzero(
+            (columns.maximum - columns.minimum == n - 1)
+            & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
+            & np.isclose(columns.squares / n, (n**2 - 1) / 12, rtol=1e-9)
+        ).tolist()
+    )
+    if summary.encoding is None:
+        names = dict(enumerate(summary.input.get('names') or ()))
+    else:  # dates and categories are left out: a row a day is no accident
+        columns_by_feature = zip(summary.encoding.starts, summary.encoding.columns, strict=False)
+        names = {start: column.name for start, column in columns_by_feature if column.kind == NUMBER}
+        numbered &= names.keys()
+    for j in sorted(numbered | {j for j, name in names.items() if ID_NAME.fullmatch(name)}):
+        name, first, last = summary.name_column(j), float(columns.minimum[j]), float(columns.maximum[j])
+        if first.is_integer() and last.is_integer():
+            warn_unsuitable(
+                f'column {name} seems to name or number the rows, from {first:,.0f} to {last:,.0f}: leave it out with '
+                f'--drop {name}, or make categories of its values with --category {name} if rows share them'
+            )
 
 
 def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeights = None) -> None:
