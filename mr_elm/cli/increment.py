@@ -18,6 +18,7 @@ from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.drivers import increment
 from mr_elm.drivers.calibrate import renew_probabilities
 from mr_elm.engines import make_engine
+from mr_elm.errors import DataFormatError
 from mr_elm.machines.living import by_passes, demand_lasting_weights, demand_living, demand_nodes
 from mr_elm.model.models import NodeModel
 from mr_elm.option import AdvancedHelp
@@ -94,7 +95,13 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], 
         open_change(args, command, engine.reporter) as ledger,
     ):
         options = rows_for(before, args)
-        data = DataSet(plan_rows(args, options), engine, args.bad_rows)
+        try:
+            plan = plan_rows(args, options)
+        except DataFormatError as error:
+            if command == 'update' or ' column' not in str(error):
+                raise
+            raise DataFormatError(f'{error}; forget needs whole rows with their labels, not only keys') from None
+        data = DataSet(plan, engine, args.bad_rows)
         if ledger is None:
             demand_no_ledger(before, args.known)
         else:

@@ -211,6 +211,17 @@ def test_rows_that_were_never_there_cannot_leave(elm, first, packs, batches, wri
     assert 'two classes' in refused(elm, tmp_path, 'forget', first, only)
 
 
+@pytest.mark.parametrize('keys', ['id\n1001\n1002\n', 'id,sick\n1001,0\n1002,1\n', '1001\n1002\n'])
+@pytest.mark.parametrize('words', [(), ('--drop', 'id')])
+def test_keys_of_rows_are_not_enough_to_forget_them(keys, words, elm, write, tmp_path):
+    rows = write('rows.csv', 'id,age,sick\n' + ''.join(f'{1001 + k},{k % 7},{k % 2}\n' for k in range(40)))
+    model = tmp_path / 'm.npz'
+    assert elm('train', 'pesvm', rows, '--hidden', 5, '--label-column', 'sick', *words, '--model', model).status == 0
+    hint = '; forget needs whole rows with their labels, not only keys\n'
+    assert refused(elm, tmp_path, 'forget', model, write('keys.csv', keys)).endswith(hint)
+    assert hint not in refused(elm, tmp_path, 'update', model, tmp_path / 'keys.csv')
+
+
 @pytest.fixture
 def numbers(write, csv_of, table):
     """Write 80 rows with a target, some of them so many times larger: a path."""
