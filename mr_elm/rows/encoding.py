@@ -211,9 +211,10 @@ class Encoding:
                 continue
             parsed = values.numbers()
             missing = np.isnan(parsed)
-            if not missing.all():
+            n_missing = np.count_nonzero(missing)
+            if n_missing < len(missing):
                 known.add(part.name)
-            numbers.append(np.where(missing, part.mean, parsed) if missing.any() else parsed)
+            numbers.append(np.where(missing, part.mean, parsed) if n_missing else parsed)
             positions.append(start)
             if part.missing:
                 ones.append(np.where(missing, start + 1, -1))
