@@ -152,7 +152,8 @@ class Parser(argparse.ArgumentParser):
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """Return the options, with those of mrjob as `passed`. Exits with 2 on wrong usage.
 
-        Raises ValueError where the runner does not take an option, or cannot read the inputs.
+        Raises ValueError where the runner does not take an option, or cannot read the inputs, OSError where no
+        temporary file can be written.
         """
         self.group('runner' if self.runs_jobs else '').add_argument(
             '--debug', action='store_true', help=AdvancedHelp('print a stack trace with an error')
@@ -177,6 +178,14 @@ class Parser(argparse.ArgumentParser):
             if flag.startswith('--') and flag not in own_flags:
                 self.error(f'{self.prog} has no option {flag}{suggest(flag, own_flags)}')
         args = self.parse_intermixed_args(words)
+        wanted = os.environ.get('TMPDIR')  # which Python leaves out without a word where nothing can be written to it
+        try:
+            tempfile.TemporaryFile(dir=wanted or None).close()
+        except OSError as error:
+            names = wanted or str(error.strerror).partition('[')[2].strip(']')
+            raise OSError(
+                f'expected a folder for temporary files, found none that can be written to ({names}): set TMPDIR to one'
+            ) from None
         if self.runs_jobs:
             self.check_runner(args)
             make_engine(args.runner, tuple(args.passed)).prepare(args.inputs)

@@ -1,5 +1,6 @@
 """How the command line is used: options, help, exit codes, one sentence an error."""
 
+import errno
 import os
 import re
 import signal
@@ -262,6 +263,38 @@ def test_a_command_that_is_terminated_leaves_nothing(write, tmp_path, runner, nu
     assert process.communicate(timeout=60)[1] == 'mr-elm: terminated\n'
     assert process.returncode in (128 + number, -number if number == signal.SIGHUP else 143)
     assert list(scratch.iterdir()) == [] and not (tmp_path / 'm.npz').exists()
+
+
+@pytest.mark.parametrize('folder', ['/does/not/exist', None])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['train', 'pesvm', 'x.csv', '--model', 'n.npz'],
+        ['pack', 'x.csv', '-o', 'packed'],
+        ['predict', 'm.npz', 'x.csv', '-o', 'out'],
+        ['evaluate', 'm.npz', 'x.csv'],
+        ['inspect', 'm.npz'],
+        ['export', 'm.npz', '-o', 'm.sql'],
+        ['update', 'm.npz', 'x.csv', '--model', 'n.npz'],
+    ],
+)
+def test_no_folder_for_temporary_files_is_said_by_all_commands(elm, words, folder, monkeypatch):
+    def refuse(dir):
+        raise FileNotFoundError(errno.ENOENT, f"No usable temporary directory found in ['/tmp', '{os.getcwd()}']")
+
+    if folder is None:
+        monkeypatch.delenv('TMPDIR', raising=False)
+        monkeypatch.setattr('tempfile.TemporaryFile', refuse)
+    else:
+        monkeypatch.setenv('TMPDIR', folder)
+    names = folder or f"'/tmp', '{os.getcwd()}'"
+    assert elm(*words) == (
+        1,
+        '',
+        'mr-elm: expected a folder for temporary files, found none that can be written to '
+        f'({names}): set TMPDIR to one\n',
+    )
+    assert elm(words[0], '--help').status == 0
 
 
 def test_a_signal_that_was_ignored_stays_so():
