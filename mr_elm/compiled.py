@@ -4,6 +4,7 @@ The first loop that has to be compiled is announced to the logger of this module
 """
 
 import logging
+import os
 from collections.abc import Callable
 from functools import cache, reduce
 from pathlib import Path
@@ -18,6 +19,10 @@ from mr_elm import linalg
 linalg.load()  # numba imports it with the first loop that is called
 LOG = logging.getLogger(__name__)
 ONCE = 'compiling loops once for this computer: up to 10 s'  # the solvers of the duals, on a processor of 2020
+ALWAYS = (
+    'compiling loops, which cannot be kept for the next command, because {} cannot be written: set NUMBA_CACHE_DIR to '
+    'a folder that can be written'
+)
 
 INNER = {'no_cpython_wrapper': True}  # of loops that only other loops call
 PACKAGE = Path(__file__).parent  # no folder where the code is in an archive
@@ -29,11 +34,12 @@ class Announcer(event.Listener):
     """Announce the first loop that is compiled, not those that are loaded."""
 
     announced = False
+    text = ONCE
 
     def on_start(self, event: Any) -> None:
         """Announce it."""
         if not self.announced:
-            LOG.info(ONCE)
+            LOG.info(self.text)
         Announcer.announced = True
 
     def on_end(self, event: Any) -> None:
@@ -56,6 +62,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
             keep_while_unchanged(loop)
         except (RuntimeError, OSError):  # code in an archive, on a node without a folder to write to
             loop = numba.njit(**said)(function)
+            Announcer.text = ALWAYS.format(os.environ.get('NUMBA_CACHE_DIR') or f'{PACKAGE} or ~/.cache/numba')
         LOOPS.append(loop)
         return loop
 

@@ -14,7 +14,7 @@ import pytest
 from numba import njit
 from reference.files import LOCAL
 
-from mr_elm.compiled import ONCE, Announcer
+from mr_elm.compiled import ONCE, Announcer, jit
 from mr_elm.engines.hadoop.progress import HadoopProgress
 from mr_elm.engines.hadoop.yarn import SHORT_TIMEOUT
 from mr_elm.errors import TaskError
@@ -240,6 +240,22 @@ def test_the_first_loop_that_is_compiled_is_announced_unless_quiet(quiet, said, 
     for _ in range(2):
         njit(lambda x: x + 1)(1)
     assert stream.getvalue() == said
+
+
+def test_loops_that_cannot_be_kept_are_announced_with_what_would_keep_them(monkeypatch, caplog):
+    def refuse(cache=False, **options):
+        if cache:
+            raise RuntimeError('cannot cache function: no locator available')
+        return njit(**options)
+
+    for name, value in (('announced', False), ('text', ONCE)):
+        monkeypatch.setattr(Announcer, name, value)
+    monkeypatch.setattr('numba.njit', refuse)
+    monkeypatch.setattr('mr_elm.compiled.LOOPS', [])
+    caplog.set_level('INFO')
+    jit()(lambda x: x + 1)(1)
+    (said,) = caplog.messages
+    assert re.fullmatch('compiling loops, which cannot be kept .* cannot be written: set NUMBA_CACHE_DIR to .*', said)
 
 
 def test_nothing_is_announced_on_the_stream_of_a_command_that_has_ended(monkeypatch):
