@@ -86,6 +86,7 @@ def warn_of_leaves(flag: str) -> None:
 
 
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # what the system says where no more fits
+FREE_SPACE = ': free space, or raise the limit (temporary files are in TMPDIR, mr-elm clean removes old ones)'
 EXPECTED = (DataFormatError, ModelFormatError, AccountingError, ValueError)
 
 
@@ -96,13 +97,15 @@ def describe_error(error: BaseException, hint: str = '') -> str:
         if error.filename:
             text = f'{error.filename}: {text}'
         if error.errno in FULL:
-            text += ': free space, or raise the limit (temporary files are in TMPDIR, mr-elm clean removes old ones)'
+            text += FREE_SPACE
         return text
     if isinstance(error, MemoryError):
         return describe_memory(error)
     text = ' '.join(str(error).split())
     if isinstance(error, (*EXPECTED, OSError)):
         return text
+    if any(f'[Errno {number}]' in text for number in FULL):  # as tasks write it
+        hint = FREE_SPACE + hint
     return f'{type(error).__name__}: {text}{hint}'
 
 

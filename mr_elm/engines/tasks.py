@@ -217,7 +217,7 @@ def describe_end(status: int) -> str:
         return f'its process ended with status {status}'
     hint = ''
     if status == -signal.SIGKILL:
-        hint = ', perhaps because memory ran out'
+        hint = ', perhaps because memory ran out: try --jobs 1, or a smaller --memory'
     return f'its process was killed by {signal.Signals(-status).name}{hint}'
 
 

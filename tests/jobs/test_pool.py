@@ -49,7 +49,8 @@ REDUCE = r"MRFails: Odd: \('two', 'words'\) \(reduce task \d\)"
         (
             'local',
             ['--how', 'kill'],
-            r'MRFails: its process was killed by SIGKILL, perhaps because memory ran out \(map task 1, .*',
+            r'MRFails: its process was killed by SIGKILL, perhaps because memory ran out: try --jobs 1, or a smaller '
+            r'--memory \(map task 1, .*',
         ),
         ('local', ['--how', 'end'], r'MRFails: its process ended with status 7 \(map task 1, .*'),
     ],

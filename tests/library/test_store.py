@@ -1,5 +1,6 @@
 """Model files: exact, whole or not at all, and never code."""
 
+import errno
 import json
 import os
 import resource
@@ -7,7 +8,7 @@ import resource
 import numpy as np
 import pytest
 
-from mr_elm.errors import ModelFormatError, describe_error
+from mr_elm.errors import ModelFormatError, TaskError, describe_error
 from mr_elm.store import FORMAT, VERSION, load_arrays, replace_file, save_arrays
 
 ARRAYS = {
@@ -65,6 +66,14 @@ def test_the_error_of_a_full_disk_names_the_file_and_what_to_do(tmp_path):
     with pytest.raises(OSError) as caught, replace_file(device) as stream:
         stream.write(b'0' * 10_000)
     assert describe_error(caught.value).startswith(f'{device}: No space left on device: free space')
+
+
+def test_a_full_disk_of_a_task_comes_with_the_same_advice():
+    error = TaskError(f'MRGram: OSError: {OSError(errno.ENOSPC, "No space left on device")} (map task 0)')
+    assert describe_error(error, ' (--debug shows where)') == (
+        'TaskError: MRGram: OSError: [Errno 28] No space left on device (map task 0): free space, or raise the limit '
+        '(temporary files are in TMPDIR, mr-elm clean removes old ones) (--debug shows where)'
+    )
 
 
 def test_the_new_file_appears_only_when_it_is_complete(tmp_path):
