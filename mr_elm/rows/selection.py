@@ -53,8 +53,9 @@ class Header:
             hint = suggest(str(column), names)
             raise DataFormatError(f'{self.path}: expected a column named {column!r}{hint}, {description}') from None
         if not -self.n_columns <= position < self.n_columns:
+            cure = ': --delimiter says what separates fields' if self.n_columns == 1 else ''
             raise DataFormatError(
-                f'{self.path}: expected column {position} (counted from 0), rows have {self.n_columns} fields'
+                f'{self.path}: expected column {position} (counted from 0), rows have {self.n_columns} fields{cure}'
             )
         return position % self.n_columns
 

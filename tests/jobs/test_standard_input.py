@@ -242,6 +242,15 @@ def test_the_format_is_that_of_the_training(elm, write, trained, libsvm_of, tabl
     assert elm('predict', trained.path, '-', '--delimiter', ',').out == '1\n'
 
 
+def test_lines_that_are_one_field_are_refused_with_the_option_that_separates_fields(elm, write, trained, feed):
+    trained(write('rows.csv', '1,2,a\n3,4,b\n' * 9), '--label-column', 2)
+    feed('1;2;a\n')
+    assert elm('predict', trained.path, '-').err == (
+        'mr-elm: standard input, line 1: not readable: expected column 2 (counted from 0), rows have 1 fields: '
+        '--delimiter says what separates fields\n'
+    )
+
+
 def test_a_first_row_with_decimal_commas_is_a_row(elm, write, trained, table, feed):
     rows = [[label, *row] for label, row in zip(table[1], table[0].round(2).tolist(), strict=True)]
     lines = [';'.join(map(str, row)).replace('.', ',') for row in rows]
