@@ -95,8 +95,13 @@ def merge_statistics(paths: Sequence[str], task: str, max_categories: int) -> Su
     for path, summary in zip(paths, summaries, strict=True):
         theirs = describe_rows(summary)
         for what, ours in describe_rows(whole).items():
-            if ours != theirs[what]:
-                raise DataFormatError(f'{path}: expected rows like those of {paths[0]}, found other {what}')
+            if ours == theirs[what]:
+                continue
+            differences = ''
+            if what == 'columns':
+                strangers = sorted({*(ours or ())} ^ {*(theirs[what] or ())})
+                differences = f' ({", ".join(strangers) or "the same in another order"}): give all sites one --columns'
+            raise DataFormatError(f'{path}: expected rows like those of {paths[0]}, found other {what}{differences}')
     whole = replace(
         whole,
         n_rows=sum(summary.n_rows for summary in summaries),

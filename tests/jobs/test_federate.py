@@ -195,6 +195,34 @@ def test_what_does_not_belong_together_is_refused(elm, succeed, sites, layer_of,
 
 
 @pytest.mark.parametrize(
+    'header, found',
+    [('y,b,a,c', 'the same in another order'), ('y,a,b,d', 'c, d'), ('y,a,b', 'c')],
+)
+def test_columns_that_differ_between_sites_are_named_with_the_option_that_makes_them_alike(
+    elm, succeed, write, tmp_path, header, found
+):
+    paths = [tmp_path / f'{k}.stats.json' for k in range(2)]
+    for k, names in enumerate(['y,a,b,c', header]):
+        text = (
+            names
+            + '\n'
+            + ''.join(','.join(str(j % 2 + j * i) for i in range(names.count(',') + 1)) + '\n' for j in range(9))
+        )
+        succeed('sums', write(f'{k}.csv', text), '--statistics', '--label-column', 'y', '-o', paths[k])
+    done = elm('layer', 'pesvm', *paths, '--model', tmp_path / 'm.npz')
+    assert done == (
+        1,
+        '',
+        f'mr-elm: {paths[1]}: expected rows like those of {paths[0]}, found other columns ({found}): give all sites '
+        'one --columns\n',
+    )
+    if found == 'the same in another order':
+        words = '--statistics', '--label-column', 'y', '--columns', 'a,b,c', '--overwrite', '-o'
+        succeed('sums', tmp_path / '1.csv', *words, paths[1])
+        succeed('layer', 'pesvm', *paths, '--hidden', 3, '--model', tmp_path / 'm.npz')
+
+
+@pytest.mark.parametrize(
     'words, option',
     [
         (('--map', 'nystrom'), '--map nystrom without --landmarks synthetic'),
