@@ -9,7 +9,6 @@ import numpy as np
 from mr_elm.figures.figure import GREY, open_figure
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.scores.probability_scores import BINS, sum_bins
-from mr_elm.scores.ranking import Ranking
 from mr_elm.typing import Floats
 
 SHOWN_CLASSES, WORST_CLASSES = 10, 5  # classes that the legend names: all up to the first number, or the worst
@@ -38,21 +37,19 @@ def draw(evaluation: Evaluation, classes: Sequence[str], positive: str | None, p
                 subject = f'class {positive}'
             draw_reliability(reliability, bins, f'share that is {subject}')
         for k, ranking in rankings.items():
+            true, false = ranking.curve()
+            if not (true[-1] and false[-1]):  # there are no curves of such a class
+                continue
             look = {'color': GREY, 'alpha': 0.3, 'zorder': 1}
             if k in shown:
-                look = {'label': describe(ranking, classes[k])}
-            draw_curves(roc, precision, ranking, **look)
+                look = {'label': f'{classes[k]}: {ranking.area:.3f}, {ranking.average_precision:.3f}'}
+            roc.plot(false / false[-1], true / true[-1], **look)
+            precision.plot(true[1:] / true[-1], true[1:] / (true + false)[1:], **look)
         label(reliability, f'probability of {subject}', f'share that is {subject}')
         label(roc, 'false positive rate', 'true positive rate (recall)')
         label(precision, 'recall', 'precision')
         roc.plot([0, 1], [0, 1], ':', color='grey')
         precision.legend(fontsize='small', title=title, title_fontsize='small', loc='lower left')
-
-
-def describe(ranking: Ranking, name: str) -> str:
-    """Name a class with the area below its ROC curve and its average precision, where it has them."""
-    scores = ['-' if score is None else f'{score:.3f}' for score in (ranking.area, ranking.average_precision)]
-    return f'{name}: {", ".join(scores)}'
 
 
 def draw_reliability(axes: Any, bins: Floats, name: str) -> None:
@@ -64,14 +61,6 @@ def draw_reliability(axes: Any, bins: Floats, name: str) -> None:
     axes.plot([0, 1], [0, 1], ':', color='grey')
     axes.plot(confidence / weight, right / weight, 'o-', label=name)
     axes.legend(fontsize='small')
-
-
-def draw_curves(roc: Any, precision: Any, ranking: Ranking, **look: Any) -> None:
-    """Draw the curves of a class against the rest. look : options of both lines."""
-    true, false = ranking.curve()
-    if true[-1] and false[-1]:
-        roc.plot(false / false[-1], true / true[-1], **look)
-        precision.plot(true[1:] / true[-1], true[1:] / (true + false)[1:], **look)
 
 
 def label(axes: Any, across: str, up: str) -> None:
