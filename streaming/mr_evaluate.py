@@ -37,6 +37,9 @@ class MREvaluate(ModelStage):
                 errors, the mean of the labels, and spread, the sum of their
                 squared distances from it; of several targets <residuals TARGET,
                 JSON>, numbered from 0
+            <coverage, JSON>
+                when the model has intervals: the same, where the labels are 1 for
+                rows whose interval of 90 % holds their label, and 0 for others
             or, where rows have several labels:
             <sets, JSON>
                 n rows, or their weight; right: the weight of those whose set is

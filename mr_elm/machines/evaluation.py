@@ -15,6 +15,7 @@ from mr_elm.machines.press import LeaveOneOutModel, mark_sets
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import Block, fill_weights
 from mr_elm.rows.inputs import describe_columns
+from mr_elm.scores.intervals import find_quantile
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
 from mr_elm.scores.probability_scores import ProbabilityScores, area_scores
@@ -36,6 +37,7 @@ def write_pairs(confusion: Confusion) -> dict[str, list]:
 COUNTS: dict[str, tuple[Callable, Callable]] = {
     'confusion': (read_pairs, write_pairs),
     'residuals': (lambda value: Residuals(**value), asdict),
+    'coverage': (lambda value: Residuals(**value), asdict),
     'sets': (lambda value: LabelSets(**value), asdict),
     'probabilities': (ProbabilityScores.from_arrays, ProbabilityScores.to_arrays),
     'ranking': (Ranking.from_arrays, Ranking.to_arrays),
@@ -53,7 +55,8 @@ class Evaluation:
     """Hold the counts of rows.
 
     counts : (kind, ...) -> counts: ('confusion',); ('sets',) where rows have several labels; ('residuals',) of a
-        regression, ('residuals', TARGET) where rows have several; ('probabilities',) of what these say; ('ranking',
+        regression, ('residuals', TARGET) where rows have several; ('coverage',) of 1 where the interval of a row holds
+        its target, else 0; ('probabilities',) of what these say; ('ranking',
         CLASS) by its probability, or of two classes by the decision value where there are no probabilities.
     """
 
@@ -96,7 +99,10 @@ class Evaluation:
         if ('residuals', 0) in self.counts:
             return average_targets({name: self.counts['residuals', k] for k, name in enumerate(target_names)})
         if ('residuals',) in self.counts:
-            return self.counts['residuals',].scores()
+            scores = self.counts['residuals',].scores()
+            if ('coverage',) in self.counts:
+                scores['coverage_90'] = self.counts['coverage',].mean
+            return scores
         if ('sets',) in self.counts:
             return self.counts['sets',].scores(classes)
         confusion, rankings = self.counts['confusion',], self.rankings
@@ -126,7 +132,6 @@ class Evaluator:
         if leave_one_out:
             self.press = LeaveOneOutModel(model)
         self.calibrated = self.labelling.calibration is not None
-        self.ranks = self.calibrated or model.header.positive is not None
         self.waiting: list[tuple] = []  # rows whose scores are yet to be counted
 
     def add(self, block: Block) -> None:
@@ -139,24 +144,27 @@ class Evaluator:
         else:
             decisions = self.press.score(block, block.weights).decisions
         if model.numeric:
-            self.add_errors(block, model.decide(decisions))
+            self.add_errors(block, decisions)
         elif model.multilabel:
             self.evaluation.add(('sets',), compare_sets(model, block, model.decide(decisions)))
         else:
             self.evaluation.add(('confusion',), count_pairs(model, block, self.labelling.choose(decisions)))
-            if self.ranks:
+            if self.calibrated or model.header.positive is not None:
                 self.rank(block, decisions)
 
-    def add_errors(self, block: Block, predictions: Floats) -> None:
-        """Add the errors of a regression, of each target."""
+    def add_errors(self, block: Block, decisions: Floats) -> None:
+        """Add the errors of a regression, of each target, and how many rows intervals of 90 % and of one width hold."""
+        predictions = self.model.decide(decisions)
         if block.targets.shape != predictions.shape:
             raise DataFormatError(f'expected rows of {predictions[:1].size} target(s), found {block.targets[:1].size}')
         targets = self.model.to_targets(block.targets)
-        if predictions.ndim == 1:
-            self.evaluation.add(('residuals',), Residuals.of(targets, predictions, block.weights))
-            return
-        for k, columns in enumerate(zip(targets.T, predictions.T, strict=True)):
-            self.evaluation.add(('residuals', k), Residuals.of(*columns, block.weights))
+        for k, columns in enumerate(zip(np.atleast_2d(targets.T), np.atleast_2d(predictions.T), strict=True)):
+            key = ('residuals', k)[: predictions.ndim]
+            self.evaluation.add(key, Residuals.of(*columns, block.weights))
+        sizes = self.model.arrays.get('interval_residuals', ())
+        if len(sizes) >= 9:  # else they are too few for 90 %
+            covered = np.abs(block.targets - decisions[:, 0]) <= find_quantile(sizes, 0.9)
+            self.evaluation.add(('coverage',), Residuals.of(covered + 0.0, predictions, block.weights))
 
     def rank(self, block: Block, decisions: Floats) -> None:
         """Keep the scores of the rows whose labels are classes of the model, and count them when many have come."""

@@ -1,5 +1,7 @@
 """--intervals: bounds that hold the share of targets that was asked for, wider where rows are unlike the training."""
 
+import json
+
 import numpy as np
 import pytest
 from reference.files import LOCAL
@@ -90,6 +92,29 @@ def test_bounds_hold_about_the_share_of_new_targets_that_was_asked_for(words, tr
     said = say(model, write('new.csv', csv_of(y.tolist(), X)), '--interval', 0.9)
     assert 0.86 < np.mean((said[:, 1] <= y) & (y <= said[:, 2])) < 0.94
     assert np.allclose(said[:, 1:].mean(axis=1), said[:, 0])
+
+
+@pytest.mark.parametrize('words', [('pesvm', '--hidden', 9, '--no-sums'), ('mr-kelm', '--target', 'log')])
+def test_an_evaluation_says_which_share_of_the_targets_is_in_bounds_of_one_width(
+    words, elm, train, write, csv_of, table, say, rng, maps
+):
+    X, y = table
+    y, w = np.exp(y), rng.uniform(0.3, 3, N)
+    model = train(*words, rows=write('rows.csv', csv_of(y.tolist(), X)))
+    far = write('far.csv', csv_of((2 * y).tolist(), X))
+    weighted = write('weighted.csv', csv_of((2 * y).tolist(), np.c_[w, X]))
+    low, high = say(model, far, '--interval', 0.9)[:, 1:].T
+    inside = (low <= 2 * y) & (2 * y <= high)
+    assert 0.05 < inside.mean() < 0.85
+    for rows, more, wanted in ((far, maps(3), inside.mean()), (weighted, ('--weight-column', 1), w @ inside / w.sum())):
+        done = elm('evaluate', model, rows, '--json', '-q', *more)
+        assert json.loads(done.out)['coverage_90'] == pytest.approx(wanted, rel=1e-9)
+    assert '\ncoverage_90 ' in elm('evaluate', model, far, '-q').out
+
+
+def test_rows_too_few_for_bounds_of_90_per_cent_have_no_coverage(elm, train, dense, write):
+    model = train('pesvm', '--hidden', 2, rows=write('few.csv', '1,2\n2,3\n4,5\n3,1\n'))
+    assert 'coverage' not in elm('evaluate', model, write('more.csv', '1,2\n3,4\n'), '-q').out
 
 
 def test_rows_far_from_the_training_have_a_larger_leverage(elm, trained, write, csv_of, table, say):

@@ -58,7 +58,18 @@ NEED_NOTHING = 'pack', 'stats'
 COMMANDS = [
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--ledger', 'm.ledger', '--model', 'm.npz'],
     ['train', 'pesvm', 'rows.csv', '--hidden', '5', '--part-by', 'file', '--model', 'files.npz'],
-    ['train', 'pesvm', 'weighted.csv', '--task', 'regression', '--weight-column', '3', '--model', 'r.npz'],
+    [
+        'train',
+        'pesvm',
+        'weighted.csv',
+        '--task',
+        'regression',
+        '--weight-column',
+        '3',
+        '--intervals',
+        '--model',
+        'r.npz',
+    ],
     ['train', 'elm', 'packed', '--hidden', '5', '--metric', 'full', '--model', 'a.npz'],
     ['train', 'elm', 'packed', '--map', 'nystrom', '--hidden', '5', '--metric', 'full', '--model', 'n.npz'],
     [
