@@ -19,8 +19,8 @@ class MRValues(MRRows):
                 texts and dates: rows without a value, with one that is no number,
                 and with one that is a date or a time; days: order in which all dates
                 may be written -> their mean in days, null before one was seen;
-                date_weight: weight of their rows; example: the first text in byte
-                order
+                date_weight: weight of their rows; hours: those of their times of day;
+                example: the first text in byte order
 
     Map:    count the values of each block, merge, write when the task ends.
     Reduce: merge what the tasks wrote.

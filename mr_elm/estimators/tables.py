@@ -42,7 +42,8 @@ class TableRows(Convertible, Parameters):
     encode : refuse: rows are numbers, as scikit-learn checks them. auto: X is a data frame of pandas or polars, or has
         `__arrow_c_stream__`, and columns are found by their names; or it is an array of numbers, NaN where one is
         missing. Text becomes an indicator of each of the most frequent values, a missing number the mean of its column
-        with an indicator. A date becomes a number of days, a month and a weekday. Indicators are not scaled.
+        with an indicator. A date becomes a number of days, a month, a weekday and, if times of day differ, an hour.
+        Indicators are not scaled.
     max_categories : values of a column of text, the most frequent ones, that have an indicator of their own; the others
         share one.
 

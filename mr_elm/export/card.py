@@ -86,13 +86,10 @@ def table(rows: Iterable[Sequence[Any]], names: Sequence[str] = ()) -> str:
     head = ''
     if names:
         head = f'<tr>{"".join(f"<th>{escape(name)}</th>" for name in names)}</tr>\n'
-    return f'<table>\n{head}{"".join(map(write_row, rows))}</table>'
-
-
-def write_row(cells: Sequence[Any]) -> str:
-    """Write a row of a table."""
-    first, *others = cells
-    return f'<tr><th>{escape(str(first))}</th>{"".join(map(write_cell, others))}</tr>\n'
+    body = ''.join(
+        f'<tr><th>{escape(str(first))}</th>{"".join(map(write_cell, others))}</tr>\n' for first, *others in rows
+    )
+    return f'<table>\n{head}{body}</table>'
 
 
 def write_cell(value: Any) -> str:

@@ -105,18 +105,24 @@ def write_column(graph: Graph, column: Column) -> list[str]:
 
 
 def write_calendar(graph: Graph, column: Column, missing: str) -> Iterator[str]:
-    """Write the month and the weekday of dates. missing : which of them are missing, (N, 1).
+    """Write the month, the weekday and the hour of dates. missing : which of them are missing, (N, 1).
 
     After 400 years the calendar begins anew, with the same weekday.
     """
     days = np.arange('1970-01-01', '2370-01-01', dtype='M8[D]')
-    day = graph.cast(graph.put('Floor', graph.put('Reshape', column.name, np.array([-1]))), np.int64)
+    moment = graph.put('Reshape', column.name, np.array([-1]))
+    day = graph.cast(graph.put('Floor', moment), np.int64)
     calendar = (days.astype('M8[M]').astype(int) % 12).astype(np.uint8)  # a byte for each of 146,097 days
     months = graph.cast(graph.take(calendar, graph.put('Mod', day, np.array(len(days)))), np.int64)
     weekdays = graph.put('Mod', graph.put('Add', day, np.array(THURSDAY)), np.array(7))
+    numbers = [months, weekdays]
+    if column.categories:  # days may have been rounded down, to a moment before a full hour
+        above = graph.put('Add', moment, graph.put('Mul', graph.put('Abs', moment), 2.0**-52))
+        hours = graph.cast(graph.put('Floor', graph.put('Mul', above, 24.0)), np.int64)
+        numbers.append(graph.put('Mod', hours, np.array(24)))
     unknown = graph.put('Reshape', missing, np.array([-1]))
-    for part, number in zip(column.parts[1:], (months, weekdays), strict=True):
+    for part, number, first in zip(column.parts[1:], numbers, (1, 1, 0), strict=False):
         n = len(part.categories)
-        codes = np.array([part.lookup[str(k + 1)] for k in range(n - column.missing)])
+        codes = np.array([part.lookup.get(str(k + first), n) for k in range(24)])
         code = graph.put('Where', unknown, np.array(part.lookup.get(MISSING, n)), graph.take(codes, number))
         yield graph.take(np.eye(n + 1), code)

@@ -98,8 +98,8 @@ class FeatureColumns:
 
         M is the average outer product of projected gradients, S the covariance of the scaled features. Indicators of
         one column have S_cc = diag(p) - pp', so tr(M_cc S_cc) = sum_j p_j M_jj - p' M_cc p. A number and the indicator
-        of its missing values have covariance 0, because the mean stands for a missing number. Days, month and weekday
-        of a date count as if they had covariance 0 too.
+        of its missing values have covariance 0, because the mean stands for a missing number. Days, month, weekday
+        and hour of a date count as if they had covariance 0 too.
 
         squares : (d + C,), mean squares of `project_and_average`: M_jj of each feature, p' M_cc p of each column of
         categories. scale : (d,), of the features.

@@ -8,7 +8,6 @@ from mr_elm.features.nodes import LANDMARK_NODES
 from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.base import Model
 from mr_elm.model.models import HiddenNodeModel, KernelModel, NodeModel
-from mr_elm.rows.encoding import CATEGORY
 from mr_elm.sums.statistics import ColumnStatistics
 
 # what stems from single rows
@@ -71,8 +70,7 @@ def list_row_parts(model: Model) -> dict[str, tuple[int, str]]:
     n_indicators = 0
     if model.encoding is not None:
         n_indicators = int(model.encoding.indicators.sum())
-        kinds = [column for column in model.encoding.columns if column.kind == CATEGORY]
-        counts['encoding'] = sum(len(column.categories) for column in kinds)
+        counts['encoding'] = sum(len(column.categories) for column in model.encoding.columns)
     if model.header.parameters['scale'] == 'minmax':
         counts['scaling'] = 2 * (model.n_features - n_indicators)
     counts['threshold'] = int(model.header.threshold is not None)

@@ -11,7 +11,7 @@ from mr_elm.features.nodes import has_leaves
 from mr_elm.rows.encoding import DATE
 
 PARTS = ('encoding', 'members', 'calibration', 'threshold', 'targets')  # a reader must know these keys
-REQUIRABLE = (*PARTS, 'metric', 'dates', 'target', 'leaves')
+REQUIRABLE = (*PARTS, 'metric', 'dates', 'hours', 'target', 'leaves')
 KEYS = (
     'method',
     'task',
@@ -91,7 +91,8 @@ class ModelHeader:
         required = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
         parts = (
             ('metric', self.has_metric),
-            ('dates', self.has_dates),
+            ('dates', self.dates),
+            ('hours', any(column['categories'] for column in self.dates)),
             ('target', self.is_log),
             ('leaves', self.has_leaves),
         )
@@ -128,9 +129,9 @@ class ModelHeader:
         )
 
     @property
-    def has_dates(self) -> bool:
-        """Tell whether a column of the rows holds dates."""
-        return any(column['kind'] == DATE for column in (self.encoding or {'columns': []})['columns'])
+    def dates(self) -> list[Mapping[str, Any]]:
+        """Return the columns of the rows that hold dates."""
+        return [column for column in (self.encoding or {'columns': []})['columns'] if column['kind'] == DATE]
 
     @property
     def is_log(self) -> bool:

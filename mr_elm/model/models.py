@@ -15,7 +15,6 @@ from mr_elm.features.metric import apply_metric
 from mr_elm.features.scaling import scale_rows
 from mr_elm.model.base import Model
 from mr_elm.model.checks import check_arrays, check_header, check_metric, check_scaling, check_sums, check_vectors
-from mr_elm.model.header import ModelHeader
 from mr_elm.model.parts import VECTORS, check_layer, join_arrays, kernel_of, layer_of, take_arrays, vectors_of
 from mr_elm.rows.blocks import BLOCK_ROWS, widen
 from mr_elm.solvers.multiclass import (
@@ -113,7 +112,7 @@ class AveragedModel(Model):
         """Return the machines whose decision values are averaged."""
         return tuple(
             HiddenNodeModel(
-                self._header_of(differences),
+                replace(self.header, members=None).change_parameters(**differences),
                 take_arrays(self.arrays, k),
                 None if self.sums is None else take_arrays(self.sums, k),
             )
@@ -130,9 +129,6 @@ class AveragedModel(Model):
     def decision_function(self, X: Rows) -> Floats:
         """Return decision values: (n, K), the means of those of the machines."""
         return np.mean([member.decision_function(X) for member in self.members], axis=0)
-
-    def _header_of(self, differences: Mapping[str, Any]) -> ModelHeader:
-        return replace(self.header, parameters={**self.header.parameters, **differences}, members=None)
 
 
 NodeModel = HiddenNodeModel | AveragedModel

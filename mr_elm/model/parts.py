@@ -183,7 +183,11 @@ def check_layer(parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
         check_arrays(arrays, {'hidden_weights': (n_hidden, width), 'hidden_biases': (n_hidden,)})
     else:
         demand(check_vectors(arrays, width, LANDMARKS), 'landmarks', 0)
-        check_landmarks(parameters.get('kernel', 'gaussian'), parameters['sigma'])
+        kernel = parameters.get('kernel', 'gaussian')
+        demand_choice('kernel', kernel, LANDMARK_NODES)
+        if kernel != 'gaussian':  # widths of both Laplacians are alike
+            kernel = 'laplacian'
+        make_kernel(kernel, sigma=parameters['sigma'])  # raises ValueError at another width
 
 
 def check_trees(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
@@ -205,9 +209,3 @@ def check_trees(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
     after = np.arange(n) < children
     demand((after & (children < last))[inner].all(), 'tree_children behind their parents, in the same tree', children)
     demand((children[~inner] == np.arange(n - inner.sum())).all(), 'tree_children: leaves in order', children)
-
-
-def check_landmarks(kernel: str, sigma: float) -> None:
-    """Raise ValueError unless landmarks can have this kernel and this width."""
-    demand_choice('kernel', kernel, LANDMARK_NODES)
-    make_kernel('gaussian' if kernel == 'gaussian' else 'laplacian', sigma=sigma)  # both Laplacians have widths alike

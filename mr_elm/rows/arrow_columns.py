@@ -37,7 +37,7 @@ TABLE_KINDS = [NUMBER, CATEGORY, DATE, LISTS]  # of columns that can be features
 EMPTY_FOLDER = '__HIVE_DEFAULT_PARTITION__'
 CURES = {
     CATEGORY: '--encode auto makes categories of text',
-    DATE: '--encode auto makes days, months and weekdays of dates',
+    DATE: '--encode auto makes days, months, weekdays and hours of dates',
     'list': 'cast the lists to one fixed size, such as pyarrow.list_(pyarrow.float32(), 768)',
 }
 

@@ -177,7 +177,7 @@ def name_column(name: str) -> Iterator[None]:
 def count_values(values: Values) -> Counter[str]:
     """Count each value as text, numbers as they are usually written, MISSING for a missing one."""
     names, codes = values.coded
-    counts: Counter[str] = Counter()
+    counts = Counter[str]()
     for name, n_rows in zip(names, np.bincount(codes).tolist(), strict=True):
         counts[name_of(name)] += n_rows
     return counts

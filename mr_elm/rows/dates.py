@@ -75,6 +75,11 @@ def read_dates(texts: Any, order: str) -> Floats:
         raise RowError('not a date', held) from error
 
 
+def find_hours(days: Floats) -> Floats:
+    """Return the hours of the day, from 0 to 23. Days may have been rounded down, to a moment before a full hour."""
+    return np.floor(np.nextafter(days, np.inf) * 24) % 24
+
+
 def convert(texts: Any, order: str) -> Floats:
     """Do as `read_dates`. Raises ValueError, without saying where."""
     import pyarrow as arrow

@@ -25,7 +25,7 @@ from mr_elm.rows.columns import (
     to_number,
     write_number,
 )
-from mr_elm.rows.dates import ORDERS
+from mr_elm.rows.dates import ORDERS, find_hours
 from mr_elm.rows.options import RowOptions
 from mr_elm.store import read_json
 
@@ -41,8 +41,8 @@ class Column:
     kind : number, category or date. mean : what stands for a missing number. missing : whether a feature says that it
     is missing, because the training had such rows.
     categories : the values of the training that have a feature of their own, in byte order, '' for a missing one; all
-    others share one more feature.
-    order : how dates are written, a name in ORDERS. A date is a number of days, and two categories: month and weekday.
+    others share one more feature. Those of a date are hours of the day; none if the training had only one hour.
+    order : how dates are written, a name in ORDERS. A date is a number of days, and categories: month, weekday, hour.
     """
 
     name: str
@@ -58,11 +58,14 @@ class Column:
         """Return the numbers and categories that the column stands for: itself, or those of a date."""
         if self.kind != DATE:
             return (self,)
-        missing = (MISSING,) * self.missing
+        calendar = {'month': MONTHS, 'weekday': WEEKDAYS, 'hour': self.categories}
         return (
-            replace(self, kind=NUMBER, order=''),
-            Column(f'{self.name} month', CATEGORY, categories=(*missing, *MONTHS)),
-            Column(f'{self.name} weekday', CATEGORY, categories=(*missing, *WEEKDAYS)),
+            replace(self, kind=NUMBER, categories=(), order=''),
+            *(
+                Column(f'{self.name} {part}', CATEGORY, categories=(*[MISSING] * self.missing, *values))
+                for part, values in calendar.items()
+                if values
+            ),
         )
 
     def read(self, values: Values) -> list[Values]:
@@ -77,7 +80,8 @@ class Column:
                 return [NumberColumn(numbers)]
             days = values.dates(self.order)
         months = np.where(np.isnan(days), np.nan, np.floor(days).astype('M8[D]').astype('M8[M]').astype(int) % 12 + 1)
-        return [*map(NumberColumn, (days, months, (np.floor(days) + THURSDAY) % 7 + 1))]
+        parts = days, months, (np.floor(days) + THURSDAY) % 7 + 1, find_hours(days)
+        return [*map(NumberColumn, parts[: len(self.parts)])]
 
     @property
     def width(self) -> int:
@@ -241,16 +245,18 @@ class Encoding:
     def warn_of_unknown(self, known: Container[str], n_rows: int) -> None:
         """Warn of columns of which no row has a value that the training had. known : names of all others."""
         for column in self.columns:
-            if n_rows < TELLING_ROWS or column.name in known or column.missing and not column.mean:
+            # all months and weekdays are known, the hours of a date only those of the training
+            unknown = [each for each in (column, *column.parts[3:]) if each.name not in known]
+            if n_rows < TELLING_ROWS or not unknown or column.missing and not column.mean:
                 continue  # by chance, or the training had no value either
             text = (
                 f'has no value in any of the {n_rows:,} rows, although it had values in the training: its mean is '
                 'taken instead; fill it, or train without this column'
             )
-            if column.kind == CATEGORY:
-                examples = ', '.join(map(repr, column.categories[-3:]))
+            if unknown[0].kind == CATEGORY:
+                examples = ', '.join(map(repr, unknown[0].categories[-3:]))
                 text = f'holds none of the categories of the training, such as {examples}'
-            warn_unsuitable(f'column {column.name!r} {text}')
+            warn_unsuitable(f'column {unknown[0].name!r} {text}')
 
     def find_numbers(self, form: RowOptions) -> tuple[int, ...]:
         """Return the positions of the columns of a file that are numbers."""

@@ -122,7 +122,7 @@ class RowOptions:
     encoding : Encoding of the rows, None where it is yet to be chosen, or there is none.
     max_categories : values of a category that have a feature of their own.
     category : columns that are categories even if all their values are numbers or dates.
-    dates : auto: a column of dates becomes days, months and weekdays; or refuse.
+    dates : auto: a column of dates becomes days, months, weekdays and hours; or refuse.
     names, label_name, weight_name, target_names : what the columns of features, label, weight and targets are called
         in files with names.
     positions : of the features in a file without names, None for all but label, weight and `dropped`.
@@ -269,8 +269,8 @@ class RowOptions:
     )
     dates: str = option(
         AUTO,
-        '--encode auto: a column of dates becomes a number of days, and categories of months and weekdays; refuse: it '
-        'is an error',
+        '--encode auto: a column of dates becomes a number of days, and categories of months, weekdays and hours; '
+        'refuse: it is an error',
         INPUT,
         (AUTO, REFUSE),
         advanced=True,

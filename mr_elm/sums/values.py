@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
-from mr_elm.rows.columns import MISSING, Values, count_values, is_text, look_up
-from mr_elm.rows.dates import ORDERS, place_years
+from mr_elm.rows.blocks import fill_weights
+from mr_elm.rows.columns import MISSING, NumberColumn, Values, count_values, is_text, look_up
+from mr_elm.rows.dates import ORDERS, find_hours, place_years
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.rows.text import quote, read_number
@@ -52,6 +53,7 @@ class ColumnValues:
     they are not written alike, and beside text. date_weight : sum of the weights of their rows.
     example : the first text in byte order that is no date, or else of the dates, '' without one.
     typed : whether the type of the column says that its values are text.
+    hours : of the day, of the dates, in byte order.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -64,6 +66,7 @@ class ColumnValues:
     date_weight: float = 0.0
     example: str = ''
     typed: bool = False
+    hours: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, values: Values, weights: RowWeights = None) -> ColumnValues:
@@ -71,7 +74,7 @@ class ColumnValues:
         counts, numbers, texts = count_values(values), values.plain, {}
         if numbers is None or np.isfinite(numbers).sum() + counts[MISSING] < len(numbers):
             texts = {text: n for text, n in counts.items() if is_text(text, values.decimal)}
-            numbers = read_numbers(values, counts)
+            numbers = look_up(values, lambda text: read_number(text, values.decimal)).astype(float)
         dates = set(filter(DATE_OR_TIME.fullmatch, texts))
         found = cls(
             keep_few(counts),
@@ -82,22 +85,22 @@ class ColumnValues:
             example=min(texts.keys() - dates or dates, default=''),
             typed=values.typed,
         )
-        if texts and found.texts == found.dates and not found.weight:
-            found.days, found.date_weight = weigh_dates(values, weights)
-        elif texts:
+        if texts:
             found.days = {}
+            if found.texts == found.dates and not found.weight:
+                for order in ORDERS:
+                    with suppress(RowError):
+                        days = values.dates(order)
+                        found.date_weight, found.days[order] = weigh(days, weights)
+                        found.hours = sorted(filter(None, count_values(NumberColumn(find_hours(days)))))
         return found
-
-    @classmethod
-    def of_numbers(cls, numbers: Floats, weights: RowWeights = None) -> ColumnValues:
-        """Count numbers, NaN for missing ones, of a column that has too many different ones to know each."""
-        return cls(None, *weigh(numbers, weights), int(np.isnan(numbers).sum()))
 
     def add(self, values: Values, weights: RowWeights = None) -> ColumnValues:
         """Return the counts with those of some more rows."""
-        if self.counts is None:
+        if self.counts is None:  # there are too many different values to know each
             try:
-                return self.merge(self.of_numbers(values.numbers(), weights))
+                numbers = values.numbers()
+                return self.merge(ColumnValues(None, *weigh(numbers, weights), int(np.isnan(numbers).sum())))
             except RowError:
                 pass  # there is text among them
         return self.merge(self.of(values, weights))
@@ -135,6 +138,7 @@ class ColumnValues:
                 default='',
             ),
             self.typed or other.typed,
+            sorted({*self.hours, *other.hours}),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -165,29 +169,11 @@ def weigh(numbers: Floats, weights: RowWeights = None) -> tuple[float, float]:
     """
     present = np.isfinite(numbers)
     values = numbers[present].astype(np.longdouble)
-    if weights is None:
-        weights = np.ones(len(numbers))
-    total = float(weights[present].sum())
+    weights = fill_weights(weights, len(numbers))[present]
+    total = float(weights.sum())
     if not total:
         return 0.0, 0.0
-    return total, float((weights[present] * values).sum() / total)
-
-
-def weigh_dates(values: Values, weights: RowWeights) -> tuple[dict[str, float] | None, float]:
-    """Return how dates may be written, order -> mean in days, and the sum of their weights; None without a date."""
-    means, weight = {}, 0.0
-    for order in ORDERS:
-        with suppress(RowError):
-            weight, means[order] = weigh(values.dates(order), weights)
-    if len(means) == len(ORDERS):  # no value is a date
-        return None, 0.0
-    return means, weight
-
-
-def read_numbers(values: Values, counts: Iterable[str]) -> Floats:
-    """Return the values that are numbers, NaN for all others, from the distinct ones: (n,)."""
-    table = [read_number(text, values.decimal) for text in counts]
-    return np.array(table, float)[look_up(values, {text: i for i, text in enumerate(counts)}.__getitem__)]
+    return total, float((weights * values).sum() / total)
 
 
 def merge_values(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -306,8 +292,10 @@ def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[s
     orders = list_orders(values, decided)
     warn_of_doubt(name, values)
     if dates == AUTO and len(orders) == 1:
-        mean = (values.days or {})[orders[0]]
-        return Column(name, DATE, mean, bool(values.missing), order=orders[0])
+        mean, hours = (values.days or {})[orders[0]], tuple(values.hours)
+        if len(hours) == 1:  # midnight, in a column without times of day
+            hours = ()
+        return Column(name, DATE, mean, bool(values.missing), hours, orders[0])
     if dates == REFUSE:
         reason = 'expected numbers or categories: replace them by days since one of them'
     elif orders:

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.by_hand import run_to_the_last
+from reference.databases import DuckDB
 
-from mr_elm.estimators import ESVMClassifier
+from mr_elm.estimators import ESVMClassifier, ESVMRegressor
+from mr_elm.model.file import read_model
 from mr_elm.store import load_arrays
 
 NAMES = ['id', 'age', 'city', 'income', 'label', 'times']
@@ -430,6 +432,42 @@ def test_dates_are_features_in_every_format(elm, train, predict, tmp_path, style
     np.testing.assert_allclose(*values, rtol=0, atol=1e-7)
     header = load_arrays(other)[0]
     assert header['requires'][:2] == ['encoding', 'dates'] and header['encoding']['columns'][0]['kind'] == 'date'
+
+
+@pytest.mark.parametrize('kind', ['TIMESTAMP', 'VARCHAR'])
+def test_a_daily_cycle_is_learned_and_exported(elm, train, predict, tmp_path, kind):
+    """Readings every 37 minutes, from CSV, a frame of pandas and Parquet: the hour tells what days do not."""
+    make_sql = pytest.importorskip('mr_elm.export.sql').make_sql
+    time = pd.Series(pd.date_range('2023-01-01', periods=900, freq='37min'))
+    x = np.random.default_rng(0).standard_normal(900)
+    y = 10 + 5 * np.sin(2 * np.pi * (time.dt.hour + time.dt.minute / 60) / 24) + x
+    rows = pd.DataFrame({'y': y, 'time': time, 'x': x})
+    rows[:600].to_csv(tmp_path / 'a.csv', index=False)
+    rows[600:].to_csv(tmp_path / 'b.csv', index=False)
+    rows[600:].assign(time=time.dt.tz_localize('UTC').dt.tz_convert('Asia/Kolkata')).to_parquet(tmp_path / 'b.parquet')
+    model = train(tmp_path / 'a.csv', '--task', 'regression', '--label-column', 'y', '--encode', 'auto')
+    assert json.loads(elm('evaluate', model, tmp_path / 'b.csv', '--json', '-q').out)['r2'] > 0.9
+    header = load_arrays(model)[0]
+    assert header['requires'] == ['encoding', 'dates', 'hours']
+    assert header['encoding']['columns'][0]['categories'] == sorted(map(str, range(24)))
+    wanted = np.loadtxt(predict(model, tmp_path / 'b.csv'))
+    np.testing.assert_array_equal(np.loadtxt(predict(model, tmp_path / 'b.parquet')), wanted)
+    features = rows[['time', 'x']]
+    fitted = ESVMRegressor(encode='auto').fit(features[:600], y[:600])
+    np.testing.assert_allclose(fitted.predict(features[600:]), wanted, rtol=0, atol=1e-6)
+    query = make_sql(read_model(model), keep=['time'])
+    found = DuckDB().ask(query, features[600:], time=kind).sort_values('time')
+    np.testing.assert_allclose(found['label'], wanted, rtol=0, atol=1e-6)
+
+
+def test_rows_at_other_hours_are_named(elm, train, tmp_path):
+    rows = pd.DataFrame({'y': np.arange(40) % 2, 'at': pd.date_range('2023-01-01 06:00', periods=40, freq='h')})
+    rows['at'] = rows['at'].mask(rows['at'].dt.hour < 6)
+    rows.to_csv(tmp_path / 'a.csv', index=False)
+    model = train(tmp_path / 'a.csv', '--encode', 'auto')
+    rows.assign(at=pd.date_range('2023-01-03', periods=40, freq='D')).to_csv(tmp_path / 'b.csv', index=False)
+    said = elm('evaluate', model, tmp_path / 'b.csv', '-q').err
+    assert "column 'at hour' holds none of the categories of the training, such as '7', '8', '9'" in said
 
 
 def test_a_model_of_dates_is_used_as_any_other(elm, train, predict, refuse, tmp_path):

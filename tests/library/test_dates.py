@@ -10,7 +10,7 @@ import pytest
 
 from mr_elm.errors import DataFormatError, RowError
 from mr_elm.rows.columns import NumberColumn, Table, TextColumn
-from mr_elm.rows.dates import ORDERS, read_dates
+from mr_elm.rows.dates import ORDERS, find_hours, read_dates
 from mr_elm.rows.encoding import Column, Encoding
 from mr_elm.sums.values import ColumnValues, choose_column, choose_encoding
 
@@ -47,11 +47,15 @@ def days_of(date):
 def test_dates_are_days_since_1970_however_they_are_written(order, text):
     dates = draw_dates()
     texts = [date.strftime(text) for date in dates]
-    expected = [days_of(datetime.datetime.strptime(written, text)) for written in texts]  # with a time if it is there
+    read = [datetime.datetime.strptime(written, text) for written in texts]  # with a time if it is there
+    expected = list(map(days_of, read))
     np.testing.assert_allclose(read_dates(texts, order), expected, rtol=0, atol=1e-9)
     values = ColumnValues.of(TextColumn([*texts, '']))
     assert list(values.days) == [order]
-    assert choose_column('x', values) == Column('x', 'date', pytest.approx(np.mean(expected)), True, order=order)
+    hours = ()
+    if '%M' in text:
+        hours = tuple(sorted({str(date.hour) for date in read}))
+    assert choose_column('x', values) == Column('x', 'date', pytest.approx(np.mean(expected)), True, hours, order)
 
 
 @pytest.mark.parametrize('text', ['{}Q{}', '{}-Q{}', '{} q{}', 'Q{1} {0}', 'Q{1}/{0}'])
@@ -216,7 +220,39 @@ def test_a_column_of_more_dates_than_categories_can_be_is_a_date():
     assert values.counts is None and choose_column('x', values).order == 'year-month-day'
 
 
-def test_a_date_is_days_and_a_month_and_a_weekday():
+def test_an_hour_lasts_from_its_first_to_its_last_microsecond():
+    for first in ('1970-01-01', '1999-12-31', '2040-02-28', '1931-07-01'):
+        begins = np.datetime64(first, 'us') + np.arange(48) * np.timedelta64(1, 'h')
+        for moments in (begins, begins + np.timedelta64(3_599_999_999, 'us')):
+            found = find_hours(read_dates(np.datetime_as_string(moments).tolist(), 'year-month-day'))
+            assert found.tolist() == 2 * list(range(24))
+
+
+def test_hours_of_the_training_are_categories_in_any_split():
+    texts = ['2020-01-01 07:59', '', '2020-01-02 18:00', '2020-01-03 07:00', '2020-01-04T00:30:00+02:00']
+    whole = ColumnValues.of(TextColumn(texts))
+    for size in (1, 2, 4):
+        merged = ColumnValues()
+        for start in range(0, len(texts), size):
+            part = ColumnValues.of(TextColumn(texts[start : start + size]))
+            merged = merged.merge(ColumnValues.from_json(json.loads(json.dumps(part.to_json()))))
+        assert choose_column('x', merged).categories == choose_column('x', whole).categories == ('18', '22', '7')
+    encoding = Encoding((choose_column('x', whole),))
+    hours = [name for name in encoding.names if 'hour' in name]
+    assert hours == ['x hour is missing', 'x hour=18', 'x hour=22', 'x hour=7', 'x hour=(other)']
+    later = Table((TextColumn(['2021-05-05 18:20', '2021-05-05', 'NA']),), 3)
+    assert encoding.encode(later).spread()[:, -5:].tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize('texts', [['2020-01-01', '2020-01-02'], ['2020-01-01 09:00', '2020-01-02 09:45']])
+def test_dates_of_one_hour_are_days_a_month_and_a_weekday(texts):
+    column = choose_column('x', ColumnValues.of(TextColumn(texts)))
+    facts = {'name': 'x', 'kind': 'date', 'missing': False, 'categories': [], 'order': 'year-month-day'}
+    assert {**column.to_json(), 'categories': [*column.categories]} == {**facts, 'mean': column.mean}
+    assert column.names[-2:] == ['x weekday=7', 'x weekday=(other)'] and column.width == 1 + 13 + 8
+
+
+def test_a_date_is_days_and_a_month_and_a_weekday_and_an_hour():
     dates = [date.strftime('%Y-%m-%d %H:%M') for date in draw_dates(100, '1950-01-01')]
     dates[::10] = ['NA'] * 10
     names, table = ('sold', 'size'), Table((TextColumn(dates), NumberColumn(np.arange(100.0))), 100)
@@ -229,8 +265,10 @@ def test_a_date_is_days_and_a_month_and_a_weekday():
     days = (stamps - EPOCH) / pd.Timedelta(days=1)
     np.testing.assert_allclose(found['sold'], days.fillna(days.mean()))
     np.testing.assert_array_equal(found['sold is missing'], stamps.isna())
-    for part, values in (('month', stamps.dt.month), ('weekday', stamps.dt.day_of_week + 1)):
-        for value in range(1, 13 if part == 'month' else 8):
+    numbers = {'month': range(1, 13), 'weekday': range(1, 8), 'hour': stamps.dt.hour.dropna().astype(int).unique()}
+    parts = stamps.dt.month, stamps.dt.day_of_week + 1, stamps.dt.hour
+    for part, values in zip(numbers, parts, strict=True):
+        for value in numbers[part]:
             np.testing.assert_array_equal(found[f'sold {part}={value}'], values == value)
         np.testing.assert_array_equal(found[f'sold {part} is missing'], stamps.isna())
         assert not found[f'sold {part}=(other)'].any()

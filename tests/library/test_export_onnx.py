@@ -199,8 +199,9 @@ def test_columns_enter_by_name_with_gaps_and_unknown_categories(rng):
 
 @pytest.mark.parametrize('gaps', [True, False])
 def test_dates_are_days_since_1970(gaps, rng):
-    """Before and after 1970, also centuries without a leap day, with the time of day; float32 would lose minutes."""
+    """Before and after 1970, also centuries without a leap day, with the hour; float32 would lose minutes."""
     minutes = rng.integers(-370 * 525_960, 400 * 525_960, 500)
+    minutes[:100] -= minutes[:100] % 60  # full hours, whose number of days may be rounded down
     moments = np.datetime64('1970-01-01', 'm') + minutes
     texts = pd.Series(np.datetime_as_string(moments)).str.replace('T', ' ')
     missing = rng.random(500) < 0.1
@@ -209,6 +210,7 @@ def test_dates_are_days_since_1970(gaps, rng):
     frame = pd.DataFrame({'the day': texts, 'size': rng.random(500)})
     estimator = ESVMClassifier(encode='auto', n_hidden=30, nu=1e3)
     estimator.fit(frame, np.isin(moments.astype('M8[M]').astype(int) % 12, [1, 2, 10]))
+    assert len(estimator.to_model().encoding.columns[0].categories) == 24
     frame.loc[missing, 'the day'] = ''
     wanted = estimator.decision_function(frame)
     for real, close in ((float, 1e-9), (np.float32, 1e-4)):

@@ -241,7 +241,7 @@ def test_blanks_around_texts_do_not_count(database, rng):
 @pytest.mark.parametrize('kind', ['VARCHAR', 'DATE', 'TIMESTAMP'])
 @pytest.mark.parametrize('gaps', [True, False])
 def test_dates_are_read_from_columns_of_dates_and_from_text(database, kind, gaps, rng):
-    """Months, weekdays and days of dates before and after 1970, with the time of day unless the column has none."""
+    """Days, months, weekdays and hours of dates before and after 1970, without hours if the column has none."""
     minutes = rng.integers(-30 * 525_960, 80 * 525_960, 300)
     moments = pd.to_datetime('1970-01-01') + pd.to_timedelta(minutes, 'min')
     texts = moments.strftime('%Y-%m-%d' if kind == 'DATE' else '%Y-%m-%d %H:%M:%S').to_series(index=range(300))
@@ -249,7 +249,8 @@ def test_dates_are_read_from_columns_of_dates_and_from_text(database, kind, gaps
         texts[rng.random(300) < 0.1] = ''
     frame = pd.DataFrame({'the day': texts, 'size': rng.random(300)})
     estimator = ESVMClassifier(encode='auto', n_hidden=30, nu=1e3).fit(frame, moments.month.isin([2, 3, 11]))
-    assert estimator.to_model().encoding.columns[0].kind == 'date'
+    column = estimator.to_model().encoding.columns[0]
+    assert (column.kind, len(column.categories)) == ('date', 0 if kind == 'DATE' else 24)
     frame['the day'] = frame['the day'].where(frame['the day'] != '', None)
     found = ask(database, estimator.to_model(), frame, {'the day': kind})
     wanted = estimator.decision_function(frame.fillna(''))

@@ -201,9 +201,10 @@ def test_bounds_of_scaling_that_leave_are_named(rng):
 
 def test_indicators_and_categories_of_a_table_are_counted_as_what_they_are(rng):
     frame = pd.DataFrame({'a': rng.standard_normal(N), 'b': rng.standard_normal(N), 'city': CITIES[np.arange(N) % 3]})
+    frame['at'] = pd.date_range('2020-01-01', periods=N, freq='12h')  # at two hours of the day
     fitted = ESVMClassifier(n_hidden=9, scale='minmax', encode='auto').fit(frame, np.arange(N) % 2)
     parts = {part: n for part, (n, _) in list_row_parts(fitted.to_model()).items()}
-    assert parts == {'scaling': 2 * 2, 'encoding': 3}  # no bound of an indicator is of a row
+    assert parts == {'scaling': 2 * 3, 'encoding': 3 + 2}  # no bound of an indicator is of a row
 
 
 @pytest.mark.parametrize(
