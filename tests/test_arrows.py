@@ -45,6 +45,7 @@ ROOMS = [
     'spark',
     'spark_ml',
     'cli',
+    '__main__',
     'benchmarks',
 ]
 LIBRARY = [room for room in ROOMS[: ROOMS.index('passes')] if room != 'data']

@@ -29,8 +29,8 @@ COMMANDS = {
     'inspect': ('inspect', 'show what is in a model file'),
     'export': ('export', 'write a model as ONNX, as SQL, or as a page about it'),
     'pack': ('data', 'store rows as Parquet files, which later jobs read faster'),
-    'bundle': ('bundle', 'make an archive of all that the nodes of a cluster need'),
-    'clean': ('clean', 'remove what killed commands left, here or on a cluster'),
+    'bundle': ('nodes', 'make an archive of all that the nodes of a cluster need'),
+    'clean': ('nodes', 'remove what killed commands left, here or on a cluster'),
     'generate': ('data', 'write rows of a random generator'),
     'completion': ('completion', 'print a script, by which a shell completes what you type'),
 }

@@ -70,6 +70,8 @@ def predict(argv: Sequence[str]) -> None:
         )
     if args.output != STANDARD:
         demand_free(args.output, args.overwrite)
+    elif sys.stdout is None:
+        parser.error('standard output: expected it to be open, it is closed: name a file with -o')
     elif args.bad_rows == 'skip' and not answers:
         parser.error('--bad-rows skip: expected the name of a file after -o, found -: OUT.rejected gets the bad rows')
     if answers:

@@ -92,6 +92,11 @@ def test_what_fails_in_the_wake_of_an_interrupt_is_an_interrupt(sent, status, mo
     assert capsys.readouterr().err.startswith(('mr-elm: interrupted\n', 'mr-elm: terminated\n', 'mr-elm: RuntimeE'))
 
 
+def test_the_package_is_the_command():
+    done = subprocess.run([sys.executable, '-m', 'mr_elm', '--version'], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, '') and done.stdout.startswith('mr_elm ')
+
+
 def test_a_word_that_is_like_none_is_not_guessed_at(elm):
     assert 'did you mean' not in elm('frobnicate').err + elm('train', 'pesvm', 'x.csv', '--frobnicate').err
 

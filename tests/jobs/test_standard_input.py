@@ -295,6 +295,13 @@ def test_predictions_of_a_file_go_to_standard_output(elm, model, path, expected)
     assert elm('predict', model, path, '--scores', '-o', '-', '-q') == (0, '\n'.join(expected) + '\n', '')
 
 
+@pytest.mark.parametrize('source', ['-', 'rows.csv'])
+def test_predictions_need_a_standard_output_that_is_open(model, source):
+    command = f'exec "{PROGRAM}" predict "{model}" {source} -o - >&- </dev/null'
+    done = subprocess.run(['sh', '-c', command], capture_output=True, text=True)
+    assert done.returncode == 2 and 'standard output: expected it to be open, it is closed' in done.stderr
+
+
 @pytest.mark.parametrize(
     ('arguments', 'word'),
     [
