@@ -27,6 +27,10 @@ class DataFormatError(ValueError):
     """Say that an input file cannot be read as rows, or that a line between two stages is damaged."""
 
 
+class MissingColumnError(DataFormatError):
+    """Say that a file lacks a column."""
+
+
 class RowError(ValueError):
     """Say why a row cannot be used: a countable reason, and what was seen."""
 

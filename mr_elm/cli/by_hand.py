@@ -182,12 +182,11 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
 
 def demand_no_new_file(training: Training, plan: InputPlan) -> None:
     """Raise DataFormatError where a folder of rows has gained a file since the training began."""
-    for path in sorted(
-        {file.path for file in plan_inputs(training.args.inputs, training.rows).files}
-        - {file.path for file in plan.files}
-    ):
+    found = {file.path for file in plan_inputs(training.args.inputs, training.rows).files}
+    new = found - {file.path for file in plan.files}
+    if new:
         raise DataFormatError(
-            f'{path}: expected only files that were there when the training began, this one is new: run all '
+            f'{min(new)}: expected only files that were there when the training began, this one is new: run all '
             'stages again, with it or without it'
         )
 

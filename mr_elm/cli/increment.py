@@ -18,7 +18,7 @@ from mr_elm.cli.output import Output, add_ledger_options, open_change
 from mr_elm.drivers import increment
 from mr_elm.drivers.calibrate import renew_probabilities
 from mr_elm.engines import make_engine
-from mr_elm.errors import DataFormatError
+from mr_elm.errors import DataFormatError, MissingColumnError
 from mr_elm.machines.living import by_passes, demand_lasting_weights, demand_living, demand_nodes
 from mr_elm.model.models import NodeModel
 from mr_elm.option import AdvancedHelp
@@ -97,8 +97,8 @@ def change(argv: Sequence[str], command: str, driver: Callable[..., NodeModel], 
         options = rows_for(before, args)
         try:
             plan = plan_rows(args, options)
-        except DataFormatError as error:
-            if command == 'update' or ' column' not in str(error):
+        except MissingColumnError as error:
+            if command == 'update':
                 raise
             raise DataFormatError(f'{error}; forget needs whole rows with their labels, not only keys') from None
         data = DataSet(plan, engine, args.bad_rows)

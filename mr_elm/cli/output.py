@@ -118,22 +118,22 @@ def demand_rejected(output: str) -> None:
             'OUTPUT.rejected gets the bad rows'
         )
     path = f'{output}.rejected'
-    if holds_left_out(path) is False:
+    if holds_other(path):
         raise FileExistsError(
             f'{path}: expected no such file, or rows that an earlier command left out, found something else: move it '
             'away, or give the output another name'
         )
 
 
-def holds_left_out(path: str) -> bool | None:
-    """Tell whether a file lists rows that an earlier command left out; None where there is nothing, or a pipe."""
+def holds_other(path: str) -> bool:
+    """Tell whether something else stands at a path than a pipe, or rows that an earlier command left out."""
     entry = store_of(path).find(path)
     if entry is None or is_stream(path):
-        return None
-    if entry.is_folder:
         return False
+    if entry.is_folder:
+        return True
     with store_of(path).open(path) as stream:
-        return bool(re.match(rb'.+\t\d+\t.+: .*\t', stream.readline(COPY_BYTES)))  # file, line, reason
+        return not re.match(rb'.+\t\d+\t.+: .*\t', stream.readline(COPY_BYTES))  # file, line, reason
 
 
 def keep_rejected(output: str, accounts: Accounts | None, engine: Engine) -> None:
@@ -149,7 +149,7 @@ def keep_rejected(output: str, accounts: Accounts | None, engine: Engine) -> Non
                 why = f'{row.path}\t{row.line}\t{row.reason}: {row.detail}\t'
                 stream.write(why.encode('utf-8', 'surrogateescape') + row.text.encode('latin-1') + b'\n')
         report_rejected(accounts.reasons, engine.reporter, f'; see {path}')
-    elif store_of(path).find(path) and holds_left_out(path):
+    elif store_of(path).find(path) and not is_stream(path) and not holds_other(path):
         store_of(path).remove(path)
 
 

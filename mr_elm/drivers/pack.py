@@ -77,7 +77,7 @@ def close_pack(
     plan, accounts = text.plan, text.first
     if accounts is None or not paths:
         raise DataFormatError(f'{plan.name}: expected rows, found none that can be used')
-    packed = DataSet(plan_inputs(paths, replace(options, kind='packed'), closed=False), text.engine)
+    packed = DataSet(plan_inputs(paths, replace(options, kind='packed', encoding=None), closed=False), text.engine)
     summary = replace(survey(packed), encoding=plan.encoding)
     demand_rows(plan, summary)
     if accounts.used != summary.n_rows:

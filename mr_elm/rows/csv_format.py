@@ -128,7 +128,7 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
         below = [row for row in below if row != first]
     label = options.label_column
     before = options.trained.header if options.trained else None
-    votes = [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
+    votes = vote_by_columns(first, below, decimal)
     with suppress(ValueError, TypeError, IndexError):  # the label has no position, or there is none
         if options.labelled and votes[int(label)] == 1:
             return True
@@ -139,7 +139,9 @@ def find_header(rows: Fields, decimal: str, path: str, options: RowOptions) -> b
     if before is not None and before is not any(numbers):
         return before
     if not below or len(first) != usual_width(rows):  # a title, which may hold numbers, can stand above the names
-        return bool(names) or not any(numbers) or len(rows) > 1 and find_header(rows[1:], decimal, path, options)
+        if names or not any(numbers):
+            return True
+        return len(rows) > 1 and sum(vote_by_columns(rows[1], rows[2:], decimal)) > 0
     if are_counted(first, below, votes):
         return True
     for_names, for_row = sum(each for each in votes if each > 0), -sum(each for each in votes if each < 0)
@@ -287,6 +289,12 @@ def rate(rows: Fields, decimal: str, is_delimiter: bool = False) -> tuple[float,
             number = 0.5
         numbers += number
     return round(sum(len(row) == width for row in rows) / len(rows), 1), numbers / max(1, len(fields))
+
+
+def vote_by_columns(first: Sequence[str], below: Fields, decimal: str) -> list[float]:
+    """Return how much each column speaks for a header, below 0 against it. first : the fields of its line."""
+    below = [row for row in below if len(row) == len(first)]
+    return [vote(field, [row[j] for row in below], decimal) for j, field in enumerate(first)]
 
 
 def vote(first: str, column: Sequence[str], decimal: str) -> float:

@@ -304,10 +304,12 @@ def inspect_file(entry: Entry, options: RowOptions) -> InputFile | None:
     with store_of(path).open(path) as stream:
         if kind := find_binary_kind(stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]):
             return inspect_parts(entry, kind, options)
-        first_bytes = b''
-        with suppress(*DAMAGE, OSError), store_of(path).open(path) as copy, decompress(copy, entry.path) as plain:
-            first_bytes = plain.read(CHARSET_BYTES)  # bytes that are damaged say nothing
-        charset = options.charset or choose_charset(first_bytes, options.trained)
+        charset = options.charset
+        if charset is None:
+            first_bytes = b''
+            with suppress(*DAMAGE, OSError), store_of(path).open(path) as copy, decompress(copy, entry.path) as plain:
+                first_bytes = plain.read(CHARSET_BYTES)  # bytes that are damaged say nothing
+            charset = choose_charset(first_bytes, options.trained)
         lines, blank_bytes = take_first_lines(read_stream(stream, entry.path, charset=charset))
     if not lines:
         return None

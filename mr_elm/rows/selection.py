@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mr_elm.errors import DataFormatError, suggest, warn_unsuitable
+from mr_elm.errors import DataFormatError, MissingColumnError, suggest, warn_unsuitable
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.text import demand_distinct
 
@@ -51,10 +51,10 @@ class Header:
             if names:
                 description = f'its {len(names)} columns are {", ".join(names[:SHOWN_NAMES])}'
             hint = suggest(str(column), names)
-            raise DataFormatError(f'{self.path}: expected a column named {column!r}{hint}, {description}') from None
+            raise MissingColumnError(f'{self.path}: expected a column named {column!r}{hint}, {description}') from None
         if not -self.n_columns <= position < self.n_columns:
             cure = ': --delimiter says what separates fields' if self.n_columns == 1 else ''
-            raise DataFormatError(
+            raise MissingColumnError(
                 f'{self.path}: expected column {position} (counted from 0), rows have {self.n_columns} fields{cure}'
             )
         return position % self.n_columns
@@ -91,7 +91,7 @@ def select_columns(header: Header, options: RowOptions) -> dict[str, Any]:
     free = [j for j in range(header.n_columns) if j not in (*labels, weight) and (j not in header.idle or j in named)]
     features = choose_features(header, free, options)
     if not features:
-        raise DataFormatError(
+        raise MissingColumnError(
             f'{header.path}: expected a label and at least one feature, found {header.n_columns} column(s): in a csv '
             'file --delimiter says what stands between them'
         )
@@ -219,7 +219,7 @@ def order_features(
     positions = {header.name(j): j for j in features}
     for name in names:
         if name not in positions:
-            raise DataFormatError(
+            raise MissingColumnError(
                 f'{header.path}: expected a column named {name!r}, its {len(positions)} features are '
                 f'{", ".join(map(str, list(positions)[:SHOWN_NAMES]))}'
             )

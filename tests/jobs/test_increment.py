@@ -220,6 +220,8 @@ def test_keys_of_rows_are_not_enough_to_forget_them(keys, words, elm, write, tmp
     hint = '; forget needs whole rows with their labels, not only keys\n'
     assert refused(elm, tmp_path, 'forget', model, write('keys.csv', keys)).endswith(hint)
     assert hint not in refused(elm, tmp_path, 'update', model, tmp_path / 'keys.csv')
+    more = write('more.csv', rows.read_text().replace('\n', ',0\n').replace('sick,0', 'sick,extra'))
+    assert "found also 'extra'" in (found := refused(elm, tmp_path, 'forget', model, more)) and hint not in found
 
 
 @pytest.fixture

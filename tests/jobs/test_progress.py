@@ -371,11 +371,13 @@ def answer_of_manager(monkeypatch):
     [
         b'HTTP/1.1 401 Authentication required\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 0\r\n\r\n',
         b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>',
+        b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnull',
+        b'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"app": null}',
         b'\x15\x03\x03\x00\x02\x02\x46\r\n',
         b'',
         None,
     ],
-    ids=['kerberos', 'a page', 'TLS', 'closed', 'refused'],
+    ids=['kerberos', 'a page', 'null', 'no application', 'TLS', 'closed', 'refused'],
 )
 def test_a_yarn_that_refuses_to_answer_costs_neither_words_nor_time(talkative, answer_of_manager, answer):
     answer_of_manager(answer)

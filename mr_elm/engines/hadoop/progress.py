@@ -19,6 +19,7 @@ FAILED = re.compile(r'Task Id : attempt_(\d+_\d+)_([mr])_(\d+)_(\d+), Status : F
 REFUSED = re.compile(r'Error Launching job : (?:[\w.]+Exception: )?(.*)', re.DOTALL)
 NOISE = re.compile(r'\s*(Streaming Command Failed|No counters found|Running step)')
 JOB = re.compile(r'\bapplication_(\d+_\d+)')
+NO_ANSWER = OSError, ValueError, KeyError, TypeError, AttributeError  # of a server that says nothing, or other JSON
 
 
 class HadoopProgress(LogLines):
@@ -38,7 +39,7 @@ class HadoopProgress(LogLines):
     def tell_reason(self) -> None:
         """Say why the job gets no container, once for each reason, where it is no further than at the last call."""
         if self.job and self.status == self.progress.status:
-            with suppress(OSError, ValueError, KeyError):
+            with suppress(*NO_ANSWER):
                 reason = explain_waiting(self.job)
                 if reason not in ('', self.reason):
                     self.reason = reason
@@ -70,7 +71,7 @@ class HadoopProgress(LogLines):
         name = f'task_{job}_{kind}_{task}'
         path = f'mapreduce/jobs/job_{job}/tasks/{name}/attempts/attempt{name[4:]}_{attempt}'
         cause = ''
-        with suppress(OSError, ValueError, KeyError):  # nobody knows
+        with suppress(*NO_ANSWER):
             answer = ask_manager(f'proxy/application_{job}/ws/v1/{path}')['taskAttempt']  # of the application master
             stderr = read_log(f'http://{history_address()}', answer, 'stderr')
             cause = choose_cause(stderr, '', answer.get('diagnostics', ''))
