@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mr_elm.figures.figure import open_figure
+from mr_elm.figures.figure import as_text, open_figure
 
 SHOWN_COLUMNS = 20  # those that differ most
 
@@ -25,14 +25,14 @@ def draw(drift: Mapping[str, float], shifts: Sequence[Mapping[str, float]], path
     with open_figure(path, columns=len(ratios), figsize=size, width_ratios=ratios) as (figure, axes):
         bars = np.ravel(axes)[0]
         bars.barh(range(len(drift)), list(drift.values()))
-        bars.set_yticks(range(len(drift)), list(drift))
+        bars.set_yticks(range(len(drift)), list(map(as_text, drift)))
         bars.set(xlabel='rms difference of predictions', title='drift of each part', ylim=(len(drift) - 0.5, -0.5))
         if not shifts:
             return
         values = np.array([list(each.values()) for each in shifts])
         shown = np.argsort(-values.max(axis=0))[:n_columns]
         image = axes[1].imshow(values[:, shown], aspect='auto', cmap='viridis', vmin=0)
-        names = list(shifts[0])
+        names = list(map(as_text, shifts[0]))
         axes[1].set_xticks(range(n_columns), [names[column] for column in shown], rotation=60, ha='right')
         axes[1].set_yticks([])
         axes[1].set(title='distance of means')

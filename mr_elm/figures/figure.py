@@ -19,6 +19,11 @@ LOOK: dict[Any, Any] = {
 }
 
 
+def as_text(name: str) -> str:
+    """Return the name of a column or class for a figure; what stands between two $ would be read as mathematics."""
+    return name.replace('$', r'\$')
+
+
 @contextmanager
 def open_figure(
     *paths: str | Path, rows: int = 1, columns: int = 1, dpi: int = 150, **look: Any

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from mr_elm.figures.figure import open_figure
+from mr_elm.figures.figure import as_text, open_figure
 
 SHOWN_COLUMNS = 30  # columns in a figure
 
@@ -17,7 +17,7 @@ def draw(importance: Mapping[str, float], path: str | Path) -> None:
     names, values = zip(*ranked[:SHOWN_COLUMNS], strict=True)
     with open_figure(path, figsize=(7, 1.2 + 0.24 * len(names))) as (_, axes):
         axes.barh(range(len(names)), values)
-        axes.set_yticks(range(len(names)), names)
+        axes.set_yticks(range(len(names)), list(map(as_text, names)))
         axes.invert_yaxis()
         axes.margins(y=0.5 / len(names))
         rest = ''

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.figures.figure import GREY, open_figure
+from mr_elm.figures.figure import GREY, as_text, open_figure
 from mr_elm.machines.evaluation import Evaluation
 from mr_elm.scores.probability_scores import BINS, sum_bins
 from mr_elm.typing import Floats
@@ -34,7 +34,7 @@ def draw(evaluation: Evaluation, classes: Sequence[str], positive: str | None, p
             if positive is not None:
                 [ranking] = rankings.values()
                 bins = sum_bins(ranking.probabilities, ranking.positive + ranking.negative, ranking.positive)
-                subject = f'class {positive}'
+                subject = f'class {as_text(positive)}'
             draw_reliability(reliability, bins, f'share that is {subject}')
         for k, ranking in rankings.items():
             true, false = ranking.curve()
@@ -42,7 +42,7 @@ def draw(evaluation: Evaluation, classes: Sequence[str], positive: str | None, p
                 continue
             look = {'color': GREY, 'alpha': 0.3, 'zorder': 1}
             if k in shown:
-                look = {'label': f'{classes[k]}: {ranking.area:.3f}, {ranking.average_precision:.3f}'}
+                look = {'label': f'{as_text(classes[k])}: {ranking.area:.3f}, {ranking.average_precision:.3f}'}
             roc.plot(false / false[-1], true / true[-1], **look)
             precision.plot(true[1:] / true[-1], true[1:] / (true + false)[1:], **look)
         label(reliability, f'probability of {subject}', f'share that is {subject}')

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mr_elm.figures.figure import open_figure
+from mr_elm.figures.figure import as_text, open_figure
 from mr_elm.typing import Floats
 
 
@@ -21,7 +21,9 @@ def draw(
     actual, predicted : (n,), or (n, K). names : of the first targets, each of which has a row of panels.
     coverage : shares of the targets that intervals are to hold, and that they hold, or None.
     """
-    columns = 2 + (coverage is not None)
+    columns = 2
+    if coverage is not None:
+        columns = 3
     rows = len(names)
     with open_figure(path, rows=rows, columns=columns, figsize=(5 * columns, 4 * rows), squeeze=False) as (
         figure,
@@ -33,7 +35,7 @@ def draw(
         for (left, right, *others), name, true, said in zip(axes, names, targets, predictions, strict=False):
             left.axline((true[0], true[0]), slope=1, linestyle=':', color='grey')
             left.plot(true, said, '.', alpha=0.5)
-            left.set(xlabel='true value', ylabel='prediction', title=name)
+            left.set(xlabel='true value', ylabel='prediction', title=as_text(name))
             for panel in (left, right):
                 panel.locator_params(axis='x', nbins=5)  # prices have many digits
             right.axhline(0, linestyle=':', color='grey')

@@ -1,16 +1,19 @@
-"""Figures of evaluations can be read, whatever the number of classes and the size of the targets."""
+"""Figures of evaluations can be read, whatever the number of classes, the size of the targets, and the names."""
 
 from contextlib import contextmanager
+from functools import partial
 from string import ascii_uppercase
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from sklearn.metrics import average_precision_score
 
-from mr_elm.figures import reliability, residuals
+from mr_elm.figures import drift, importance, reliability, residuals
 from mr_elm.figures.figure import GREY, open_figure
 from mr_elm.machines.evaluation import Evaluation
-from mr_elm.scores.ranking import Ranking, key_of_number
+from mr_elm.scores.probability_scores import ProbabilityScores
+from mr_elm.scores.ranking import Ranking, key_of, key_of_number
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def panels(monkeypatch):
             figure.canvas.draw()
             panels.extend(np.ravel(axes))
 
-    for module in (reliability, residuals):
+    for module in (drift, importance, reliability, residuals):
         monkeypatch.setattr(module, 'open_figure', keep)
     return panels
 
@@ -60,3 +63,35 @@ def test_numbers_below_a_panel_do_not_overlap(panels, rng, tmp_path, size):
     for axes in panels:
         boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
         assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+
+
+NAMES = 'a$b^_$', '$_$'
+SHARES = dict.fromkeys(NAMES, 0.5)
+
+
+def draw_targets(rng, path):
+    residuals.draw(rng.normal(size=(20, 2)), rng.normal(size=(20, 2)), NAMES, None, path)
+
+
+def draw_classes(rng, path, positive=None):
+    y, P, weights = np.arange(40) % 2, rng.dirichlet([1, 1], size=40), np.ones(40)
+    evaluation = Evaluation({('probabilities',): ProbabilityScores.of(P, y, weights)})
+    for k in range(2):
+        evaluation.add(('ranking', k), Ranking.of(key_of(P[:, k]), y == k, weights, len(y)))
+    reliability.draw(evaluation, NAMES, positive, path)
+
+
+@pytest.mark.parametrize(
+    'draw',
+    [
+        draw_targets,
+        draw_classes,
+        partial(draw_classes, positive=NAMES[0]),
+        lambda rng, path: importance.draw(SHARES, path),
+        lambda rng, path: drift.draw(SHARES, [SHARES, SHARES], path),
+    ],
+    ids=['targets', 'classes', 'positive', 'importance', 'drift'],
+)
+def test_dollars_in_names_are_no_mathematics(panels, rng, tmp_path, draw):
+    draw(rng, tmp_path / 'f.png')
+    assert any(r'a\$b^_\$' in text.get_text() for text in panels[0].figure.findobj(Text))
