@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from typing import Any
 
 from mr_elm.errors import DataFormatError
 from mr_elm.machines.calibrating import (
@@ -28,7 +29,7 @@ def hold_out(
     data: DataSet,
     model: Kind,
     seed: int,
-    threshold: str | None = None,
+    threshold: Any = None,
     class_weights: dict | None = None,
     n_folds: int | None = None,
 ) -> Kind:
@@ -46,7 +47,7 @@ def hold_out(
     return fit_to(data, model, score_rows(data, model.save, sample), kind, threshold)
 
 
-def fit_to(data: DataSet, model: Kind, rows: HeldOut, kind: str, threshold: str | None) -> Kind:
+def fit_to(data: DataSet, model: Kind, rows: HeldOut, kind: str, threshold: Any) -> Kind:
     """Return the model with what fits rows of a data set that were held out, and say its threshold; see `calibrate`."""
     try:
         model = fit_held_out(model, rows, kind, threshold)

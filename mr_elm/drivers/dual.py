@@ -5,6 +5,7 @@ Probabilities: train without each fold of the rows, score each fold, fit.
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 from mr_elm.drivers.calibrate import fit_to, score_rows
 from mr_elm.drivers.dual_rounds import close_gap
@@ -86,7 +87,7 @@ def demand_memory(plan: InputPlan, task: DualTask, classes: Classes, memory: flo
         )
 
 
-def add_probabilities(data: DataSet, model: Model, task: DualTask, classes: Classes, threshold: str | None) -> Model:
+def add_probabilities(data: DataSet, model: Model, task: DualTask, classes: Classes, threshold: Any) -> Model:
     """Return the model with probabilities. threshold : see `calibrate`.
 
     The sample is as large as one machine without partitions takes. Raises DataFormatError when a fold has all rows of

@@ -24,7 +24,7 @@ from mr_elm.scores.selection import HELD_OUT_KEY, TARGET_TEST_SHARE, select_samp
 from mr_elm.sums.statistics import Classes, describe_single_rows, find_single_rows
 from mr_elm.typing import ClassWeight, Floats, Labels, Rows, RowWeights
 
-LISTS = {list, tuple, set, np.ndarray}
+LISTS = {list, tuple, set, frozenset, np.ndarray}
 MAX_WHOLE = 2.0**53  # below it floats hold all whole numbers
 
 

@@ -72,12 +72,15 @@ def calibrate(model: Kind, rows: HeldOut, kind: str = 'leave-one-out', threshold
         np.bincount(numbers, rows.weights, len(header.classes)),
         f'among the {len(numbers):,} rows that were scored',
     )
-    if threshold and header.positive is None:
-        raise DataFormatError(f'--threshold: expected two classes, found {len(header.classes)}')
     scores = class_scores(rows.decisions, len(header.classes), header.parameters.get('multiclass', ONE_VS_ALL))
     facts = {'scored': kind, 'rows': len(numbers), 'rows_of_training': header.n_rows_used}
     fitted = fit_calibration(scores, numbers, rows.weights)
-    if threshold and header.positive is not None:
+    if threshold:
+        if header.positive is None:
+            raise DataFormatError(
+                f'--threshold: expected two classes, found {len(header.classes)}: leave --threshold out, or set '
+                'threshold=None in Python'
+            )
         k = header.classes.index(header.positive)
         P = Labelling(2, calibration=fitted).probabilities(rows.decisions)[:, k]
         header = replace(header, threshold=choose_threshold(threshold, P, numbers == k, rows.weights))

@@ -20,16 +20,14 @@ ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|numb
 def warn_of_numbers(summary: Summary) -> None:
     """Warn of features that name or number the rows.
 
-    They are called like an id, or range, mean and variance are those of n whole numbers in a row.
+    They are called like an id, or range and variance are those of n whole numbers in a row.
     """
     columns, n = summary.columns, summary.n_rows
     if n < MIN_NAME_ROWS or columns.n != n:
         return
     numbered = set(
         np.flatnonzero(
-            (columns.maximum - columns.minimum == n - 1)
-            & np.isclose(columns.mean, (columns.minimum + columns.maximum) / 2, rtol=1e-9)
-            & np.isclose(columns.squares / n, (n**2 - 1) / 12, rtol=1e-9)
+            (columns.maximum - columns.minimum == n - 1) & np.isclose(columns.squares / n, (n**2 - 1) / 12, rtol=1e-9)
         ).tolist()
     )
     if summary.encoding is None:
@@ -39,12 +37,17 @@ def warn_of_numbers(summary: Summary) -> None:
         names = {start: column.name for start, column in columns_by_feature if column.kind == NUMBER}
         numbered &= names.keys()
     for j in sorted(numbered | {j for j, name in names.items() if ID_NAME.fullmatch(name)}):
-        name, first, last = summary.name_column(j), float(columns.minimum[j]), float(columns.maximum[j])
+        name = summary.name_column(j)
+        first = float(columns.minimum[j])
+        last = float(columns.maximum[j])
         if first.is_integer() and last.is_integer():
-            warn_unsuitable(
-                f'column {name} seems to name or number the rows, from {first:,.0f} to {last:,.0f}: leave it out with '
-                f'--drop {name}, or make categories of its values with --category {name} if rows share them'
+            cure = (
+                f'leave it out with --drop {name}, or make categories of its values with --category {name} if rows '
+                'share them'
             )
+            if summary.in_memory and not summary.input['names']:
+                cure = 'leave the column out of X'
+            warn_unsuitable(f'column {name} seems to name or number the rows, from {first:,.0f} to {last:,.0f}: {cure}')
 
 
 def warn_of_constant(model: Model, X: Rows, labels: np.ndarray, weights: RowWeights = None) -> None:

@@ -57,7 +57,7 @@ TREES, LANDMARKS = 64, 500  # of the machine that ridges and size are chosen wit
 RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)  # lam of landmarks alone
 LEAF_RIDGES, RIDGE_FACTORS = (30.0, 300.0), (0.3, 3.0, 30.0)  # mu; multiples of the lam that landmarks alone would take
 SECOND_MACHINE_RATIO = 0.96  # error(full) / error(half) above which a second machine helps more than a larger one
-MIN_ROWS = 20  # of fewer ones, those held out would say nothing
+MIN_ROWS = 20  # with fewer rows, the scores of rows held out are mostly chance
 FOLDS = 4  # of few rows, whose folds must be fitted many times
 FOLD_TREES, FOLD_LEAVES, FOLD_LANDMARKS = 40, 8, 200
 

@@ -170,8 +170,8 @@ class LeaveOneOutModel:
         arrays = self.model.arrays
         if 'interval_residuals' not in arrays:
             raise ValueError(
-                'expected a model with intervals: train it with --intervals, or fit it with intervals=True; after '
-                'forget calibrate(X, y) fits them again'
+                'expected a model with intervals: train it with --intervals, or fit it with intervals=True. After '
+                'forget, call calibrate(X, y) to fit them again'
             )
         if self.model.sums is not None and 'interval_ratios' in arrays:
             half = find_quantile(arrays['interval_ratios'], coverage) * np.sqrt(1 + self.leverages(X))

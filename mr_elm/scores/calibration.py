@@ -9,8 +9,8 @@ The problem is convex in (e^t, b). Of two classes this is Platt's sigmoid with a
 (N_k + 1)/(N_k + 2).
 
 Source: Platt, Probabilistic outputs for support vector machines, 1999; Guo et al., On calibration of modern neural
-networks, 2017, the temperature. Ours: both together; the factor 2/K, with which the targets of all classes take about
-two rows from the others, as Platt's do: taken once for each class they would make many classes unsure.
+networks, 2017, the temperature. Ours: both together, and the factor 2/K: summed over all rows, the targets give about
+two rows to other classes, whatever K is; without it many classes would have unsure probabilities.
 """
 
 from dataclasses import dataclass
@@ -67,11 +67,10 @@ class Labelling:
         if self.calibration is None:
             raise ValueError(
                 'expected a model with probabilities: train it with --probabilities, or fit it with '
-                'probabilities=True; after forget or a new class calibrate(X, y) fits them again'
+                'probabilities=True. After forget, or after a new class, call calibrate(X, y) to fit them again'
             )
-        logits = np.exp(self.calibration[0]) * class_scores(decisions, self.n_classes, self.scheme)
-        logits[:, 1:] += self.calibration[1:]
-        return logits
+        theta = np.append(np.exp(self.calibration[0]), self.calibration[1:])
+        return logits_at(theta, class_scores(decisions, self.n_classes, self.scheme))
 
     def log_probabilities(self, decisions: Floats) -> Floats:
         """Return the natural logarithm of the probability of each class, (n, K)."""
@@ -94,15 +93,11 @@ class Labelling:
 def fit_calibration(scores: Floats, numbers: np.ndarray, weights: RowWeights = None) -> Floats:
     """Return the calibration (K,), t and b_1, ..., of rows that the scores have not seen.
 
-    scores : of the classes, (n, K), see `bound_scores`. numbers : (n,) class numbers. weights : (n,) or None.
-    Raises ValueError when a class has no row.
+    scores : of the classes, (n, K), see `bound_scores`. numbers : (n,) class numbers, each class among them.
+    weights : (n,) or None.
     """
     weights = fill_weights(weights, len(scores))
     totals = np.bincount(numbers, weights, scores.shape[1])
-    if not totals.all():
-        raise ValueError(
-            f'expected rows of every class to fit probabilities, found none of class number {int(totals.argmin())}'
-        )
     scores = bound_scores(scores)
     size = np.abs(scores).max() or 1.0
     theta = minimise_log_loss(scores / size, platt_targets(numbers, totals), weights / weights.sum())

@@ -70,7 +70,7 @@ class ProbabilityScores:
 
 
 def sum_bins(P: Floats, weights: Floats, hits: Floats) -> Floats:
-    """Return (3, BINS): the weight of rows by probability, the sum of that, and the sum of the hits. All are (n,)."""
+    """Return (3, BINS): the sums of weights, of weights times P, and of hits in each bin of P. All are (n,)."""
     return np.array([np.histogram(P, BINS, (0, 1), weights=part)[0] for part in (weights, weights * P, hits)])
 
 

@@ -51,10 +51,11 @@ def choose_threshold(name: Any, probabilities: Floats, positive: np.ndarray, wei
     true, false = ranking.curve()
     middle = (cuts[1:] + cuts[:-1]) / 2
     between = np.where(middle < cuts[1:], middle, cuts[:-1])  # of neighbours in float64 the middle is one of them
-    # where a probability is 0, no threshold is below that of all rows
-    edges = np.concatenate([[1.0], between[::-1], np.zeros(int(cuts[0] > 0))])
+    edges = np.r_[1.0, between[::-1], 0.0]
     values = make_goal(name)(true, false, true[-1], false[-1])
-    return float(edges[values[: len(edges)].argmax()])
+    if not cuts[0]:  # no threshold labels all rows positive if one has probability 0
+        values = values[:-1]
+    return float(edges[values.argmax()])
 
 
 def choose_positive(label: Any, classes: Sequence[str]) -> str | None:
@@ -65,7 +66,10 @@ def choose_positive(label: Any, classes: Sequence[str]) -> str | None:
     if label is None:
         return None
     if len(classes) != 2:
-        raise ValueError(f'--positive: expected two classes, found {len(classes) or "a regression"}')
+        raise ValueError(
+            f'--positive: expected two classes, found {len(classes) or "a regression"}: leave --positive out, or set '
+            'positive=None in Python'
+        )
     label = write_label(label)
     name = find_class(label, classes)
     if name is None:

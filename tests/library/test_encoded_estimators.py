@@ -306,6 +306,13 @@ def test_a_column_that_numbers_the_rows_is_named(kind, encode, rng):
     assert {each.filename for each in caught} == {__file__} and fitted.n_features_in_ == 3
 
 
+@pytest.mark.parametrize(('encode', 'name'), [('auto', "'x0'"), ('refuse', r'0 \(counted from 0\)')])
+def test_a_column_of_an_array_that_numbers_the_rows_is_to_be_left_out_of_it(encode, name, rng):
+    X = np.column_stack([np.arange(60), rng.normal(size=60)])
+    with pytest.warns(UnsuitableWarning, match=rf'^column {name} seems .* to 59: leave the column out of X$'):
+        ESVMClassifier(n_hidden=9, encode=encode).fit(X, np.arange(60) % 2)
+
+
 def test_gaps_and_numbers_are_read_whatever_type_holds_them():
     frame = read_frame(
         pd.DataFrame(

@@ -180,14 +180,14 @@ def test_what_was_fitted_to_rows_that_left_is_left_out(rng):
     with pytest.warns(UserWarning, match='left out, they may have been fitted to rows that left'):
         sure.forget(X[:9], y[:9] > 0)
     assert 'calibration' not in sure.to_model().arrays
-    with pytest.raises(ValueError, match=r'a model with probabilities: .* calibrate\(X, y\) fits them again'):
+    with pytest.raises(ValueError, match=r'a model with probabilities: .* call calibrate\(X, y\) to fit them again'):
         sure.predict_proba(X)
     assert np.allclose(sure.calibrate(X[9:], y[9:] > 0).predict_proba(X).sum(axis=1), 1)
     bounds = ESVMRegressor(n_hidden=15, intervals=True).fit(X, y)
     with pytest.warns(UserWarning, match='left out'):
         bounds.forget(X[:9], y[:9])
     assert 'interval_residuals' not in bounds.to_model().arrays
-    with pytest.raises(ValueError, match=r'a model with intervals: .* calibrate\(X, y\) fits them again'):
+    with pytest.raises(ValueError, match=r'a model with intervals: .* call calibrate\(X, y\) to fit them again'):
         bounds.predict_interval(X)
     assert np.isfinite(bounds.calibrate(X[9:], y[9:]).predict_interval(X)).all()
 

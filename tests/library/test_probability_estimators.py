@@ -165,7 +165,11 @@ def test_a_threshold_stays_when_rows_come_and_is_fitted_anew_with_the_probabilit
         grown.forget(X[:9], y[:9])
     assert grown.threshold_ is None
     assert 0 < grown.calibrate(X[9:], y[9:]).threshold_ < 1
-    assert grown.partial_fit(X[:1], ['new']).threshold_ is None and grown.to_model().header.positive is None
+    assert grown.partial_fit(X[:9], ['new'] * 9).threshold_ is None and grown.to_model().header.positive is None
+    X, y = np.roll(X, -9, axis=0), [*y[9:], *['new'] * 9]
+    with pytest.raises(ValueError, match='threshold=None in Python'):
+        grown.calibrate(X, y)
+    assert grown.set_params(threshold=None).calibrate(X, y).predict_proba(X).shape == (len(X), 3)
 
 
 def test_a_model_keeps_the_threshold_and_the_positive_class(two, tmp_path):
@@ -194,9 +198,17 @@ def test_a_fit_says_the_threshold_in_the_words_of_the_command(two, capsys):
         ({'threshold': 'best'}, 2, "threshold: expected balanced, f1 or a number above 0, found 'best'"),
         ({'threshold': 0}, 2, "threshold: expected balanced, f1 or a number above 0, found '0'"),
         ({'threshold': True}, 2, "threshold: expected balanced, f1 or a number above 0, found 'True'"),
-        ({'threshold': 'f1'}, 3, 'threshold: expected two classes, found 3'),
+        (
+            {'threshold': 'f1'},
+            3,
+            'threshold: expected two classes, found 3: leave threshold out, or set threshold=None in Python',
+        ),
         ({'positive': 'gone'}, 2, "positive: expected 'churned' or 'stayed', the classes, found 'gone'"),
-        ({'positive': 'a'}, 3, 'positive: expected two classes, found 3'),
+        (
+            {'positive': 'a'},
+            3,
+            'positive: expected two classes, found 3: leave positive out, or set positive=None in Python',
+        ),
     ],
     ids=str,
 )

@@ -102,8 +102,9 @@ def test_a_row_has_a_label_whose_decision_value_is_above_one_half(X, sets):
         (list, r"\[\['a', 'b'\], \['a'\], \['a', 'b'\], ... of 120\]"),
         (pd.Series, r"\[\['a', 'b'\], \['a'\], \['a', 'b'\], ... of 120\]"),
         (lambda lists: list(map(set, lists)), r'\[set of 2, set of 1, set of 2, ... of 120\]'),
+        (lambda lists: list(map(frozenset, lists)), r'\[frozenset of 2, frozenset of 1, frozenset of 2, ... of 120\]'),
     ],
-    ids=['lists', 'series', 'sets'],
+    ids=['lists', 'series', 'sets', 'frozensets'],
 )
 def test_lists_of_labels_are_refused_with_what_makes_a_matrix_of_them(estimator, make, found, X):
     with pytest.raises(
