@@ -18,11 +18,11 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     'nodes of rows': (42_740, 30_000),
     'nodes of engines, passes and cli': (44_540, 32_000),
-    'nodes of drivers, machines and estimators': (77_700, 50_000),
+    'nodes of drivers, machines and estimators': (77_740, 50_000),
     'nodes of features, sums and scores': (34_900, 28_000),
     'nodes of solvers': (36_655, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (284_400, 205_000),
+    'nodes of package and stages': (284_500, 205_000),
     'files of package and stages': (274, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),

@@ -270,12 +270,14 @@ def lay_out_scores(scores: dict[str, Any]) -> str:
         rows = [['', *predicted], *([name, *row] for name, row in zip(true, counts, strict=True))]
         if len(true) > 20:  # more columns do not fit on a screen
             title = 'the classes that are confused most (`mr-elm evaluate --json` prints the whole matrix)'
-            errors = (
+            errors = [
                 [name, other, n]
                 for name, *row in rows[1:]
                 for other, n in zip(predicted, row, strict=True)
                 if n and name != other
-            )
+            ]
             rows = [['true', 'predicted', 'rows'], *nlargest(20, errors, itemgetter(2))]
+            if not errors:
+                title, rows = 'no row has a wrong class', [['']]
         lines += ['', title, *lay_out_table(rows)]
     return '\n'.join(lines)

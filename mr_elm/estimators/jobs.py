@@ -27,7 +27,11 @@ def watched(method: Callable) -> Callable:
 
     @wraps(method)
     def run(self: Any, *args: Any, **more: Any) -> Any:
-        names = {each.flag: name + '=True' * (each.kind is bool) for name, each in find_options(self.__class__).items()}
+        names = {}
+        for name, each in find_options(self.__class__).items():
+            names[each.flag] = name
+            if each.kind is bool:
+                names[each.flag] = f'{name}=True'
         try:
             with (
                 speaking_python(names),

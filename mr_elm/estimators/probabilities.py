@@ -13,6 +13,7 @@ from mr_elm.machines.calibrating import calibrate, say_threshold
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.base import PRESENCE_THRESHOLD
 from mr_elm.scores.calibration import class_scores
+from mr_elm.scores.threshold import choose_positive
 from mr_elm.solvers.multiclass import class_targets
 from mr_elm.solvers.ridge import MIN_LEVERAGE_GAP
 from mr_elm.typing import Floats, Labels, Rows
@@ -110,7 +111,11 @@ class Labelled(ClassifierParameters, ClassifierMixin):
         rows = rows.take(kept)
         if rows.leverages.any():
             rows = leave_equal_rows_out(rows, X[kept], len(self.classes_))
-        self.model_ = calibrate(self.model_, rows, kind, self.threshold)
+        model = self.model_
+        header = replace(model.header, positive=choose_positive(self.positive, model.classes))
+        if header.positive != model.header.positive:
+            header = replace(header, threshold=None)  # which is of the other class
+        self.model_ = calibrate(replace(model, header=header), rows, kind, self.threshold)
         say_threshold(self.model_.header, self._reporter)  # type: ignore[attr-defined]
 
 

@@ -82,8 +82,13 @@ class TableRows(Convertible, Parameters):
 
     def _read(self, X: Rows, y: Labels, sample_weight: Weights, reset: bool = True) -> tuple:
         """Return the rows of a training, unscaled, their labels, and their weights, None where all count once."""
-        demand_matrix(y)
         several, numeric = self._takes_sets, self._numeric
+        cure = 'give each row one label or target'
+        if several:
+            cure = 'MultiLabelBinarizer().fit_transform(y) makes a matrix of 0 and 1 of lists of labels'
+            if numeric:
+                cure = 'give rows lists of the same length'
+        demand_matrix(y, cure)
         if numeric:
             several = several and not self._holds_out
         elif several:

@@ -76,8 +76,8 @@ def read_classes(y: Labels) -> Labels:
     return y
 
 
-def demand_matrix(y: Labels) -> None:
-    """Raise ValueError where rows have lists of labels or targets, and these make no matrix."""
+def demand_matrix(y: Labels, cure: str) -> None:
+    """Raise ValueError where rows have lists of labels or targets, and these make no matrix. cure : what to do."""
     try:
         values = np.asarray(y)
         ragged = values.dtype == object and not LISTS.isdisjoint(map(type, values.flat))
@@ -85,8 +85,7 @@ def demand_matrix(y: Labels) -> None:
         ragged = True
     if ragged:
         raise ValueError(
-            f'y: expected labels or targets of the shape (n,) or (n, K), found {write_value(list(y))}: '
-            'MultiLabelBinarizer().fit_transform(y) makes a matrix of 0 and 1 of lists of labels'
+            f'y: expected labels or targets of the shape (n,) or (n, K), found {write_value(list(y))}: {cure}'
         )
 
 

@@ -41,12 +41,11 @@ def warn_of_numbers(summary: Summary) -> None:
         first = float(columns.minimum[j])
         last = float(columns.maximum[j])
         if first.is_integer() and last.is_integer():
-            cure = (
-                f'leave it out with --drop {name}, or make categories of its values with --category {name} if rows '
-                'share them'
-            )
+            cure = f'leave it out with --drop {name}'
             if summary.in_memory and not summary.input['names']:
                 cure = 'leave the column out of X'
+            elif summary.encoding or not summary.in_memory:
+                cure += f', or make categories of its values with --category {name} if rows share them'
             warn_unsuitable(f'column {name} seems to name or number the rows, from {first:,.0f} to {last:,.0f}: {cure}')
 
 

@@ -163,6 +163,12 @@ def test_of_many_classes_the_table_tells_which_are_confused_most(elm, trained, w
     assert [line.split() for line in table[1:]] == [[a, b, str(n)] for n, a, b in wanted[:20]]
 
 
+def test_many_classes_without_errors_have_no_table_of_them(elm, trained, write, csv_of):
+    path = write('right.csv', csv_of([f'c{k % 25:02}' for k in range(250)], np.eye(25)[np.arange(250) % 25]))
+    trained(path)
+    assert elm('evaluate', trained.path, path, '-q').out.rstrip().endswith('\n\nno row has a wrong class')
+
+
 @pytest.mark.parametrize('label', ['', 'nan', 'NA'])
 def test_a_row_without_a_usable_label_cannot_be_scored(elm, model, write, label):
     path = write('rows.csv', f'1,2,3,4\n{label},2,3,4\n')

@@ -167,9 +167,23 @@ def test_a_threshold_stays_when_rows_come_and_is_fitted_anew_with_the_probabilit
     assert 0 < grown.calibrate(X[9:], y[9:]).threshold_ < 1
     assert grown.partial_fit(X[:9], ['new'] * 9).threshold_ is None and grown.to_model().header.positive is None
     X, y = np.roll(X, -9, axis=0), [*y[9:], *['new'] * 9]
-    with pytest.raises(ValueError, match='threshold=None in Python'):
+    with pytest.raises(ValueError, match='positive=None in Python'):
         grown.calibrate(X, y)
+    with pytest.raises(ValueError, match='threshold=None in Python'):
+        grown.set_params(positive=None).calibrate(X, y)
     assert grown.set_params(threshold=None).calibrate(X, y).predict_proba(X).shape == (len(X), 3)
+
+
+def test_calibrate_reads_another_positive_class(two):
+    X, y = two
+    fitted = ESVMClassifier(**CHOOSING).fit(X, y)
+    other = clone(fitted).set_params(positive='stayed').fit(X, y)
+    assert fitted.set_params(positive='stayed').calibrate(X, y).threshold_ == other.threshold_
+    assert fitted.to_model().header.positive == 'stayed'
+    fitted.set_params(threshold=None, positive='churned').calibrate(X, y)
+    assert fitted.threshold_ is None  # that of the other class does not stay
+    with pytest.raises(ValueError, match="positive: expected 'churned' or 'stayed', the classes, found 'gone'"):
+        fitted.set_params(positive='gone').calibrate(X, y)
 
 
 def test_a_model_keeps_the_threshold_and_the_positive_class(two, tmp_path):

@@ -1,5 +1,7 @@
 """Estimators of several targets, (n, K), and of several labels, an indicator matrix."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,23 +97,28 @@ def test_a_row_has_a_label_whose_decision_value_is_above_one_half(X, sets):
     assert not model.decide(values)[0].any()
 
 
-@pytest.mark.parametrize('estimator', [*REGRESSORS, *CLASSIFIERS, OELMClassifier(), AutoClassifier(), AutoRegressor()])
+SETS = 'MultiLabelBinarizer().fit_transform(y) makes a matrix of 0 and 1 of lists of labels'
+CURES = [
+    *((each, 'give rows lists of the same length') for each in [*REGRESSORS, AutoRegressor()]),
+    *((each, SETS) for each in CLASSIFIERS),
+    *((each, 'give each row one label or target') for each in (OELMClassifier(), AutoClassifier())),
+]
+
+
+@pytest.mark.parametrize('estimator, cure', CURES)
 @pytest.mark.parametrize(
     'make, found',
     [
-        (list, r"\[\['a', 'b'\], \['a'\], \['a', 'b'\], ... of 120\]"),
-        (pd.Series, r"\[\['a', 'b'\], \['a'\], \['a', 'b'\], ... of 120\]"),
-        (lambda lists: list(map(set, lists)), r'\[set of 2, set of 1, set of 2, ... of 120\]'),
-        (lambda lists: list(map(frozenset, lists)), r'\[frozenset of 2, frozenset of 1, frozenset of 2, ... of 120\]'),
+        (list, "[['a', 'b'], ['a'], ['a', 'b'], ... of 120]"),
+        (pd.Series, "[['a', 'b'], ['a'], ['a', 'b'], ... of 120]"),
+        (lambda lists: list(map(set, lists)), '[set of 2, set of 1, set of 2, ... of 120]'),
+        (lambda lists: list(map(frozenset, lists)), '[frozenset of 2, frozenset of 1, frozenset of 2, ... of 120]'),
     ],
     ids=['lists', 'series', 'sets', 'frozensets'],
 )
-def test_lists_of_labels_are_refused_with_what_makes_a_matrix_of_them(estimator, make, found, X):
-    with pytest.raises(
-        ValueError,
-        match=rf'^y: expected labels or targets of the shape \(n,\) or \(n, K\), found {found}: '
-        r'MultiLabelBinarizer\(\).fit_transform\(y\) makes a matrix of 0 and 1 of lists of labels$',
-    ):
+def test_lists_that_make_no_matrix_are_refused_with_what_the_estimator_takes(estimator, cure, make, found, X):
+    said = f'y: expected labels or targets of the shape (n,) or (n, K), found {found}: {cure}'
+    with pytest.raises(ValueError, match=f'^{re.escape(said)}$'):
         clone(estimator).fit(X, make([['a', 'b'], ['a']] * 60))
 
 
