@@ -81,4 +81,5 @@ def terminable() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is terminate:  # not behind a first signal: the command ends
+                signal.signal(number, handler)

@@ -119,9 +119,9 @@ def bound_scores(scores: Floats) -> Floats:
 def platt_targets(numbers: np.ndarray, totals: np.ndarray) -> Floats:
     """Return q, (n, K), of class numbers (n,). totals : (K,) weight of each class."""
     k = len(totals)
-    taken = 2 / k / (totals + 2)
-    q = np.repeat((taken / (k - 1))[numbers, None], k, axis=1)
-    q[np.arange(len(numbers)), numbers] = 1 - taken[numbers]
+    own_class = (totals + 2 - 2 / k) / (totals + 2)
+    q = np.repeat(((1 - own_class) / (k - 1))[numbers, None], k, axis=1)
+    q[np.arange(len(numbers)), numbers] = own_class[numbers]
     return q
 
 

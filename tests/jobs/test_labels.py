@@ -183,7 +183,7 @@ def test_labels_that_are_not_all_finite_numbers_are_text(elm, train, write):
     assert train(write('text.csv', rows))[0]['classes'] == ['10', '1e400', '9', 'inf']
     assert train(write('numbers.csv', rows.replace('inf', '-1e400')))[0]['classes'] == ['-1e400', '9', '10', '1e400']
     done = elm('train', 'pesvm', write('text.csv', rows), '--task', 'regression', '--model', 'm.npz')
-    assert done.status == 1 and "text.csv, line 3: nan or infinite: the label is 'inf'" in done.err
+    assert done.status == 1 and "text.csv, line 3: nan or infinite: the target is 'inf'" in done.err
 
 
 def test_equal_numbers_that_text_makes_two_classes_are_named(train, write):
