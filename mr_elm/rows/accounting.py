@@ -57,7 +57,8 @@ def describe_bad_row(text: str, plan: InputPlan) -> str | None:
     file = plan.files[facts['file']]
     line = count_lines_before(file, facts['start']) + facts['row'] + 1
     others = f' ({facts["n_bad"]:,} bad rows so far)' if facts['n_bad'] > 1 else ''
-    return describe_row(plan, file.path, line, facts['reason'], facts['detail']) + others
+    row = describe_row(plan, file.path, line, facts['reason'], facts['detail'])
+    return f'{row}{others}; --bad-rows skip leaves such rows out'
 
 
 def describe_row(plan: InputPlan, path: str, line: int, reason: str, detail: str) -> str:

@@ -100,8 +100,8 @@ def is_missing(text: str, form: RowOptions) -> bool:
 def explain_missing(text: str) -> str:
     """Say for a message why a label is missing, and what helps."""
     if text.strip():
-        return f'is {quote(text)}, a missing one (--missing-labels names others, --bad-rows skip leaves such rows out)'
-    return 'is empty (--bad-rows skip leaves such rows out)'
+        return f'is {quote(text)}, a missing one (--missing-labels names others)'
+    return 'is empty'
 
 
 def read_numbers(texts: Sequence[str]) -> Floats:

@@ -460,7 +460,7 @@ def test_an_estimator_warns_of_a_class_of_one_row():
 def test_a_message_about_a_missing_label_says_what_helps(task, what, elm, write, tmp_path):
     path = write('rows.csv', '1,2,3\n,3,4\n0,4,5\n')
     done = elm('train', 'pesvm', path, '--task', task, '--model', tmp_path / 'm.npz', '-q')
-    said = f'line 2: missing {what}: the {what} is empty (--bad-rows skip leaves such rows out)\n'
+    said = f'line 2: missing {what}: the {what} is empty; --bad-rows skip leaves such rows out\n'
     assert done.status == 1 and done.err.endswith(said)
 
 

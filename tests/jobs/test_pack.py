@@ -127,7 +127,7 @@ def test_a_bad_row_is_named_and_no_folder_is_left(write, csv_of, elm, table, tmp
     assert (done.status, done.out) == (1, '')
     assert done.err == (
         f"mr-elm: {path}, line 432: not a number: column 3 (counted from 0) holds 'three' (--label-column names the "
-        'label, --encode auto reads text and missing values)\n'
+        'label, --encode auto reads text and missing values); --bad-rows skip leaves such rows out\n'
     )
     assert not (tmp_path / 'pack').exists()
 

@@ -223,7 +223,7 @@ def test_a_bad_row_stops_before_anything_is_written(elm, model, write, table, cs
         1,
         '',
         f'mr-elm: {path}, line 272: missing value: column 2 (counted from 0) has no value (--encode auto takes the '
-        'mean instead, --drop leaves the column out)\n',
+        'mean instead, --drop leaves the column out); --bad-rows skip leaves such rows out\n',
     )
     assert out.read_text() == 'old' and sorted(p.name for p in tmp_path.glob('out*')) == ['out']
 

@@ -203,7 +203,8 @@ def test_the_row_that_ended_a_task_is_named_wherever_its_text_stands(tmp_path, n
     plan = InputPlan([InputFile(str(tmp_path / name), 60, RowOptions('csv')) for name in ('a.csv', 'b.csv')])
     fact = {'file': 1, 'start': 39, 'row': 3, 'reason': 'wrong width', 'detail': 'found 1', 'n_bad': n_bad}
     text = f'mr_gram.py: error {{"x": 1}} BadRowError: {json.dumps(fact)} in the log\n'
-    assert describe_bad_row(text, plan) == f'{tmp_path}/b.csv, line 14: wrong width: found 1{others}'
+    hint = '; --bad-rows skip leaves such rows out'
+    assert describe_bad_row(text, plan) == f'{tmp_path}/b.csv, line 14: wrong width: found 1{others}{hint}'
     assert describe_bad_row('mr_gram.py: {"file": "x"}', plan) is None
 
 
