@@ -214,13 +214,16 @@ class Style:
 
         Raises RowError at any other text.
         """
-        signs = f'[{re.escape(self.prefix + self.suffix + self.thousands)} ]'
+        allowed = vars(self)
+        if self.signs and not self.thousands:  # the first of them may all be small
+            allowed = {**allowed, 'thousands': ',.'.replace(decimal, '')}
+        signs = f'[{re.escape("".join(allowed.values()))} ]'
 
         def parse_one(text: str) -> float | None:
             if not text:
                 return math.nan
             match = styled_number(decimal).fullmatch(text)
-            if match is None or any(match[part] not in (None, sign) for part, sign in vars(self).items()):
+            if match is None or any(match[part] not in (None, sign) for part, sign in allowed.items()):
                 raise RowError('not a number', f'holds {quote(text)}, and its numbers are written {self}')
             return read_number(re.sub(signs, '', text), decimal)
 

@@ -104,6 +104,16 @@ def test_values_that_do_not_agree_have_no_style(texts, decimal):
     assert find_style(texts, decimal) is None
 
 
+@pytest.mark.parametrize(
+    'style, text, decimal',
+    [(('$', ''), '$1,234.50', '.'), (('', '%'), '1,234.50%', '.'), (('', '€'), '1.234,50 €', ',')],
+)
+def test_the_first_number_of_thousands_may_come_late_where_there_is_a_sign(style, text, decimal):
+    assert Style(*style).read([text], decimal).tolist() == [1234.5]
+    with pytest.raises(RowError, match='not a number'):
+        Style(*style).read([text.translate(str.maketrans(',.', '.,'))], decimal)
+
+
 @pytest.mark.parametrize('text', ['1,23', '12,34,567', '€5', 'x', '1,234,', '1.2.3'])
 def test_a_number_in_another_style_is_refused(text):
     with pytest.raises(RowError, match='not a number'):
