@@ -23,7 +23,7 @@ LIMITS = {
     'nodes of features, sums and scores': (34_620, 28_000),
     'nodes of solvers': (36_655, 36_000),
     'nodes of benchmarks': (25_000, 25_000),
-    'nodes of package and stages': (284_541, 205_000),
+    'nodes of package and stages': (284_546, 205_000),
     'files of package and stages': (274, 200),
     'lines of the longest module': (600, 600),
     'lines of the longest function': (80, 80),

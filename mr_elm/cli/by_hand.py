@@ -166,9 +166,10 @@ def drive(training: Training, plan: InputPlan, replay: Replay) -> tuple:
     try:
         made = training.driver(plan, training.options, replay)
     except (KeyError, IndexError, AccountingError) as error:
-        if replay.taken:
-            demand_no_new_file(training, plan)
-        if isinstance(error, AccountingError) or not replay.taken:
+        if not replay.taken:
+            raise
+        demand_no_new_file(training, plan)
+        if isinstance(error, AccountingError):
             raise
         raise AccountingError(
             f'{replay.taken[-1]}: expected the whole output of a stage over the rows of the first stage, lines are '

@@ -136,8 +136,6 @@ def describe_column(column: Column) -> str:
         return f'category, {list_names([name or "(missing)" for name in column.categories])}'
     if column.kind == DATE:
         mean = np.datetime64(int(column.mean // 1), 'D')
-        return (
-            f'date, {column.order}, {mean} where it is missing: days, month, weekday'
-            f'{", hour" * bool(column.categories)}'
-        )
+        hour = ', hour' if column.categories else ''
+        return f'date, {column.order}, {mean} where it is missing: days, month, weekday{hour}'
     return f'number, {column.mean:.6g} where it is missing'

@@ -378,15 +378,13 @@ def write_column(query: Query, column: Column) -> Columns:
     present = f'{query.read(name)} NOT IN {query.texts(MISSING_TEXTS)}'
     timestamp = exp.DataType.build('timestamp').sql(query.dialect)
     (moment,) = query.put([], f'CASE WHEN {present} THEN CAST({name} AS {timestamp}) END')
-    days, month, hour = query.put(
-        [moment],
-        query.words.days.format(moment),
-        f'EXTRACT(MONTH FROM {moment})',
-        f'EXTRACT(HOUR FROM {moment})',
-    )
+    numbers = [query.words.days.format(moment), f'EXTRACT(MONTH FROM {moment})']
+    if column.categories:
+        numbers.append(f'EXTRACT(HOUR FROM {moment})')
+    days, month, *hours = query.put([moment], *numbers)
     since_monday = f'(FLOOR({days}) + {THURSDAY})'
     (weekday,) = query.put([days], f'{since_monday} - 7 * FLOOR({since_monday} / 7e0) + 1')
-    values = zip(column.parts, (days, month, weekday, hour), strict=False)
+    values = zip(column.parts, (days, month, weekday, *hours), strict=True)
     return [feature for part, value in values for feature in write_part(query, part, value, [value])]
 
 

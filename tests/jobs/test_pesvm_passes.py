@@ -20,16 +20,20 @@ def test_the_list_of_skipped_rows_does_not_outlive_its_model(elm, write, tmp_pat
     assert not rejected.exists()
 
 
+def commands_with_outputs(folder):
+    """List commands that leave bad rows out of an output in a folder, but for their input: (output, words...)."""
+    model, labels, packed = (folder / name for name in ('m.npz', 'labels', 'packed'))
+    return (
+        (model, 'train', 'pesvm', '--hidden', 4, '--model', model),
+        (labels, 'predict', model, '-o', labels),
+        (packed, 'pack', '-o', packed),
+    )
+
+
 def test_the_list_of_skipped_rows_goes_with_its_output(elm, write, tmp_path):
     """What is left of an output that was removed is no reason to refuse a new one, and says nothing about it."""
     bad, good = write('bad.csv', '0,1,2\n1,2,1\n1,2\n' * 9), write('good.csv', '0,1,2\n1,2,1\n' * 9)
-    model, labels = tmp_path / 'm.npz', tmp_path / 'labels'
-    commands = (
-        (model, 'train', 'pesvm', '--hidden', 4, '--model', model),
-        (labels, 'predict', model, '-o', labels),
-        (tmp_path / 'packed', 'pack', '-o', tmp_path / 'packed'),
-    )
-    for output, *words in commands:
+    for output, *words in commands_with_outputs(tmp_path):
         rejected = write(f'{output.name}.rejected', '/rows/of an output.csv\t7\twrong width: 3 fields\t1,2,3\n')
         assert elm(*words, bad, '--bad-rows', 'skip', '-q').status == 0
         assert len(rejected.read_text().splitlines()) == 9
@@ -41,13 +45,7 @@ def test_the_list_of_skipped_rows_goes_with_its_output(elm, write, tmp_path):
 @pytest.mark.parametrize('kind', ['text', 'empty', 'folder'])
 def test_a_file_of_another_program_is_neither_replaced_nor_removed(elm, write, tmp_path, kind):
     bad, good = write('bad.csv', '0,1,2\n1,2,1\n1,2\n' * 9), write('good.csv', '0,1,2\n1,2,1\n' * 9)
-    model, labels = tmp_path / 'm.npz', tmp_path / 'labels'
-    commands = (
-        (model, 'train', 'pesvm', '--hidden', 4, '--model', model),
-        (labels, 'predict', model, '-o', labels),
-        (tmp_path / 'packed', 'pack', '-o', tmp_path / 'packed'),
-    )
-    for output, *words in commands:
+    for output, *words in commands_with_outputs(tmp_path):
         foreign = tmp_path / f'{output.name}.rejected'
         if kind == 'folder':
             foreign.mkdir()
