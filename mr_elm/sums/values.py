@@ -14,8 +14,8 @@ import numpy as np
 
 from mr_elm.errors import DataFormatError, RowError, warn_unsuitable
 from mr_elm.rows.blocks import fill_weights
-from mr_elm.rows.columns import MISSING, NumberColumn, Values, count_values, is_text, look_up
-from mr_elm.rows.dates import ORDERS, find_hours, place_years
+from mr_elm.rows.columns import MISSING, PROBED_VALUES, NumberColumn, Values, count_values, is_text, look_up
+from mr_elm.rows.dates import ORDERS, find_hours, place_years, read_dates
 from mr_elm.rows.encoding import CATEGORY, DATE, Column, Encoding
 from mr_elm.rows.options import AUTO, MAX_CATEGORIES, REFUSE
 from mr_elm.rows.text import quote, read_number
@@ -289,7 +289,7 @@ def make_category(name: str, counts: Mapping[str, float], most: int) -> Column:
 
 def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[str]) -> Column:
     """Choose how one column of dates becomes features. Raises DataFormatError where dates are refused, or in doubt."""
-    orders = list_orders(values, decided)
+    orders, held = list_orders(values, decided), f'holds dates or times such as {quote(values.example)}'
     warn_of_doubt(name, values)
     if dates == AUTO and len(orders) == 1:
         mean, hours = (values.days or {})[orders[0]], tuple(values.hours)
@@ -303,7 +303,28 @@ def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[s
         reason = f'{may_be}, expected a day later than the 12th, or years of four digits: write them like 2020-12-31'
     else:
         reason = 'expected dates that are all written alike: write them like 2020-12-31'
+        if odd := find_odd_date(list(filter(None, values.counts or ()))):
+            held, reason = odd, 'expected dates that are all written alike: correct such fields, or leave them empty'
     raise DataFormatError(
-        f'column {name!r} holds dates or times such as {quote(values.example)}, {reason}, '
+        f'column {name!r} {held}, {reason}, '
         f'or leave it out with --drop {name!r}, or make categories of its values with --category {name!r}'
     )
+
+
+def find_odd_date(texts: Sequence[str]) -> str:
+    """Say which text is not written as most of the dates are, as far as some of them tell; '' where none is a date."""
+
+    def count_dates(order: str) -> int:
+        n_dates = 0
+        for text in texts[:: 1 + len(texts) // PROBED_VALUES]:
+            with suppress(RowError):
+                n_dates += len(read_dates([text], order))
+        return n_dates
+
+    most = max(ORDERS, key=count_dates)
+    if count_dates(most):
+        try:
+            read_dates(texts, most)
+        except RowError as error:
+            return error.detail
+    return ''

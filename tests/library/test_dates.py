@@ -96,6 +96,19 @@ def test_dates_of_another_form_are_no_categories(text):
 
 
 @pytest.mark.parametrize(
+    ('form', 'order'), [('%Y-%m-%d', 'year-month-day'), ('%m/%d/%Y', 'month-day-year'), ('%d %b %y', 'day-Jan-yy')]
+)
+@pytest.mark.parametrize('odd', ['2020-13-45', '31.12.20', '5-2021'])
+def test_the_one_that_is_written_otherwise_is_named(form, order, odd):
+    texts = [day.strftime(form) for day in pd.date_range('2019-05-05', periods=400)]
+    texts[300] = odd
+    with pytest.raises(
+        DataFormatError, match=f"column 'x' holds '{odd}', and its dates are written {order}, .*correct"
+    ):
+        choose_column('x', ColumnValues.of(TextColumn(texts)))
+
+
+@pytest.mark.parametrize(
     ('text', 'order'),
     [
         ('2021-02-29', 'year-month-day'),
