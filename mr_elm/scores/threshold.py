@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mr_elm.rows.labels import write_label
+from mr_elm.rows.labels import label_keys, write_label
 from mr_elm.rows.text import quote, read_number
 from mr_elm.scores.ranking import Ranking, key_of
-from mr_elm.sums.statistics import find_class
 from mr_elm.typing import Floats
 
 Goal = Callable[[Floats, Floats, float, float], Floats]  # (true, false, positive, negative) weights -> what is largest
@@ -71,9 +70,10 @@ def choose_positive(label: Any, classes: Sequence[str]) -> str | None:
             'positive=None in Python'
         )
     label = write_label(label)
-    name = find_class(label, classes)
-    if name is None:
-        raise ValueError(
-            f'--positive: expected {quote(classes[0])} or {quote(classes[1])}, the classes, found {quote(label)}'
-        )
-    return name
+    keys = label_keys([*classes, label])  # '1', '+1' and '1.0' name one class
+    for name in classes:
+        if keys[name] == keys[label]:
+            return name
+    raise ValueError(
+        f'--positive: expected {quote(classes[0])} or {quote(classes[1])}, the classes, found {quote(label)}'
+    )

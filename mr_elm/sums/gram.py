@@ -11,6 +11,7 @@ Source: He et al., A parallel incremental extreme SVM classifier, 2011, eq. 7 an
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -146,20 +147,11 @@ class TargetSums:
         else:
             WE = E * row_weights[:, None]
         if self.numeric:
-            self._add_numbers(self.make_targets(block).T @ WE, block, row_weights)
+            self._add_numbers(WE, block, row_weights)
         else:
             names, holds = self.label_sets(block)
             self._add_classes(sum_by_label(WE, block, holds), names, block, holds)
         self.n_rows += len(E)
-
-    def make_targets(self, block: Block) -> Floats:
-        """Return T of a block: its targets, behind them a 1 where these are centred; or a 1 where a row has a label."""
-        if not self.numeric:
-            return make_indicators(block, self.label_sets(block)[1])
-        T = self.steps.shift(block.targets.reshape(len(block), -1))
-        if self.steps.centres:
-            return np.column_stack([T, np.ones(len(T))])
-        return T
 
     def label_sets(self, block: Block) -> tuple[tuple[str, ...], Floats | None]:
         """Return the labels of a block, and which of them each of its names holds; None where each holds itself."""
@@ -167,15 +159,17 @@ class TargetSums:
             return (block.names, None)
         return find_labels(block.names, self.separator)
 
-    def _add_numbers(self, sums: Floats, block: Block, row_weights: RowWeights) -> None:
-        """Add T'E, of the T of `make_targets`, and the squares of the targets."""
+    def _add_numbers(self, WE: Floats, block: Block, row_weights: RowWeights) -> None:
+        """Add E'WT, E'W1 where the targets are centred, and the squares of the targets."""
+        T = self.steps.shift(block.targets.reshape(len(block), -1))
         if self.steps.centres:
+            sums = np.column_stack([T, np.ones(len(T))]).T @ WE
             self._add_sum(ONES, sums[-1], self.steps.gram)
             sums = sums[:-1]
-        T = self.steps.shift(block.targets.reshape(len(block), -1))
-        weights = fill_weights(row_weights, len(T))
+        else:
+            sums = T.T @ WE
         self._add_sum(TARGETS, sums.reshape(*block.targets.shape[1:], -1), self.steps.target)
-        self._add_sum(SQUARES, weights @ T**2, self.steps.square)
+        self._add_sum(SQUARES, fill_weights(row_weights, len(T)) @ T**2, self.steps.square)
 
     def _add_classes(self, sums: Floats, names: Sequence[str], block: Block, holds: Floats | None) -> None:
         counts: np.ndarray = np.bincount(block.codes, minlength=len(block.names))
@@ -395,7 +389,7 @@ def pack_upper(matrix: Floats) -> Floats:
 
 def unpack_upper(packed: Floats) -> Floats:
     """Undo `pack_upper`; the lower triangle is zero."""
-    m = int((np.sqrt(8 * len(packed) + 1) - 1) / 2)
+    m = isqrt(2 * len(packed))  # m (m + 1) / 2 numbers
     matrix = np.zeros((m, m))
     matrix[mark_upper(m)] = packed
     return matrix

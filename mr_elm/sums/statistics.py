@@ -271,12 +271,6 @@ def list_classes(classes: Classes | None) -> list[str]:
     return classes.names
 
 
-def find_class(label: str, names: Sequence[str]) -> str | None:
-    """Return which of some classes a label names ('1', '+1' and '1.0' name one), None where it names none."""
-    keys = label_keys([*names, label])
-    return next((name for name in names if keys[name] == keys[label]), None)
-
-
 def class_weights(kind: str | None, classes: Classes | None) -> dict[str, float] | None:
     """Return label -> weight for 'balanced', W / (K W_k) with W_k the weight of a class and W of all; None for None."""
     if kind is None or classes is None:

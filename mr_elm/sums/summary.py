@@ -17,6 +17,7 @@ from mr_elm.features.scaling import ScaledMoments, choose_scaling, count_from_0
 from mr_elm.rows.blocks import stack
 from mr_elm.rows.encoding import Encoding
 from mr_elm.rows.kinds import find_kind
+from mr_elm.rows.options import RowOptions
 from mr_elm.rows.wire import decode_arrays, encode_arrays, split_key
 from mr_elm.sparse import issparse
 from mr_elm.sums.statistics import ColumnStatistics, LabelTable, join_columns, make_zeros
@@ -112,9 +113,10 @@ class Summary:
             return count_from_0(feature)
         if self.sparse:
             return str(feature + 1)
-        special = {self.input.get('label_column', 0), self.input.get('weight_column'), *self.input.get('targets', ())}
-        columns = self.input.get('positions') or [j for j in range(feature + len(special) + 1) if j not in special]
-        return count_from_0(columns[feature])
+        positions = RowOptions.from_json(self.input).feature_positions
+        if positions:
+            feature = positions[feature]
+        return count_from_0(feature)
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, Any]], input: dict) -> Summary:

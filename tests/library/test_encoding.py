@@ -14,7 +14,7 @@ from mr_elm.errors import DataFormatError, RowError, UnsuitableWarning
 from mr_elm.rows.arrow_columns import to_text_column
 from mr_elm.rows.columns import MISSING_TEXTS, NumberColumn, Table, TextColumn, count_values, look_up
 from mr_elm.rows.encoding import Column, Encoding
-from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding
+from mr_elm.sums.values import MAX_VALUES, ColumnValues, choose_column, choose_encoding, merge_values, weigh
 
 CITIES = ['Oslo', '', 'Rome', 'Oslo', 'Bern', 'NA', 'Rome', 'Oslo']
 AGES = ['31', '', '4.5', 'nan', '1e1', '-2', 'null', '31']
@@ -109,6 +109,25 @@ def test_counts_do_not_depend_on_how_rows_are_cut(cuts):
         whole = ColumnValues.of(TextColumn(texts), weights)
         assert total.mean == pytest.approx(whole.mean)
         assert {**vars(total), 'mean': 0} == {**vars(whole), 'mean': 0}
+
+
+def test_the_columns_of_tasks_merge_each_with_its_own():
+    halves = [
+        {'columns': [ColumnValues.of(TextColumn(texts[cut])).to_json() for texts in (CITIES, AGES)]}
+        for cut in (slice(3), slice(3, None))
+    ]
+    merged = json.loads(json.dumps(merge_values(json.loads(json.dumps(halves)))))
+    for record, texts in zip(merged['columns'], (CITIES, AGES), strict=True):
+        found, whole = ColumnValues.from_json(record), ColumnValues.of(TextColumn(texts))
+        assert found.mean == pytest.approx(whole.mean)
+        assert {**vars(found), 'mean': 0} == {**vars(whole), 'mean': 0}
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_equal_numbers_that_are_counted_first_have_the_same_mean_to_the_bit(seed):
+    rng = np.random.default_rng(seed)
+    numbers, times = rng.normal(size=40) * 10.0 ** rng.integers(-3, 4, 40), rng.integers(1, 90, 40)
+    assert weigh(numbers, times.astype(float)) == weigh(np.repeat(numbers, times))
 
 
 def test_the_mean_is_of_the_numbers_by_their_weights():
@@ -234,7 +253,7 @@ def test_numbers_that_may_be_meant_otherwise_are_named(texts, words):
 
 
 @pytest.mark.filterwarnings('error')
-@pytest.mark.parametrize('texts', [['0', '07', '0.5'], ['999', '1000', '998']])
+@pytest.mark.parametrize('texts', [['0', '07', '0.5'], ['999', '1000', '998'], []])
 def test_plain_numbers_are_taken_without_a_word(texts):
     assert choose_column('x', ColumnValues.of(TextColumn(texts))).kind == 'number'
 

@@ -189,6 +189,18 @@ def test_the_last_short_block_counts():
     assert np.allclose(np.triu(gram.high), np.triu(expand(layer, X).T @ expand(layer, X)))
 
 
+def test_merged_sums_have_the_labels_of_both():
+    rng = np.random.default_rng(8)
+    X, labels = make_rows('plain', rng), np.repeat([0, 1, 2], [80, 100, 49])
+    layer = make_layer('sigmoid', X)
+    blocks = make_blocks(X, labels, None, 60)
+    whole = summed(blocks, layer, GridSteps.of(1.0))
+    one, other = (summed(part, layer, GridSteps.of(1.0)) for part in (blocks[:1], blocks[1:]))
+    assert set(one.sums) == {'0'} and set(other.sums) == {'0', '1', '2'}
+    one.merge(other)
+    assert bits(one.high, one.low, one.sums) == bits(whole.high, whole.low, whole.sums) and one.n_rows == N
+
+
 def test_an_empty_block_changes_nothing():
     layer = make_layer('sigmoid', None)
     gram = summed([Block(np.zeros((0, D)), (), np.zeros(0, int))], layer, GridSteps.of(1.0))

@@ -8,15 +8,20 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.utils.class_weight import compute_sample_weight
 
 from mr_elm.rows.blocks import Block, EncodedRows, encode_labels
 from mr_elm.sums.statistics import (
     Classes,
     ColumnStatistics,
     LabelTable,
+    class_weights,
+    describe_single_rows,
     find_single_rows,
     join_columns,
+    list_classes,
     make_zeros,
+    row_weights,
 )
 
 N, D = 300, 5
@@ -236,6 +241,43 @@ def test_the_classes_of_integers_are_exact_however_they_are_written(numbers, spe
 )
 def test_a_class_of_one_row_is_found_where_others_have_many(counts, single):
     assert find_single_rows(counts) == single
+
+
+def test_the_labels_of_a_set_are_counted_each():
+    table, names, codes = LabelTable(), ('b; a', 'a', '', 'a;a'), np.array([1, 0, 2, 3, 0])
+    table.add_block(Block(np.zeros((5, 1)), names, codes, np.array([1.0, 2, 4, 8, 16])), [2, 9], range(3, 8), ';')
+    assert table.entries == {'a': [4, [2, 9, 3], 27.0], 'b': [2, [2, 9, 4], 18.0]}
+
+
+def test_lines_of_splits_become_lines_of_their_files():
+    table = LabelTable({'a': [3, [0, 500, 7]], 'b': [2, [1, 0, 4]], 'c': [1, [1, 500, 0]]})
+    table.count_lines_of_files({(0, 0): 0, (0, 500): 31, (1, 0): 0, (1, 500): 12})
+    assert [place for _, place, _ in table.entries.values()] == [[0, 0, 38], [1, 0, 4], [1, 0, 12]]
+
+
+def test_a_warning_names_the_first_classes_of_one_row_and_their_lines():
+    places = [(name, f'r.csv:{line}') for line, name in enumerate(['x', 'label', '7', 'q', 'r'], 1)]
+    text = describe_single_rows(places[:2], 12345)
+    assert "of 'x' (r.csv:1), 'label' (r.csv:2) among 12,345 rows: is it a label?" in text
+    assert "of 'x' (r.csv:1), 'label' (r.csv:2), '7' (r.csv:3) among" in describe_single_rows(places[:3], 12345)
+    assert "'7' (r.csv:3), 2 more among" in describe_single_rows(places, 12345)
+    numbers = describe_single_rows([('7', 'r.csv:3'), ('8.5', 'r.csv:9')], 200)
+    assert numbers.endswith('these are numbers: to predict numbers, use --task regression, or a regressor in Python')
+
+
+@pytest.mark.parametrize('labels', [['b', 'a', 'b', 'c', 'b', 'a'], ['1', '2', '+1', '1.0', '3']])
+def test_balanced_weights_are_those_of_scikit_learn(labels):
+    classes, (names, codes) = Classes.of(table_of(labels)), encode_labels(labels)
+    assert list_classes(classes) == classes.names and list_classes(None) == []
+    of_label = class_weights('balanced', classes)
+    expected = compute_sample_weight('balanced', [classes.index[label] for label in labels])
+    block = Block(np.zeros((len(labels), 1)), names, codes)
+    assert row_weights(block, of_label) == pytest.approx(expected)
+    weights = np.arange(1.0, len(labels) + 1)
+    weighted = Block(block.X, names, codes, weights)
+    assert row_weights(weighted, of_label) == pytest.approx(expected * weights)
+    assert row_weights(weighted) is weights and row_weights(block) is None
+    assert class_weights(None, classes) is None and class_weights('balanced', None) is None
 
 
 @pytest.mark.parametrize('sparse', [False, True])
