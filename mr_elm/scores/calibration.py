@@ -97,7 +97,7 @@ def fit_calibration(scores: Floats, numbers: np.ndarray, weights: RowWeights = N
     weights : (n,) or None.
     """
     weights = fill_weights(weights, len(scores))
-    totals = np.bincount(numbers, weights, scores.shape[1])
+    totals = np.bincount(numbers, weights)
     scores = bound_scores(scores)
     size = np.abs(scores).max() or 1.0
     theta = minimise_log_loss(scores / size, platt_targets(numbers, totals), weights / weights.sum())

@@ -25,15 +25,15 @@ def sort_sizes(residuals: Floats, weights: Floats) -> Floats:
     """
     sizes = np.abs(residuals)
     order = np.argsort(sizes)
-    below = np.cumsum(weights[order]) / weights.sum()
+    below = np.cumsum(weights[order])
     n = len(sizes)
-    return sizes[order][np.minimum(np.searchsorted(below, (np.arange(n) + 1) / n - 1e-9), n - 1)]
+    return sizes[order][np.searchsorted(below / below[-1], (np.arange(n) + 1) / n - 1e-9)]
 
 
 def find_quantile(sizes: Floats, coverage: float) -> float:
     """Return q. sizes : see `sort_sizes`. Raises ValueError when they are too few for the coverage."""
     rank = int(np.ceil(coverage * (len(sizes) + 1) - 1e-9))
-    if not 0 < coverage < 1 or rank > len(sizes):
+    if coverage <= 0 or rank > len(sizes):
         raise ValueError(
             f'expected a coverage above 0 and at most {len(sizes) / (len(sizes) + 1):.4g}, as '
             f'{len(sizes):,} rows held out allow, found {coverage:g}'

@@ -34,7 +34,7 @@ class ProbabilityScores:
     @classmethod
     def of(cls, P: Floats, numbers: np.ndarray, weights: Floats) -> ProbabilityScores:
         """Score probabilities (n, K) of rows of classes (n,)."""
-        of_label = np.take_along_axis(P, numbers[:, None], axis=1)[:, 0]
+        of_label = P[np.arange(len(P)), numbers]
         with np.errstate(divide='ignore'):
             loss = np.minimum(-np.log(of_label), MOST)
         squared = (P**2).sum(axis=1) - 2 * of_label + 1

@@ -54,7 +54,7 @@ class Ranking:
     def reduce(self) -> Ranking:
         """Add up equal keys, and drop bits while there are too many keys."""
         keys, places = np.unique(self.keys, return_inverse=True)
-        positive, negative = (np.bincount(places.ravel(), part, len(keys)) for part in (self.positive, self.negative))
+        positive, negative = (np.bincount(places.ravel(), part) for part in (self.positive, self.negative))
         if len(keys) <= self.limit:
             return Ranking(keys, positive, negative, self.dropped, self.limit)
         return Ranking(keys >> 1, positive, negative, self.dropped + 1, self.limit).reduce()
@@ -119,5 +119,5 @@ def key_of(probabilities: Floats) -> np.ndarray:
 
 def key_of_number(values: Floats) -> np.ndarray:
     """Return int64 keys in the order of finite numbers (n,)."""
-    bits = (np.asarray(values, dtype=float) + 0.0).view(np.int64)
+    bits = np.asarray(values, dtype=float).view(np.int64)
     return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)

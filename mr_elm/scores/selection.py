@@ -198,7 +198,7 @@ def fold_numbers(X: Rows, n_folds: int, seed: int) -> np.ndarray:
 def select_sample(X: Rows, share: float, seed: int) -> np.ndarray:
     """Tell which rows belong to a sample of about this share of all rows, by a keyed hash: a mask (n,)."""
     if share < 1:
-        return hash_rows(X, seed) < np.uint64(min(share, 1.0) * (2**64 - 1))
+        return hash_rows(X, seed) < np.uint64(share * 2.0**64)
     return np.ones(X.shape[0], bool)
 
 

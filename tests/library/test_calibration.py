@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 from sklearn.calibration import _SigmoidCalibration
 
 from mr_elm.errors import DataFormatError
@@ -12,7 +12,15 @@ from mr_elm.machines.calibrating import calibrate
 from mr_elm.machines.press import HeldOut
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import KernelModel
-from mr_elm.scores.calibration import Labelling, class_scores, fit_calibration
+from mr_elm.scores.calibration import (
+    Labelling,
+    class_scores,
+    fit_calibration,
+    log_loss_at,
+    newton_step,
+    platt_targets,
+    search_line,
+)
 
 
 def draw(seed, k, n=400):
@@ -82,11 +90,49 @@ def test_separable_classes_have_finite_probabilities(k):
 
 
 @pytest.mark.parametrize('sign', [0, -1])
-def test_scores_that_say_nothing_leave_the_shares_of_the_classes(sign):
+@pytest.mark.parametrize('swapped', [False, True])
+def test_scores_that_say_nothing_leave_the_shares_of_the_classes(sign, swapped):
     decisions, numbers, _ = draw(0, 2)
+    rare = (numbers == 1) & (np.arange(len(numbers)) % 4 > 0)  # one class has more rows than the other
+    decisions, numbers = decisions[~rare], numbers[~rare]
+    if swapped:
+        decisions, numbers = -decisions, 1 - numbers
     found = fitted(sign * decisions, numbers)
     assert np.isfinite(found.calibration).all()
-    assert np.allclose(found.probabilities(sign * decisions)[:, 1], numbers.mean(), atol=0.01)
+    wanted = platt_targets(numbers, np.bincount(numbers))[:, 1].mean()
+    assert np.allclose(found.probabilities(sign * decisions)[:, 1], wanted, atol=1e-6)
+
+
+def test_rows_of_next_to_no_weight_leave_two_classes_alike():
+    decisions, numbers, weights = draw(4, 2)  # Platt's targets are then 1/2
+    assert np.allclose(fitted(decisions, numbers, 1e-12 * weights).probabilities(decisions), 0.5, atol=1e-6)
+
+
+@pytest.mark.parametrize('k', [2, 4])
+@pytest.mark.parametrize('length', [1, 7, 1e4, -1])
+def test_a_step_is_taken_as_far_as_the_loss_does_not_rise(k, length):
+    """A step of Newton as a whole, a longer one in part, and none at all uphill."""
+    decisions, numbers, weights = draw(k, k)
+    scores, weights = class_scores(decisions, k), weights / weights.sum()
+    theta, q = np.append(1.0, np.linspace(-1, 1, k - 1)), platt_targets(numbers, np.bincount(numbers, weights * 400))
+    step = length * newton_step(theta, scores, q, weights)
+    moved = search_line(theta, step, scores, q, weights)
+    loss, before = (log_loss_at(each, scores, q, weights) for each in (moved, theta))
+    if length == 1:
+        assert np.array_equal(moved, theta + step)
+    assert loss < before if length > 0 else np.array_equal(moved, theta)
+
+
+def test_log_probabilities_are_those_of_scipy_however_large_the_scores_are():
+    decisions = np.array([[1e5, 0, 2e5], [-3e5, -3e5, -3e5 - 1], [0.1, 0.2, 0.3]])
+    found = Labelling(3, calibration=np.zeros(3)).log_probabilities(decisions)
+    np.testing.assert_allclose(found, log_softmax(decisions, axis=1), rtol=1e-12)
+
+
+def test_a_model_without_probabilities_says_how_to_get_them():
+    says = r'^expected a model with probabilities: .* with probabilities=True\. After .* calibrate\(X, y\) to .* again$'
+    with pytest.raises(ValueError, match=says):
+        Labelling(2).probabilities(np.ones((3, 1)))
 
 
 def test_a_row_of_weight_two_counts_as_two_rows():
@@ -103,6 +149,9 @@ def test_pairs_are_calibrated_by_votes_and_bounded_sums():
     assert np.allclose(
         class_scores(decisions, 3, 'one-vs-one'), [[1, 1, 1], [2, 0, 1]] + sums / (3 * (np.abs(sums) + 1))
     )
+    labelling = Labelling(3, 'one-vs-one', calibration=np.array([0.5, 0.1, -0.2]))
+    logits = np.exp(0.5) * class_scores(decisions, 3, 'one-vs-one') + [0, 0.1, -0.2]
+    assert np.allclose(labelling.probabilities(decisions), softmax(logits, axis=1))
 
 
 def test_labels_are_the_most_probable_classes_and_a_threshold_overrides_that():

@@ -67,15 +67,18 @@ def test_rows_of_a_label_that_is_no_class_are_errors():
 @pytest.mark.parametrize('offset', [0, 1e6])
 @pytest.mark.parametrize('scale', [1e-9, 1, 1e9])
 @pytest.mark.parametrize('cuts', [(), (1,), (40, 41, 150)])
-def test_scores_of_a_regression_are_those_of_scikit_learn_in_any_pieces(offset, scale, cuts):
+@pytest.mark.parametrize('weighted', [False, True])
+def test_scores_of_a_regression_are_those_of_scikit_learn_in_any_pieces(offset, scale, cuts, weighted):
     rng = np.random.default_rng(0)
     true = (rng.standard_normal(200) + offset) * scale
     said = true + rng.standard_normal(200) * scale / 3
-    parts = [Residuals.of(*pair) for pair in zip(np.split(true, cuts), np.split(said, cuts), strict=True)]
-    scores = merged(parts, rng).scores()
-    assert scores['rmse'] == pytest.approx(np.sqrt(oracle.mean_squared_error(true, said)), rel=1e-9)
-    assert scores['mae'] == pytest.approx(oracle.mean_absolute_error(true, said), rel=1e-9)
-    assert scores['r2'] == pytest.approx(oracle.r2_score(true, said), rel=1e-8) and scores['rows'] == 200
+    w = rng.uniform(0.2, 3, 200) if weighted else np.ones(200)
+    arrays = [np.split(array, cuts) for array in ([true, said, w] if weighted else [true, said])]
+    scores = merged([Residuals.of(*part) for part in zip(*arrays, strict=True)], rng).scores()
+    assert scores['rmse'] == pytest.approx(oracle.root_mean_squared_error(true, said, sample_weight=w), rel=1e-9)
+    assert scores['mae'] == pytest.approx(oracle.mean_absolute_error(true, said, sample_weight=w), rel=1e-9)
+    assert scores['r2'] == pytest.approx(oracle.r2_score(true, said, sample_weight=w), rel=1e-8)
+    assert scores['rows'] == (pytest.approx(w.sum()) if weighted else 200)
 
 
 def test_targets_without_spread_have_no_r2():

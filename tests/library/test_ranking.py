@@ -35,6 +35,21 @@ def merged(make, rng, *arrays):
     return reduce(lambda a, b: a.merge(b), [make(*pieces[i]) for i in rng.permutation(len(pieces))])
 
 
+@pytest.mark.filterwarnings('error')
+def test_the_loss_of_a_row_has_the_bound_of_scikit_learn():
+    P, numbers = np.array([[0.0, 1.0], [1.0, 0.0], [0.3, 0.7]]), np.array([0, 0, 1])
+    found = ProbabilityScores.of(P, numbers, np.ones(3)).scores()['log_loss']
+    assert found == pytest.approx(oracle.log_loss(numbers, P), rel=1e-12)
+
+
+def test_rows_that_are_all_right_are_among_the_most_probable_classes_of_all_numbers():
+    numbers = np.arange(12) % 6
+    sure = ProbabilityScores.of(np.eye(6)[numbers] * 0.9 + 0.1 / 6, numbers, np.ones(12))
+    other = ProbabilityScores.of(np.eye(6)[numbers] * -0.2 + 0.2, numbers, np.ones(12))
+    assert (sure.scores()['top_3_accuracy'], sure.scores()['top_5_accuracy']) == (1, 1)
+    assert sure.merge(other).scores()['top_5_accuracy'] == 0.5
+
+
 @pytest.mark.parametrize('k', [2, 3, 7])
 def test_scores_are_those_of_scikit_learn(k):
     P, numbers, weights = draw(k, k)
@@ -53,6 +68,8 @@ def test_scores_are_those_of_scikit_learn(k):
 
 def test_the_calibration_error_is_the_mean_gap_of_fifteen_bins():
     P, numbers, w = draw(5, 4)
+    guessed = np.random.default_rng(0).random(len(P)) < 0.6  # sure rows are wrong too often, others too rarely
+    numbers = np.where(guessed, P.argmax(axis=1), P.argmin(axis=1))
     top, right = P.max(axis=1), P.argmax(axis=1) == numbers
     gaps = 0.0
     for low in range(15):
@@ -95,6 +112,8 @@ def test_many_probabilities_are_counted_together_whatever_the_pieces():
         for seed in range(4)
     )
     assert len(one.keys) <= 1000 and one.dropped > 0
+    again = Ranking.from_arrays([np.asarray(part, float) for part in one.to_arrays()])
+    assert (again.dropped, again.limit) == (one.dropped, 1000)
     mean = (one.positive + one.negative) @ one.probabilities / len(P)
     assert mean == pytest.approx(P.mean(), rel=0.01)
     assert abs(one.area - exact) <= 2e-3
@@ -112,6 +131,8 @@ def test_keys_are_in_the_order_of_the_probabilities_and_tell_them_apart_at_both_
     P = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.1, 0.5 - 2**-54, 0.5, 0.5 + 2**-53, 0.9, 1 - 1e-9, 1 - 2**-53, 1.0])
     assert (np.diff(key_of(P)) > 0).all()
     assert key_of(np.array([-0.0])) == key_of(np.array([0.0]))
+    single = P.astype(np.float32)
+    assert np.array_equal(key_of(single), key_of(single.astype(float)))
     ranking = by_probability(P, P > 0.3, np.ones(len(P)))
     assert ranking.probabilities.tolist() == P.tolist()
     again = Ranking.from_arrays([np.asarray(part, float) for part in ranking.to_arrays()])
@@ -146,6 +167,8 @@ def test_keys_of_numbers_are_in_their_order():
     values = np.array([-largest, -1.5, -1, -1e-300, -5e-324, 0, 5e-324, 1e-300, 1, 1 + 2**-52, largest])
     assert (np.diff(key_of_number(values).astype(object)) > 0).all()
     assert key_of_number(np.array([-0.0])) == key_of_number(np.array([0.0]))
+    single = np.array([-1.5, 0, 1e-30, 1], np.float32)
+    assert np.array_equal(key_of_number(single), key_of_number(single.astype(float)))
     ranking = by_number(values, values > 0, np.ones(len(values)))
     again = Ranking.from_arrays([np.asarray(part, float) for part in ranking.to_arrays()])
     assert np.array_equal(again.keys, ranking.keys) and again.average_precision == again.area == 1
@@ -158,11 +181,12 @@ def test_rows_of_one_class_have_no_area():
 
 
 @pytest.mark.parametrize('seed', range(4))
-def test_balanced_accuracy_and_matthews_are_those_of_scikit_learn(seed):
+@pytest.mark.parametrize('unit', [1, 1e-3])
+def test_balanced_accuracy_and_matthews_are_those_of_scikit_learn(seed, unit):
     rng = np.random.default_rng(seed)
     true = rng.choice(list('abcz'), 300, p=[0.6, 0.2, 0.15, 0.05])  # z is no class of the model
     said = np.where(rng.random(300) < 0.6, np.where(true == 'z', 'a', true), rng.choice(list('abc'), 300))
-    w = rng.uniform(0.2, 3, 300)
+    w = unit * rng.uniform(0.2, 3, 300)
     table = {}
     for pair in zip(true.tolist(), said.tolist(), w.tolist(), strict=True):
         table[pair[:2]] = table.get(pair[:2], 0) + pair[2]
@@ -170,3 +194,5 @@ def test_balanced_accuracy_and_matthews_are_those_of_scikit_learn(seed):
     assert scores['balanced_accuracy'] == pytest.approx(oracle.balanced_accuracy_score(true, said, sample_weight=w))
     assert scores['matthews'] == pytest.approx(oracle.matthews_corrcoef(true, said, sample_weight=w))
     assert scores['accuracy'] == pytest.approx(oracle.accuracy_score(true, said, sample_weight=w))
+    one = Confusion({('a', 'a'): 3, ('b', 'a'): 1}).scores(list('abc'))
+    assert one['matthews'] == oracle.matthews_corrcoef(list('aaab'), list('aaaa')) == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as oracle
 
-from mr_elm.scores.intervals import find_quantile, scale_residuals, sort_sizes
+from mr_elm.scores.intervals import find_quantile, measure_coverage, scale_residuals, sort_sizes
 from mr_elm.scores.label_sets import LabelSets
 from mr_elm.scores.metrics import Confusion, Residuals, average_targets
 
@@ -20,14 +20,16 @@ def test_scores_of_sets_are_those_of_scikit_learn_in_any_pieces(rng, weighted):
     said = np.where(rng.random((N, 4)) < 0.7, true > 0, rng.random((N, 4)) < 0.4)
     w = rng.uniform(0.2, 4, N) if weighted else None
     pieces = np.array_split(rng.permutation(N), 5)
-    parts = [LabelSets.of(LABELS, true[rows], said[rows], None if w is None else w[rows]) for rows in pieces]
+    parts = [
+        LabelSets.of(LABELS, true[rows], said[rows].astype(int), None if w is None else w[rows]) for rows in pieces
+    ]
     found = reduce(LabelSets.merge, parts).scores(LABELS)
     given = {'sample_weight': w, 'zero_division': 0}
     assert found['f1_micro'] == pytest.approx(oracle.f1_score(true, said, average='micro', **given))
     assert found['f1_macro'] == pytest.approx(oracle.f1_score(true, said, average='macro', **given))
     assert found['subset_accuracy'] == pytest.approx(oracle.accuracy_score(true, said, sample_weight=w))
     assert found['hamming_loss'] == pytest.approx(oracle.hamming_loss(true, said, sample_weight=w))
-    assert found['rows'] == pytest.approx(N if w is None else w.sum())
+    assert found['rows'] == pytest.approx(N if w is None else w.sum()) and isinstance(found['rows'], float) == weighted
     for k, label in enumerate(LABELS):
         of_label = found['per_label'][label]
         arguments = {'y_true': true[:, k], 'y_pred': said[:, k], **given}
@@ -43,6 +45,17 @@ def test_a_label_of_rows_that_the_model_does_not_know_is_missed():
     assert scores['hamming_loss'] == 0.5 and scores['f1_macro'] == pytest.approx((2 / 3 + 0) / 2)
 
 
+def test_labels_that_rows_of_one_part_have_not_are_counted_in_the_other():
+    one = LabelSets.of(['a', 'b'], np.array([[1, 0], [1, 1]]), np.array([[1, 1], [0, 1]]))
+    other = LabelSets.of(['c', 'a'], np.array([[1, 1], [1, 0], [0, 0]]), np.array([[0, 1], [1, 0], [1, 1]]))
+    expected = {'a': [2, 1, 1], 'b': [1, 1, 0], 'c': [1, 1, 1]}
+    for merged in one.merge(other), other.merge(one):
+        assert (merged.n, merged.right, dict(merged.counts)) == (5, 1, expected)
+    scores = merged.scores(['a', 'b', 'c', 'never'])
+    assert scores['per_label']['never'] == {'precision': None, 'recall': None, 'f1': 0.0, 'rows': 0}
+    assert scores['hamming_loss'] == (3 + 2) / (5 * 4) and scores['f1_micro'] == 2 * 4 / (2 * 4 + 3 + 2)
+
+
 @pytest.mark.parametrize('positive', ['no', 'yes'])
 def test_scores_of_the_positive_class_are_those_of_scikit_learn(positive):
     table = {('yes', 'yes'): 5, ('yes', 'no'): 2, ('no', 'yes'): 4, ('no', 'no'): 11}
@@ -54,6 +67,7 @@ def test_scores_of_the_positive_class_are_those_of_scikit_learn(positive):
         'recall': oracle.recall_score,
     }.items():
         assert scores[name] == pytest.approx(score(true, said, pos_label=positive))
+    assert Confusion({('no', 'yes'): 3, ('yes', 'no'): 2}).positive_scores('yes') == dict.fromkeys(scores, 0)
     assert Confusion({('no', 'no'): 3}).positive_scores('yes') == {'f1': 0.0, 'precision': None, 'recall': None}
 
 
@@ -94,6 +108,14 @@ def test_a_row_of_integer_weight_stands_for_as_many_rows(rng):
     repeated = np.sort(np.abs(np.repeat(residuals, w)))
     places = np.ceil(np.arange(1, 11) / 10 * w.sum() - 1e-9).astype(int) - 1
     assert sort_sizes(residuals, w.astype(float)).tolist() == repeated[places].tolist()
+
+
+def test_each_width_is_judged_by_the_rows_that_it_covers(rng):
+    sizes, residuals = np.sort(rng.random(7)), rng.normal(size=N)
+    residuals[0] = -sizes[4]  # a row at the end of an interval is in it
+    wanted, covered = measure_coverage(sizes, residuals)
+    assert wanted.tolist() == [k / 8 for k in range(1, 8)]
+    assert covered.tolist() == [np.mean(np.abs(residuals) <= size) for size in sizes]
 
 
 @pytest.mark.parametrize('coverage', [0.0, 1.0, 61 / 62])

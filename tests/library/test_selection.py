@@ -103,6 +103,7 @@ def test_the_accuracy_is_the_share_of_all_rows_however_unequal_folds_are():
     score = Score.of_cells({}, 1.0, (Cell(1.0, 0, 1, 1, 4, 0.5, 2, True), Cell(1.0, 1, 45, 99, 8, 1.5, 3, False)))
     assert score.accuracy == score.value == 0.46
     assert score.deviation == pytest.approx(np.std([1, 45 / 99])) and (score.n_support, score.seconds) == (6, 2)
+    assert (score.n_iter, score.n_unfinished) == (5, 1)
 
 
 def node_score(error, map='sigmoid', scale=1.0, trusted=(True, True), correct=None):
@@ -124,7 +125,9 @@ def test_the_error_of_nodes_is_the_mean_over_all_targets():
 def test_nodes_are_trusted_where_they_are_in_every_fold():
     assert node_score(1.0).trusted and not node_score(1.0, trusted=(True, False)).trusted
     assert not node_score(np.nan).trusted and not node_score(np.inf).trusted
-    with pytest.raises(ValueError, match='too large for the rounding errors'):
+    with pytest.raises(
+        ValueError, match='^all values of nu are too large for the rounding errors of the sums: add smaller ones$'
+    ):
         best_nodes([node_score(1.0, trusted=(False, True))])
 
 
@@ -207,7 +210,12 @@ def test_the_grid_of_the_paper_has_fourteen_widths_and_bounds():
     assert [kernel['sigma'] for kernel in kernels] == list(PAPER) == bounds and len(PAPER) == 14
     assert [kernel['degree'] for kernel in candidates('paper', KERNELS['polynomial'], 9)[0]] == [1, 2, 3, 4, 5]
     assert candidates('coarse', KERNELS['linear'], 9)[0] == [{}]
-    assert {'sigma': 3.0} in candidates('coarse', KERNELS['gaussian'], 9)[0]
+
+
+def test_the_coarse_grid_has_bounds_of_powers_of_ten_and_widths_around_the_deviation_of_the_rows():
+    kernels, bounds = candidates('coarse', KERNELS['gaussian'], 9)
+    assert bounds == [0.1, 1, 10, 100, 1000]
+    assert [kernel['sigma'] / 3 for kernel in kernels] == [1 / 4, 1 / 2, 1, 2, 4]
 
 
 @pytest.mark.parametrize('seed', [0, 5])

@@ -7,6 +7,7 @@ import pytest
 from sklearn import metrics as oracle
 
 from mr_elm.scores.calibration import Labelling
+from mr_elm.scores.ranking import MAX_VALUES
 from mr_elm.scores.threshold import choose_positive, choose_threshold, make_goal
 
 SCORES = {
@@ -50,11 +51,12 @@ def test_goals_are_the_scores_of_scikit_learn():
     assert make_goal('7')(2, 1, 3, 4) == -8
 
 
-def test_a_cut_between_neighbours_of_float64_tells_them_apart():
-    P = np.array([0.5, np.nextafter(0.5, 1), np.nextafter(np.nextafter(0.5, 1), 1)])
+@pytest.mark.parametrize('n', [3, MAX_VALUES + 3])
+def test_a_cut_between_neighbours_of_float64_tells_them_apart(n):
+    P = 0.5 + np.arange(n) * np.spacing(0.5)
     for k in (1, 2):
-        positive = np.arange(3) >= k
-        assert ((choose_threshold('f1', P, positive, np.ones(3)) < P) == positive).all()
+        positive = np.arange(n) >= k
+        assert ((choose_threshold('f1', P, positive, np.ones(n)) < P) == positive).all()
 
 
 def test_probabilities_of_zero_cannot_be_above_a_threshold():
@@ -76,7 +78,7 @@ def test_the_positive_class_is_named_by_its_value(label, name):
         ('nan', ['0', '1'], "found 'nan'"),
         ('a', ['0', '1'], "found 'a'"),
         ('1.0', ['1', 'x'], "found '1.0'"),
-        ('a', ['a', 'b', 'c'], 'expected two classes, found 3'),
+        ('a', ['a', 'b', 'c'], 'expected two classes, found 3: leave --positive out, or set positive=None in Python$'),
         ('a', [], 'found a regression'),
     ],
 )
