@@ -17,7 +17,7 @@ from mr_elm.machines.nodes import NodeProblem, grid_for
 from mr_elm.machines.options import PASSES, PESVMOptions
 from mr_elm.machines.shared_options import ROWS
 from mr_elm.model.base import Model
-from mr_elm.model.checks import check_living
+from mr_elm.model.checks import check_living, list_options
 from mr_elm.model.file import refusing
 from mr_elm.model.header import ModelHeader, extend_history, make_event
 from mr_elm.model.models import HiddenNodeModel
@@ -238,16 +238,11 @@ def steps_of(header: ModelHeader) -> GridSteps:
 def options_of(header: ModelHeader, **others: Any) -> PESVMOptions:
     """Return the PESVMOptions that a model was trained with, but for others."""
     parameters = header.parameters
-    names = ['map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight']
-    if 'leaf_ridge' in parameters:
-        names += ['leaves', 'leaf_ridge']
-    if parameters['solver'] == PASSES:
-        names += ['solver', 'tolerance']
     return PESVMOptions(
         **{
             'method': header.method,
             'task': header.task,
-            **{name: parameters[name] for name in names},
+            **{name: parameters[name] for name in list_options(parameters)},
             'kernel': parameters.get('kernel', 'gaussian'),
             'landmarks': parameters.get('landmarks', ROWS),
             'no_center': header.task == 'regression' and not parameters.get('center'),

@@ -57,7 +57,7 @@ def check_header(header: ModelHeader) -> None:
         enough = len(classes) >= 2
     else:
         enough = len(classes) >= 1
-    demand(enough and len(classes) == len(set(classes)), 'classes: two or more, none for a regression,', classes)
+    demand(enough and len(classes) == len(set(classes)), 'classes: two or more, none for a regression', classes)
     positives: Sequence[str | None] = [None]
     if len(classes) == 2 and header.separator is None:
         positives = classes
@@ -72,19 +72,14 @@ def check_targets(targets: Any, numeric: bool) -> None:
     """Raise ValueError unless a header names several targets of a regression, or what separates labels."""
     if targets is None:
         return
-    kind: Any = str
-    name, meaning = 'separator', 'a separator of labels'
+    single = isinstance(targets, dict) and len(targets) == 1
     if numeric:
-        kind, name, meaning = list, 'names', 'names of targets'
-    value: Any = None
-    if isinstance(targets, dict):
-        value = targets.get(name)
-    demand(isinstance(value, kind) and len(value) > 0 and len(targets) == 1, f'targets: {meaning}', targets)
-    demand(
-        not numeric or is_list(value, is_text) and 1 < len(value) == len(set(value)),
-        'targets: two names or more, each once',
-        targets,
-    )
+        names: Any = single and targets.get('names')
+        fine = is_list(names, is_text) and 1 < len(names) == len(set(names))
+        demand(fine, 'targets: two names or more, each once', targets)
+    else:
+        separator = single and targets.get('separator')
+        demand(is_text(separator) and separator, 'targets: a separator of labels', targets)
 
 
 def check_labelling(header: ModelHeader, arrays: Mapping[str, np.ndarray]) -> None:
@@ -143,8 +138,18 @@ def check_living(header: ModelHeader) -> None:
     if parameters.get('center'):
         n_targets = max(len(header.target_names), 1)
     demand(is_list(origin, is_number, n_targets), f'origin: {n_targets} numbers', origin)
-    for name in ('blas', 'n_hidden', 'seed', 'weights', 'scale', 'class_weight'):
+    for name in ('blas', 'solver', *list_options(parameters)):
         demand(name in parameters, f'parameters with {name}', sorted(parameters))
+
+
+def list_options(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the names of the options that a model on nodes is trained with again where its rows change."""
+    names = ['map', 'n_hidden', 'seed', 'weight_scale', 'weights', 'scale', 'class_weight']
+    if 'leaf_ridge' in parameters:
+        names += ['leaves', 'leaf_ridge']
+    if parameters.get('solver') == 'passes':
+        names += ['solver', 'tolerance']
+    return names
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -191,21 +196,10 @@ def check_importance(header: ModelHeader) -> None:
 def check_sums(arrays: Mapping[str, np.ndarray], n_columns: int, n_sums: int) -> None:
     """Check the sums of a model that lives. n_columns : of E. n_sums : classes, or targets of a regression."""
     packed = (n_columns * (n_columns + 1) // 2,)
+    shapes = {'gram': packed, 'class_sums': (n_sums, n_columns)}
+    check_arrays(arrays, {**shapes, **{f'{name}_low': shape for name, shape in shapes.items()}, 'counts': (n_sums,)})
     if 'counts_low' in arrays:
-        optional = {'counts_low': (n_sums,)}
-    else:
-        optional = {}
-    check_arrays(
-        arrays,
-        {
-            'gram': packed,
-            'gram_low': packed,
-            'class_sums': (n_sums, n_columns),
-            'class_sums_low': (n_sums, n_columns),
-            'counts': (n_sums,),
-            **optional,
-        },
-    )
+        check_arrays(arrays, {'counts_low': (n_sums,)})
 
 
 def check_scaling(arrays: Mapping[str, np.ndarray], n_features: int) -> None:

@@ -180,11 +180,9 @@ class KernelModel(Model):
         if X.shape[1] != self.n_features:
             raise ValueError(f'expected rows of {self.n_features} features, found rows of {X.shape[1]}')
         pairs = self.pairs
-        scores = np.empty((X.shape[0], self.arrays['dual_coef'].shape[1]), order='F' if pairs else 'C')
-        if self.numeric:
-            scores[:] = 0.0
-        else:
-            scores[:] = self.arrays['intercept']
+        scores = np.zeros((X.shape[0], self.arrays['dual_coef'].shape[1]), order='F' if pairs else 'C')
+        if not self.numeric:
+            scores += self.arrays['intercept']
         step = int(min(max(TILE_BYTES // (8 * self.n_features), 1), TILE_ROWS))
         for start in range(0, X.shape[0], step):
             Z, part = self.scale(X[start : start + step]), scores[start : start + step]
@@ -200,13 +198,11 @@ class KernelModel(Model):
     def pairs(self) -> PairProduct | None:
         """Return the PairProduct of machines of pairs, or None, also where a product with all is as fast."""
         # of pairs most coefficients are 0: of up to 10,000, one product with all of them is faster
-        by_pairs = self.scheme == ONE_VS_ONE and self.arrays['dual_coef'].size > 10_000
-        if by_pairs:
-            groups = group_coefficients(self.arrays['dual_coef'], len(self.classes))
-        else:
-            groups = []
+        dual_coef, groups = self.arrays['dual_coef'], []
+        if self.scheme == ONE_VS_ONE and dual_coef.size > 10_000:
+            groups = group_coefficients(dual_coef, len(self.classes))
         if groups:
-            return PairProduct(self.support_vectors, self.kernel, self.arrays['dual_coef'], groups)
+            return PairProduct(self.support_vectors, self.kernel, dual_coef, groups)
         return None
 
     def scale(self, X: Rows) -> Rows:
@@ -217,7 +213,6 @@ class KernelModel(Model):
 
 def separate(A: Rows, B: Rows) -> Rows:
     """Return A, or a copy if it shares memory with B: BLAS has a routine for A @ A.T that rounds differently."""
-    shared = type(A) is np.ndarray and type(B) is np.ndarray and np.may_share_memory(A, B)
-    if shared:
+    if type(A) is type(B) is np.ndarray and np.may_share_memory(A, B):
         return A.copy()
     return A

@@ -5,13 +5,10 @@ import pytest
 from reference.by_hand import run_to_the_last
 from reference.files import LOCAL
 
-from mr_elm.errors import ModelFormatError
 from mr_elm.estimators import ESVMClassifier, ESVMRegressor, to_estimator
 from mr_elm.machines import joint, sample
 from mr_elm.model.file import read_model
-from mr_elm.model.models import join_members
 from mr_elm.solvers.ridge import BIAS_RIDGE, JITTER
-from mr_elm.store import load_arrays, save_arrays
 from mr_elm.sums.gram import expand
 
 N, D = 300, 4
@@ -293,20 +290,6 @@ def test_a_metric_is_of_the_nodes_beside_the_leaves(train, dense, table):
     assert (model.predict(table[0]) == table[1]).mean() > 0.9
 
 
-def test_an_estimator_lives(table):
-    X, labels = table
-    model = ESVMClassifier(map='leaves+nystrom', n_hidden=30, leaves=96).fit(X[:200], labels[:200])
-    before = model.model_.decision_function(X)
-    other = ESVMClassifier(map='leaves+nystrom', n_hidden=30, leaves=96).fit(X[200:], labels[200:], like=model)
-    model.partial_fit(X[200:], labels[200:])
-    grown = model.model_.decision_function(X)
-    assert (
-        not np.allclose(grown, before)
-        and (model.forget(X[200:], labels[200:]).model_.decision_function(X) == before).all()
-    )
-    assert np.allclose(model.merge(other).model_.decision_function(X), grown, atol=1e-9)
-
-
 def test_other_ridges_count_when_rows_come(table):
     X, labels = table
     model = ESVMClassifier(map='leaves', leaves=96).fit(X[:200], labels[:200])
@@ -317,58 +300,6 @@ def test_other_ridges_count_when_rows_come(table):
         atol=1e-8,
     )
     assert model.model_.header.parameters['leaf_ridge'] == 3
-
-
-@pytest.mark.parametrize('change', [{'leaves': 0}, {'leaf_ridge': 0}, {'map': 'leaves+leaves'}, {'metric': 'full'}])
-def test_an_estimator_refuses_what_there_is_not(table, change):
-    with pytest.raises(ValueError, match='expected|cannot be used'):
-        ESVMClassifier(**{'map': 'leaves', **change}).fit(*table)
-
-
-@pytest.mark.parametrize('weighted', [False, True])
-@pytest.mark.parametrize('average', [False, True])
-def test_products_of_leaves_are_small_whole_numbers_in_the_file_of_sums(table, tmp_path, rng, weighted, average):
-    X, labels = table
-    weights = rng.uniform(0.5, 2, N) if weighted else None
-    models = [
-        ESVMClassifier(map=map, n_hidden=20, leaves=96, nu=3).fit(X, labels, weights).to_model()
-        for map in ('leaves+nystrom', 'sigmoid')
-    ]
-    model = join_members(models) if average else models[0]
-    model.save(tmp_path / 'm.npz')
-    again = read_model(tmp_path / 'm.npz', sums=True)
-    assert set(again.sums) == set(model.sums)
-    assert all(again.sums[name].tobytes() == model.sums[name].tobytes() for name in model.sums)
-    prefix, n_leaves = '0/' * average, models[0].layer.n_leaves
-    with np.load(tmp_path / 'm.sums.npz') as written:
-        if weighted:
-            assert f'{prefix}leaf_counts' not in written.files
-        else:
-            counts = written[f'{prefix}leaf_counts']
-            assert counts.dtype == np.uint8 and len(counts) == n_leaves * (n_leaves + 1) // 2
-            assert len(written[f'{prefix}gram']) + len(counts) == len(model.sums[f'{prefix}gram'])
-            E = expand(models[0].layer, X)[:, :n_leaves]
-            assert (counts == (E.T @ E)[np.triu_indices(n_leaves)]).all()
-
-
-@pytest.mark.parametrize(
-    'change',
-    [
-        lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'][1:]),
-        lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'].astype(float)),
-        lambda arrays: arrays.update(leaf_counts=arrays['leaf_counts'][:, None]),
-        lambda arrays: arrays.update(gram=arrays['gram'][1:]),
-        lambda arrays: arrays.pop('gram_low'),
-        lambda arrays: arrays.pop('leaf_counts'),
-    ],
-)
-def test_damaged_counts_are_refused(table, tmp_path, change):
-    ESVMClassifier(map='leaves', leaves=96).fit(*table).to_model().save(tmp_path / 'm.npz')
-    header, arrays = load_arrays(tmp_path / 'm.sums.npz')
-    change(arrays)
-    save_arrays(tmp_path / 'm.sums.npz', header, arrays)
-    with pytest.raises(ModelFormatError, match='sums.npz'):
-        read_model(tmp_path / 'm.npz', sums=True)
 
 
 def test_rows_whose_labels_the_trees_have_seen_are_not_held_out(elm, write, csv_of, rng, tmp_path):

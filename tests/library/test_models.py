@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from mr_elm.errors import ModelFormatError
 from mr_elm.features.hidden import HiddenLayer
 from mr_elm.features.kernel_tiles import KernelTiles
 from mr_elm.features.nodes import LANDMARK_NODES, NODES, draw_nodes
-from mr_elm.model.file import load_layer, read_model, save_model
+from mr_elm.model.file import load_layer, model_words, read_model, save_model
 from mr_elm.model.header import ModelHeader
 from mr_elm.model.models import AveragedModel, HiddenNodeModel, KernelModel
 from mr_elm.model.parts import describe_map, landmark_widths, layer_arrays, layer_of, vector_arrays, vectors_of
@@ -79,6 +80,29 @@ def test_any_number_of_rows_is_predicted_block_by_block(size, n, monkeypatch):
     model, X = make_model(n_outputs=3, classes='abc'), np.random.default_rng(1).standard_normal((n, D))
     monkeypatch.setattr('mr_elm.model.models.BLOCK_ROWS', size)
     assert np.allclose(model.decision_function(X), decision_by_hand(model, X), atol=1e-12)
+
+
+@pytest.mark.parametrize('kind', ['nodes', 'kernel'])
+def test_memory_does_not_grow_with_the_rows(kind, monkeypatch):
+    monkeypatch.setattr('mr_elm.model.models.BLOCK_ROWS', 100)
+    monkeypatch.setattr('mr_elm.model.models.TILE_ROWS', 100)
+    model = make_model() if kind == 'nodes' else make_kernel_model(sigma=1.3, n_outputs=1, classes='ab')[0]
+    X = np.random.default_rng(1).standard_normal((30_000, D))
+    model.decision_function(X[:1])
+    tracemalloc.start()
+    try:
+        values = model.decision_function(X)
+        assert tracemalloc.get_traced_memory()[1] < 4 * values.nbytes  # the decision values, and blocks of 100 rows
+    finally:
+        tracemalloc.stop()
+
+
+def test_stages_read_the_sums_that_lie_beside_a_model_unless_they_need_none(tmp_path):
+    path, sums = str(tmp_path / 'm.npz'), tmp_path / 'm.sums.npz'
+    assert model_words(path) == ['--model', path]
+    sums.touch()
+    assert model_words(path) == ['--model', path, '--model-sums', str(sums)]
+    assert model_words(path, reads_sums=False) == ['--model', path]
 
 
 def test_no_rows_have_no_predictions():

@@ -23,6 +23,7 @@ REGRESSION = ['--task', 'regression']
 TRAININGS = {  # name: arguments of train, and whether labels are targets
     'metric': ['pesvm', '--hidden', 4, '--metric', 'full'],
     'pesvm': ['pesvm', '--hidden', 4],
+    'leaves': ['pesvm', '--map', 'leaves', '--leaves', 8],
     'nystrom': ['pesvm', '--hidden', 4, '--map', 'nystrom', *REGRESSION],
     'elm': ['elm', '--hidden', 4, '--map', 'rbf', *REGRESSION],
     'sparse-elm': ['sparse-elm'],
