@@ -156,7 +156,6 @@ def test_the_label_is_a_name_or_a_position(write, label):
         ([Decimal('1.50')] * 3, '1.50 1.50 1.50'),
         (pa.array(['x', 'y', 'x']).dictionary_encode(), 'x y x'),
     ],
-    ids=lambda value: str(value)[:20],
 )
 def test_a_label_is_the_text_that_csv_would_hold(write, values, texts):
     assert labels_of(read(write({'y': values, 'x': [1.0] * 3}))[1]) == texts.split()

@@ -121,7 +121,7 @@ REASONS = [
 ]
 
 
-@pytest.mark.parametrize('line, reason', REASONS, ids=lambda value: value[:20])
+@pytest.mark.parametrize('line, reason', REASONS)
 def test_a_bad_row_is_refused_with_its_reason_among_good_ones(line, reason):
     reader, [block] = read(['1 1:1', line, '2 2:2'])
     assert pairs_of(block) == [{1: 1}, {2: 2}]

@@ -26,7 +26,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize('arrays', VALUES, ids=str)
+@pytest.mark.parametrize('arrays', VALUES)
 def test_arrays_keep_their_bits_and_shapes(arrays):
     _, found = WIRE.read(WIRE.write('key', arrays))
     assert [a.shape for a in found] == [a.shape for a in arrays]
@@ -61,7 +61,7 @@ def test_dictionaries_travel_as_json_and_a_trailing_tab_does_no_harm(value, end)
     assert WIRE.read(line + end) == ('counts', value)
 
 
-@pytest.mark.parametrize('arrays', [[np.arange(3.0)], [np.ones((2, 2)), np.zeros(4)]], ids=str)
+@pytest.mark.parametrize('arrays', [[np.arange(3.0)], [np.ones((2, 2)), np.zeros(4)]])
 def test_a_cut_line_is_refused_wherever_it_is_cut(arrays):
     text = encode_arrays(arrays)
     whole = [len(b' '.join(text.split(b' ')[:k])) for k in range(1, len(arrays))]  # nothing but fewer arrays
@@ -70,7 +70,7 @@ def test_a_cut_line_is_refused_wherever_it_is_cut(arrays):
             decode_arrays(text[:length])
 
 
-@pytest.mark.parametrize('value', [[np.arange(3.0), np.zeros((2, 2))], {'rows': 5, 'name': 'a'}], ids=str)
+@pytest.mark.parametrize('value', [[np.arange(3.0), np.zeros((2, 2))], {'rows': 5, 'name': 'a'}])
 def test_a_line_in_which_a_byte_is_another_is_refused(value):
     line = WIRE.write('sum a', value)
     for place in range(len(line)):
@@ -79,7 +79,7 @@ def test_a_line_in_which_a_byte_is_another_is_refused(value):
                 WIRE.read(line[:place] + bytes([line[place] ^ flip]) + line[place + 1 :])
 
 
-@pytest.mark.parametrize('value', [[np.arange(3.0)], [np.array(0.5), np.zeros((0, 2))], {'a': 1}], ids=str)
+@pytest.mark.parametrize('value', [[np.arange(3.0)], [np.array(0.5), np.zeros((0, 2))], {'a': 1}])
 def test_lines_of_other_programs_need_no_checksum(value):
     line, _, checksum = WIRE.write('sum a', value).rpartition(b'\t')
     assert checksum == b'%08x' % zlib.crc32(line)
