@@ -277,5 +277,6 @@ class SplitReader:
             return
         with store_of(path).open(path, READ_AHEAD_BYTES) as stream:
             for chunk in read_stream(stream, file.path, start, length, file.format.charset):
-                count(len(chunk))
+                start, begin = stream.tell(), start  # of a compressed file, as the size of all rows is
+                count(start - begin)
                 yield chunk

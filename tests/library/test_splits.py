@@ -4,12 +4,15 @@ import bz2
 import gzip
 import itertools
 
+import numpy as np
 import pytest
 from reference.lines import hadoop_split
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows import splits as splits
-from mr_elm.rows.splits import find_ending, read_stream
+from mr_elm.rows.inputs import InputFile, InputPlan
+from mr_elm.rows.options import RowOptions
+from mr_elm.rows.splits import SplitReader, find_ending, read_stream
 
 FILES = {
     'plain': b'1,2\n3,4\n5,6\n',
@@ -72,6 +75,20 @@ def test_a_compressed_file_is_read_to_its_last_member(ending, cuts, tmp_path):
     parts = [ROWS[a:b] for a, b in itertools.pairwise([0, *cuts, len(ROWS)])]
     path.write_bytes(b''.join(COMPRESS[ending](b''.join(part)) for part in parts))
     assert find_ending(path) == ending and lines_of(path) == ROWS
+
+
+@pytest.mark.parametrize('ending', ['', *COMPRESS])
+def test_the_bytes_that_are_counted_are_those_of_the_file(ending, tmp_path):
+    """So the share that is done is that of the rows, compressed or not."""
+    path, rng, counted = tmp_path / f'rows.csv{ending}', np.random.default_rng(0), []
+    text = ''.join(f'{a:.17g},{b:.17g}\n' for a, b in rng.normal(size=(400_000, 2)))
+    path.write_bytes(COMPRESS.get(ending, bytes)(text.encode()))
+    form = RowOptions('csv', n_columns=2, delimiter=',')
+    plan = InputPlan([InputFile(str(path), path.stat().st_size, form)])
+    for n, _ in enumerate(SplitReader(plan, None, True, 4096).read(0, 0, path.stat().st_size, counted.append)):
+        assert n == len(counted) - 1
+    assert n > 1 and sum(counted) == pytest.approx(path.stat().st_size, rel=0.01)
+    assert max(counted) < sum(counted) / 4
 
 
 @pytest.mark.parametrize('ending', COMPRESS)
