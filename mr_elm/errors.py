@@ -56,7 +56,7 @@ class BadRowError(Exception):
     """End a task at a row that cannot be used, where the user wants to stop there.
 
     Its text is JSON, which the driver finds in whatever an engine reports of a failed task: file, start (of the split),
-    row (in the split), reason, detail, n_bad (so far).
+    row (in the split), reason, detail, n_lines and n_bad (so far).
     """
 
 

@@ -273,8 +273,9 @@ class MRRows(MRJob):
             if self.options.bad_rows == 'stop':
                 self.note_trouble(f'line {row.ordinal + 1}: {row.reason}' + (f' ({row.detail})' if row.detail else ''))
                 if self.options.plan is not None:
-                    facts = {'file': number, 'start': reader.counts.start, 'row': row.ordinal, **why}
-                    raise BadRowError(json.dumps({**facts, 'n_bad': sum(reader.counts.rejected.values())}))
+                    counts = reader.counts
+                    facts = {'file': number, 'start': counts.start, 'row': row.ordinal, **why, 'n_lines': counts.lines}
+                    raise BadRowError(json.dumps({**facts, 'n_bad': sum(counts.rejected.values())}))
             self.records.append(
                 (make_key('rejected', number, reader.counts.start, row.ordinal), {**why, 'line': row.line})
             )

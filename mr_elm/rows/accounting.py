@@ -56,9 +56,12 @@ def describe_bad_row(text: str, plan: InputPlan) -> str | None:
     facts, _ = json.JSONDecoder().raw_decode(text, found.start())
     file = plan.files[facts['file']]
     line = count_lines_before(file, facts['start']) + facts['row'] + 1
-    others = f' ({facts["n_bad"]:,} bad rows so far)' if facts['n_bad'] > 1 else ''
     row = describe_row(plan, file.path, line, facts['reason'], facts['detail'])
-    return f'{row}{others}; --bad-rows skip leaves such rows out'
+    if facts['n_bad'] > 1:
+        row += f' ({facts["n_bad"]:,} bad rows so far)'
+    if 1 < facts['n_bad'] > facts['n_lines'] / 2:  # it is no fault of rows
+        return row
+    return f'{row}; --bad-rows skip leaves such rows out'
 
 
 def describe_row(plan: InputPlan, path: str, line: int, reason: str, detail: str) -> str:
