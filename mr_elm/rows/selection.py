@@ -219,8 +219,9 @@ def order_features(
     positions = {header.name(j): j for j in features}
     for name in names:
         if name not in positions:
+            hint = suggest(name, map(str, positions.keys() - {*names}))
             raise MissingColumnError(
-                f'{header.path}: expected a column named {name!r}, its {len(positions)} features are '
+                f'{header.path}: expected a column named {name!r}{hint}, its {len(positions)} features are '
                 f'{", ".join(map(str, list(positions)[:SHOWN_NAMES]))}'
             )
     if unknown := positions.keys() - {*names}:
