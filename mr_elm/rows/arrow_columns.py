@@ -16,6 +16,7 @@ from mr_elm.errors import DataFormatError, one_line
 from mr_elm.rows.arrow_arrays import from_array, from_flags, refuse_damage, to_texts
 from mr_elm.rows.blocks import Block, make_block
 from mr_elm.rows.columns import NumberColumn, TextColumn, Values
+from mr_elm.rows.dates import ISO
 from mr_elm.rows.labels import write_label
 from mr_elm.rows.options import RowOptions
 from mr_elm.rows.selection import Header, check_width, select_columns
@@ -222,7 +223,7 @@ def read_values(array: Any, kind: str) -> list[Values]:
     if kind == NUMBER:
         return [NumberColumn(to_numbers(array))]
     if kind == DATE:
-        return [TextColumn(write_dates(array))]
+        return [TextColumn(write_dates(array), order=ISO)]
     return [to_text_column(array)]
 
 

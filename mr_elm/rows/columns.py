@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
@@ -53,11 +53,13 @@ class TextColumn:
 
     texts : pyarrow.StringArray, or a sequence of texts. decimal : the point of numbers.
     typed : whether the type of the column says that its values are text, even if all read as numbers.
+    order : of dates, where the type says that all are dates; '' where the text itself must tell.
     """
 
     texts: Any
     decimal: str = '.'
     typed: bool = False
+    order: str = ''
     __repr__ = one_line
 
     @cached_property
@@ -73,7 +75,7 @@ class TextColumn:
 
     def take(self, rows: slice | np.ndarray) -> TextColumn:
         """Return the values of some rows."""
-        return TextColumn(self.array.take(to_array(np.arange(len(self.array))[rows])), self.decimal, self.typed)
+        return replace(self, texts=self.array.take(to_array(np.arange(len(self.array))[rows])))
 
     @cached_property
     def plain(self) -> Floats | None:
@@ -93,11 +95,14 @@ class TextColumn:
         return look_up(self, lambda text: read_value(text, self.decimal))
 
     def dates(self, order: str) -> Floats:
-        """Return the values as days, NaN for missing ones; see `read_dates`. Raises RowError at other text."""
+        """Return the values as days, NaN for missing ones; see `read_dates`. Raises RowError at other text.
+
+        order : of the dates where their type has none.
+        """
         names, codes = self.coded
         table = np.full(len(names), math.nan)
         present = [j for j, name in enumerate(names) if name_of(name)]
-        table[present] = read_dates([names[j] for j in present], order)
+        table[present] = read_dates([names[j] for j in present], self.order or order)
         return table[codes]
 
 
@@ -123,6 +128,7 @@ class NumberColumn:
     plain: Floats
     decimal: ClassVar[str] = '.'
     typed: ClassVar[bool] = False
+    order: ClassVar[str] = ''
     __repr__ = one_line
 
     def take(self, rows: slice | np.ndarray) -> NumberColumn:

@@ -17,8 +17,9 @@ MICROSECONDS = 86_400_000_000  # of a day
 HALVES = (r'(?i) ?a\.?m\.?$', -0.5), (r'(?i) ?p\.?m\.?$', 0.5)  # of the day: 12 AM is 0 h, 1 PM is 13 h
 ZONE = r'(Z|:\d\d[.\d]*[-+]\d\d:?\d\d)$'
 MONTHS = ('jan|q1', 'feb', 'mar', 'apr|q2', 'may', 'jun', 'jul|q3', 'aug', 'sep', 'oct|q4', 'nov', 'dec')
+ISO = 'year-month-day'  # ISO 8601, as types of dates are written
 ORDERS = {  # of a date -> its pattern, and what makes year-month-day of it; a name of a month is m and two digits
-    'year-month-day': (r'^(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})', r'\1-\2-\3'),
+    ISO: (r'^(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})', r'\1-\2-\3'),
     'day-month-year': (r'^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4})', r'\3-\2-\1'),
     'month-day-year': (r'^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4})', r'\3-\1-\2'),
     'day-month-yy': (r'^(\d{1,2})[-/. ](\d{1,2})[-/. ](\d\d)\b', r'y\3-\2-\1'),

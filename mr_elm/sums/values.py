@@ -88,7 +88,7 @@ class ColumnValues:
         if texts:
             found.days = {}
             if found.texts == found.dates and not found.weight:
-                for order in ORDERS:
+                for order in [values.order] if values.order else ORDERS:
                     with suppress(RowError):
                         days = values.dates(order)
                         found.date_weight, found.days[order] = weigh(days, weights)

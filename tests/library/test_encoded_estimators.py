@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from mr_elm.errors import UnsuitableWarning
+from mr_elm.errors import RowError, UnsuitableWarning
 from mr_elm.estimators import (
     ESTIMATORS,
     AutoClassifier,
@@ -233,6 +233,7 @@ def test_scikit_learn_cross_validates_frames(frame, y):
     ('change', 'words'),
     [
         (lambda frame: frame.drop(columns='city'), ("expected a column named 'city'",)),
+        (lambda frame: frame.rename(columns={'city': 'Citys'}), ("'city' (did you mean Citys?), its",)),
         (lambda frame: frame.assign(more=1), ("found also 'more'",)),
         (lambda frame: frame.assign(age='old'), ('not a number', "row 0: column 'age'", "'old'")),
         (lambda frame: frame.assign(age=np.inf), ('infinite', "row 0: column 'age'")),
@@ -274,7 +275,10 @@ def test_a_column_that_can_be_neither_numbers_nor_categories_is_refused(values, 
         ([None] * 60, ["drop(columns='shop id')"]),
         (
             ['N/K', *range(59)],
-            ["'N/K': if its values should be numbers or dates, correct these fields", "drop(columns='shop id')"],
+            [
+                "'N/K', others such as '0': if its values should be numbers or dates, correct these fields",
+                "drop(columns='shop id')",
+            ],
         ),
     ],
 )
@@ -307,11 +311,35 @@ def test_a_column_that_numbers_the_rows_is_named(kind, encode, rng):
     assert {each.filename for each in caught} == {__file__} and fitted.n_features_in_ == 3
 
 
+@pytest.mark.parametrize('encode', ['auto', 'refuse'])
+@pytest.mark.parametrize('share', [0.05, 0.2, 0.4])
+def test_a_column_that_numbers_the_rows_is_named_after_some_were_held_out(encode, share, rng):
+    n = 1000
+    frame = pd.DataFrame({'number': np.arange(n) + 70, 'age': rng.integers(18, 70, n), 'area': rng.integers(1, n, n)})
+    kept, y = frame[rng.random(n) > share], np.arange(n) % 2
+    with pytest.warns(UnsuitableWarning, match='seems to name') as caught:
+        ESVMClassifier(n_hidden=9, encode=encode).fit(kept, y[kept.index])
+    assert ["column 'number' seems" in str(each.message) for each in caught].count(True) == 1
+    assert not [each for each in caught if "'age' seems" in str(each.message) or "'area' seems" in str(each.message)]
+
+
 @pytest.mark.parametrize(('encode', 'name'), [('auto', "'x0'"), ('refuse', r'0 \(counted from 0\)')])
 def test_a_column_of_an_array_that_numbers_the_rows_is_to_be_left_out_of_it(encode, name, rng):
     X = np.column_stack([np.arange(60), rng.normal(size=60)])
     with pytest.warns(UnsuitableWarning, match=rf'^column {name} seems .* to 59: leave the column out of X$'):
         ESVMClassifier(n_hidden=9, encode=encode).fit(X, np.arange(60) % 2)
+
+
+@pytest.mark.parametrize('form', ['%Y-%m-%d', '%d/%m/%Y', '%m/%d/%y', '%d %b %Y'])
+@pytest.mark.parametrize('zone', [None, 'UTC', 'Asia/Tokyo'])
+def test_dates_of_a_type_are_read_however_those_of_the_training_were_written(form, zone, rng):
+    days = pd.Series(pd.date_range('2019-01-05', periods=90, freq='5D'))
+    text = pd.DataFrame({'day': days.dt.strftime(form), 'x': rng.normal(size=90)})
+    fitted = ESVMClassifier(n_hidden=20, encode='auto').fit(text, np.arange(90) % 2)
+    typed = text.assign(day=days if zone is None else days.dt.tz_localize('UTC').dt.tz_convert(zone))
+    np.testing.assert_array_equal(fitted.decision_function(typed), fitted.decision_function(text))
+    with pytest.raises(RowError, match='not a date'):
+        fitted.predict(text.assign(day='3 août 2020'))
 
 
 def test_gaps_and_numbers_are_read_whatever_type_holds_them():
