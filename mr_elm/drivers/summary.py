@@ -43,7 +43,7 @@ def learn_rows(
     demand_one_label(data.plan, len(form.targets), form.labels_separator, refuses)  # before the first pass
     summary = summarise(data, n_landmarks, options.seed)
     check_labels(data.plan, summary, options.task)
-    warn_of_numbers(summary)
+    warn_of_numbers(summary, form.held_out)
     demand_one_label(data.plan, summary.n_targets, summary.separator, refuses)
     if options.numeric:
         return summary, None

@@ -100,7 +100,7 @@ class TableRows(Convertible, Parameters):
             if weights is not None:  # rows of weight 0 do not decide the scaling
                 rows, counted = X[weights > 0], weights[weights > 0]
             self._summary = self._summarise(columns=ColumnStatistics.of(rows, counted), n_rows=rows.shape[0])
-            warn_of_numbers(self._summary)
+            warn_of_numbers(self._summary, X=rows)
         return X, y, weights
 
     def _validate(self, X: Any, reset: bool, sample_weight: Weights = None, **how: Any) -> Any:

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from mr_elm import sparse as sp
 from mr_elm.errors import warn_unsuitable
 from mr_elm.model.base import Model
 from mr_elm.rows.blocks import widen
@@ -17,19 +18,25 @@ N_ROWS, FEW_ROWS = 500, 16  # that are looked at, at most; that show of most mac
 ID_NAME = re.compile(r'(?i:(.*[ _.-])?id|index|idx|key|row([ _.-]?(id|no|nr|number))?)|.*[a-z0-9](Id|ID)')
 
 
-def warn_of_numbers(summary: Summary) -> None:
+def warn_of_numbers(summary: Summary, held_out: float = 0.0, X: Rows | None = None) -> None:
     """Warn of features that name or number the rows.
 
-    They are called like an id, or range and variance are those of n whole numbers in a row.
+    They are called like an id, or range and variance are those of whole numbers in a row, perhaps without some of them.
+    held_out : share of the rows that are held out by chance. X : rows in memory, of which the user may have held out up
+    to a half: then their numbers must differ.
     """
     columns, n = summary.columns, summary.n_rows
     if n < MIN_NAME_ROWS or columns.n != n:
         return
-    numbered = set(
-        np.flatnonzero(
-            (columns.maximum - columns.minimum == n - 1) & np.isclose(columns.squares / n, (n**2 - 1) / 12, rtol=1e-9)
-        ).tolist()
-    )
+    span, share = columns.maximum - columns.minimum + 1, held_out
+    if X is not None:
+        share = np.clip(1 - n / span, 0, 0.5)
+    chance = 4 * np.sqrt(share / n)  # four standard deviations of range and variance, relative
+    has_range = np.abs((1 - share) * span / n - 1) <= chance
+    has_variance = np.abs(12 * columns.squares / n / np.maximum(span**2 - 1, 1) - 1) <= chance + 1e-9
+    numbered = set(np.flatnonzero(has_range & has_variance).tolist())
+    if X is not None:
+        numbered = {j for j in numbered if len(np.unique(sp.expand(X[:, [j]]))) == n}
     if summary.encoding is None:
         names = dict(enumerate(summary.input.get('names') or ()))
     else:  # dates and categories are left out: a row a day is no accident

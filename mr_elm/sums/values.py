@@ -39,6 +39,7 @@ DAY = (
 DATE_OR_TIME = re.compile(rf'({WEEKDAY})?{DAY}(([T :]|, ?) ?{TIME})?|{TIME}', re.IGNORECASE)
 MIN_NAME_ROWS = 20  # rows that tell so
 DIGIT_FIRST = re.compile(r'([A-Z]{2,3} )?\W*\d')  # a number with signs before or behind it, perhaps
+DIGITS = re.compile(r'[-+.,\d]+')
 CODE = re.compile(r'0\d{3,}')  # such as a postal code
 
 
@@ -230,12 +231,16 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
     doubt = ''
     if is_category:
         n_rows, n_values = counts.total() - values.missing, len(counts) - bool(values.missing)
-        n_texts = values.texts - values.dates or values.texts or n_rows
+        n_texts, example = values.texts - values.dates or values.texts or n_rows, values.example or max(counts)
+        others = ''
+        if odd := find_odd_forms(counts):
+            n_texts, example = odd.total(), min(odd)
+            others = f', others such as {quote(min(counts.keys() - odd.keys() - {MISSING}))}'
         kind = (
             f'is a category of {n_values:,} different values in {n_rows:,} rows, {n_texts:,} of them with text such as '
-            f'{quote(values.example or max(counts))}'
+            f'{quote(example)}{others}'
         )
-        has_sign = DIGIT_FIRST.match(values.example)
+        has_sign = DIGIT_FIRST.match(example)
         if n_values >= MIN_NAME_ROWS and (has_sign or min(n_values, n_texts) > 0.9 * n_rows):
             doubt = (
                 f'leave it out with --drop {name!r} if they are names of the rows, write them all alike, or without '
@@ -255,6 +260,17 @@ def warn_of_doubt(name: str, values: ColumnValues, is_category: bool = False) ->
         )
     if doubt:
         warn_unsuitable(f'column {name!r} {kind}: {doubt}')
+
+
+def find_odd_forms(counts: Counter[str]) -> Counter[str]:
+    """Return the values without the signs that most numbers of a column have, or none where most are no numbers."""
+    forms = {text: DIGITS.sub('', text) for text in counts if text}
+    rows = Counter[str]()
+    for text, form in forms.items():
+        rows[form] += counts[text] * bool(DIGIT_FIRST.match(text))
+    [(usual, n_rows)] = rows.most_common(1) or [('', 0)]
+    odd = Counter({text: counts[text] for text, form in forms.items() if form != usual})
+    return odd if odd.total() < n_rows else Counter()
 
 
 def choose_column(

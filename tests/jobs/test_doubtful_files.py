@@ -45,6 +45,22 @@ def test_numbers_that_may_be_something_else_are_named_once(warn, kind, encode):
     assert len(found) == 1 and doubt in found[0] and '--drop' in found[0] and '--category' in found[0], found
 
 
+@pytest.mark.parametrize('share', [0.1, 0.3])
+def test_numbers_of_rows_are_named_although_some_rows_are_held_out(warn, share):
+    table = pd.DataFrame({'label': np.arange(2000) % 2, 'n': np.arange(2000), 'a': RNG.integers(1, 3000, 2000)})
+    [found] = warn(table, '--test', share)
+    assert "'n' seems to name or number the rows, from " in found
+
+
+@pytest.mark.parametrize('odd', ['k.A.', 'n. v.', 'see below'])
+@pytest.mark.parametrize('form', ['{:,.2f}', '{:,.2f} €', '${:,.2f}', '{:.1f}'])
+def test_the_values_that_make_a_column_of_numbers_categories_are_named(warn, odd, form):
+    money = pd.Series([form.format(value * 50) for value in TABLE['price']]).where(np.arange(N) % 20 > 0, odd)
+    found = warn(TABLE.assign(paid=money), '--encode', 'auto')
+    assert len(found) == 1 and f"{N // 20} of them with text such as '{odd}', others such as " in found[0], found
+    assert 'correct these fields' in found[0]
+
+
 @pytest.mark.parametrize('encode', ['refuse', 'auto'])
 def test_usual_columns_are_not_in_doubt(warn, encode):
     table = TABLE.assign(

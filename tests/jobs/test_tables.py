@@ -269,8 +269,8 @@ def test_a_column_that_turns_from_numbers_to_text_is_told(write, elm, tmp_path):
     assert done.status == 0
     assert (
         "mr-elm: warning: column 'age' is a category of 41 different values in 41 rows, 1 of them with text such as "
-        "'old': if its values should be numbers or dates, correct these fields, or leave them empty where values are "
-        "missing, or leave the column out with --drop 'age'\n"
+        "'old', others such as '0': if its values should be numbers or dates, correct these fields, or leave them "
+        "empty where values are missing, or leave the column out with --drop 'age'\n"
     ) in done.err
     assert done.err.count('warning') == 1
 
