@@ -28,12 +28,13 @@ def warn_of_numbers(summary: Summary, held_out: float = 0.0, X: Rows | None = No
     columns, n = summary.columns, summary.n_rows
     if n < MIN_NAME_ROWS or columns.n != n:
         return
-    span, share = columns.maximum - columns.minimum + 1, held_out
-    if X is not None:
-        share = np.clip(1 - n / span, 0, 0.5)
-    chance = 4 * np.sqrt(share / n)  # four standard deviations of range and variance, relative
-    has_range = np.abs((1 - share) * span / n - 1) <= chance
-    has_variance = np.abs(12 * columns.squares / n / np.maximum(span**2 - 1, 1) - 1) <= chance + 1e-9
+    with np.errstate(over='ignore', invalid='ignore'):  # of numbers that are too large to count rows
+        span, share = columns.maximum - columns.minimum + 1, held_out
+        if X is not None:
+            share = np.clip(1 - n / span, 0, 0.5)
+        chance = 4 * np.sqrt(share / n)  # four standard deviations of range and variance, relative
+        has_range = np.abs((1 - share) * span / n - 1) <= chance
+        has_variance = np.abs(12 * columns.squares / n / np.maximum(span**2 - 1, 1) - 1) <= chance + 1e-9
     numbered = set(np.flatnonzero(has_range & has_variance).tolist())
     if X is not None:
         numbered = {j for j in numbered if len(np.unique(sp.expand(X[:, [j]]))) == n}
