@@ -54,7 +54,7 @@ def from_ring(ring: np.ndarray, step: float) -> tuple[Floats, Floats]:
     upper, lower = size[:, 0] >> np.uint64(32), size[:, 0] & np.uint64(2**32 - 1)
     add_pair(high, low, upper.astype(float) * 2.0**32, lower.astype(float))
     sign = np.where(below, -step, step)
-    return high * sign + 0.0, low * sign + 0.0  # 0 for -0
+    return high * sign, low * sign + 0.0  # 0 for -0
 
 
 def add(one: np.ndarray, other: np.ndarray) -> np.ndarray:

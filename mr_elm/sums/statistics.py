@@ -170,11 +170,11 @@ class LabelTable:
         split : [file number, split start]. lines : of the rows, counted from 0 in the split.
         separator : what stands between the labels of a row, None where a row has one label.
         """
-        counts = np.bincount(block.codes, minlength=len(block.names))
+        counts = np.bincount(block.codes)
         if block.weights is None:
             weights = counts
         else:
-            weights = np.bincount(block.codes, block.weights, len(block.names))
+            weights = np.bincount(block.codes, block.weights)
         for code, first in zip(*np.unique(block.codes, return_index=True), strict=True):
             if separator is None:
                 names = [block.names[code]]

@@ -299,14 +299,13 @@ def choose_column(
 
 def make_category(name: str, counts: Mapping[str, float], most: int) -> Column:
     """Return the column of the most frequent values."""
-    frequent = sorted(counts, key=lambda text: (-counts[text], text.encode()))[:most]
-    return Column(name, CATEGORY, categories=tuple(sorted(frequent, key=str.encode)))
+    frequent = sorted(counts, key=lambda text: (-counts[text], text))[:most]
+    return Column(name, CATEGORY, categories=tuple(sorted(frequent)))
 
 
 def choose_date(name: str, values: ColumnValues, dates: str, decided: Iterable[str]) -> Column:
     """Choose how one column of dates becomes features. Raises DataFormatError where dates are refused, or in doubt."""
     orders, held = list_orders(values, decided), f'holds dates or times such as {quote(values.example)}'
-    warn_of_doubt(name, values)
     if dates == AUTO and len(orders) == 1:
         mean, hours = (values.days or {})[orders[0]], tuple(values.hours)
         if len(hours) == 1:  # midnight, in a column without times of day

@@ -229,5 +229,8 @@ def test_grids_follow_the_distance_from_the_origin():
     assert bound_targets(np.array([1e6]), np.array([1e6]), (1e6,)) == 1e6 / 2**20
     steps = GridSteps.of(1.0, 2.0, 1.0, (5.0, 6.0))
     assert GridSteps.from_json(steps.to_json()) == steps and steps.shift(np.array([[5.0, 7.0]])).tolist() == [[0, 1]]
+    one, other = GridSteps(4.0, 1.0, 2.0, (5.0,)), GridSteps(1.0, 2.0, 8.0, (5.0,))
+    assert one.finer(other) == GridSteps(1.0, 1.0, 2.0, (5.0,))
+    assert one.coarser(other) == GridSteps(4.0, 2.0, 8.0, (5.0,))
     plain = GridSteps.of(1.0, 2.0)
     assert GridSteps.from_json(plain.to_json()) == plain and len(plain.to_json()) == 3 and not plain.centres

@@ -91,7 +91,9 @@ def test_a_zone_is_taken_into_account():
     'text', ['Mon Jan  6 10:00:00 UTC 2020', 'Wed, 01 Jan 2020 10:00:00 GMT', '3 août 2020', '10h30']
 )
 def test_dates_of_another_form_are_no_categories(text):
-    with pytest.raises(DataFormatError, match='dates or times'):
+    with pytest.raises(
+        DataFormatError, match=r'dates or times such as .*, expected dates .* like 2020-12-31, or leave'
+    ):
         choose_column('x', ColumnValues.of(TextColumn([text, text])))
 
 
@@ -196,7 +198,9 @@ def test_other_columns_tell_the_order_of_days_and_months():
 
 def test_dates_can_be_refused():
     values = ColumnValues.of(TextColumn(['2020-01-01', '2020-01-02']))
-    with pytest.raises(DataFormatError, match=r"dates or times such as '2020-01-01', .*days since one of them"):
+    with pytest.raises(
+        DataFormatError, match=r"dates or times such as '2020-01-01', expected numbers .*days since one of them, or"
+    ):
         choose_encoding(['x'], [values], dates='refuse')
     assert choose_column('x', values).kind == 'date'
 

@@ -3,6 +3,7 @@
 import io
 import json
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -106,9 +107,39 @@ def test_counts_do_not_depend_on_how_rows_are_cut(cuts):
         total = ColumnValues()
         for part in parts:
             total = total.merge(ColumnValues.from_json(json.loads(json.dumps(part.to_json()))))
-        whole = ColumnValues.of(TextColumn(texts), weights)
-        assert total.mean == pytest.approx(whole.mean)
-        assert {**vars(total), 'mean': 0} == {**vars(whole), 'mean': 0}
+        whole, added = ColumnValues.of(TextColumn(texts), weights), ColumnValues()
+        for a, b in zip([0, *cuts], [*cuts, 8], strict=True):
+            added = added.add(TextColumn(texts[a:b]), weights[a:b])
+        for found in total, added:
+            assert found.mean == pytest.approx(whole.mean)
+            assert {**vars(found), 'mean': 0} == {**vars(whole), 'mean': 0}
+
+
+@pytest.mark.parametrize('texts', list(permutations(['2020-05-01', 'zebra', '10:30'])))
+def test_the_example_of_a_column_is_a_text_rather_than_a_date_in_any_order(texts):
+    found = ColumnValues()
+    for text in texts:
+        found = found.add(TextColumn([text]))
+    assert found.example == ColumnValues.of(TextColumn(texts)).example == 'zebra'
+
+
+def test_of_too_many_different_numbers_weight_and_mean_are_still_known(rng):
+    numbers, weights = np.append(rng.normal(size=MAX_VALUES + 3), np.nan), rng.uniform(0.5, 2, MAX_VALUES + 4)
+    parts = [NumberColumn(numbers[:-2]), NumberColumn(numbers[-2:])]
+    found = ColumnValues().add(parts[0], weights[:-2])
+    found = ColumnValues.from_json(json.loads(json.dumps(found.to_json()))).add(parts[1], weights[-2:])
+    assert (found.counts, found.missing, found.weight) == (None, 1, pytest.approx(weights[:-1].sum()))
+    assert found.mean == pytest.approx(np.average(numbers[:-1], weights=weights[:-1]))
+
+
+def test_numbers_whose_difference_overflows_have_a_mean():
+    one, other = ColumnValues(weight=1.0, mean=1.6e308), ColumnValues(weight=3.0, mean=-1.6e308)
+    assert one.merge(other).mean == other.merge(one).mean == pytest.approx(-0.8e308)
+
+
+def test_a_column_whose_type_is_text_stays_one_beside_rows_that_do_not_say_so():
+    typed, plain = ColumnValues(typed=True), ColumnValues()
+    assert typed.merge(plain).typed and plain.merge(typed).typed and not plain.merge(plain).typed
 
 
 def test_the_columns_of_tasks_merge_each_with_its_own():
@@ -117,6 +148,7 @@ def test_the_columns_of_tasks_merge_each_with_its_own():
         for cut in (slice(3), slice(3, None))
     ]
     merged = json.loads(json.dumps(merge_values(json.loads(json.dumps(halves)))))
+    assert merge_values([]) == {'columns': []}
     for record, texts in zip(merged['columns'], (CITIES, AGES), strict=True):
         found, whole = ColumnValues.from_json(record), ColumnValues.of(TextColumn(texts))
         assert found.mean == pytest.approx(whole.mean)
@@ -159,6 +191,12 @@ def test_a_column_with_any_text_is_a_category_and_all_others_are_numbers():
     ]
     assert encoding.indicators.tolist() == [False] + [True] * (encoding.width - 1)
     assert Encoding.from_json(json.loads(json.dumps(encoding.to_json()))) == encoding
+
+
+def test_columns_of_numbers_are_categories_where_the_user_says_so():
+    columns = [ColumnValues.of(TextColumn(['7', '8', '7']))] * 2
+    encoding = choose_encoding(['size', 'code'], columns, categorical=['code'])
+    assert [column.kind for column in encoding.columns] == ['number', 'category']
 
 
 def test_the_most_frequent_categories_are_kept_and_ties_go_by_bytes():

@@ -271,6 +271,10 @@ def test_a_missing_tile_and_one_too_many_are_found():
         assemble({place: pair for place, pair in tiles.items() if place != (0, 2)}, 3, 1)
     with pytest.raises(AccountingError, match=r'\(1, 0\)\] too many'):
         assemble({**tiles, (1, 0): [np.zeros(1)] * 2}, 3, 1)
+    with pytest.raises(AccountingError, match=r': \[\(0, 0\), \(0, 1\), \(0, 2\)\] missing, \[\] too many'):
+        assemble({}, 3, 1)
+    with pytest.raises(AccountingError, match=r'\[\] missing, \[\(4, 0\), \(4, 1\), \(4, 2\)\] too many'):
+        assemble({**tiles, **{(4, j): [np.zeros(1)] * 2 for j in range(4)}}, 3, 1)
 
 
 def test_merging_does_not_change_what_is_merged():

@@ -1,11 +1,14 @@
 """Exact sums as whole numbers on a ring: they come back, masks cancel, and a masked sum alone tells nothing."""
 
+import hashlib
+import hmac
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from hypothesis import given
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -29,6 +32,8 @@ def read_ring(ring):
 
 
 @given(COUNTS, STEPS)
+@example([2**103 - 1, -(2**103) + 1, -1], 2.0**-66)
+@example([2**104, -(2**104)], 0.5)
 def test_a_sum_is_its_number_of_steps_on_the_ring_and_comes_back_bit_for_bit(counts, step):
     high, low = pair_of(counts, step)
     ring = to_ring(high, low, step)
@@ -48,7 +53,8 @@ def test_the_ring_adds_and_negates(numbers, other):
 
 @pytest.mark.parametrize('high, low', [(2.0**105, 0), (-(2.0**105), 0), (np.inf, 0), (np.nan, 0), (0.5, 0), (0, 0.25)])
 def test_what_is_no_exact_sum_is_refused(high, low):
-    with pytest.raises(OverflowError):
+    says = r'^expected exact sums of at most 2\^104 steps of their grid, found others$'
+    with pytest.raises(OverflowError, match=says):
         to_ring(np.array([float(high)]), np.array([float(low)]), 1.0)
 
 
@@ -64,7 +70,7 @@ def test_a_number_of_up_to_2_to_104_steps_is_a_sum_and_a_larger_one_is_refused(s
 
     assert from_ring(words(2**104), 0.5)[0].tolist() == [sign * 2.0**103]
     for size in (2**104 + 2**64, 2**110, 2**126):
-        with pytest.raises(OverflowError, match='missing or damaged'):
+        with pytest.raises(OverflowError, match=r'^expected exact sums .* or damaged, or there are too many rows$'):
             from_ring(words(size), 0.5)
 
 
@@ -85,6 +91,18 @@ def test_masks_of_all_sites_cancel_and_each_alone_is_uniform():
         assert measure_bytes(add(counts, mask)) < chi2.ppf(1 - 1e-9, 16 * 255)
     again = make_mask(keys[0], public[1:], ['layer', '2'], n)
     assert (again != masks[0]).all(axis=1).mean() > 0.99
+
+
+def test_a_mask_is_the_stream_of_chacha20_of_a_key_by_rfc_5869():
+    """Sites of other versions must derive the same masks."""
+    key, other = X25519PrivateKey.generate(), X25519PrivateKey.generate().public_key()
+    own, public, n = key.public_key().public_bytes_raw(), other.public_bytes_raw(), 9
+    extracted = hmac.digest(hashlib.sha256(b'layer\x001').digest(), key.exchange(other), 'sha256')
+    expanded = hmac.digest(extracted, b'mr_elm mask' + b''.join(sorted([own, public])) + b'\x01', 'sha256')
+    stream = Cipher(algorithms.ChaCha20(expanded, bytes(16)), None).encryptor().update(bytes(16 * n))
+    expected = [int.from_bytes(stream[start : start + 16], 'little') for start in range(0, 16 * n, 16)]
+    sign = 1 if own < public else -1
+    assert read_ring(make_mask(key, [public], ['layer', '1'], n)) == [sign * k % RING for k in expected]
 
 
 class Outsider:

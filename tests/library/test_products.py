@@ -30,7 +30,7 @@ def layer():
     return HiddenLayer('rbf', *draw_nodes('rbf', L, D, 3), np.zeros(D), np.ones(D))
 
 
-@pytest.fixture(params=[1, 3 * (L + 1), 1 << 22], ids=['rows', 'threes', 'whole'])
+@pytest.fixture(params=[1, 3 * (L + 1), 10 * (L + 1), 1 << 22], ids=['rows', 'threes', 'tens', 'whole'])
 def sliced(request, monkeypatch):
     """Let so many numbers of E be in memory together."""
     monkeypatch.setattr(product, 'EXPANDED_NUMBERS', request.param)
@@ -118,8 +118,16 @@ def test_a_pass_without_targets_sums_up_the_product_alone(layer, drawn, rng):
     np.testing.assert_allclose(sums.product.high + sums.product.low, E.T @ W @ E @ D, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize('scale', [1e-30, 1, 1e30])
+def test_the_step_of_a_product_is_that_of_the_bound_on_its_terms(rng, scale):
+    D, steps = scale * rng.normal(size=(L + 1, 9)), GridSteps.of(2.0, 1.0, 3.0)
+    bound = 3 * 2 * 2 * np.abs(D).sum(axis=0).max()  # on w e (e D)
+    assert bound <= ProductSum(D, steps).step * 2.0**66 <= 4 * bound
+    assert ProductSum(D[:, :0], steps).high.shape == (L + 1, 0)
+
+
 @pytest.mark.parametrize('m, tile', [(5, 2), (6, 3), (4, 9), (1, 1)])
 def test_tiles_are_as_large_as_they_are_measured(m, tile):
     matrix = np.arange(m * m, dtype=float).reshape(m, m)
     tiles = [(i, j, len(cut_tile(matrix[part], i == j))) for i, j, part in cut_slices(m, tile)]
-    assert list(measure_tiles(m, tile)) == tiles and sum(n for *_, n in tiles) >= m * (m + 1) // 2
+    assert repr(list(measure_tiles(m, tile))) == repr(tiles) and sum(n for *_, n in tiles) >= m * (m + 1) // 2

@@ -87,6 +87,10 @@ def test_narrower_sparse_rows_end_in_zeros():
     narrow = X.copy()
     narrow[:100, 3:] = 0
     few, all_columns = (ColumnStatistics.of(sp.csr_matrix(part)) for part in (narrow[:100, :3], narrow[100:]))
+    one_less = ColumnStatistics.of(sp.csr_matrix(X[:100, 1:4]))
+    check(
+        one_less.merge(ColumnStatistics.of(sp.csr_matrix(X[:, 1:]))), np.vstack([X[:100, 1:] * [1, 1, 1, 0], X[:, 1:]])
+    )
     check(few.merge(all_columns), narrow)
     check(all_columns.merge(few), narrow)
     check(
@@ -95,10 +99,22 @@ def test_narrower_sparse_rows_end_in_zeros():
     )
 
 
+@pytest.mark.filterwarnings('error')
+def test_numbers_whose_mean_overflows_merge_without_a_warning():
+    largest = np.finfo(float).max
+    one, other, more = (
+        ColumnStatistics.of(np.full((len(signs), 1), signs[0] * largest)) for signs in ([1], [-1], [1] * 3)
+    )
+    assert np.isinf(more.mean) and not np.isfinite(more.merge(more).squares)
+    for merged in one.merge(other), other.merge(one):
+        assert (merged.minimum, merged.maximum) == (-largest, largest)
+
+
 @pytest.mark.parametrize('columns', [(0, 5), ()])
 def test_rows_of_an_encoded_table_have_the_statistics_of_their_matrix(columns):
     rng = np.random.default_rng(0)
     ones = np.column_stack([rng.integers(1, 4, 500), np.where(rng.random(500) < 0.5, 6, -1), np.full(500, 7)])
+    ones = np.column_stack([ones, np.where(np.arange(500) == 3, 8, -1)])
     X, weights = EncodedRows(rng.standard_normal((500, len(columns))), columns, ones, 9), rng.uniform(0.5, 2, 500)
     for times in (None, weights):
         found, expected = (ColumnStatistics.of(rows, times).to_arrays() for rows in (X, X.spread()))
@@ -112,6 +128,9 @@ def test_columns_come_apart_and_together_again():
     whole = ColumnStatistics.of(X)
     check(join_columns([whole.columns(0, 2), whole.columns(2, 5)]), X)
     check(join_columns([whole.columns(0, 3), ColumnStatistics.of(X[120:, 3:])]), X)
+    positive = make_rows('full positive', np.random.default_rng(2))
+    parts = ColumnStatistics.of(positive)
+    check(join_columns([parts.columns(0, 2), parts.columns(2, 5)]), positive)
     check(make_zeros(7, 2), np.zeros((7, 2)))
 
 
@@ -237,6 +256,9 @@ def test_the_classes_of_integers_are_exact_however_they_are_written(numbers, spe
         ([40] * 30 + [1], [30]),
         ([5, 1], []),
         ([1200, 2], []),
+        ([10] * 10 + [1], [10]),
+        ([9] * 10 + [1] * 20, []),
+        ([2] * 30 + [100, 1], []),
     ],
 )
 def test_a_class_of_one_row_is_found_where_others_have_many(counts, single):
