@@ -91,7 +91,7 @@ def separate_plainly(text: bytes, delimiter: str | None) -> bytes:
         return re.sub(rb'(?m)^ | $', b'', re.sub(rb'[ \t\v\f\r\x1c-\x1f]+', b' ', text))
     if delimiter and quotes_enclose_fields(text, delimiter):
         return text
-    lines = io.StringIO(newline='')
+    lines = io.StringIO()
     table = csv.writer(lines, delimiter=delimiter or ' ', lineterminator='\n')
     table.writerows(split_fields(line, delimiter) for line in split_lines(text))
     return lines.getvalue().encode('latin-1')

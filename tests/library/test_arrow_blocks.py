@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mr_elm.rows.arrow_blocks import from_batch, read_facts, to_batch
-from mr_elm.rows.blocks import Block, EncodedRows, take_rows
+from mr_elm.rows.blocks import Block, EncodedRows, concatenate, take_rows
 
 DENSE = np.array([[-0.0, np.inf, np.nan, 5e-324], [1e308, -np.inf, 0.1, -1.5], [1, 2, 3, 4]])
 ROWS = {
@@ -100,3 +100,14 @@ def test_numbers_of_an_encoded_table_have_a_position_each(positions):
     batch = to_batch(Block(EncodedRows(np.ones((1, 1)), (0,), np.array([[1]], np.int32), 3)))
     with pytest.raises(ValueError):
         from_batch(batch, {'columns': 3, 'number_columns': positions})
+
+
+@pytest.mark.parametrize('weights', [None, np.array([0.5, 1e300, 3])], ids=['plain', 'weighted'])
+@pytest.mark.parametrize('labels', LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize('X', [ROWS['dense'], ROWS['csr'], ROWS['encoded']], ids=['dense', 'csr', 'encoded'])
+def test_the_parts_of_a_block_make_it_up_again(X, labels, weights):
+    block = Block(X, **labels, weights=weights, parts=np.array([2, 0, 2]))
+    parts = [take_rows(block, slice(0, 1)), None, take_rows(block, slice(1, 3))]
+    joint = concatenate(parts)
+    assert parts_of(joint) == parts_of(block) and joint.parts.tolist() == [2, 0, 2]
+    assert concatenate([None, block]) is block and concatenate([]) is None

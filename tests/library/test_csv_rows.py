@@ -7,6 +7,7 @@ from reference import rows as twin
 from mr_elm.rows import csv_rows
 from mr_elm.rows.columns import TextColumn
 from mr_elm.rows.encoding import Column, Encoding
+from mr_elm.rows.labels import read_labels
 from mr_elm.rows.lines import LineReader
 from mr_elm.rows.options import RowOptions
 
@@ -78,6 +79,25 @@ def test_labels_of_any_letters_stand_between_white_space_too(label):
     assert blocks[0].X.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize(
+    'names, kind',
+    [
+        (['1', '2'], 'i'),
+        (['-1', '+1'], 'i'),
+        (['1', '18446744073709551615'], 'u'),
+        (['0.5', '1.50'], 'f'),
+        (['0.5', '0.50000000000000000001'], 'U'),  # which no float holds
+        (['2', '1'], 'U'),
+        (['1', '1.0'], 'U'),
+        (['1', 'b'], 'U'),
+        (['a', 'b'], 'U'),
+    ],
+)
+def test_names_of_classes_are_numbers_where_these_increase_and_one_type_holds_all(names, kind):
+    labels, read = read_labels(names), {'i': int, 'u': int, 'f': float, 'U': str}[kind]
+    assert labels.dtype.kind == kind and labels.tolist() == list(map(read, names))
+
+
 def test_quoted_fields_may_hold_the_delimiter_and_doubled_quotes():
     _, blocks = read(['"Smith, J",1,2', '"say ""hi""","3",4', 'plain,5,6'], n_columns=3)
     assert labels_of(blocks) == ['Smith, J', 'say "hi"', 'plain']
@@ -125,6 +145,18 @@ def test_a_table_of_a_known_encoding_is_read_as_numbers_at_once_and_as_text_wher
 def test_quoted_fields_may_stand_between_runs_of_blanks():
     _, blocks = read(['"a b" 1 2 ', ' "c"   3  4'], n_columns=3, delimiter=None)
     assert labels_of(blocks) == ['a b', 'c'] and blocks[0].X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_windows_line_ends_do_not_count_where_lines_are_looked_at_one_by_one():
+    _, [block] = read(['"a" ,1,2\r', 'b,3,4\r'], n_columns=3)
+    assert labels_of([block]) == ['a', 'b'] and block.X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_text_among_numbers_with_signs_is_refused_by_the_name_of_its_column():
+    reader, blocks = read(['a,$1,2', 'b,x,3', 'c,$4,5'], n_columns=3, styles=((1, '$', '', ''),), names=('cost', 'n'))
+    assert np.vstack([block.X for block in blocks]).tolist() == [[1, 2], [4, 5]]
+    assert reader.counts.rejected == {'not a number': 1}
+    assert csv_rows.diagnose('b,x,3', reader.form).detail.startswith("column 'cost' holds 'x'")
 
 
 REASONS = [

@@ -1,11 +1,22 @@
 """The first lines of a file decide how all of it is read."""
 
+import re
+from argparse import ArgumentTypeError
+
 import numpy as np
 import pytest
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows.inputs import sniff, take_first_lines
-from mr_elm.rows.options import RowOptions
+from mr_elm.rows.options import (
+    RowOptions,
+    read_charset,
+    read_columns,
+    read_delimiter,
+    read_header,
+    read_separator,
+    read_texts,
+)
 from mr_elm.rows.wire_rows import write_block
 
 
@@ -176,3 +187,71 @@ def test_a_named_column_asks_for_a_header():
 def test_a_header_of_another_width_than_the_rows_is_refused(names):
     with pytest.raises(DataFormatError, match=r'f\.csv: expected a header line of 3 names'):
         sniff([names, '1,2,3', '2,3,4'], 'f.csv', RowOptions())
+
+
+@pytest.mark.parametrize(
+    'reader, text, value',
+    [
+        (read_header, 'auto', None),
+        (read_header, 'yes', True),
+        (read_header, 'no', False),
+        (read_delimiter, 'auto', 'auto'),
+        (read_delimiter, 'space', None),
+        (read_delimiter, 'tab', '\t'),
+        (read_delimiter, '\\t', '\t'),
+        (read_delimiter, ';', ';'),
+        (read_charset, 'utf8', None),
+        (read_charset, 'ASCII', None),
+        (read_charset, 'Latin-1', 'iso8859-1'),
+        (read_separator, ' ; ', ';'),
+        (read_columns, 'a, "b,c",2', ('a', 'b,c', '2')),
+        (read_texts, '', ('',)),
+        (read_texts, 'none, "a,b" ,', ('none', 'a,b', '')),
+    ],
+)
+def test_the_command_line_says_how_rows_are_written(reader, text, value):
+    assert reader(text) == value
+
+
+@pytest.mark.parametrize(
+    'reader, text, message',
+    [
+        (read_header, 'maybe', 'one of auto, yes, no'),
+        (read_delimiter, ', ', 'one character of ASCII but a quote, tab or space'),
+        (read_delimiter, '"', 'one character of ASCII but a quote, tab or space'),
+        (read_delimiter, 'ä', 'one character of ASCII but a quote, tab or space'),
+        (read_delimiter, '\n', 'one character of ASCII but a quote, tab or space'),
+        (read_charset, 'klingon', 'the name of an encoding of text, such as cp1252'),
+        (read_charset, 'base64', 'the name of an encoding of text, such as cp1252'),
+        (read_separator, ' ', 'a character that stands between labels, such as ";"'),
+        (read_columns, '', 'names or indexes of columns, with commas between'),
+        (read_columns, 'a,,b', 'names or indexes of columns, with commas between'),
+    ],
+)
+def test_what_says_nothing_of_rows_is_refused_with_what_was_expected(reader, text, message):
+    with pytest.raises(ArgumentTypeError, match=f'^expected {re.escape(message)}, found {re.escape(repr(text))}$'):
+        reader(text)
+
+
+def test_a_category_is_a_feature():
+    data = 'y,a,b\nx,1,2\nz,3,4\n'
+    assert sniffed(data, category=('b', 'a'), encode='auto').header
+    for column in ('y', '0'):
+        with pytest.raises(DataFormatError, match="expected columns that are features, --category names column 'y'"):
+            sniffed(data, category=(column,), encode='auto')
+
+
+@pytest.mark.parametrize('label, header', [(0, True), (3, False)])
+def test_a_label_that_is_text_above_numbers_makes_a_header_whatever_the_features_are_called(label, header):
+    data = 'y,7,3,9\n' + ''.join(f'{k % 2},{k * 5 % 7},{k * 3 % 8},{k * k % 11}\n' for k in range(20))
+    assert sniffed(data, label_column=label).header is header
+
+
+@pytest.mark.parametrize(
+    'names, idle',
+    [(',y,x', (0,)), ('Unnamed: 0.2,Unnamed: 0.1,Unnamed: 0,,y,x', (0, 1, 2, 3)), (',y', ()), ('y,,x', ())],
+)
+def test_columns_that_number_the_rows_are_left_out_unless_label_and_feature_need_them(names, idle):
+    width = names.count(',') + 1
+    rows = (','.join([str(k)] * (width - 2) + [str(k % 3), f'{k % 7}.5']) for k in range(20))
+    assert sniffed('\n'.join([names, *rows])).idle == idle

@@ -6,13 +6,15 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from reference.lines import hadoop_split
 
 from mr_elm.errors import DataFormatError
 from mr_elm.rows import splits as splits
 from mr_elm.rows.inputs import InputFile, InputPlan
 from mr_elm.rows.options import RowOptions
-from mr_elm.rows.splits import SplitReader, find_ending, read_stream
+from mr_elm.rows.splits import SplitReader, find_ending, find_file, hadoop_cuts, plan_splits, read_stream
 
 FILES = {
     'plain': b'1,2\n3,4\n5,6\n',
@@ -143,3 +145,52 @@ def test_an_empty_compressed_file_has_no_lines(ending, tmp_path):
 def test_a_missing_file_is_said_to_be_missing(name, tmp_path):
     with pytest.raises(FileNotFoundError):
         lines_of(tmp_path / name)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(1, 40))
+def test_tasks_share_all_bytes_in_order_and_none_has_more_than_its_share(sizes, n_maps):
+    files = [InputFile(f'part-{number}', size, RowOptions('csv')) for number, size in enumerate(sizes)]
+    tasks = plan_splits(InputPlan(files), n_maps)
+    share = -(-sum(sizes) // n_maps)
+    assert len(tasks) <= n_maps
+    assert all(0 < sum(length for *_, length in task) <= share for task in tasks)
+    pieces = [piece for task in tasks for piece in task]
+    assert all(length > 0 for *_, length in pieces)
+    taken = [(number, byte) for number, start, length in pieces for byte in range(start, start + length)]
+    assert taken == [(number, byte) for number, size in enumerate(sizes) for byte in range(size)]
+
+
+@pytest.mark.parametrize(
+    'uri, number',
+    [
+        ('hdfs:///a/rows.csv', 0),
+        ('hdfs://name-node:9000/a/rows.csv', 0),
+        ('hdfs:///a/the%20other.csv', 1),
+        ('s3a://bucket/b/rows.csv', 2),
+        ('file:/c/rows.csv', 3),
+        ('file:///c/rows.csv', 3),
+    ],
+)
+def test_a_file_is_found_by_what_hadoop_calls_it(uri, number):
+    names = ['hdfs:///a/rows.csv', 'hdfs:///a/the other.csv', 's3://bucket/b/rows.csv']
+    files = [InputFile(name, 1, RowOptions('csv')) for name in names]
+    files.append(InputFile('rows.csv', 1, RowOptions('csv'), uri='file:///c/rows.csv'))
+    assert find_file(files, uri) == number
+    with pytest.raises(DataFormatError, match='hdfs:///rows.csv: expected one of the planned input files'):
+        find_file(files, 'hdfs:///rows.csv')
+
+
+@pytest.mark.parametrize(
+    'path, charset, reads',
+    [
+        ('rows.csv', None, True),
+        ('rows.csv.gz', None, True),
+        ('rows.csv.bz2', None, True),
+        ('rows.csv.zst', None, False),
+        ('rows.zip', None, False),
+        ('rows.csv', 'utf-16', False),
+        ('rows.csv.gz', 'cp1252', False),
+    ],
+)
+def test_hadoop_reads_lines_of_utf_8_also_of_archives_that_it_knows(path, charset, reads):
+    assert hadoop_cuts(path, charset) == reads

@@ -26,6 +26,12 @@ def test_blocks_records_and_counts_come_back():
     assert (reader.counts.records, reader.counts.lines, reader.counts.used) == (3, 4, 4)
 
 
+def test_the_lines_of_rows_are_counted_through_all_blocks():
+    reader = WireReader(RowOptions('wire'), 'part-0')
+    lines = [write_block(X) + b'\n', COUNTS + b'\n', write_block(X[:2]) + b'\n']
+    assert [[*reader.row_lines] for block in reader.read(lines) if block] == [[0, 1, 2], [3, 4]]
+
+
 @pytest.mark.parametrize('line', [write_block(X, 1), COUNTS])
 def test_their_first_line_tells_what_they_are(line):
     assert sniff([line.decode()], 'rows.csv', RowOptions(), 0).kind == 'wire'
