@@ -51,8 +51,8 @@ def tuning_of_dual(what: str, examples: dict[str, str], search: str = 'BoxSearch
     """Describe how a method of the dual is tuned."""
     return Tuning(
         what,
-        'Score a grid of kernel parameters and C by cross-validation, one reduce task for each kernel. Print '
-        'the best. With --model, also train with it.',
+        'Score a grid of kernel parameters and C by cross-validation. Choose by accuracy, with --class-weight '
+        'balanced by balanced accuracy.',
         f'{SEARCHES}:{search}',
         'mr_elm.drivers.tune_kernels:cross_validate',
         examples,
@@ -86,8 +86,8 @@ METHODS = {
         },
         Tuning(
             'nodes, nu and L, from one pass over the rows',
-            'Score maps, kernels, weight scales, nu and L by cross-validation, from one pass over the '
-            'rows. A second pass counts the errors of the best ones.',
+            'Score maps, kernels, weight scales, nu and L. Of the ten with the least error, choose by accuracy, '
+            'with --class-weight balanced by balanced accuracy.',
             f'{SEARCHES}:NodeSearch',
             'mr_elm.drivers.tune_pesvm:tune',
             {
@@ -173,8 +173,9 @@ METHODS = {
         },
         Tuning(
             'kernel and C, by leave-one-out in closed form',
-            'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Each kernel has '
-            'one reduce task, and one eigendecomposition for all C.',
+            'Score a grid of kernel parameters and C by leave-one-out, computed with a formula. Choose by accuracy, '
+            'with --class-weight balanced by balanced accuracy. Each kernel has one reduce task, and one '
+            'eigendecomposition for all C.',
             f'{SEARCHES}:KELMSearch',
             'mr_elm.drivers.tune_kernels:leave_one_out',
             {'rows.csv --table grid.csv --model best.npz': 'all scores, and the best model'},

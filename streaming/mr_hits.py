@@ -11,13 +11,9 @@ from mr_elm.streaming.mr_folds import MRFolds
 from mr_elm.typing import Floats
 
 
-def add_up(values: Iterable[dict]) -> dict:
+def add_up(values: Iterable[list]) -> list:
     """Add the counts of tasks up."""
-    values = list(values)
-    return {
-        'correct': np.sum([value['correct'] for value in values], axis=0).tolist(),
-        'total': sum(value['total'] for value in values),
-    }
+    return np.sum(list(values), axis=0).tolist()
 
 
 class MRHits(MRFolds):
@@ -28,8 +24,8 @@ class MRHits(MRFolds):
 
     Input:  <split, rows>, text or packed
     Output: <hits LAYER, JSON>
-                correct: for each candidate on this layer the number of rows that
-                it labels right; total: the number of held-out rows
+                a list of lists: the number of held-out rows of each class, then
+                for each candidate how many of these it labels right
 
     Map:    label the held-out rows of the sample, count, write when the task ends.
     Reduce: add the counts of a key.
@@ -39,7 +35,7 @@ class MRHits(MRFolds):
 
     def prepare(self) -> None:
         """Begin with nothing counted."""
-        self.hits: dict[int, dict] = {}
+        self.hits: dict[int, np.ndarray] = {}
 
     def add(self, block: Block, edges: np.ndarray) -> None:
         """Score the held-out rows of a block."""
@@ -55,18 +51,17 @@ class MRHits(MRFolds):
         """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
         n_classes = self.task.folds.n_classes
         width = machine_count(n_classes, ONE_VS_ALL)
-        correct = [
-            int((class_numbers(scores[:, start : start + width], n_classes, ONE_VS_ALL) == truth).sum())
-            for start in range(0, scores.shape[1], width)
-        ]
-        counts = self.hits.get(number, {'correct': [0] * len(correct), 'total': 0})
-        self.hits[number] = add_up([counts, {'correct': correct, 'total': len(truth)}])
+        counts = [np.bincount(truth, minlength=n_classes)]
+        for start in range(0, scores.shape[1], width):
+            right = class_numbers(scores[:, start : start + width], n_classes, ONE_VS_ALL) == truth
+            counts.append(np.bincount(truth[right], minlength=n_classes))
+        self.hits[number] = self.hits.get(number, 0) + np.array(counts)
 
     def map_end(self) -> Iterator[tuple[str, object]]:
         """Emit the counts."""
         self.add_waiting()
         for number, counts in self.hits.items():
-            yield make_key('hits', number), counts
+            yield make_key('hits', number), counts.tolist()
 
 
 if __name__ == '__main__':

@@ -54,13 +54,13 @@ def tune(words: Sequence[str]) -> None:
     with choose_engine(args, args.model or args.table or args.figure) as engine:
         plan = plan_rows(args, RowOptions.of_arguments(args, numeric_labels=options.numeric))
         plan = choose_target(lambda plan: train(plan, options, engine), plan, engine, args.bad_rows)
-        trained = []
-        if isinstance(search, NodeSearch):
-            tuned, *trained = resolve_name(tuning.driver)(plan, options, search, engine)
-        else:
-            tuned = resolve_name(tuning.driver)(plan, options, search, engine)
-        report(tuned, search)
+        tuned = resolve_name(tuning.driver)(plan, options, search, engine)
+        goal = 'accuracy'
+        if options.class_weight:
+            goal = 'balanced_accuracy'
+        report(tuned, search, goal)
         if args.model is not None:
+            trained = tuned.trained
             if not trained:
                 trained = train(plan, replace(options, C=tuned.best.C, **tuned.best.parameters), engine)
             output.keep(engine, *trained)
@@ -92,39 +92,41 @@ def make_parser(name: str, method: Method, tuning: Tuning) -> Parser:
     return parser
 
 
-def report(tuned: Tuned, search: NodeSearch | KernelSearch) -> None:
-    """Print the best candidate; write table and figure where they were asked for."""
+def report(tuned: Tuned, search: NodeSearch | KernelSearch, goal: str) -> None:
+    """Print the best candidate; write table and figure where they were asked for. goal : the name of the accuracy."""
     if search.table is not None:
-        records = list(map(describe, tuned.scores))
+        records = [describe(score, goal) for score in tuned.scores]
         with write_file(search.table) as local, open(local, 'w', newline='') as stream:
-            table = csv.DictWriter(stream, records[0])
+            table = csv.DictWriter(stream, max(records, key=len))
             table.writeheader()
             table.writerows(records)
     if search.figure is not None:
         from mr_elm.figures.heatmap import draw
 
-        draw(tuned.scores, tuned.best, search.figure)
-    best = {name: value for name, value in describe(tuned.best).items() if name not in OF_TABLE}
+        draw(tuned.scores, tuned.best, search.figure, goal.replace('_', ' '))
+    best = {name: value for name, value in describe(tuned.best, goal).items() if name not in OF_TABLE}
     if tuned.solver:
         best['solver'] = tuned.solver
     print(json.dumps(best))
 
 
-def describe(score: Any) -> dict[str, Any]:
+def describe(score: Any, goal: str) -> dict[str, Any]:
     """Return what a row of the table shows of a candidate."""
     if isinstance(score, NodeScore):
         kind = score.kind
-        return {
+        record = {
             'map': kind.map,
             'weight_scale': kind.weight_scale,
             'nu': score.nu,
             'hidden': score.n_hidden,
             'error': score.error,
             'deviation': score.deviation,
-            'accuracy': score.accuracy,
+            goal: score.accuracy,
             'trusted': score.trusted,
-            'kernel': kind.kernel,
         }
-    values = {name: getattr(score, name, None) for name in ('accuracy', 'rmse', 'deviation', *OF_TABLE)}
-    known = {name: value for name, value in values.items() if value is not None}
-    return {**score.parameters, 'C': score.C, **known}
+        if kind.map == 'nystrom':  # other nodes use no kernel
+            record['kernel'] = kind.kernel
+        return record
+    record = {**score.parameters, 'C': score.C, goal: score.accuracy}
+    record |= {name: getattr(score, name) for name in ('rmse', 'deviation', *OF_TABLE)}
+    return {name: value for name, value in record.items() if value is not None}

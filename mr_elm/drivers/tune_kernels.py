@@ -15,7 +15,6 @@ from mr_elm.machines.rows_task import KernelsTask
 from mr_elm.machines.search_options import DualSearch, KELMSearch
 from mr_elm.passes.data_set import DataSet
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.wire import split_key
 from mr_elm.scores.selection import Cell, Score, Tuned, best_of
 from mr_elm.streaming.mr_grid import MRGrid
 from mr_elm.streaming.mr_leave_one_out import MRLeaveOneOut
@@ -51,7 +50,8 @@ def score_grid(data: DataSet, task: KernelGridTask) -> list[Score]:
         cells = [Cell(**cell) for cell in answer['cells']]
         n_trainings += len(cells)
         unfinished += [(name, cell) for cell in cells if not cell.converged]
-        scores += [Score.of_cells(kernel, C, [cell for cell in cells if cell.C == C]) for C in task.C_values]
+        balanced = task.class_weights is not None
+        scores += [Score.of_cells(kernel, C, [cell for cell in cells if cell.C == C], balanced) for C in task.C_values]
     if unfinished:
         name, cell = unfinished[0]
         warnings.warn(
@@ -99,5 +99,4 @@ def leave_one_out(plan: InputPlan, options: KELMOptions, search: KELMSearch, eng
 def score_kernels(data: DataSet, job_class: type[MRRows], task: KernelsTask, stage: str) -> list[Any]:
     """Run the job that scores kernels, each in a reducer: what these say, in order."""
     n = len(task.kernels)
-    answers = {int(split_key(key)[1][0]): value for key, value in run_problem(data, job_class, task, stage, n)}
-    return [answers[number] for number in range(n)]
+    return [value for _, value in sorted(run_problem(data, job_class, task, stage, n))]

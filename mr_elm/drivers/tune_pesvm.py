@@ -22,19 +22,18 @@ from mr_elm.machines.shared_options import ROWS
 from mr_elm.passes.data_set import DataSet
 from mr_elm.progress import Meter
 from mr_elm.rows.inputs import InputPlan
-from mr_elm.rows.wire import split_key
-from mr_elm.scores.selection import NodeChoice, NodeScore, Tuned, best_nodes, finalists
+from mr_elm.scores.selection import NodeChoice, NodeScore, Tuned, best_nodes, finalists, measure_accuracy
 from mr_elm.solvers.folds import FoldGrid, total_of
 from mr_elm.solvers.ridge import leading_sums
 from mr_elm.streaming.mr_hits import MRHits
 
-COUNTED = 10  # of the candidates: a second pass scores them on held-out rows
+COUNTED = 10  # of the candidates: a second pass scores them on held-out rows. Help and figure say ten
 
 Layers = Mapping[NodeChoice, HiddenLayer]
 
 
-def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Engine) -> tuple:
-    """Search, and train the best: (Tuned, model, accounts of a first pass over text).
+def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Engine) -> Tuned:
+    """Search, and train the best.
 
     options : whose nodes, nu and L do not matter. Raises DataFormatError when the rows cannot be used.
     """
@@ -70,7 +69,7 @@ def tune(plan: InputPlan, options: PESVMOptions, search: NodeSearch, engine: Eng
         with one_thread():
             leading = leading_sums(total_of(sums[best.kind]), best.n_hidden)
         model = make_model(inputs, layers[best.kind].take(best.n_hidden), steps[best.kind], leading)
-    return Tuned(scores, best), model, data.first
+    return Tuned(scores, best, trained=(model, data.first))
 
 
 def demand_memory(name: str, search: NodeSearch, layers: Layers) -> None:
@@ -113,10 +112,10 @@ def count_hits(
             weights[number, fold] = np.hstack(
                 [np.insert(B, [len(B) - 1] * (m - len(B)), 0.0, axis=0) for B in of_cells]  # the bias stays last
             )
-    of_layers = list(chosen.values())
     counted = {}
     finals = GridTask(folds, [layers[kind] for kind in chosen], scores=weights)
-    for key, value in run_problem(inputs.data, MRHits, finals, 'held-out rows'):
-        for score, correct in zip(of_layers[int(split_key(key)[1][0])], value['correct'], strict=True):
-            counted[id(score)] = replace(score, correct=correct, total=value['total'])
-    return [counted.get(id(score), score) for score in scores]
+    pairs = sorted(run_problem(inputs.data, MRHits, finals, 'held-out rows'))
+    for of_kind, (_, (total, *hits)) in zip(chosen.values(), pairs, strict=True):
+        for score, correct in zip(of_kind, hits, strict=True):
+            counted[score] = replace(score, accuracy=measure_accuracy(correct, total, bool(inputs.weights)))
+    return [counted.get(score, score) for score in scores]

@@ -11,22 +11,25 @@ from mr_elm.scores.selection import NodeScore
 from mr_elm.typing import Floats
 
 
-def draw(scores: list, best: Any, path: str | Path) -> None:
+def draw(scores: list, best: Any, path: str | Path, goal: str = 'accuracy') -> None:
     """Draw what a search has scored as a heat map, the best cell ringed.
 
     scores : over a full grid. Of NodeScore the error over the nodes and nu is drawn, for the best kind of nodes, where
-        nu can be trusted; of Score the accuracy over C and the parameter of the kernel. path : of the png.
+        nu can be trusted; of Score the accuracy over C and the parameter of the kernel. path : of the png. goal : what
+        the accuracy is called.
     """
     if isinstance(best, NodeScore):
         trusted = [score for score in scores if score.kind == best.kind and score.trusted]
         cells = {(score.nu, score.n_hidden): score.error for score in trusted}
         chosen, across, down, cmap = (best.nu, best.n_hidden), 'hidden nodes', 'nu', 'viridis_r'
         title = f'{best.kind.describe()}:\nheld-out squared error'
+        if best.accuracy is not None:  # decides among the finalists
+            title += f'\nring: best {goal}\nof the ten smallest errors'
     else:
         down = next(iter(best.parameters), '')
         cells = {(score.parameters.get(down), score.C): score.accuracy for score in scores}
         chosen, across, cmap = (best.parameters.get(down), best.C), 'C', 'viridis'
-        title = f'cross-validated accuracy, best {best.accuracy:.4f}'
+        title = f'held-out {goal},\nbest {best.accuracy:.4f}'
     rows, columns = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
     values = np.full((len(rows), len(columns)), np.nan)
     for (row, column), value in cells.items():

@@ -226,8 +226,12 @@ class LeaveOneOutTask(KernelsTask):
     def score(self, number: int, rows: GatheredRows) -> dict[str, list]:
         """Return the scores of a kernel over some rows at each C."""
         omega = compute_lower_triangle(self.scale(rows.X), make_kernel(self.kernel, **self.kernels[number]))
-        s, _ = weigh(omega, rows.numbers[:, None], rows.weights)
-        scores = self.leave_one_out(decompose(omega), s, rows.numbers, rows.weights)
+        weights = rows.weights
+        s, _ = weigh(omega, rows.numbers[:, None], weights)
+        if self.class_weights:  # are balanced over all rows: here over those of the sample
+            codes = rows.numbers.astype(int)
+            weights = weights / np.bincount(codes, weights)[codes]
+        scores = self.leave_one_out(decompose(omega), s, rows.numbers, weights)
         return {'scores': [{'C': C, **score} for C, score in scores]}
 
     def leave_one_out(

@@ -198,13 +198,13 @@ def cross_validate(
                 trained[number].append(result)
         for number, C in enumerate(sorted(C_values)):
             predicted = class_numbers(decisions[number], scheme.n_classes, scheme.name)
-            correct = int((predicted == codes[held]).sum())
+            truth, n = codes[held], scheme.n_classes
             results = trained[number]
             yield Cell(
                 C,
                 int(fold),
-                correct,
-                len(held),
+                np.bincount(truth[predicted == truth], minlength=n).tolist(),
+                np.bincount(truth, minlength=n).tolist(),
                 int(used[number].sum()),
                 float(sum(result.seconds for result in results)),
                 sum(result.n_iter for result in results),

@@ -27,15 +27,15 @@ class Cell:
     """Hold what one fold says of one candidate.
 
     C : bound of the dual variables. fold : the fold held out.
-    correct, total : rows of it that were labelled right, and all.
+    correct, total : rows of it that were labelled right, and all, of each class.
     n_support : support vectors of the training. seconds : of processor time.
     n_iter : iterations as the solver counts them. converged : whether every machine reached eps.
     """
 
     C: float
     fold: int
-    correct: int
-    total: int
+    correct: list[int]
+    total: list[int]
     n_support: int
     seconds: float
     n_iter: int
@@ -46,7 +46,7 @@ class Cell:
 class Score:
     """Hold what rows that were left out say of one candidate: kernel parameters and C.
 
-    accuracy : the share of rows labelled right. rmse : of a regression. deviation : of the accuracy over the folds.
+    accuracy : see `measure_accuracy`. rmse : of a regression. deviation : of the accuracy over the folds.
     n_support : the mean number of support vectors of a fold. n_iter, seconds : of all folds, iterations and processor
     time. n_unfinished : folds whose training stopped before it reached eps. None where nobody has counted.
     """
@@ -62,13 +62,14 @@ class Score:
     seconds: float | None = None
 
     @classmethod
-    def of_cells(cls, parameters: dict, C: float, cells: Sequence[Cell]) -> 'Score':
+    def of_cells(cls, parameters: dict, C: float, cells: Sequence[Cell], balanced: bool = False) -> 'Score':
         """Join what all folds say of a candidate."""
+        correct, total = np.sum([(cell.correct, cell.total) for cell in cells], axis=0).tolist()
         return cls(
             parameters,
             C,
-            accuracy=sum(cell.correct for cell in cells) / sum(cell.total for cell in cells),
-            deviation=float(np.std([cell.correct / cell.total for cell in cells])),
+            accuracy=measure_accuracy(correct, total, balanced),
+            deviation=float(np.std([measure_accuracy(cell.correct, cell.total, balanced) for cell in cells])),
             n_support=float(np.mean([cell.n_support for cell in cells])),
             n_iter=sum(cell.n_iter for cell in cells),
             n_unfinished=sum(not cell.converged for cell in cells),
@@ -110,15 +111,14 @@ class NodeChoice(NamedTuple):
 class NodeScore:
     """Hold what cross-validation found for hidden nodes: their kind, nu, L, and a GridCell for each fold.
 
-    correct, total : rows labelled right by machines that had not seen them, and all; None where nobody has counted.
+    accuracy : see `measure_accuracy`, of rows labelled by machines that had not seen them; None where nobody counted.
     """
 
     kind: NodeChoice
     nu: float
     n_hidden: int
     cells: tuple
-    correct: int | None = None
-    total: int | None = None
+    accuracy: float | None = None
 
     @property
     def error(self) -> float:
@@ -135,12 +135,15 @@ class NodeScore:
         """Tell whether rounding errors are out of sight in every fold."""
         return all(cell.trusted and np.isfinite(cell.error) for cell in self.cells)
 
-    @property
-    def accuracy(self) -> float | None:
-        """Return the share of rows labelled right, or None."""
-        if self.correct is None or not self.total:
-            return None
-        return self.correct / self.total
+
+def measure_accuracy(correct: Sequence[int], total: Sequence[int], balanced: bool) -> float:
+    """Return the share of rows labelled right; balanced, the mean of this share over the classes that occur.
+
+    correct, total : rows labelled right, and all, of each class. Counts, not weights, are the same for any splits.
+    """
+    if balanced:
+        return float(np.mean([right / n for right, n in zip(correct, total, strict=True) if n]))
+    return sum(correct) / sum(total)
 
 
 def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
@@ -151,7 +154,7 @@ def best_nodes(scores: Sequence[NodeScore]) -> NodeScore:
     trusted = [score for score in scores if score.trusted]
     if not trusted:
         raise ValueError('all values of nu are too large for the rounding errors of the sums: add smaller ones')
-    counted = [score for score in trusted if score.total]
+    counted = [score for score in trusted if score.accuracy is not None]
     if counted:
         return max(counted, key=lambda score: (score.accuracy, -score.error))
     return min(trusted, key=lambda score: score.error)
@@ -171,12 +174,14 @@ def finalists(scores: Sequence[NodeScore], n: int) -> list[NodeScore]:
 class Tuned:
     """Hold the score of every candidate, a Score or NodeScore, and the best one.
 
-    solver : the rule that solved, or ''.
+    solver : the rule that solved, or ''. trained : the model of the best one and the accounts of a
+    first pass, where it has been trained.
     """
 
     scores: list
     best: Any
     solver: str = ''
+    trained: tuple = ()
 
 
 def score_values(values: Floats, numbers: np.ndarray, weights: RowWeights, n_classes: int) -> dict[str, float]:

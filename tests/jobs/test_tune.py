@@ -4,12 +4,16 @@ import csv
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from reference.files import LOCAL
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from mr_elm.estimators import SparseELMClassifier
+from mr_elm.estimators import OELMClassifier, SparseELMClassifier, SphereSVMClassifier
 from mr_elm.figures import heatmap
+from mr_elm.scores import selection
+from mr_elm.scores.selection import FOLD, fold_numbers
 
 GRID = ('--sigma', '0.5,2', '--C', '0.5,5,50', '--folds', 3)
 
@@ -95,8 +99,6 @@ def test_random_nodes_are_tuned_over_C(elm, dense, table, tmp_path, model_of, ma
 
 def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, dense, table, tmp_path):
     """Scaling and the size of normal weights see all rows: here there is no scaling, and weights are uniform."""
-    from mr_elm.scores.selection import FOLD, fold_numbers
-
     words = (
         '--kernel',
         'sigmoid',
@@ -125,6 +127,30 @@ def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, den
     assert json.loads(done.out)['accuracy'] == correct / len(X)
 
 
+@pytest.mark.parametrize('method', ['sparse-elm', 'oelm', 'sphere-svm'])
+def test_balanced_classes_are_chosen_by_balanced_accuracy(elm, write, csv_of, rng, tmp_path, method):
+    """A narrow kernel misses the rare class and has the higher accuracy."""
+    X = rng.normal(size=(220, 2)) + np.repeat([[0.0], [1.0]], (200, 20), axis=0)
+    labels, grid, out = np.repeat([0, 1], (200, 20)), ('--sigma', '0.2,2', '--C', 1), tmp_path / 'table.csv'
+    words = (write('rare.csv', csv_of(labels, X)), *grid, '--folds', 3, '--scale', 'none', '--eps', 1e-7, '-q')
+    words = ('tune', method, *words, '--class-weight', 'balanced', '--table', out, '--figure', tmp_path / 'map.png')
+    best = json.loads(elm(*words).out)
+    estimators = {'sparse-elm': SparseELMClassifier, 'oelm': OELMClassifier, 'sphere-svm': SphereSVMClassifier}
+    folds, accuracies = fold_numbers(X, 3, FOLD), []
+    with open(out) as stream:
+        for line in csv.DictReader(stream):
+            predicted = np.empty(220)
+            for fold in range(3):
+                rest = folds != fold
+                machine = estimators[method](
+                    sigma=float(line['sigma']), C=1, tol=1e-7, scale='none', class_weight={0: 0.55, 1: 5.5}
+                )
+                predicted[~rest] = machine.fit(X[rest], labels[rest]).predict(X[~rest])
+            assert float(line['balanced_accuracy']) == pytest.approx(balanced_accuracy_score(labels, predicted), 1e-15)
+            accuracies.append(accuracy_score(labels, predicted))
+    assert best['sigma'] == 2 and accuracies[0] > accuracies[1] and 'accuracy' not in best
+
+
 @pytest.mark.parametrize(
     'options, said',
     [
@@ -146,15 +172,22 @@ def test_json_is_taken_and_changes_nothing(tune, dense):
 
 def test_the_title_of_a_figure_of_one_size_is_not_cut_off(tmp_path, monkeypatch):
     class Score(SimpleNamespace):
-        kind, n_hidden, trusted = SimpleNamespace(describe=lambda: 'map rbf --weight-scale 1'), 50, True
+        kind, n_hidden = SimpleNamespace(describe=lambda: 'map rbf --weight-scale 1'), 50
+        trusted, accuracy = True, 0.9
 
     def save(figure, *words, **options):
-        title = figure.axes[0].title.get_window_extent()
-        inside.append(figure.bbox.x0 <= title.x0 and title.x1 <= figure.bbox.x1)
+        title = figure.axes[0].title
+        extent = title.get_window_extent()
+        inside.append(figure.bbox.x0 <= extent.x0 and extent.x1 <= figure.bbox.x1)
+        titles.append(title.get_text())
 
-    inside = []
+    inside, titles = [], []
     monkeypatch.setattr(heatmap, 'NodeScore', Score)
     monkeypatch.setattr(Figure, 'savefig', save)
     scores = [Score(nu=nu, error=nu) for nu in (1.0, 10.0)]
-    heatmap.draw(scores, scores[0], tmp_path / 'map.png')
-    assert inside == [True]
+    heatmap.draw(scores, scores[0], tmp_path / 'map.png', 'balanced accuracy')
+    others = [selection.Score({'sigma': sigma}, 1.0, accuracy) for sigma, accuracy in ((1.0, 0.9), (2.0, 0.8))]
+    heatmap.draw(others, others[0], tmp_path / 'map.png', 'balanced accuracy')
+    assert inside == [True, True]
+    assert titles[0].endswith('ring: best balanced accuracy\nof the ten smallest errors')
+    assert titles[1] == 'held-out balanced accuracy,\nbest 0.9000'

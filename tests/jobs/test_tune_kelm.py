@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.preprocessing import StandardScaler
+
+from mr_elm.scores.selection import select_sample
 
 GRID = ('--sigma', '0.5,2', '--C', '0.5,50')
 
@@ -52,6 +55,22 @@ def test_scores_are_those_of_brute_force_and_the_best_is_trained(tune, dense, ta
     parameters = model_of(tmp_path / 'm.npz')[0]['parameters']
     assert (parameters['sigma'], parameters['C']) == (best['sigma'], best['C'])
     assert (tmp_path / 'map.png').read_bytes().startswith(b'\x89PNG')
+
+
+@pytest.mark.parametrize('share', [1, 0.5])
+def test_balanced_classes_are_scored_by_balanced_accuracy(tune, dense, table, share):
+    X, labels = table
+    weights = len(X) / (3 * np.bincount(labels)[labels])  # of all rows, not of the sample
+    rows = select_sample(X, share, 0)
+    X, labels, weights = X[rows], labels[rows], weights[rows]
+    T = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
+    best, scores = tune(dense, '--class-weight', 'balanced', '--sample', round(60 * share))
+    for sigma, C, accuracy in scores:
+        ridge, predicted = KernelRidge(alpha=1 / C, kernel='rbf', gamma=1 / (2 * sigma**2)), []
+        for rest, row in LeaveOneOut().split(X):
+            predicted += [ridge.fit(X[rest], T[rest], weights[rest]).predict(X[row]).argmax()]
+        assert accuracy == pytest.approx(balanced_accuracy_score(labels, predicted))
+    assert best['balanced_accuracy'] == max(line[2] for line in scores) and 'accuracy' not in best
 
 
 def test_numbers_are_scored_by_their_error(tune, write, csv_of, table):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from reference.files import LOCAL
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 N = 300
 GRID = ('--weight-scale', '0.5,2', '--nu', '0.1,10', '--hidden', '5,20', '--folds', 3)
@@ -16,6 +17,7 @@ def tune(tune_with):
 
 def test_the_best_cell_is_printed_and_its_model_is_that_of_training(elm, tune, packed_classes, tmp_path, model_of):
     best, table = tune(packed_classes, '--map', 'sigmoid,rff', '--figure', tmp_path / 'f.png')
+    assert 'kernel' not in best and 'kernel' not in table[0]  # these nodes have none
     assert len(table) == 2 * 2 * 2 * 2 and all(row['trusted'] == 'True' for row in table)
     counted = [float(row['accuracy']) for row in table if row['accuracy']]
     assert len(counted) == 10 and best['accuracy'] == max(counted)
@@ -41,11 +43,12 @@ def test_the_best_cell_is_printed_and_its_model_is_that_of_training(elm, tune, p
     assert tuned['parameters'].keys() == plain['parameters'].keys() and tuned['n_rows_used'] == N
 
 
+@pytest.mark.parametrize('words', [(), ('--class-weight', 'balanced')], ids=['plain', 'balanced'])
 @pytest.mark.parametrize('options', [('1',), ('5',), ('2', *LOCAL)], ids=' '.join)
-def test_splits_and_runners_do_not_show(tune, packed_classes, model_of, options, maps):
+def test_splits_and_runners_do_not_show(tune, packed_classes, model_of, options, maps, words):
     n, *runner = options
-    whole, (_, arrays) = tune(packed_classes), model_of(tune.model)
-    assert tune(packed_classes, *maps(n), *runner) == whole
+    whole, (_, arrays) = tune(packed_classes, *words), model_of(tune.model)
+    assert tune(packed_classes, *words, *maps(n), *runner) == whole
     again = model_of(tune.model)[1]
     assert [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()] == []
 
@@ -58,25 +61,34 @@ def test_the_model_chosen_lives(elm, tune, packed_classes, tmp_path, model_of):
     assert [name for name in one if one[name].tobytes() != other[name].tobytes()] == []
 
 
+@pytest.mark.parametrize('balanced', [False, True], ids=['plain', 'balanced'])
 @pytest.mark.parametrize('seed', [0, 3])
-def test_errors_and_accuracies_are_those_of_rows_held_out(tune, packed_classes, three_classes, model_of, seed):
+def test_errors_and_accuracies_are_those_of_rows_held_out(
+    tune, packed_classes, three_classes, model_of, seed, balanced
+):
     """Train on the rows of the other folds by numpy alone, on the nodes of the model."""
     from mr_elm.scores.selection import FOLD, fold_numbers
 
-    best, cells = tune(packed_classes, '--seed', seed)
     X, labels = three_classes
+    name, score, weights, words = 'accuracy', accuracy_score, np.ones((N, 1)), ()
+    if balanced:
+        weights, words = N / (3 * np.bincount(labels)[labels, None]), ('--class-weight', 'balanced')
+        name, score = 'balanced_accuracy', balanced_accuracy_score
+    best, cells = tune(packed_classes, '--seed', seed, *words)
     m = model_of(tune.model)[1]
     Z = (X - m['feature_offset']) * m['feature_scale'] @ m['hidden_weights'].T + m['hidden_biases']
     E, T = np.c_[1 / (1 + np.exp(-Z)), -np.ones(N)], np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
     folds, F = fold_numbers(X, 3, seed + FOLD), np.zeros((N, 3))
     for fold in range(3):
         rest = folds != fold
-        A = E[rest].T @ E[rest] + np.eye(E.shape[1]) / best['nu']
-        F[~rest] = E[~rest] @ np.linalg.solve(A, E[rest].T @ T[rest])
-    assert np.isclose(best['error'], ((F - T) ** 2).mean(), rtol=1e-8)
-    assert best['accuracy'] == (F.argmax(axis=1) == labels).mean()
+        A = E[rest].T @ (weights * E)[rest] + np.eye(E.shape[1]) / best['nu']
+        F[~rest] = E[~rest] @ np.linalg.solve(A, E[rest].T @ (weights * T)[rest])
+    assert np.isclose(best['error'], (weights * (F - T) ** 2).sum() / (3 * weights.sum()), rtol=1e-8)
+    assert np.isclose(best[name], score(labels, F.argmax(axis=1)), rtol=1e-15)
+    assert best[name] == max(float(row[name]) for row in cells if row[name])
     (row,) = [row for row in cells if all(float(row[name]) == best[name] for name in ('weight_scale', 'nu', 'hidden'))]
     assert float(row['error']) == best['error']
+    assert sum('accuracy' in key for key in best) == sum('accuracy' in key for key in row) == 1
 
 
 def test_a_regression_is_chosen_by_its_error(tune, write, csv_of, three_classes, model_of):
@@ -112,7 +124,8 @@ def test_sums_that_do_not_fit_are_refused(elm, packed_classes):
 
 def test_kernels_are_candidates_and_the_best_is_trained(tune, packed_classes, model_of):
     best, table = tune(packed_classes, '--map', 'sigmoid,nystrom', '--kernel', 'gaussian,laplacian')
-    assert len({(row['map'], row['kernel']) for row in table}) == 3 and len(table) == 3 * 2 * 2 * 2
+    kinds = {(row['map'], row['kernel']) for row in table}
+    assert kinds == {('sigmoid', ''), ('nystrom', 'gaussian'), ('nystrom', 'laplacian')} and len(table) == 3 * 2 * 2 * 2
     assert best['accuracy'] == max(float(row['accuracy']) for row in table if row['accuracy'])
     parameters = model_of(tune.model)[0]['parameters']
     assert (parameters['map'], parameters['nu'], parameters['n_hidden']) == (best['map'], best['nu'], best['hidden'])

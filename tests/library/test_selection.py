@@ -25,6 +25,7 @@ from mr_elm.scores.selection import (
     candidates,
     finalists,
     fold_numbers,
+    measure_accuracy,
     score_values,
     select_sample,
 )
@@ -69,7 +70,9 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
         held = folds == cell.fold
         alone = SparseELMClassifier(sigma=1.5, C=cell.C, tol=1e-7, multiclass=scheme, scale='none')
         alone.fit(X[~held], codes[~held], weights[~held])
-        assert cell.correct == (alone.predict(X[held]) == codes[held]).sum() and cell.total == held.sum()
+        truth, right = codes[held], alone.predict(X[held]) == codes[held]
+        assert cell.correct == [(right & (truth == k)).sum() for k in range(n_classes)]
+        assert cell.total == [(truth == k).sum() for k in range(n_classes)]
         assert cell.n_support == len(alone.support_)
 
 
@@ -88,38 +91,46 @@ def test_folds_and_samples_depend_on_the_rows_alone(rows):
 
 def test_of_equal_candidates_the_smallest_C_and_the_widest_kernel_win():
     def score(sigma, C, correct):
-        return Score.of_cells({'sigma': sigma}, C, (Cell(C, 0, correct, 10, 1, 0.0, 7, True),))
+        return Score.of_cells({'sigma': sigma}, C, (Cell(C, 0, [correct - 3, 3], [6, 4], 1, 0.0, 7, True),))
 
     scores = [score(1, 1, 7), score(2, 10, 8), score(2, 1, 8), score(4, 1, 8), score(8, 1, 6)]
     assert best_of(scores) is scores[3] and best_of(scores[::-1]) is scores[3]
 
 
 def test_of_equal_candidates_the_lowest_degree_wins():
-    scores = [Score.of_cells({'degree': degree}, 1, (Cell(1, 0, 7, 10, 1, 0.0, 7, True),)) for degree in (3, 2, 5)]
+    scores = [Score.of_cells({'degree': degree}, 1, (Cell(1, 0, [7], [10], 1, 0.0, 7, True),)) for degree in (3, 2, 5)]
     assert best_of(scores) is scores[1] and best_of(scores[::-1]) is scores[1]
 
 
 def test_the_accuracy_is_the_share_of_all_rows_however_unequal_folds_are():
-    score = Score.of_cells({}, 1.0, (Cell(1.0, 0, 1, 1, 4, 0.5, 2, True), Cell(1.0, 1, 45, 99, 8, 1.5, 3, False)))
+    one, other = Cell(1.0, 0, [1, 0], [1, 0], 4, 0.5, 2, True), Cell(1.0, 1, [45, 0], [79, 20], 8, 1.5, 3, False)
+    score = Score.of_cells({}, 1.0, (one, other))
     assert score.accuracy == score.value == 0.46
     assert score.deviation == pytest.approx(np.std([1, 45 / 99])) and (score.n_support, score.seconds) == (6, 2)
     assert (score.n_iter, score.n_unfinished) == (5, 1)
 
 
-def node_score(error, map='sigmoid', scale=1.0, trusted=(True, True), correct=None):
+def test_the_balanced_accuracy_is_the_mean_over_the_classes_that_occur():
+    one, other = Cell(1.0, 0, [1, 0], [1, 0], 4, 0.5, 2, True), Cell(1.0, 1, [59, 5], [79, 20], 8, 1.5, 3, False)
+    score = Score.of_cells({}, 1.0, (one, other), balanced=True)
+    assert score.accuracy == score.value == (60 / 80 + 5 / 20) / 2
+    assert score.deviation == pytest.approx(np.std([1, (59 / 79 + 5 / 20) / 2]))
+    assert measure_accuracy([60, 5], [80, 20], balanced=False) == 0.65
+
+
+def node_score(error, map='sigmoid', scale=1.0, trusted=(True, True), accuracy=None):
     """Make a NodeScore of two folds of 10 and 30 targets whose mean squared error is `error`."""
     cells = tuple(
         GridCell(1.0, 5, fold, error * weight, weight, sound)
         for fold, weight, sound in zip((0, 1), (10.0, 30.0), trusted, strict=True)
     )
-    return NodeScore(NodeChoice(map, scale), 1.0, 5, cells, correct, None if correct is None else 40)
+    return NodeScore(NodeChoice(map, scale), 1.0, 5, cells, accuracy)
 
 
 def test_the_error_of_nodes_is_the_mean_over_all_targets():
     cells = GridCell(1.0, 5, 0, 20.0, 10.0, True), GridCell(1.0, 5, 1, 6.0, 30.0, True)
     score = NodeScore(NodeChoice('sigmoid', 1.0), 1.0, 5, cells)
     assert score.error == 26 / 40 and score.deviation == pytest.approx(np.std([2, 0.2]))
-    assert node_score(1.0, correct=30).accuracy == 0.75 and node_score(1.0).accuracy is None
 
 
 def test_nodes_are_trusted_where_they_are_in_every_fold():
@@ -132,14 +143,14 @@ def test_nodes_are_trusted_where_they_are_in_every_fold():
 
 
 def test_the_best_nodes_label_most_rows_right_and_of_these_have_the_least_error():
-    uncounted, best = node_score(0.1), node_score(0.3, correct=35)
+    uncounted, best = node_score(0.1), node_score(0.3, accuracy=0.875)
     scores = [
         uncounted,
-        node_score(0.4, correct=35),
+        node_score(0.4, accuracy=0.875),
         best,
-        node_score(0.2, correct=34),
-        node_score(0.35, correct=35),
-        node_score(0.01, trusted=(True, False), correct=40),
+        node_score(0.2, accuracy=0.85),
+        node_score(0.35, accuracy=0.875),
+        node_score(0.01, trusted=(True, False), accuracy=1.0),
     ]
     assert best_nodes(scores) is best and best_nodes(scores[::-1]) is best
     assert best_nodes([node_score(0.2), uncounted, node_score(0.15)]) is uncounted
