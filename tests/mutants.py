@@ -6,6 +6,8 @@ The tests of a room are the files of tests/library and tests/properties that imp
 checkout in build/mutants, with what was found so far: a run that was stopped goes on. Delete it to begin anew.
 mutmut forks a process for each change from one that has imported everything: a change takes a tenth of a second here,
 and seconds by cosmic-ray, which starts pytest for each. It leaves out functions that numba compiles.
+mutmut collects the tests twice in a process. pytest then escapes what `ids=` gives once more, and finds no test of that
+name: such ids hold only printable ASCII.
 tests/survivors.txt gives the reasons of changes that may pass, tests/mutants.json the last score of each room.
 """
 
