@@ -79,6 +79,7 @@ def test_scores_of_a_regression_are_those_of_scikit_learn_in_any_pieces(offset, 
     assert scores['mae'] == pytest.approx(oracle.mean_absolute_error(true, said, sample_weight=w), rel=1e-9)
     assert scores['r2'] == pytest.approx(oracle.r2_score(true, said, sample_weight=w), rel=1e-8)
     assert scores['rows'] == (pytest.approx(w.sum()) if weighted else 200)
+    assert isinstance(scores['rows'], float) == weighted  # rows are counted, weights are added up
 
 
 def test_targets_without_spread_have_no_r2():

@@ -21,7 +21,7 @@ def test_scores_of_sets_are_those_of_scikit_learn_in_any_pieces(rng, weighted):
     w = rng.uniform(0.2, 4, N) if weighted else None
     pieces = np.array_split(rng.permutation(N), 5)
     parts = [
-        LabelSets.of(LABELS, true[rows], said[rows].astype(int), None if w is None else w[rows]) for rows in pieces
+        LabelSets.of(LABELS, true[rows], said[rows].astype(float), None if w is None else w[rows]) for rows in pieces
     ]
     found = reduce(LabelSets.merge, parts).scores(LABELS)
     given = {'sample_weight': w, 'zero_division': 0}
