@@ -262,7 +262,14 @@ def test_text_and_infinite_numbers_are_no_numbers():
     'texts, words',
     [
         ([f'{i},{i:03}.5' for i in range(1, 60)] + ['12 $'], ['60 different values in 60 rows', 'if they are numbers']),
-        ([f'customer {i}' for i in range(60)], ['60 different values in 60 rows', "--drop 'x'"]),
+        (
+            [*(f'customer {i}' for i in range(60)), '', ''],
+            ["a category of 60 different values in 60 rows, 60 of them with text such as 'customer 0': ", "--drop 'x'"],
+        ),
+        (
+            ['31/05/2020', '1'] * 10 + ['x'] * 2,
+            ["in 22 rows, 2 of them with text such as 'x': ", 'correct these fields'],
+        ),
     ],
 )
 def test_categories_that_may_be_meant_otherwise_are_named(texts, words):
@@ -280,7 +287,8 @@ def test_plain_categories_are_taken_without_a_word(texts):
 @pytest.mark.parametrize(
     'texts, words',
     [
-        (['', 'NA'] * 3, 'no value'),
+        (['', 'NA'] * 3, "column 'x' holds no value: "),
+        ([''], 'no value'),
         (['02139', '94110', '60601'], '--category'),
     ],
 )

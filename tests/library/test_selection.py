@@ -108,7 +108,7 @@ def test_the_accuracy_is_the_share_of_all_rows_however_unequal_folds_are():
     assert score.accuracy == score.value == 0.46
     assert score.deviation == pytest.approx(np.std([1, 45 / 99])) and (score.n_support, score.seconds) == (6, 2)
     assert (score.n_iter, score.n_unfinished) == (5, 1)
-    assert Score.of_cells({}, 1.0, (Cell(1.0, 0, 1, 1, 4, 0.5, 2, True),)).n_unfinished == 0
+    assert Score.of_cells({}, 1.0, (one,)).n_unfinished == 0
 
 
 def test_the_balanced_accuracy_is_the_mean_over_the_classes_that_occur():

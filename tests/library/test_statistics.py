@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_sample_weight
 
-from mr_elm.rows.blocks import Block, EncodedRows, encode_labels
+from mr_elm.rows.blocks import BLOCK_ROWS, Block, EncodedRows, encode_labels
 from mr_elm.sums.statistics import (
     Classes,
     ColumnStatistics,
@@ -75,6 +75,13 @@ def test_single_rows_merge_to_the_whole(wrap):
     for row in X[1:]:
         found = found.merge(ColumnStatistics.of(wrap(row[None])))
     check(found, X)
+
+
+@pytest.mark.parametrize('wrap', [np.asarray, sp.csr_matrix])
+def test_more_rows_than_a_block_are_all_summarised(wrap, rng):
+    X = rng.normal(size=(2 * BLOCK_ROWS + 3, 2))
+    X[-1] = 9
+    check(ColumnStatistics.of(wrap(X)), X)
 
 
 def test_explicit_zeros_are_zeros():
