@@ -14,7 +14,7 @@ class MRGrid(ProblemStage):
     Input:  <split, rows>, text or packed
     Output: <scores TASK, JSON>
                 cells: a list with an object for each C and fold: C, fold, correct
-                and total rows of each class in the fold, n_support, seconds,
+                and total weight of each class in the fold, n_support, seconds,
                 n_iter, converged
                 warnings: texts of what numbers made doubtful, each once
 

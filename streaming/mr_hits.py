@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mr_elm.rows.blocks import Block, take_rows, widen
+from mr_elm.rows.blocks import Block, take_rows, take_weights, widen
 from mr_elm.rows.wire import make_key
 from mr_elm.solvers.multiclass import ONE_VS_ALL, class_numbers, machine_count
 from mr_elm.streaming.mr_folds import MRFolds
-from mr_elm.typing import Floats
+from mr_elm.typing import Floats, RowWeights
 
 
 def add_up(values: Iterable[list]) -> list:
@@ -24,8 +24,8 @@ class MRHits(MRFolds):
 
     Input:  <split, rows>, text or packed
     Output: <hits LAYER, JSON>
-                a list of lists: the number of held-out rows of each class, then
-                for each candidate how many of these it labels right
+                a list of lists: the weight of the held-out rows of each class,
+                then for each candidate that of those that it labels right
 
     Map:    label the held-out rows of the sample, count, write when the task ends.
     Reduce: add the counts of a key.
@@ -45,16 +45,17 @@ class MRHits(MRFolds):
             E = self.expansion.expand(layer, widen(block.X, layer.n_features))
             for fold in range(self.task.folds.n_tested):
                 rows = slice(edges[fold], edges[fold + 1])
-                self.count(number, E[rows] @ self.task.scores[number, fold], truth[rows])
+                weights = take_weights(block.weights, rows)
+                self.count(number, E[rows] @ self.task.scores[number, fold], truth[rows], weights)
 
-    def count(self, number: int, scores: Floats, truth: np.ndarray) -> None:
+    def count(self, number: int, scores: Floats, truth: np.ndarray, weights: RowWeights) -> None:
         """Count what the candidates on a layer, whose scores (n, K' P) stand side by side, label right."""
         n_classes = self.task.folds.n_classes
         width = machine_count(n_classes, ONE_VS_ALL)
-        counts = [np.bincount(truth, minlength=n_classes)]
+        counts = [np.bincount(truth, weights, n_classes)]
         for start in range(0, scores.shape[1], width):
             right = class_numbers(scores[:, start : start + width], n_classes, ONE_VS_ALL) == truth
-            counts.append(np.bincount(truth[right], minlength=n_classes))
+            counts.append(np.bincount(truth[right], take_weights(weights, right), n_classes))
         self.hits[number] = self.hits.get(number, 0) + np.array(counts)
 
     def map_end(self) -> Iterator[tuple[str, object]]:

@@ -198,13 +198,13 @@ def cross_validate(
                 trained[number].append(result)
         for number, C in enumerate(sorted(C_values)):
             predicted = class_numbers(decisions[number], scheme.n_classes, scheme.name)
-            truth, n = codes[held], scheme.n_classes
+            right = predicted == codes[held]
             results = trained[number]
             yield Cell(
                 C,
                 int(fold),
-                np.bincount(truth[predicted == truth], minlength=n).tolist(),
-                np.bincount(truth, minlength=n).tolist(),
+                np.bincount(codes[held], weights[held] * right, scheme.n_classes).tolist(),
+                np.bincount(codes[held], weights[held], scheme.n_classes).tolist(),
                 int(used[number].sum()),
                 float(sum(result.seconds for result in results)),
                 sum(result.n_iter for result in results),

@@ -27,15 +27,15 @@ class Cell:
     """Hold what one fold says of one candidate.
 
     C : bound of the dual variables. fold : the fold held out.
-    correct, total : rows of it that were labelled right, and all, of each class.
+    correct, total : weight of its rows that were labelled right, and of all, of each class.
     n_support : support vectors of the training. seconds : of processor time.
     n_iter : iterations as the solver counts them. converged : whether every machine reached eps.
     """
 
     C: float
     fold: int
-    correct: list[int]
-    total: list[int]
+    correct: list[float]
+    total: list[float]
     n_support: int
     seconds: float
     n_iter: int
@@ -136,10 +136,10 @@ class NodeScore:
         return all(cell.trusted and np.isfinite(cell.error) for cell in self.cells)
 
 
-def measure_accuracy(correct: Sequence[int], total: Sequence[int], balanced: bool) -> float:
+def measure_accuracy(correct: Sequence[float], total: Sequence[float], balanced: bool) -> float:
     """Return the share of rows labelled right; balanced, the mean of this share over the classes that occur.
 
-    correct, total : rows labelled right, and all, of each class. Counts, not weights, are the same for any splits.
+    correct, total : weight of the rows labelled right, and of all, of each class.
     """
     if balanced:
         return float(np.mean([right / n for right, n in zip(correct, total, strict=True) if n]))

@@ -128,6 +128,17 @@ def test_the_accuracy_of_nodes_is_that_of_an_estimator_on_rows_held_out(elm, den
 
 
 @pytest.mark.parametrize('method', ['sparse-elm', 'oelm', 'sphere-svm'])
+def test_accuracies_count_rows_by_their_weights(elm, write, rng, method):
+    """The rows of the rare class weigh as much as all others: on noise no accuracy is above chance."""
+    labels = np.arange(200) % 10 == 0
+    rows = zip(labels, rng.normal(size=(200, 2)).tolist(), strict=True)
+    path = write('noise.csv', ''.join(f'{int(y)},{9 if y else 1},{a},{b}\n' for y, (a, b) in rows))
+    words = '--sigma', '0.05,5', '--C', '1', '-q'
+    assert 0.3 < json.loads(elm('tune', method, path, '--weight-column', 1, *words).out)['accuracy'] < 0.65
+    assert json.loads(elm('tune', method, path, '--drop', 1, *words).out)['accuracy'] > 0.85
+
+
+@pytest.mark.parametrize('method', ['sparse-elm', 'oelm', 'sphere-svm'])
 def test_balanced_classes_are_chosen_by_balanced_accuracy(elm, write, csv_of, rng, tmp_path, method):
     """A narrow kernel misses the rare class and has the higher accuracy."""
     X = rng.normal(size=(220, 2)) + np.repeat([[0.0], [1.0]], (200, 20), axis=0)

@@ -53,6 +53,26 @@ def test_splits_and_runners_do_not_show(tune, packed_classes, model_of, options,
     assert [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()] == []
 
 
+def test_a_row_of_weight_three_counts_as_three_equal_rows(tune, write, three_classes, rng):
+    X, labels = three_classes
+    weights = rng.integers(1, 4, N)
+    lines = [f'{label},{w},{",".join(map(repr, x))}' for label, w, x in zip(labels, weights, X.tolist(), strict=True)]
+    weighted = write('weighted.csv', '\n'.join(lines) + '\n')
+    repeated = write('repeated.csv', '\n'.join(np.repeat(lines, weights)) + '\n')
+    best, cells = tune(weighted, '--weight-column', 1)
+    same, others = tune(repeated, '--drop', 1)
+    assert best['accuracy'] == pytest.approx(same['accuracy'], rel=1e-12) and best['hidden'] == same['hidden']
+    assert [float(row['error']) for row in cells] == pytest.approx([float(row['error']) for row in others], rel=1e-6)
+
+
+def test_splits_do_not_show_in_sums_of_weights(tune, write, three_classes, maps, rng):
+    X, labels = three_classes
+    rows = zip(labels, rng.uniform(0.1, 2, N).tolist(), X.tolist(), strict=True)
+    path = write('w.csv', ''.join(f'{label},{w!r},{",".join(map(repr, x))}\n' for label, w, x in rows))
+    whole = tune(path, '--weight-column', 1)[0]['accuracy']
+    assert {tune(path, '--weight-column', 1, *maps(n))[0]['accuracy'] for n in ('2', '5', '9')} == {whole}
+
+
 def test_the_model_chosen_lives(elm, tune, packed_classes, tmp_path, model_of):
     tune(packed_classes, '--hidden', '5,20', '--nu', '10')
     elm('update', tune.model, packed_classes, '--model', tmp_path / 'twice.npz', '-q')

@@ -70,9 +70,9 @@ def test_a_cell_is_a_training_and_a_test(rows, scheme, n_classes, weighted):
         held = folds == cell.fold
         alone = SparseELMClassifier(sigma=1.5, C=cell.C, tol=1e-7, multiclass=scheme, scale='none')
         alone.fit(X[~held], codes[~held], weights[~held])
-        truth, right = codes[held], alone.predict(X[held]) == codes[held]
-        assert cell.correct == [(right & (truth == k)).sum() for k in range(n_classes)]
-        assert cell.total == [(truth == k).sum() for k in range(n_classes)]
+        truth, weight, right = codes[held], weights[held], alone.predict(X[held]) == codes[held]
+        assert cell.correct == pytest.approx([weight[right & (truth == k)].sum() for k in range(n_classes)], rel=1e-12)
+        assert cell.total == pytest.approx([weight[truth == k].sum() for k in range(n_classes)], rel=1e-12)
         assert cell.n_support == len(alone.support_)
 
 
